@@ -34,8 +34,8 @@ FILTERING = """(() => {
 def main() -> int:
     """Prints a line for each page."""
     sys.path.insert(0, str(ROOT))
-    from tests.conformance import chromium
-    from tests.conformance.reports import many
+    from tests.support import chromium
+    from tests.support.reports import many
 
     from peerproof.conformance.report.html.page import page
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.variant import Variant
+from tests.support.variant import Variant
 
 
 class Wrong(Variant):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import EVERYBODY, Asked, NodeId, Notify, Pick, Received, Send, Step, Table
@@ -50,20 +51,6 @@ class SkipsDeletionsOfNothing(Wrong):
         if isinstance(command, DeleteValue) and command.path not in state.entries.rows:
             return Step(state)
         return super().step(state, event, pick)
-
-
-class TakesChangesBeforeItIsReady(Wrong):
-    """Lets clients change something in any phase."""
-
-    caught_by: ClassVar = ("passive-nodes-refuse-changes", "old-nodes-refuse-changes", "had-lost-its-data")
-    instead: ClassVar = {"transitions.on_change": CHANGE}
-
-
-class TakesChangesAboutTheSystem(Wrong):
-    """Lets clients change what is about the system itself."""
-
-    caught_by: ClassVar = ("about-the-system",)
-    instead: ClassVar = {"changes.is_meta": lambda _: False}
 
 
 class SendsAnything(Wrong):
@@ -128,13 +115,6 @@ def _beyond_the_last(state: State, path: Any, value: Any) -> Next:
         )
 
 
-class BeginsAnew(Wrong):
-    """Goes on with the tick 1 after the last."""
-
-    caught_by: ClassVar = ("the-last-tick", "the-last-tock")
-    instead: ClassVar = {"transitions.on_change": _beyond_the_last}
-
-
 class SilentWhenExhausted(Wrong):
     """Says nothing when no tock is left."""
 
@@ -177,32 +157,11 @@ def _repeating(state: State, make: Any) -> Any:
     return message, Step(replace(after, tock=state.tock), effects)
 
 
-class PingsWithoutCounting(Wrong):
-    """Raises its tock for changes only."""
-
-    caught_by: ClassVar = ("new-node", "first-node", "tock-of-a-ping")
-    instead: ClassVar = {"election.originate": _repeating}
-
-
-class TellsWithoutCounting(Wrong):
-    """Does not raise its tock for an info."""
-
-    caught_by: ClassVar = ("tock-of-an-info", "greets-again-later", "two-nodes-that-were-apart")
-    instead: ClassVar = {"outgoing.originate": _repeating, "election.originate": ORIGINATE}
-
-
 def _with_new_tocks(state: State, updates: Any) -> Next:
     taken: Next = Step(state)
     for update in updates:
         taken = outgoing.then(taken, lambda now, update=update: ORIGINATE(now, lambda tock: replace(update, tock=tock))[1])  # type: ignore[misc]  # bound at once
     return taken
-
-
-class SendsAgainWithANewTock(Wrong):
-    """Gives what it sends again a new tock."""
-
-    caught_by: ClassVar = ("answers-with-an-update", "sent-again-with-its-own-tock", "old-data-is-sent-again")
-    instead: ClassVar = {"recovery.send_again": _with_new_tocks, "startup.send_again": _with_new_tocks}
 
 
 def _learns(without: Any) -> dict[str, Any]:
@@ -233,63 +192,8 @@ class LearnsNotFromPings(Wrong):
     )
 
 
-class LearnsNotFromReasons(Wrong):
-    """Learns no ticks from reasons."""
-
-    caught_by: ClassVar = ("ticks-from-a-reason",)
-    instead: ClassVar = _learns(lambda message: replace(message, reason=None) if isinstance(message, Info) else message)
-
-
-class LearnsNotFromKnown(Wrong):
-    """Learns no ticks from what is known."""
-
-    caught_by: ClassVar = ("ticks-from-known", "known-beyond-the-last")
-    instead: ClassVar = _learns(lambda message: replace(message, known=Table()) if isinstance(message, Info) else message)
-
-
-class LearnsNotFromTicks(Wrong):
-    """Does not take over ticks."""
-
-    caught_by: ClassVar = ("ticks-from-ticks", "ticks-from-ticks-of-a-new-node", "ticks-of-others", "restart-without-data")
-    instead: ClassVar = _learns(lambda message: replace(message, ticks=Table()) if isinstance(message, Info) else message)
-
-
-class LearnsNotFromSenders(Wrong):
-    """Learns no tick from who sends an update again."""
-
-    caught_by: ClassVar = ("ticks-from-the-sender-of-an-update-again",)
-    instead: ClassVar = _learns(lambda message: replace(message, sender=None) if isinstance(message, Update) else message)
-
-
-class LearnsFromQuestions(Wrong):
-    """Takes what is missing for ticks that exist."""
-
-    caught_by: ClassVar = ("ticks-not-from-missing", "answers-nothing-unknown")
-    instead: ClassVar = {
-        "transitions.ticks_in": lambda message: iter(
-            [*TICKS_IN(message), *((n, r.ends[-1] - 1) for n, r in getattr(message, "missing", {}).items())]
-        )
-    }
-
-
 def _as_they_come(ticks: Ticks, heard: Any) -> Ticks:
     return ticks.put(heard)
-
-
-class TakesTicksAsTheyCome(Wrong):
-    """Takes the tick received last, also if it is lower."""
-
-    caught_by: ClassVar = ("ticks-that-jump-back", "ticks-that-jump-back-in-a-ping", "ticks-of-others")
-    instead: ClassVar = {"transitions.latest": _as_they_come}
-
-
-class KeepsNoZeros(Wrong):
-    """Leaves nodes with the tick 0 out of ticks."""
-
-    caught_by: ClassVar = ("tick-zero-of-a-new-node", "head-greets-at-once")
-    instead: ClassVar = {
-        "transitions.latest": lambda ticks, heard: latest(ticks, {node: tick for node, tick in heard.items() if tick})
-    }
 
 
 class CountsItsChangesOnly(Wrong):
@@ -311,18 +215,6 @@ class CountsItsChangesOnly(Wrong):
         if not any(isinstance(effect, Send) and isinstance(effect.message, Update) for effect in effects):
             after = replace(after, ticks=after.ticks.put({state.self_id: own}) if own else after.ticks.without([state.self_id]))
         return Step(after, effects)
-
-
-class ShowsItsTick(Wrong):
-    """Shows its tick although it is empty."""
-
-    caught_by: ClassVar = (
-        "learns-its-tick-and-shows-zero",
-        "ticks-without-entries",
-        "before-it-participates",
-        "restart-without-data",
-    )
-    instead: ClassVar = {"state.State.message_tick": property(lambda state: state.own_tick)}
 
 
 class HidesItsTick(Wrong):
@@ -358,3 +250,86 @@ class SendsItTwice(Wrong):
         after, effects = super().step(state, event, pick)
         again = [e for e in effects if isinstance(e, Send) and e.to == EVERYBODY and isinstance(e.message, Update)]
         return Step(after, (*effects, *again))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "TakesChangesBeforeItIsReady": (
+            "Lets clients change something in any phase.",
+            {"transitions.on_change": CHANGE},
+            "passive-nodes-refuse-changes old-nodes-refuse-changes had-lost-its-data",
+        ),
+        "TakesChangesAboutTheSystem": (
+            "Lets clients change what is about the system itself.",
+            {"changes.is_meta": lambda _: False},
+            "about-the-system",
+        ),
+        "BeginsAnew": (
+            "Goes on with the tick 1 after the last.",
+            {"transitions.on_change": _beyond_the_last},
+            "the-last-tick the-last-tock",
+        ),
+        "PingsWithoutCounting": (
+            "Raises its tock for changes only.",
+            {"election.originate": _repeating},
+            "new-node first-node tock-of-a-ping",
+        ),
+        "TellsWithoutCounting": (
+            "Does not raise its tock for an info.",
+            {"outgoing.originate": _repeating, "election.originate": ORIGINATE},
+            "tock-of-an-info greets-again-later two-nodes-that-were-apart",
+        ),
+        "SendsAgainWithANewTock": (
+            "Gives what it sends again a new tock.",
+            {"recovery.send_again": _with_new_tocks, "startup.send_again": _with_new_tocks},
+            "answers-with-an-update sent-again-with-its-own-tock old-data-is-sent-again",
+        ),
+        "LearnsNotFromReasons": (
+            "Learns no ticks from reasons.",
+            _learns(lambda message: replace(message, reason=None) if isinstance(message, Info) else message),
+            "ticks-from-a-reason",
+        ),
+        "LearnsNotFromKnown": (
+            "Learns no ticks from what is known.",
+            _learns(lambda message: replace(message, known=Table()) if isinstance(message, Info) else message),
+            "ticks-from-known known-beyond-the-last",
+        ),
+        "LearnsNotFromTicks": (
+            "Does not take over ticks.",
+            _learns(lambda message: replace(message, ticks=Table()) if isinstance(message, Info) else message),
+            "ticks-from-ticks ticks-from-ticks-of-a-new-node ticks-of-others restart-without-data",
+        ),
+        "LearnsNotFromSenders": (
+            "Learns no tick from who sends an update again.",
+            _learns(lambda message: replace(message, sender=None) if isinstance(message, Update) else message),
+            "ticks-from-the-sender-of-an-update-again",
+        ),
+        "LearnsFromQuestions": (
+            "Takes what is missing for ticks that exist.",
+            {
+                "transitions.ticks_in": lambda message: iter(
+                    [*TICKS_IN(message), *((n, r.ends[-1] - 1) for n, r in getattr(message, "missing", {}).items())]
+                )
+            },
+            "ticks-not-from-missing answers-nothing-unknown",
+        ),
+        "TakesTicksAsTheyCome": (
+            "Takes the tick received last, also if it is lower.",
+            {"transitions.latest": _as_they_come},
+            "ticks-that-jump-back ticks-that-jump-back-in-a-ping ticks-of-others",
+        ),
+        "KeepsNoZeros": (
+            "Leaves nodes with the tick 0 out of ticks.",
+            {"transitions.latest": lambda ticks, heard: latest(ticks, {node: tick for node, tick in heard.items() if tick})},
+            "tick-zero-of-a-new-node head-greets-at-once",
+        ),
+        "ShowsItsTick": (
+            "Shows its tick although it is empty.",
+            {"state.State.message_tick": property(lambda state: state.own_tick)},
+            "learns-its-tick-and-shows-zero ticks-without-entries before-it-participates restart-without-data",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import ON_PING, Next
 from peerproof.spec.core import Notify, Pick, Step
@@ -26,22 +27,6 @@ def judging(kind_of: Callable[..., Kind]) -> dict[str, Any]:
     return {"election.kind_of": kind_of}
 
 
-class KnowsNoStalePings(Wrong):
-    """Does not look at what it has heard from a sender."""
-
-    caught_by: ClassVar = ("stale-and-like-the-next", "stale-and-like-a-split", "heard-of-a-start-up-ping")
-    instead: ClassVar = judging(lambda ping, last, _: KIND_OF(ping, last, None))
-
-
-class OneTockForAll(Wrong):
-    """Takes a ping below the last tock for stale, whoever sends it."""
-
-    caught_by: ClassVar = ("next-with-a-lower-tock", "each-sender-by-itself", "a-chain-after-a-start-up-ping")
-    instead: ClassVar = judging(
-        lambda ping, last, tock: Kind.STALE if last is not None and ping.tock < last.tock else KIND_OF(ping, last, tock)
-    )
-
-
 class HearsWhatItAccepts(Wrong):
     """Remembers the tocks of pings that it accepts only."""
 
@@ -58,59 +43,6 @@ def _next_first(ping: Ping, last: Ping | None, tock: int | None) -> Kind:
     return Kind.NEXT if found is Kind.COLLISION and last is not None and AGREE(ping.chain.prev, last.chain) else found
 
 
-class FollowsFirst(Wrong):
-    """Asks whether a ping is next before it asks whether it collides."""
-
-    caught_by: ClassVar = ("both-next-and-collision",)
-    instead: ClassVar = judging(_next_first)
-
-
-class SeesASplitInEachStart(Wrong):
-    """Takes a start-up ping for a split."""
-
-    caught_by: ClassVar = ("start-up-ping-changes-nothing", "start-up-ping-with-a-tick")
-    instead: ClassVar = judging(
-        lambda ping, last, tock: Kind.SPLIT if (kind := KIND_OF(ping, last, tock)) is Kind.INITIAL else kind
-    )
-
-
-class SeesNoSplits(Wrong):
-    """Takes a ping of another chain for one that collides."""
-
-    caught_by: ClassVar = ("split-won", "split-lost", "two-nodes-that-were-apart", "ends-where-the-other-goes-on")
-    instead: ClassVar = judging(
-        lambda ping, last, tock: Kind.COLLISION if (kind := KIND_OF(ping, last, tock)) is Kind.SPLIT else kind
-    )
-
-
-class ComparesWhatIsThere(Wrong):
-    """Takes chains for equal only if they are, with their ends."""
-
-    caught_by: ClassVar = (
-        "the-same-up-to-the-cut",
-        "last-was-cut",
-        "longer-and-then-the-next",
-        "reason-that-is-the-own-chain-up-to-the-cut",
-    )
-    instead: ClassVar = {"chains.agree": lambda chain, other: chain == other}
-
-
-class ComparesTheShorter(Wrong):
-    """Compares chains as far as both go, wherever they end."""
-
-    caught_by: ClassVar = ("ends-where-the-other-goes-on", "goes-on-where-the-other-ends")
-    instead: ClassVar = {
-        "chains.agree": lambda chain, other: all(one == two for one, two in zip(chain.elements, other.elements, strict=False))
-    }
-
-
-class ComparesNames(Wrong):
-    """Compares the nodes of chains, and not their ticks."""
-
-    caught_by: ClassVar = ("split-by-another-tick", "differs-before-the-cut")
-    instead: ClassVar = {"chains.agree": lambda chain, other: AGREE(_names(chain), _names(other))}
-
-
 def _names(chain: Chain) -> Chain:
     return Chain(tuple(element._replace(tick=0) for element in chain.elements), chain.cut)
 
@@ -120,77 +52,9 @@ def winning(better: Callable[[Ping, Ping], bool]) -> dict[str, Any]:
     return {"election.winner": lambda ping, last: ping if better(ping, last) else last}
 
 
-class LaterArrivalWins(Wrong):
-    """Takes the ping that comes later."""
-
-    caught_by: ClassVar = (
-        "collision-lost",
-        "collision-by-tick-lost",
-        "collision-by-name-lost",
-        "split-lost",
-        "the-own-ping-wins",
-    )
-    instead: ClassVar = winning(lambda _ping, _last: True)
-
-
-class EarlierArrivalWins(Wrong):
-    """Keeps the ping that it has."""
-
-    caught_by: ClassVar = ("collision-by-tock", "collision-by-tick", "collision-by-name", "split-won", "the-own-ping-loses")
-    instead: ClassVar = winning(lambda _ping, _last: False)
-
-
-class HigherTickWins(Wrong):
-    """Goes by the tick first."""
-
-    caught_by: ClassVar = ("collision-by-tock", "collision-lost")
-    instead: ClassVar = winning(
-        lambda ping, last: ((ping.chain.head.tick or 0), ping.tock) > ((last.chain.head.tick or 0), last.tock)
-    )
-
-
-class HigherNameWins(Wrong):
-    """Has the higher name win."""
-
-    caught_by: ClassVar = ("collision-by-name-lost", "collision-by-name", "split-by-name", "two-new-nodes-the-lower-name")
-    instead: ClassVar = winning(
-        lambda ping, last: (
-            (ping.tock, ping.chain.head.tick or 0, ping.chain.head.node)
-            > (last.tock, last.chain.head.tick or 0, last.chain.head.node)
-        )
-    )
-
-
-class IgnoresCapitalsOfNodes(Wrong):
-    """Compares names as if they were in small letters."""
-
-    caught_by: ClassVar = ("collision-of-bytes",)
-    instead: ClassVar = winning(
-        lambda ping, last: WINNER(ping, last) is ping and ping.chain.head.node.casefold() != last.chain.head.node.casefold()
-    )
-
-
 def _absent_is_zero(ping: Ping, last: Ping) -> bool:
     heads = [one.chain.head._replace(tick=one.chain.head.tick or 0) for one in (ping, last)]
     return Claim(ping.tock, heads[0]).beats(Claim(last.tock, heads[1]))
-
-
-class AbsentIsZero(Wrong):
-    """Takes a tick that is not there for 0."""
-
-    caught_by: ClassVar = ("collision-with-one-without-a-tick",)
-    instead: ClassVar = winning(_absent_is_zero)
-
-
-class ZeroLoses(Wrong):
-    """Lets the tick 0 lose against any other."""
-
-    caught_by: ClassVar = ("collision-with-the-tick-zero", "a-new-node-pings-over-the-first")
-    instead: ClassVar = winning(
-        lambda ping, last: (
-            WINNER(ping, last) is ping if bool(ping.chain.head.tick) == bool(last.chain.head.tick) else bool(ping.chain.head.tick)
-        )
-    )
 
 
 def _only_if_better(state: State, ping: Ping, pick: Pick) -> Next:
@@ -200,13 +64,6 @@ def _only_if_better(state: State, ping: Ping, pick: Pick) -> Next:
         if kind is Kind.SPLIT:
             return Step(state)
     return ON_PING(state, ping, pick)
-
-
-class PassiveNodesCompare(Wrong):
-    """Keeps a start-up ping against a chain with a lower tock."""
-
-    caught_by: ClassVar = ("a-chain-after-a-start-up-ping",)
-    instead: ClassVar = {"transitions.on_ping": _only_if_better}
 
 
 class PassiveNodesTakeAnything(Wrong):
@@ -234,3 +91,109 @@ class PassiveNodesRecover(Wrong):
         if is_split and KIND_OF(event.message, state.last, state.heard.get(event.message.chain.head.node)) is Kind.SPLIT:
             effects = (*effects, Notify(SplitHealed()))
         return Step(after, effects)
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "KnowsNoStalePings": (
+            "Does not look at what it has heard from a sender.",
+            judging(lambda ping, last, _: KIND_OF(ping, last, None)),
+            "stale-and-like-the-next stale-and-like-a-split heard-of-a-start-up-ping",
+        ),
+        "OneTockForAll": (
+            "Takes a ping below the last tock for stale, whoever sends it.",
+            judging(
+                lambda ping, last, tock: Kind.STALE if last is not None and ping.tock < last.tock else KIND_OF(ping, last, tock)
+            ),
+            "next-with-a-lower-tock each-sender-by-itself a-chain-after-a-start-up-ping",
+        ),
+        "FollowsFirst": (
+            "Asks whether a ping is next before it asks whether it collides.",
+            judging(_next_first),
+            "both-next-and-collision",
+        ),
+        "SeesASplitInEachStart": (
+            "Takes a start-up ping for a split.",
+            judging(lambda ping, last, tock: Kind.SPLIT if (kind := KIND_OF(ping, last, tock)) is Kind.INITIAL else kind),
+            "start-up-ping-changes-nothing start-up-ping-with-a-tick",
+        ),
+        "SeesNoSplits": (
+            "Takes a ping of another chain for one that collides.",
+            judging(lambda ping, last, tock: Kind.COLLISION if (kind := KIND_OF(ping, last, tock)) is Kind.SPLIT else kind),
+            "split-won split-lost two-nodes-that-were-apart ends-where-the-other-goes-on",
+        ),
+        "ComparesWhatIsThere": (
+            "Takes chains for equal only if they are, with their ends.",
+            {"chains.agree": lambda chain, other: chain == other},
+            "the-same-up-to-the-cut last-was-cut longer-and-then-the-next reason-that-is-the-own-chain-up-to-the-cut",
+        ),
+        "ComparesTheShorter": (
+            "Compares chains as far as both go, wherever they end.",
+            {
+                "chains.agree": lambda chain, other: all(
+                    one == two for one, two in zip(chain.elements, other.elements, strict=False)
+                )
+            },
+            "ends-where-the-other-goes-on goes-on-where-the-other-ends",
+        ),
+        "ComparesNames": (
+            "Compares the nodes of chains, and not their ticks.",
+            {"chains.agree": lambda chain, other: AGREE(_names(chain), _names(other))},
+            "split-by-another-tick differs-before-the-cut",
+        ),
+        "LaterArrivalWins": (
+            "Takes the ping that comes later.",
+            winning(lambda _ping, _last: True),
+            "collision-lost collision-by-tick-lost collision-by-name-lost split-lost the-own-ping-wins",
+        ),
+        "EarlierArrivalWins": (
+            "Keeps the ping that it has.",
+            winning(lambda _ping, _last: False),
+            "collision-by-tock collision-by-tick collision-by-name split-won the-own-ping-loses",
+        ),
+        "HigherTickWins": (
+            "Goes by the tick first.",
+            winning(lambda ping, last: ((ping.chain.head.tick or 0), ping.tock) > ((last.chain.head.tick or 0), last.tock)),
+            "collision-by-tock collision-lost",
+        ),
+        "HigherNameWins": (
+            "Has the higher name win.",
+            winning(
+                lambda ping, last: (
+                    (ping.tock, ping.chain.head.tick or 0, ping.chain.head.node)
+                    > (last.tock, last.chain.head.tick or 0, last.chain.head.node)
+                )
+            ),
+            "collision-by-name-lost collision-by-name split-by-name two-new-nodes-the-lower-name",
+        ),
+        "IgnoresCapitalsOfNodes": (
+            "Compares names as if they were in small letters.",
+            winning(
+                lambda ping, last: (
+                    WINNER(ping, last) is ping and ping.chain.head.node.casefold() != last.chain.head.node.casefold()
+                )
+            ),
+            "collision-of-bytes",
+        ),
+        "AbsentIsZero": ("Takes a tick that is not there for 0.", winning(_absent_is_zero), "collision-with-one-without-a-tick"),
+        "ZeroLoses": (
+            "Lets the tick 0 lose against any other.",
+            winning(
+                lambda ping, last: (
+                    WINNER(ping, last) is ping
+                    if bool(ping.chain.head.tick) == bool(last.chain.head.tick)
+                    else bool(ping.chain.head.tick)
+                )
+            ),
+            "collision-with-the-tick-zero a-new-node-pings-over-the-first",
+        ),
+        "PassiveNodesCompare": (
+            "Keeps a start-up ping against a chain with a lower tock.",
+            {"transitions.on_ping": _only_if_better},
+            "a-chain-after-a-start-up-ping",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import ON_PING, Next
 from peerproof.spec.core import Pick, Step
@@ -26,71 +27,13 @@ SAYS_IT_ALL = recovery._says_it_all
 TELL_TICKS = recovery.tell_ticks
 
 
-class LeavesItToTheHead(Wrong):
-    """Leaves greetings to the head of the chain."""
-
-    caught_by: ClassVar = ("greets-at-the-position-1", "greets-at-the-position-3", "greeted-by-another-with-less")
-    instead: ClassVar = {
-        "election.greet": lambda state, chain: (
-            GREET(state, chain) if state.last and state.position(state.last.chain) == 0 else Step(state)
-        )
-    }
-
-
-class GreetsOffTheChain(Wrong):
-    """Greets although it is off the chain."""
-
-    caught_by: ClassVar = ("off-the-chain-greets-nobody",)
-    instead: ClassVar = {
-        "election.greet": lambda state, chain: (
-            set_timer(replace(state, newcomer=chain), GreetingDue(), state.config.clock)
-            if state.participates and state.last and state.position(state.last.chain) is None
-            else GREET(state, chain)
-        ),
-    }
-
-
 def _as_it_was(before: State, step: Next) -> Next:
     return Step(replace(step.state, phase=before.phase), step.effects)
-
-
-class GreetsBeforeItIsReady(Wrong):
-    """Greets although it has no data."""
-
-    caught_by: ClassVar = ("passive-nodes-answer-nothing", "old-nodes-answer-nothing")
-    instead: ClassVar = {
-        "election.greet": lambda state, chain: _as_it_was(state, GREET(replace(state, phase=Phase.READY), chain))
-    }
-
-
-class GreetsTheFirst(Wrong):
-    """Answers the older of two newcomers."""
-
-    caught_by: ClassVar = ("greets-the-newer",)
-    instead: ClassVar = {
-        "election.greet": lambda state, chain: Step(state) if GreetingDue() in state.timers else GREET(state, chain)
-    }
-
-
-class GreetsLaterAndLater(Wrong):
-    """Begins to wait anew with each start-up ping."""
-
-    caught_by: ClassVar = ("greeting-does-not-restart", "greets-the-newer")
-    instead: ClassVar = {
-        "election.greet": lambda state, chain: GREET(replace(state, timers=state.timers - {GreetingDue()}), chain)
-    }
 
 
 def _only_fresh(state: State, ping: Any, pick: Pick) -> Next:
     tock = state.heard.get(ping.chain.head.node)
     return Step(state) if tock is not None and ping.tock <= tock else ON_PING(state, ping, pick)
-
-
-class GreetsNobodyAgain(Wrong):
-    """Does not answer a start-up ping that is stale."""
-
-    caught_by: ClassVar = ("greets-what-is-stale",)
-    instead: ClassVar = {"transitions.on_ping": _only_fresh}
 
 
 class GreetsInAnyCase(Wrong):
@@ -105,29 +48,6 @@ class GreetsInAnyCase(Wrong):
         if len(kept) == len(effects):
             return Step(after, effects)
         return Step(replace(after, timers=after.timers | {GreetingDue()}, newcomer=state.newcomer), kept)
-
-
-class SilencedByAnyTicks(Wrong):
-    """Takes any ticks for all that it could say."""
-
-    caught_by: ClassVar = ("greeted-by-another-with-less", "greeted-by-another-that-knows-less-nodes", "not-silenced-by-less")
-    instead: ClassVar = {"recovery._says_it_all": lambda _ticks, _mine: True}
-
-
-class LooksAtSharedNodes(Wrong):
-    """Compares ticks of nodes only that are in both."""
-
-    caught_by: ClassVar = ("greeted-by-another-that-knows-less-nodes", "not-silenced-by-less-nodes")
-    instead: ClassVar = {
-        "recovery._says_it_all": lambda ticks, mine: all(ticks.get(node, tick) >= tick for node, tick in mine.items())
-    }
-
-
-class WantsZeros(Wrong):
-    """Wants to see a node with the tick 0 in the ticks of another."""
-
-    caught_by: ClassVar = ("greeted-by-another-that-leaves-zeros-out",)
-    instead: ClassVar = {"recovery._says_it_all": lambda ticks, mine: SAYS_IT_ALL(ticks, mine) and set(mine) <= set(ticks)}
 
 
 # -- greetings in a recovery -------------------------------------------------------------------------------------------
@@ -165,81 +85,123 @@ def begin_anew(state: State, mine: Chain, other: Chain, *, lost: bool, is_reason
     return begun if state.recovery is not None else then(begun, greet_no_more)
 
 
-class TakesGreetingsForStepOne(Wrong):
-    """Does not send its ticks in a recovery once it has greeted. [DA-76]"""
-
-    caught_by: ClassVar = ("ticks-after-its-own-greeting",)
-    instead: ClassVar = {
-        "recovery.on_greeting_due": lambda state: then(ON_GREETING_DUE(state), lambda now: cancel_timer(now, recovery.STEP_1))
-    }
-
-
-class TakesStepOneForGreetings(Wrong):
-    """Does not greet once it has sent its ticks in a recovery. [DA-68]"""
-
-    caught_by: ClassVar = ("greets-after-its-own-ticks",)
-    instead: ClassVar = {"recovery.on_ticks_due": lambda state: then(ON_TICKS_DUE(state), greet_no_more)}
-
-
-class SilencedOneByOne(Wrong):
-    """Sends its ticks in a recovery although they are said, if that has silenced a greeting. [DA-68, DA-76]"""
-
-    caught_by: ClassVar = ("ticks-that-silence-both",)
-    instead: ClassVar = {"recovery._on_ticks": silence_one}
-
-
-class SilencedByItsSide(Wrong):
-    """Greets in a recovery although another side's node has. [DA-68]"""
-
-    caught_by: ClassVar = ("ticks-that-silence-the-greeting-only",)
-    instead: ClassVar = {"recovery._on_ticks": silenced_by_its_side}
-
-
-class GivesNewcomersTheReason(Wrong):
-    """Adds its reason to greetings as well. [DA-68, DA-76]"""
-
-    caught_by: ClassVar = ("ticks-after-its-own-greeting",)
-    instead: ClassVar = {
-        "recovery.tell_ticks": lambda state, prev, reason: TELL_TICKS(
-            state, prev, state.recovery.mine if state.recovery is not None and state.recovery.lost else reason
-        )
-    }
-
-
-class GreetsNobodyInARecovery(Wrong):
-    """Answers no start-up ping in a recovery. [DA-68]"""
-
-    caught_by: ClassVar = ("greets-after-its-own-ticks",)
-    instead: ClassVar = {
-        "election.greet": lambda state, chain: Step(state) if state.recovery is not None else GREET(state, chain)
-    }
-
-
-class GreetsWhenReady(Wrong):
-    """Answers no start-up ping before it is ready, although it takes part. [DA-59, DA-68]"""
-
-    caught_by: ClassVar = ("settling-nodes-greet",)
-    instead: ClassVar = {
-        "election.greet": lambda state, chain: GREET(state, chain) if state.phase is Phase.READY else Step(state)
-    }
-
-
-class GreetsByTheChainFromBefore(Wrong):
-    """Goes by the chain from before in a recovery. [DA-68]"""
-
-    caught_by: ClassVar = ("greets-not-by-the-chain-from-before",)
-    instead: ClassVar = {"election.greet": greet_by_mine}
-
-
-class EndsGreetings(Wrong):
-    """Does not greet any more when a recovery is over. [DA-68, DA-74]"""
-
-    caught_by: ClassVar = ("over-before-a-greeting",)
-    instead: ClassVar = {"transitions.on_recovery_over": lambda state: then(ON_RECOVERY_OVER(state), greet_no_more)}
-
-
-class BeginsWithoutGreetings(Wrong):
-    """Does not greet any more when a recovery begins. [DA-68, DA-74]"""
-
-    caught_by: ClassVar = ("ticks-after-its-own-greeting",)
-    instead: ClassVar = {"recovery.begin": begin_anew}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "LeavesItToTheHead": (
+            "Leaves greetings to the head of the chain.",
+            {
+                "election.greet": lambda state, chain: (
+                    GREET(state, chain) if state.last and state.position(state.last.chain) == 0 else Step(state)
+                )
+            },
+            "greets-at-the-position-1 greets-at-the-position-3 greeted-by-another-with-less",
+        ),
+        "GreetsOffTheChain": (
+            "Greets although it is off the chain.",
+            {
+                "election.greet": lambda state, chain: (
+                    set_timer(replace(state, newcomer=chain), GreetingDue(), state.config.clock)
+                    if state.participates and state.last and state.position(state.last.chain) is None
+                    else GREET(state, chain)
+                ),
+            },
+            "off-the-chain-greets-nobody",
+        ),
+        "GreetsBeforeItIsReady": (
+            "Greets although it has no data.",
+            {"election.greet": lambda state, chain: _as_it_was(state, GREET(replace(state, phase=Phase.READY), chain))},
+            "passive-nodes-answer-nothing old-nodes-answer-nothing",
+        ),
+        "GreetsTheFirst": (
+            "Answers the older of two newcomers.",
+            {"election.greet": lambda state, chain: Step(state) if GreetingDue() in state.timers else GREET(state, chain)},
+            "greets-the-newer",
+        ),
+        "GreetsLaterAndLater": (
+            "Begins to wait anew with each start-up ping.",
+            {"election.greet": lambda state, chain: GREET(replace(state, timers=state.timers - {GreetingDue()}), chain)},
+            "greeting-does-not-restart greets-the-newer",
+        ),
+        "GreetsNobodyAgain": (
+            "Does not answer a start-up ping that is stale.",
+            {"transitions.on_ping": _only_fresh},
+            "greets-what-is-stale",
+        ),
+        "SilencedByAnyTicks": (
+            "Takes any ticks for all that it could say.",
+            {"recovery._says_it_all": lambda _ticks, _mine: True},
+            "greeted-by-another-with-less greeted-by-another-that-knows-less-nodes not-silenced-by-less",
+        ),
+        "LooksAtSharedNodes": (
+            "Compares ticks of nodes only that are in both.",
+            {"recovery._says_it_all": lambda ticks, mine: all(ticks.get(node, tick) >= tick for node, tick in mine.items())},
+            "greeted-by-another-that-knows-less-nodes not-silenced-by-less-nodes",
+        ),
+        "WantsZeros": (
+            "Wants to see a node with the tick 0 in the ticks of another.",
+            {"recovery._says_it_all": lambda ticks, mine: SAYS_IT_ALL(ticks, mine) and set(mine) <= set(ticks)},
+            "greeted-by-another-that-leaves-zeros-out",
+        ),
+        "TakesGreetingsForStepOne": (
+            "Does not send its ticks in a recovery once it has greeted. [DA-76]",
+            {
+                "recovery.on_greeting_due": lambda state: then(
+                    ON_GREETING_DUE(state), lambda now: cancel_timer(now, recovery.STEP_1)
+                )
+            },
+            "ticks-after-its-own-greeting",
+        ),
+        "TakesStepOneForGreetings": (
+            "Does not greet once it has sent its ticks in a recovery. [DA-68]",
+            {"recovery.on_ticks_due": lambda state: then(ON_TICKS_DUE(state), greet_no_more)},
+            "greets-after-its-own-ticks",
+        ),
+        "SilencedOneByOne": (
+            "Sends its ticks in a recovery although they are said, if that has silenced a greeting. [DA-68, DA-76]",
+            {"recovery._on_ticks": silence_one},
+            "ticks-that-silence-both",
+        ),
+        "SilencedByItsSide": (
+            "Greets in a recovery although another side's node has. [DA-68]",
+            {"recovery._on_ticks": silenced_by_its_side},
+            "ticks-that-silence-the-greeting-only",
+        ),
+        "GivesNewcomersTheReason": (
+            "Adds its reason to greetings as well. [DA-68, DA-76]",
+            {
+                "recovery.tell_ticks": lambda state, prev, reason: TELL_TICKS(
+                    state, prev, state.recovery.mine if state.recovery is not None and state.recovery.lost else reason
+                )
+            },
+            "ticks-after-its-own-greeting",
+        ),
+        "GreetsNobodyInARecovery": (
+            "Answers no start-up ping in a recovery. [DA-68]",
+            {"election.greet": lambda state, chain: Step(state) if state.recovery is not None else GREET(state, chain)},
+            "greets-after-its-own-ticks",
+        ),
+        "GreetsWhenReady": (
+            "Answers no start-up ping before it is ready, although it takes part. [DA-59, DA-68]",
+            {"election.greet": lambda state, chain: GREET(state, chain) if state.phase is Phase.READY else Step(state)},
+            "settling-nodes-greet",
+        ),
+        "GreetsByTheChainFromBefore": (
+            "Goes by the chain from before in a recovery. [DA-68]",
+            {"election.greet": greet_by_mine},
+            "greets-not-by-the-chain-from-before",
+        ),
+        "EndsGreetings": (
+            "Does not greet any more when a recovery is over. [DA-68, DA-74]",
+            {"transitions.on_recovery_over": lambda state: then(ON_RECOVERY_OVER(state), greet_no_more)},
+            "over-before-a-greeting",
+        ),
+        "BeginsWithoutGreetings": (
+            "Does not greet any more when a recovery begins. [DA-68, DA-74]",
+            {"recovery.begin": begin_anew},
+            "ticks-after-its-own-greeting",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

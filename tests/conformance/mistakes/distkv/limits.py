@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Reading, Wrong
-from tests.conformance.variant import without_effects
+from tests.support.variant import variants, without_effects
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import EVERYBODY, Notify, Pick, Received, Send, Step, Table
@@ -26,13 +26,6 @@ HAS_ROOM = transitions.has_room
 SEND_INFO = outgoing.send_info
 
 
-class SendsInfosOfAnySize(Wrong):
-    """Does not divide an info."""
-
-    caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided", "prev-left-out")
-    instead: ClassVar = {"outgoing._fits": lambda _state, _info: True}
-
-
 class SendsTheBeginning(Wrong):
     """Sends what fits into one info, and nothing more."""
 
@@ -45,26 +38,11 @@ class SendsTheBeginning(Wrong):
         return Step(after, tuple(effect for effect in effects if effect not in infos[1:]))
 
 
-class DividesByNode(Wrong):
-    """Does not divide the ranges of a node."""
-
-    caught_by: ClassVar = ("known-divided", "missing-divided")
-    instead: ClassVar = {"outgoing._pieces": lambda rows: list(rows.items())}
-
-
 def _half(state: State, what: str, pieces: Any, beside: Any) -> Any:
     count, chains = FILLED(state, what, pieces, beside)
     while count < len(pieces) and count & (count - 1):
         count -= 1  # to the next power of two
     return count, chains
-
-
-class HalvesWhatDoesNotFit(Wrong):
-    """Divides into halves until they fit."""
-
-    caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided")
-
-    instead: ClassVar = {"outgoing._fit_pieces": _half}
 
 
 class RepeatsPrevAndReason(Wrong):
@@ -88,24 +66,6 @@ def _without_prev(state: State, what: str, rows: Any, prev: Any = None, reason: 
     return SEND_INFO(state, what, rows, None if many else prev, reason)
 
 
-class LeavesPrevOutWhenDividing(Wrong):
-    """Leaves prev out of what it divides."""
-
-    caught_by: ClassVar = ("ticks-divided", "prev-and-reason-in-the-first")
-    instead: ClassVar = {"recovery.send_info": _without_prev}
-
-
-class LeavesTheReasonOutFirst(Wrong):
-    """Leaves the reason out before prev."""
-
-    caught_by: ClassVar = ("prev-left-out",)
-    instead: ClassVar = {
-        "outgoing._fit_pieces": lambda state, what, pieces, beside: FILLED(
-            state, what, pieces, [(prev, reason) for prev, reason in _the_other_way_round(list(beside))]
-        )
-    }
-
-
 def _the_other_way_round(beside: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     (prev, reason), *_ = beside
     return [(prev, reason), (prev, None), (None, None)]
@@ -122,16 +82,6 @@ class SilentAboutWhatIsTooLarge(Wrong):
         return Step(after, tuple(effect for effect in effects if effect != Notify(Fault(FaultKind.TOO_LARGE))))
 
 
-class SendsStoredChangesOfAnySize(Wrong):
-    """Sends a stored change again although it does not fit."""
-
-    caught_by: ClassVar = ("stored-change-too-large", "old-data-too-large")
-    instead: ClassVar = {
-        name: lambda state, updates: Step(state, tuple(Send(EVERYBODY, update) for update in updates))
-        for name in ("recovery.send_again", "startup.send_again")
-    }
-
-
 class DropsWhatIsTooLarge(Wrong):
     """Takes no update that it could not send."""
 
@@ -143,32 +93,6 @@ class DropsWhatIsTooLarge(Wrong):
         if isinstance(event, Received) and isinstance(message, Update) and len(payload(message)) > state.config.max_payload:
             return Step(state)
         return super().step(state, event, pick)
-
-
-class KeepsAnyNames(Wrong):
-    """Keeps as many names as there are."""
-
-    caught_by: ClassVar = ("names-that-are-kept", "names-in-missing", "names-in-a-chain")
-    instead: ClassVar = {"transitions.has_room": lambda _state, _message, _ticks: True}
-
-
-class KeepsFewerNames(Wrong):
-    """Keeps one name less."""
-
-    caught_by: ClassVar = ("names-that-are-kept",)
-    instead: ClassVar = {"transitions.NAMES_MAX": 4095}
-
-
-class CountsTicksOnly(Wrong):
-    """Does not count names that come without a tick."""
-
-    caught_by: ClassVar = ("names-in-missing", "names-in-a-chain")
-    instead: ClassVar = {
-        "transitions.has_room": lambda state, message, ticks: (
-            not set(ticks) - state.ticks.keys()
-            or HAS_ROOM(state, replace(message, missing=Table()) if isinstance(message, Info) else message, ticks)
-        )
-    }
 
 
 # -- numbers: ticks and tocks have 63 bits -----------------------------------------------------------------------------
@@ -317,125 +241,6 @@ def tell_by(number: Number) -> Callable[..., Next]:
     return on_loaded
 
 
-class PingTocksInDoubles(Wrong):
-    """Compares tocks of pings as doubles. [D-26, D-80]"""
-
-    caught_by: ClassVar = ("collision-of-great-tocks",)
-    instead: ClassVar = {"election.winner": winner_by(by_tock(float))}
-
-
-class PingTicksInDoubles(Wrong):
-    """Compares ticks of pings as doubles. [D-26, D-81]"""
-
-    caught_by: ClassVar = ("collision-of-great-ticks",)
-    instead: ClassVar = {"election.winner": winner_by(by_tick(float))}
-
-
-class TocksInDoubles(Wrong):
-    """Compares tocks of changes as doubles. [D-26, DA-01]"""
-
-    caught_by: ClassVar = ("conflict-of-great-tocks",)
-    instead: ClassVar = {"entries._outcome": outcome_by(by_tock(float))}
-
-
-class TicksInDoubles(Wrong):
-    """Compares ticks of changes as doubles. [D-26, DA-01]"""
-
-    caught_by: ClassVar = ("conflict-of-great-ticks",)
-    instead: ClassVar = {"entries._outcome": outcome_by(by_tick(float))}
-
-
-class HearsInDoubles(Wrong):
-    """Compares a ping with what it has heard as doubles. [D-26, DA-31]"""
-
-    caught_by: ClassVar = ("not-stale-by-the-last-bit",)
-    instead: ClassVar = {"election.kind_of": kind_by(float)}
-
-
-class KeepsTicksInDoubles(Wrong):
-    """Takes the higher tick as doubles compare. [D-26, DA-45]"""
-
-    caught_by: ClassVar = ("ticks-to-the-last-bit",)
-    instead: ClassVar = {"ticks.latest": latest_by(float)}
-
-
-class CountsInDoubles(Wrong):
-    """Takes the higher tock as doubles compare. [D-50, DA-21]"""
-
-    caught_by: ClassVar = ("tocks-to-the-last-bit",)
-    instead: ClassVar = {"transitions.on_message": tock_by(float)}
-
-
-class SeesInDoubles(Wrong):
-    """Asks with doubles whether a change came before another. [D-22, D-26]"""
-
-    caught_by: ClassVar = ("before-and-after-by-great-ticks",)
-    instead: ClassVar = {"chains._has_seen": seen_by(float)}
-
-
-class ChangesInDoubles(Wrong):
-    """Takes changes for one whose ticks are one double. [D-26, DA-18]"""
-
-    caught_by: ClassVar = ("great-ticks-that-follow-each-other",)
-    instead: ClassVar = {"chains.relation": same_by(float)}
-
-
-class FollowsInDoubles(Wrong):
-    """Compares the chain of a ping with the last one as doubles. [D-26, DA-32]"""
-
-    caught_by: ClassVar = ("not-next-by-the-last-bit-of-a-tick", "split-by-a-tick-beyond-2-53")
-    instead: ClassVar = {"pings.agree": agree_by(float)}
-
-
-class ReasonsInDoubles(Wrong):
-    """Compares a reason with the last chain as doubles. [D-26, DA-32, DA-50]"""
-
-    caught_by: ClassVar = ("reason-by-a-tick-beyond-2-53",)
-    instead: ClassVar = {"recovery.agree": agree_by(float)}
-
-
-class SidesInDoubles(Wrong):
-    """Looks for the place where chains part with doubles. [D-26, DA-32, DA-75]"""
-
-    caught_by: ClassVar = ("side-by-a-tick-beyond-2-53",)
-    instead: ClassVar = {"chains.agree": agree_by(float), "pings.agree": AGREE, "recovery.agree": AGREE}
-
-
-class SilencedInDoubles(Wrong):
-    """Compares ticks that may silence it as doubles. [D-26, DA-68, DA-76]"""
-
-    caught_by: ClassVar = ("greeted-by-another-with-one-less", "not-silenced-by-one-less")
-    instead: ClassVar = {"recovery._says_it_all": says_by(float)}
-
-
-class NoticesNamesakesInDoubles(Wrong):
-    """Compares what another of its name sends with its own counters as doubles. [D-26, DA-63]"""
-
-    caught_by: ClassVar = ("above-to-the-last-bit", "an-update-above-to-the-last-bit")
-    instead: ClassVar = {"transitions.is_of_namesake": namesake_by(float)}
-
-
-class SendsOldDataInDoubles(Wrong):
-    """Sends its old data in the order of doubles. [D-26, DA-51]"""
-
-    caught_by: ClassVar = ("old-data-by-great-tocks",)
-    instead: ClassVar = {"state.in_order": in_order_by(float)}
-
-
-class AnswersInDoubles(Wrong):
-    """Answers in the order of doubles. [D-26, DA-48]"""
-
-    caught_by: ClassVar = ("answers-by-great-tocks",)
-    instead: ClassVar = {"recovery.answer": answer_in_doubles}
-
-
-class TellsInDoubles(Wrong):
-    """Compares its ticks with those loaded as doubles. [D-26, DA-73]"""
-
-    caught_by: ClassVar = ("old-data-and-a-download-with-one-less-at-2-53", "old-data-and-a-download-with-one-less-at-2-63")
-    instead: ClassVar = {"startup.on_loaded": tell_by(float)}
-
-
 def all_by(number: Number) -> dict[str, Any]:
     """What is replaced to compare all ticks and tocks in this kind of numbers."""
     beats: Beats = lambda one, other: by_tick(number)(  # noqa: E731  # one rule in one line
@@ -493,12 +298,157 @@ class ReadsNoGreatRanges(Reading):
     instead: ClassVar = {"codec.read_ranges": lambda items: one_by_one(READ_RANGES(items))}
 
 
-class MissesNotSoMany(Wrong):
-    """Ends at very many missing ticks, which it counts one by one. [DA-17, DA-79]"""
-
-    caught_by: ClassVar = ("asks-for-all-of-a-great-tick",)
-    instead: ClassVar = {
-        "state.missing_sets": lambda ticks, known: Table(
-            {node: one_by_one(found) for node, found in missing_sets(ticks, known).items()}
-        )
-    }
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "SendsInfosOfAnySize": (
+            "Does not divide an info.",
+            {"outgoing._fits": lambda _state, _info: True},
+            "ticks-divided known-divided missing-divided prev-left-out",
+        ),
+        "DividesByNode": (
+            "Does not divide the ranges of a node.",
+            {"outgoing._pieces": lambda rows: list(rows.items())},
+            "known-divided missing-divided",
+        ),
+        "HalvesWhatDoesNotFit": (
+            "Divides into halves until they fit.",
+            {"outgoing._fit_pieces": _half},
+            "ticks-divided known-divided missing-divided",
+        ),
+        "LeavesPrevOutWhenDividing": (
+            "Leaves prev out of what it divides.",
+            {"recovery.send_info": _without_prev},
+            "ticks-divided prev-and-reason-in-the-first",
+        ),
+        "LeavesTheReasonOutFirst": (
+            "Leaves the reason out before prev.",
+            {
+                "outgoing._fit_pieces": lambda state, what, pieces, beside: FILLED(
+                    state, what, pieces, [(prev, reason) for prev, reason in _the_other_way_round(list(beside))]
+                )
+            },
+            "prev-left-out",
+        ),
+        "SendsStoredChangesOfAnySize": (
+            "Sends a stored change again although it does not fit.",
+            {
+                name: lambda state, updates: Step(state, tuple(Send(EVERYBODY, update) for update in updates))
+                for name in ("recovery.send_again", "startup.send_again")
+            },
+            "stored-change-too-large old-data-too-large",
+        ),
+        "KeepsAnyNames": (
+            "Keeps as many names as there are.",
+            {"transitions.has_room": lambda _state, _message, _ticks: True},
+            "names-that-are-kept names-in-missing names-in-a-chain",
+        ),
+        "KeepsFewerNames": ("Keeps one name less.", {"transitions.NAMES_MAX": 4095}, "names-that-are-kept"),
+        "CountsTicksOnly": (
+            "Does not count names that come without a tick.",
+            {
+                "transitions.has_room": lambda state, message, ticks: (
+                    not set(ticks) - state.ticks.keys()
+                    or HAS_ROOM(state, replace(message, missing=Table()) if isinstance(message, Info) else message, ticks)
+                )
+            },
+            "names-in-missing names-in-a-chain",
+        ),
+        "PingTocksInDoubles": (
+            "Compares tocks of pings as doubles. [D-26, D-80]",
+            {"election.winner": winner_by(by_tock(float))},
+            "collision-of-great-tocks",
+        ),
+        "PingTicksInDoubles": (
+            "Compares ticks of pings as doubles. [D-26, D-81]",
+            {"election.winner": winner_by(by_tick(float))},
+            "collision-of-great-ticks",
+        ),
+        "TocksInDoubles": (
+            "Compares tocks of changes as doubles. [D-26, DA-01]",
+            {"entries._outcome": outcome_by(by_tock(float))},
+            "conflict-of-great-tocks",
+        ),
+        "TicksInDoubles": (
+            "Compares ticks of changes as doubles. [D-26, DA-01]",
+            {"entries._outcome": outcome_by(by_tick(float))},
+            "conflict-of-great-ticks",
+        ),
+        "HearsInDoubles": (
+            "Compares a ping with what it has heard as doubles. [D-26, DA-31]",
+            {"election.kind_of": kind_by(float)},
+            "not-stale-by-the-last-bit",
+        ),
+        "KeepsTicksInDoubles": (
+            "Takes the higher tick as doubles compare. [D-26, DA-45]",
+            {"ticks.latest": latest_by(float)},
+            "ticks-to-the-last-bit",
+        ),
+        "CountsInDoubles": (
+            "Takes the higher tock as doubles compare. [D-50, DA-21]",
+            {"transitions.on_message": tock_by(float)},
+            "tocks-to-the-last-bit",
+        ),
+        "SeesInDoubles": (
+            "Asks with doubles whether a change came before another. [D-22, D-26]",
+            {"chains._has_seen": seen_by(float)},
+            "before-and-after-by-great-ticks",
+        ),
+        "ChangesInDoubles": (
+            "Takes changes for one whose ticks are one double. [D-26, DA-18]",
+            {"chains.relation": same_by(float)},
+            "great-ticks-that-follow-each-other",
+        ),
+        "FollowsInDoubles": (
+            "Compares the chain of a ping with the last one as doubles. [D-26, DA-32]",
+            {"pings.agree": agree_by(float)},
+            "not-next-by-the-last-bit-of-a-tick split-by-a-tick-beyond-2-53",
+        ),
+        "ReasonsInDoubles": (
+            "Compares a reason with the last chain as doubles. [D-26, DA-32, DA-50]",
+            {"recovery.agree": agree_by(float)},
+            "reason-by-a-tick-beyond-2-53",
+        ),
+        "SidesInDoubles": (
+            "Looks for the place where chains part with doubles. [D-26, DA-32, DA-75]",
+            {"chains.agree": agree_by(float), "pings.agree": AGREE, "recovery.agree": AGREE},
+            "side-by-a-tick-beyond-2-53",
+        ),
+        "SilencedInDoubles": (
+            "Compares ticks that may silence it as doubles. [D-26, DA-68, DA-76]",
+            {"recovery._says_it_all": says_by(float)},
+            "greeted-by-another-with-one-less not-silenced-by-one-less",
+        ),
+        "NoticesNamesakesInDoubles": (
+            "Compares what another of its name sends with its own counters as doubles. [D-26, DA-63]",
+            {"transitions.is_of_namesake": namesake_by(float)},
+            "above-to-the-last-bit an-update-above-to-the-last-bit",
+        ),
+        "SendsOldDataInDoubles": (
+            "Sends its old data in the order of doubles. [D-26, DA-51]",
+            {"state.in_order": in_order_by(float)},
+            "old-data-by-great-tocks",
+        ),
+        "AnswersInDoubles": (
+            "Answers in the order of doubles. [D-26, DA-48]",
+            {"recovery.answer": answer_in_doubles},
+            "answers-by-great-tocks",
+        ),
+        "TellsInDoubles": (
+            "Compares its ticks with those loaded as doubles. [D-26, DA-73]",
+            {"startup.on_loaded": tell_by(float)},
+            "old-data-and-a-download-with-one-less-at-2-53 old-data-and-a-download-with-one-less-at-2-63",
+        ),
+        "MissesNotSoMany": (
+            "Ends at very many missing ticks, which it counts one by one. [DA-17, DA-79]",
+            {
+                "state.missing_sets": lambda ticks, known: Table(
+                    {node: one_by_one(found) for node, found in missing_sets(ticks, known).items()}
+                )
+            },
+            "asks-for-all-of-a-great-tick",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.conformance.variant import without_effects
+from tests.support.variant import variants, without_effects
 
 from peerproof.reference.divergences.distkv import DECIDE, Next
 from peerproof.spec.core import Asked, Notify, Pick, Send, Step, Table
@@ -42,43 +42,6 @@ def asking(first: Callable[[State], Any]) -> dict[str, Any]:
 def _left(state: State, *, also: frozenset[Any] = frozenset()) -> list[Any]:
     elements = () if state.last is None else state.last.chain.elements
     return [node for node, tick in elements if tick and node not in (state.tried | {state.self_id}) - also]
-
-
-class AsksTheOldest(Wrong):
-    """Downloads from the oldest node of the chain."""
-
-    caught_by: ClassVar = ("newest-with-data", "the-next-after-a-failure")
-    instead: ClassVar = asking(lambda state: next(reversed(_left(state)), None))
-
-
-class AsksTheHead(Wrong):
-    """Downloads from the head of the chain, whether it has data or not."""
-
-    caught_by: ClassVar = ("newest-with-data", "not-itself", "not-from-a-node-without-a-tick", "zero-after-0-5-0-0")
-    instead: ClassVar = asking(lambda state: state.last.chain.head.node if state.last is not None and not state.tried else None)
-
-
-class AsksItself(Wrong):
-    """Downloads from itself."""
-
-    caught_by: ClassVar = ("not-itself",)
-    instead: ClassVar = asking(
-        lambda state: next((n for n, t in (state.last.chain.elements if state.last else ()) if t and n not in state.tried), None)
-    )
-
-
-class AsksTheSameAgain(Wrong):
-    """Tries a node again that has failed."""
-
-    caught_by: ClassVar = ("the-next-after-a-failure", "each-node-once")
-    instead: ClassVar = asking(lambda state: next(iter(_left(state, also=state.tried)), None))
-
-
-class AsksOnce(Wrong):
-    """Does not try another node."""
-
-    caught_by: ClassVar = ("the-next-after-a-failure", "each-node-once", "next-of-the-newer-chain")
-    instead: ClassVar = {"startup.try_next": lambda state: Step(replace(state, source=None))}
 
 
 class NeverAsksAgain(Wrong):
@@ -126,46 +89,9 @@ class ReadyNodesAsk(Wrong):
         return Step(after, effects)
 
 
-class LoadsFromAnybody(Wrong):
-    """Takes what is loaded from any node."""
-
-    caught_by: ClassVar = ("loaded-from-another", "loaded-without-being-asked", "loaded-twice", "failed-of-another")
-    instead: ClassVar = {"startup._is_from_source": lambda _state, _node: None}
-
-
 def loading(change: Callable[[State, Loaded], Loaded]) -> dict[str, Any]:
     """What is replaced to take something else for what was loaded."""
     return {"transitions.on_loaded": lambda state, loaded, pick: ON_LOADED(state, change(state, loaded), pick)}
-
-
-class LoadsNoTock(Wrong):
-    """Does not take the tock of a download."""
-
-    caught_by: ClassVar = ("loads-everything", "had-lost-its-data")
-    instead: ClassVar = loading(lambda _, loaded: replace(loaded, tock=0))
-
-
-class LoadsNoTicks(Wrong):
-    """Does not take the ticks of a download."""
-
-    caught_by: ClassVar = ("had-lost-its-data", "without-a-tick-of-its-own", "settling-misses-of-others")
-    instead: ClassVar = loading(lambda _, loaded: replace(loaded, ticks=Table()))
-
-
-class LoadsEntriesOnly(Wrong):
-    """Does not take what is superseded."""
-
-    caught_by: ClassVar = ("loads-everything", "had-lost-its-data-and-has-it-all", "had-lost-its-data")
-    instead: ClassVar = loading(lambda _, loaded: replace(loaded, superseded=Table()))
-
-
-class LoadsNoDeletions(Wrong):
-    """Does not take deleted entries."""
-
-    caught_by: ClassVar = ("loads-everything",)
-    instead: ClassVar = loading(
-        lambda _, loaded: replace(loaded, entries=tuple(entry for entry in loaded.entries if entry.value != NULL))
-    )
 
 
 class LoadsOverItsOwn(Wrong):
@@ -181,54 +107,10 @@ class LoadsOverItsOwn(Wrong):
         return super().step(state, event, pick)
 
 
-class LoadsInAnyOrder(Wrong):
-    """Applies entries in the order in which they are given."""
-
-    caught_by: ClassVar = ("loads-in-order", "loads-everything")
-    instead: ClassVar = {"startup.in_order": lambda _: 0}
-
-
-class ReadyAtOnce(Wrong):
-    """Is ready after the download, whatever is missing."""
-
-    caught_by: ClassVar = (
-        "had-lost-its-data",
-        "settled-by-an-update",
-        "settling-misses-of-others",
-        "download-of-a-settling-node",
-    )
-    instead: ClassVar = {"startup._finish_load": lambda state: Step(state) if state.participates else startup.ready(state)}
-
-
 def _until_nothing_is_missing(state: State) -> Next:
     if state.participates:
         return Step(state)
     return Step(replace(state, phase=Phase.SETTLING)) if state.misses else startup.ready(state)
-
-
-class SettlesInAnyCase(Wrong):
-    """Waits until nothing is missing, although it has lost nothing."""
-
-    caught_by: ClassVar = ("without-a-tick-of-its-own",)
-    instead: ClassVar = {"startup._finish_load": _until_nothing_is_missing}
-
-
-class SettlesForItsOwn(Wrong):
-    """Waits for its own changes only."""
-
-    caught_by: ClassVar = ("settling-misses-of-others", "settling-stays-settling")
-    instead: ClassVar = {
-        "transitions.check_settled": lambda state: (
-            startup.ready(state) if state.phase is Phase.SETTLING and state.self_id not in state.missing else Step(state)
-        )
-    }
-
-
-class NeverSettles(Wrong):
-    """Does not look again whether something is missing."""
-
-    caught_by: ClassVar = ("had-lost-its-data", "settled-by-an-update")
-    instead: ClassVar = {"transitions.check_settled": Step}
 
 
 class IsReadyNoMore(Wrong):
@@ -252,24 +134,6 @@ class TellsNobodyThatItIsReady(Wrong):
         """Without that."""
         after, effects = super().step(state, event, pick)
         return Step(after, tuple(effect for effect in effects if effect != Notify(Ready())))
-
-
-class KeepsItsPing(Wrong):
-    """Does not decide again when to ping once it has loaded."""
-
-    caught_by: ClassVar = ("new-node-decides-anew-when-ready", "silenced-node-becomes-ready")
-    instead: ClassVar = {
-        "startup.decide": lambda state, pick: (
-            Step(state) if state.phase is Phase.READY and state.entries.rows else DECIDE(state, pick)
-        )
-    }
-
-
-class TellsNotWhatItHas(Wrong):
-    """Does not tell what it had and others have not."""
-
-    caught_by: ClassVar = ("old-data-and-a-download", "two-old-nodes-the-one-that-follows")
-    instead: ClassVar = {"startup.tell_ticks": lambda state, _prev, _reason: Step(state)}
 
 
 class TellsInAnyCase(Wrong):
@@ -323,46 +187,12 @@ def seek_with(tried: Callable[[State], frozenset[Any]]) -> dict[str, Any]:
     return {"election.seek_download": seek_download}
 
 
-class KeepsWhatItHasTried(Wrong):
-    """Does not empty tried while a download is under way. [DA-70]"""
-
-    caught_by: ClassVar = ("tries-all-again-but-the-one-under-way",)
-    instead: ClassVar = seek_with(lambda state: state.tried)
-
-
-class ForgetsWhomItIsTrying(Wrong):
-    """Empties tried also of the node that it is downloading from. [DA-70]"""
-
-    caught_by: ClassVar = ("tries-all-again-but-the-one-under-way",)
-    instead: ClassVar = seek_with(lambda _: frozenset())
-
-
 def seek_when_settling(state: State) -> Next:
     """Another download, before it is ready."""
     if state.phase is not Phase.SETTLING:
         return SEEK_DOWNLOAD(state)
     after, effects = SEEK_DOWNLOAD(replace(state, phase=Phase.EMPTY))
     return Step(replace(after, phase=Phase.SETTLING), effects)
-
-
-class SettlingNodesAsk(Wrong):
-    """Downloads again before it is ready. [DA-59, DA-70]"""
-
-    caught_by: ClassVar = ("settling-nodes-download-nothing",)
-    instead: ClassVar = {"election.seek_download": seek_when_settling}
-
-
-class LoadsWholeChains(Wrong):
-    """Takes chains of a download as if they ended. [DA-11, DA-73]"""
-
-    caught_by: ClassVar = ("loads-chains-that-were-cut",)
-    instead: ClassVar = {
-        "transitions.on_loaded": lambda state, loaded, pick: ON_LOADED(
-            state,
-            replace(loaded, entries=tuple(replace(entry, chain=Chain(entry.chain.elements)) for entry in loaded.entries)),
-            pick,
-        )
-    }
 
 
 def tell_of_itself(state: State, loaded: Loaded, pick: Pick) -> Next:
@@ -373,8 +203,138 @@ def tell_of_itself(state: State, loaded: Loaded, pick: Pick) -> Next:
     return without_effects(taken, lambda effect: isinstance(effect, Send) and isinstance(effect.message, Info))
 
 
-class TellsOfItselfOnly(Wrong):
-    """Tells what it had and others have not only if it is its own. [DA-73]"""
-
-    caught_by: ClassVar = ("old-data-and-a-download-without-the-last-of-another",)
-    instead: ClassVar = {"transitions.on_loaded": tell_of_itself}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "AsksTheOldest": (
+            "Downloads from the oldest node of the chain.",
+            asking(lambda state: next(reversed(_left(state)), None)),
+            "newest-with-data the-next-after-a-failure",
+        ),
+        "AsksTheHead": (
+            "Downloads from the head of the chain, whether it has data or not.",
+            asking(lambda state: state.last.chain.head.node if state.last is not None and not state.tried else None),
+            "newest-with-data not-itself not-from-a-node-without-a-tick zero-after-0-5-0-0",
+        ),
+        "AsksItself": (
+            "Downloads from itself.",
+            asking(
+                lambda state: next(
+                    (n for n, t in (state.last.chain.elements if state.last else ()) if t and n not in state.tried), None
+                )
+            ),
+            "not-itself",
+        ),
+        "AsksTheSameAgain": (
+            "Tries a node again that has failed.",
+            asking(lambda state: next(iter(_left(state, also=state.tried)), None)),
+            "the-next-after-a-failure each-node-once",
+        ),
+        "AsksOnce": (
+            "Does not try another node.",
+            {"startup.try_next": lambda state: Step(replace(state, source=None))},
+            "the-next-after-a-failure each-node-once next-of-the-newer-chain",
+        ),
+        "LoadsFromAnybody": (
+            "Takes what is loaded from any node.",
+            {"startup._is_from_source": lambda _state, _node: None},
+            "loaded-from-another loaded-without-being-asked loaded-twice failed-of-another",
+        ),
+        "LoadsNoTock": (
+            "Does not take the tock of a download.",
+            loading(lambda _, loaded: replace(loaded, tock=0)),
+            "loads-everything had-lost-its-data",
+        ),
+        "LoadsNoTicks": (
+            "Does not take the ticks of a download.",
+            loading(lambda _, loaded: replace(loaded, ticks=Table())),
+            "had-lost-its-data without-a-tick-of-its-own settling-misses-of-others",
+        ),
+        "LoadsEntriesOnly": (
+            "Does not take what is superseded.",
+            loading(lambda _, loaded: replace(loaded, superseded=Table())),
+            "loads-everything had-lost-its-data-and-has-it-all had-lost-its-data",
+        ),
+        "LoadsNoDeletions": (
+            "Does not take deleted entries.",
+            loading(lambda _, loaded: replace(loaded, entries=tuple(entry for entry in loaded.entries if entry.value != NULL))),
+            "loads-everything",
+        ),
+        "LoadsInAnyOrder": (
+            "Applies entries in the order in which they are given.",
+            {"startup.in_order": lambda _: 0},
+            "loads-in-order loads-everything",
+        ),
+        "ReadyAtOnce": (
+            "Is ready after the download, whatever is missing.",
+            {"startup._finish_load": lambda state: Step(state) if state.participates else startup.ready(state)},
+            "had-lost-its-data settled-by-an-update settling-misses-of-others download-of-a-settling-node",
+        ),
+        "SettlesInAnyCase": (
+            "Waits until nothing is missing, although it has lost nothing.",
+            {"startup._finish_load": _until_nothing_is_missing},
+            "without-a-tick-of-its-own",
+        ),
+        "SettlesForItsOwn": (
+            "Waits for its own changes only.",
+            {
+                "transitions.check_settled": lambda state: (
+                    startup.ready(state) if state.phase is Phase.SETTLING and state.self_id not in state.missing else Step(state)
+                )
+            },
+            "settling-misses-of-others settling-stays-settling",
+        ),
+        "NeverSettles": (
+            "Does not look again whether something is missing.",
+            {"transitions.check_settled": Step},
+            "had-lost-its-data settled-by-an-update",
+        ),
+        "KeepsItsPing": (
+            "Does not decide again when to ping once it has loaded.",
+            {
+                "startup.decide": lambda state, pick: (
+                    Step(state) if state.phase is Phase.READY and state.entries.rows else DECIDE(state, pick)
+                )
+            },
+            "new-node-decides-anew-when-ready silenced-node-becomes-ready",
+        ),
+        "TellsNotWhatItHas": (
+            "Does not tell what it had and others have not.",
+            {"startup.tell_ticks": lambda state, _prev, _reason: Step(state)},
+            "old-data-and-a-download two-old-nodes-the-one-that-follows",
+        ),
+        "KeepsWhatItHasTried": (
+            "Does not empty tried while a download is under way. [DA-70]",
+            seek_with(lambda state: state.tried),
+            "tries-all-again-but-the-one-under-way",
+        ),
+        "ForgetsWhomItIsTrying": (
+            "Empties tried also of the node that it is downloading from. [DA-70]",
+            seek_with(lambda _: frozenset()),
+            "tries-all-again-but-the-one-under-way",
+        ),
+        "SettlingNodesAsk": (
+            "Downloads again before it is ready. [DA-59, DA-70]",
+            {"election.seek_download": seek_when_settling},
+            "settling-nodes-download-nothing",
+        ),
+        "LoadsWholeChains": (
+            "Takes chains of a download as if they ended. [DA-11, DA-73]",
+            {
+                "transitions.on_loaded": lambda state, loaded, pick: ON_LOADED(
+                    state,
+                    replace(loaded, entries=tuple(replace(entry, chain=Chain(entry.chain.elements)) for entry in loaded.entries)),
+                    pick,
+                )
+            },
+            "loads-chains-that-were-cut",
+        ),
+        "TellsOfItselfOnly": (
+            "Tells what it had and others have not only if it is its own. [DA-73]",
+            {"transitions.on_loaded": tell_of_itself},
+            "old-data-and-a-download-without-the-last-of-another",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from struct import pack, unpack
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 from unicodedata import normalize
 
 from tests.conformance.mistakes.distkv import Reading, Wrong
 from tests.conformance.mistakes.distkv.limits import BEATS, Beats, outcome_by, winner_by
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import PATH_OF, Next
 from peerproof.spec.core import Pick, Step
@@ -29,47 +30,6 @@ NODE = codec._node
 ON_MESSAGE = transitions.on_message
 SETS_BYTES = codec._sets_bytes
 TICKS_BYTES = codec._ticks_bytes
-
-
-class NoticesNoNamesake(Wrong):
-    """Does not see that another node has its name."""
-
-    caught_by: ClassVar = ("a-ping-above", "an-info-above", "an-update-above", "each-time")
-    instead: ClassVar = {"transitions.is_of_namesake": lambda _state, _message: False}
-
-
-class TakesItselfForANamesake(Wrong):
-    """Takes a message at its own tock for another's."""
-
-    caught_by: ClassVar = ("a-ping-at-its-tock", "an-info-at-its-tock", "the-own-ping-comes-back")
-    instead: ClassVar = {
-        "transitions.is_of_namesake": lambda state, message: (
-            IS_NAMESAKE(state, message)
-            or (state.participates and message.chain.head.node == state.self_id and message.tock == state.tock)
-        )
-    }
-
-
-class NoticesNamesakesTooSoon(Wrong):
-    """Takes its own past for another node."""
-
-    caught_by: ClassVar = ("before-it-participates", "before-it-participates-with-data")
-    instead: ClassVar = {
-        "transitions.is_of_namesake": lambda state, message: (
-            message.chain.head.node == state.self_id and message.tock > state.tock and not isinstance(message, Update)
-        )
-    }
-
-
-class LooksAtTocksOfUpdates(Wrong):
-    """Takes an own update with a higher tock for another's."""
-
-    caught_by: ClassVar = ("an-update-at-its-tick",)
-    instead: ClassVar = {
-        "transitions.is_of_namesake": lambda state, message: (
-            state.participates and message.chain.head.node == state.self_id and message.tock > state.tock
-        )
-    }
 
 
 class AnswersItsNamesake(Wrong):
@@ -102,41 +62,11 @@ class PingsItsNamesake(Wrong):
         return step
 
 
-class SettlingNodesNoticeNothing(Wrong):
-    """Does not see that another node has its name before it is ready. [DA-59, DA-63]"""
-
-    caught_by: ClassVar = ("a-ping-above-while-settling",)
-    instead: ClassVar = {
-        "transitions.is_of_namesake": lambda state, message: state.phase is Phase.READY and IS_NAMESAKE(state, message)
-    }
-
-
-class LooksAtSenders(Wrong):
-    """Takes who sends a change again for its head. [DA-49, DA-63]"""
-
-    caught_by: ClassVar = ("its-name-as-the-sender-of-an-update",)
-    instead: ClassVar = {
-        "transitions.is_of_namesake": lambda state, message: IS_NAMESAKE(
-            state,
-            replace(message, chain=Chain((message.sender,)))
-            if isinstance(message, Update) and message.sender is not None
-            else message,
-        )
-    }
-
-
 def believe_own(state: State, message: Message, pick: Pick) -> Next:
     """Takes known of any info."""
     after, effects = ON_MESSAGE(state, message, pick)
     known = message.known if isinstance(message, Info) else None
     return Step(replace(after, entries=after.entries.mark_superseded(known)) if known else after, effects)
-
-
-class BelievesItsNamesake(Wrong):
-    """Takes what an info of its own name says to be known. [DA-54]"""
-
-    caught_by: ClassVar = ("known-of-its-own-name",)
-    instead: ClassVar = {"transitions.on_message": believe_own}
 
 
 def taking_for_own(like: Callable[[str], str]) -> dict[str, Any]:
@@ -149,20 +79,6 @@ def taking_for_own(like: Callable[[str], str]) -> dict[str, Any]:
         return ON_MESSAGE(state, message, pick)
 
     return {"transitions.on_message": on_message}
-
-
-class TakesCapitalsForItself(Wrong):
-    """Takes a node for itself whose name differs in capitals. [DA-54]"""
-
-    caught_by: ClassVar = ("names-like-its-own",)
-    instead: ClassVar = taking_for_own(str.lower)
-
-
-class TakesBlanksForItself(Wrong):
-    """Takes a node for itself whose name differs in blanks. [DA-54]"""
-
-    caught_by: ClassVar = ("names-like-its-own",)
-    instead: ClassVar = taking_for_own(str.strip)
 
 
 # -- names: bytes in their order, and nothing else ---------------------------------------------------------------------
@@ -200,13 +116,6 @@ def natural(name: str) -> Any:
 
 BY_MANY_NAMES = ("collision-by-many-names", "conflict-by-many-names")
 IN_ORDER = ("nodes-in-order-whatever-they-look-like", "nodes-in-order-in-sets")
-
-
-class HalfLettersOfPings(Wrong):
-    """Compares names of who pings by units of 16 bits. [D-82, DA-35]"""
-
-    caught_by: ClassVar = ("collision-by-many-names",)
-    instead: ClassVar = {"election.winner": winner_by(by_name(lambda name: name.encode("utf-16-be")))}
 
 
 class SignedBytesOfNames(Wrong):
@@ -321,28 +230,6 @@ class ReadsNoProto(Reading):
     }
 
 
-class KeepsNoMembersOfObjects(Wrong):
-    """Keeps no ticks of nodes that are called like members of objects. [DA-45]"""
-
-    caught_by: ClassVar = ("names-that-look-alike",)
-    instead: ClassVar = {
-        "ticks.latest": lambda kept, heard: LATEST(
-            kept, {node: tick for node, tick in heard.items() if node not in ("constructor", "toString", "hasOwnProperty")}
-        )
-    }
-
-
-class HearsMembersOfObjects(Wrong):
-    """Has heard of nodes that are called like members of objects. [DA-31]"""
-
-    caught_by: ClassVar = ("each-sender-by-its-whole-name", "collision-by-many-names")
-    instead: ClassVar = {
-        "election.kind_of": lambda ping, last, tock: (
-            Kind.STALE if ping.chain.head.node in ("constructor", "toString", "__proto__") else KIND_OF(ping, last, tock)
-        )
-    }
-
-
 class TakesWordsForNull(Reading):
     """Takes nodes that are called null or undefined for none. [DA-83]"""
 
@@ -444,3 +331,101 @@ class KeepsFifteenNames(Reading):
 
     caught_by: ClassVar = ("paths-that-look-alike",)
     instead: ClassVar = {"paths.path_of": lambda names: PATH_OF(list(names)[:15])}
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "NoticesNoNamesake": (
+            "Does not see that another node has its name.",
+            {"transitions.is_of_namesake": lambda _state, _message: False},
+            "a-ping-above an-info-above an-update-above each-time",
+        ),
+        "TakesItselfForANamesake": (
+            "Takes a message at its own tock for another's.",
+            {
+                "transitions.is_of_namesake": lambda state, message: (
+                    IS_NAMESAKE(state, message)
+                    or (state.participates and message.chain.head.node == state.self_id and message.tock == state.tock)
+                )
+            },
+            "a-ping-at-its-tock an-info-at-its-tock the-own-ping-comes-back",
+        ),
+        "NoticesNamesakesTooSoon": (
+            "Takes its own past for another node.",
+            {
+                "transitions.is_of_namesake": lambda state, message: (
+                    message.chain.head.node == state.self_id and message.tock > state.tock and not isinstance(message, Update)
+                )
+            },
+            "before-it-participates before-it-participates-with-data",
+        ),
+        "LooksAtTocksOfUpdates": (
+            "Takes an own update with a higher tock for another's.",
+            {
+                "transitions.is_of_namesake": lambda state, message: (
+                    state.participates and message.chain.head.node == state.self_id and message.tock > state.tock
+                )
+            },
+            "an-update-at-its-tick",
+        ),
+        "SettlingNodesNoticeNothing": (
+            "Does not see that another node has its name before it is ready. [DA-59, DA-63]",
+            {"transitions.is_of_namesake": lambda state, message: state.phase is Phase.READY and IS_NAMESAKE(state, message)},
+            "a-ping-above-while-settling",
+        ),
+        "LooksAtSenders": (
+            "Takes who sends a change again for its head. [DA-49, DA-63]",
+            {
+                "transitions.is_of_namesake": lambda state, message: IS_NAMESAKE(
+                    state,
+                    replace(message, chain=Chain((message.sender,)))
+                    if isinstance(message, Update) and message.sender is not None
+                    else message,
+                )
+            },
+            "its-name-as-the-sender-of-an-update",
+        ),
+        "BelievesItsNamesake": (
+            "Takes what an info of its own name says to be known. [DA-54]",
+            {"transitions.on_message": believe_own},
+            "known-of-its-own-name",
+        ),
+        "TakesCapitalsForItself": (
+            "Takes a node for itself whose name differs in capitals. [DA-54]",
+            taking_for_own(str.lower),
+            "names-like-its-own",
+        ),
+        "TakesBlanksForItself": (
+            "Takes a node for itself whose name differs in blanks. [DA-54]",
+            taking_for_own(str.strip),
+            "names-like-its-own",
+        ),
+        "HalfLettersOfPings": (
+            "Compares names of who pings by units of 16 bits. [D-82, DA-35]",
+            {"election.winner": winner_by(by_name(lambda name: name.encode("utf-16-be")))},
+            "collision-by-many-names",
+        ),
+        "KeepsNoMembersOfObjects": (
+            "Keeps no ticks of nodes that are called like members of objects. [DA-45]",
+            {
+                "ticks.latest": lambda kept, heard: LATEST(
+                    kept,
+                    {node: tick for node, tick in heard.items() if node not in ("constructor", "toString", "hasOwnProperty")},
+                )
+            },
+            "names-that-look-alike",
+        ),
+        "HearsMembersOfObjects": (
+            "Has heard of nodes that are called like members of objects. [DA-31]",
+            {
+                "election.kind_of": lambda ping, last, tock: (
+                    Kind.STALE if ping.chain.head.node in ("constructor", "toString", "__proto__") else KIND_OF(ping, last, tock)
+                )
+            },
+            "each-sender-by-its-whole-name collision-by-many-names",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

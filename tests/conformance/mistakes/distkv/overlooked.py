@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Reading, Wrong
-from tests.conformance.variant import without_effects
+from tests.support.variant import variants, without_effects
 
 from peerproof.reference.divergences.distkv import BEGIN, OUTCOME, Next
 from peerproof.spec.core import NodeId, Notify, Pick, Step, Table
@@ -41,46 +41,12 @@ UPDATED = Entries.apply_update
 VALUE_OF = values.value_of
 
 
-class LooksOnceForOldData(Wrong):
-    """Looks once whether others know better, and waits for them for ever. [DA-51, DX-21]"""
-
-    caught_by: ClassVar = ("old-data-when-its-source-has-gone", "old-data-when-nobody-answers")
-    instead: ClassVar = {
-        "transitions.on_old_data_due": lambda state: Step(state) if is_authoritative_for(state) else ON_OLD_DATA_DUE(state)
-    }
-
-
-class ForgetsWhatIsWanted(Wrong):
-    """Forgets with its recovery what others have asked for. [DA-78]"""
-
-    caught_by: ClassVar = ("over-before-an-answer",)
-    instead: ClassVar = {"transitions.on_recovery_over": lambda state: ON_RECOVERY_OVER(replace(state, wanted=Table()))}
-
-
-class CancelsAnAnswer(Wrong):
-    """Cancels all timers when its recovery is over, that of an answer too. [DA-74, DA-78]"""
-
-    caught_by: ClassVar = ("over-before-an-answer",)
-    instead: ClassVar = {
-        "transitions.on_recovery_over": lambda state: then(
-            ON_RECOVERY_OVER(state), lambda now: cancel_timer(now, recovery.STEP_3)
-        )
-    }
-
-
 def last_list_counts(state: State, info: Info) -> Next:
     """Of two lists of its side the last one."""
     after, effects = ON_MISSING(state, info)
     if after.recovery is not None and info.chain.head.node in after.recovery.side:
         after = replace(after, recovery=after.recovery._replace(covered=info.missing))
     return Step(after, effects)
-
-
-class CoversTheLastList(Wrong):
-    """Takes only the last list of its side for covered. [DA-77]"""
-
-    caught_by: ClassVar = ("missing-without-two-lists-that-are-covered",)
-    instead: ClassVar = {"recovery._on_missing": last_list_counts}
 
 
 def knows_itself(state: State, info: Info) -> Next:
@@ -90,13 +56,6 @@ def knows_itself(state: State, info: Info) -> Next:
     return Step(replace(after, phase=Phase.SETTLING) if is_told else after, effects)
 
 
-class SettlesWhenToldOfItself(Wrong):
-    """Takes part when it is told of ticks of its own. [D-123]"""
-
-    caught_by: ClassVar = ("empty-and-told-of-itself",)
-    instead: ClassVar = {"transitions.on_info": knows_itself}
-
-
 def agree_if_any_is_cut(one: Chain, other: Chain) -> bool:
     """Whichever of the two was cut."""
     shorter, longer = sorted((one, other), key=lambda chain: len(chain.elements))
@@ -104,31 +63,10 @@ def agree_if_any_is_cut(one: Chain, other: Chain) -> bool:
     return longer.elements[:common] == shorter.elements and (one.cut or other.cut or len(longer.elements) == common)
 
 
-class AgreesIfAnyIsCut(Wrong):
-    """Takes a chain that has ended for the beginning of a longer one that was cut. [DA-32]"""
-
-    caught_by: ClassVar = ("next-but-for-a-chain-that-goes-on",)
-    instead: ClassVar = dict.fromkeys(("chains.agree", "pings.agree", "recovery.agree"), agree_if_any_is_cut)
-
-
-class CutsTheOtherLikeItsOwn(Wrong):
-    """Takes the other side's chain for cut if its own was. [DA-32, DA-75]"""
-
-    caught_by: ClassVar = ("side-up-to-the-cut-of-the-other",)
-    instead: ClassVar = {"recovery.side_of": lambda mine, other: SIDE_OF(mine, Chain(other.elements, mine.cut))}
-
-
 def has_seen_in_four(chain: Chain, head: Element) -> bool:
     """The first four elements."""
     seen: bool = HAS_SEEN(Chain(chain.elements[:4], chain.cut), head)
     return seen
-
-
-class ComparesFourElements(Wrong):
-    """Does not look at the fifth element of a chain. [D-22]"""
-
-    caught_by: ClassVar = ("stale-behind-four-later-ones", "after-four-others")
-    instead: ClassVar = {"chains._has_seen": has_seen_in_four}
 
 
 # -- what is asked for, and when ---------------------------------------------------------------------------------------
@@ -138,22 +76,6 @@ def answered_by_others(state: State, update: Update) -> Next:
     """An update of its own answers nothing."""
     after, effects = ON_UPDATE(state, update)
     return Step(replace(after, wanted=state.wanted) if update.chain.head.node == state.self_id else after, effects)
-
-
-class NotAnsweredByAnEcho(Wrong):
-    """Answers although an update of its own has come back that says it. [DA-54, DA-78]"""
-
-    caught_by: ClassVar = ("answered-by-an-echo",)
-    instead: ClassVar = dict.fromkeys(("transitions.on_update", "changes.on_update"), answered_by_others)
-
-
-class AnswersWhenReady(Wrong):
-    """Answers nothing before it is ready, although it takes part. [DA-59, DA-78]"""
-
-    caught_by: ClassVar = ("settling-nodes-answer",)
-    instead: ClassVar = {
-        "recovery._on_missing": lambda state, info: ON_MISSING(state, info) if state.phase is Phase.READY else Step(state)
-    }
 
 
 def answer_by_last(state: State, info: Info) -> Next:
@@ -166,13 +88,6 @@ def answer_by_last(state: State, info: Info) -> Next:
     return Step(replace(after, recovery=after.recovery and after.recovery._replace(mine=mine)), effects)
 
 
-class AnswersByLastOffTheChain(Wrong):
-    """Goes by the last chain in a recovery if it is off the one from before. [DA-78]"""
-
-    caught_by: ClassVar = ("answers-off-the-chain-from-before",)
-    instead: ClassVar = {"recovery._on_missing": answer_by_last}
-
-
 def union_of_overlaps(sets: TickSets, others: Mapping[NodeId, Ranges]) -> TickSets:
     """What is in one or the other, in ranges that may touch."""
     rows = {}
@@ -181,13 +96,6 @@ def union_of_overlaps(sets: TickSets, others: Mapping[NodeId, Ranges]) -> TickSe
         pairs = sorted({pair for one in both for pair in zip(one.begins, one.ends, strict=True)})
         rows[node] = Ranges(tuple(begin for begin, _ in pairs), tuple(end for _, end in pairs))
     return sets.put(rows)
-
-
-class LeavesRangesApart(Wrong):
-    """Does not join what is asked for in ranges that touch. [DA-24, DA-78]"""
-
-    caught_by: ClassVar = ("asked-by-three-for-what-touches",)
-    instead: ClassVar = {"recovery.union": union_of_overlaps}
 
 
 def begin_by(more: Callable[[State, State, bool], Next]) -> dict[str, Any]:
@@ -199,64 +107,11 @@ def begin_by(more: Callable[[State, State, bool], Next]) -> dict[str, Any]:
     return {"recovery.begin": begin}
 
 
-class BeginsWithoutQuestions(Wrong):
-    """Forgets what others have asked for when a recovery begins. [DA-78]"""
-
-    caught_by: ClassVar = ("asked-before-a-recovery",)
-    instead: ClassVar = begin_by(
-        lambda before, now, _: (
-            Step(now) if before.recovery is not None else cancel_timer(replace(now, wanted=Table()), recovery.STEP_3)
-        )
-    )
-
-
-class EndsLaterForAReason(Wrong):
-    """Begins to wait for the end anew with each reason. [DA-74]"""
-
-    caught_by: ClassVar = ("reason-delays-no-end",)
-    instead: ClassVar = begin_by(
-        lambda before, now, is_reason: (
-            set_timer(now, RecoveryOver(), schedule.silence(now.config.clock))
-            if is_reason and before.recovery is not None
-            else Step(now)
-        )
-    )
-
-
-class AsksOnceInARecovery(Wrong):
-    """Asks once in each recovery. [DA-77]"""
-
-    caught_by: ClassVar = ("asks-again-after-later-ticks",)
-    instead: ClassVar = {
-        "recovery._on_ticks": lambda state, info: (
-            Step(state) if state.recovery is not None and RepairAllowed() in state.timers else ON_TICKS(state, info)
-        )
-    }
-
-
-class AsksAfterTicksOfItsSide(Wrong):
-    """Asks only because of ticks of its own side. [DA-77]"""
-
-    caught_by: ClassVar = ("asks-again-after-later-ticks",)
-    instead: ClassVar = {
-        "recovery._on_ticks": lambda state, info: (
-            ON_TICKS(state, info) if state.recovery is None or info.chain.head.node in state.recovery.side else Step(state)
-        )
-    }
-
-
 def ask_again(state: State, missing: TickSets) -> Next:
     """The ten clocks run on."""
     taken = ASK_FOR(state, missing)
     is_running = RepairAllowed() in state.timers
     return without_effects(taken, lambda effect: is_running and getattr(effect, "timer", None) == RepairAllowed())
-
-
-class CountsFromTheFirstQuestion(Wrong):
-    """Does not begin the ten clocks anew when it asks again. [D-120, DA-79]"""
-
-    caught_by: ClassVar = ("not-again-for-ten-clocks-from-the-last",)
-    instead: ClassVar = {"recovery.ask_for": ask_again}
 
 
 class CoversTheRecoveryBefore(Wrong):
@@ -305,27 +160,6 @@ def ticks_behind_reasons(message: Message) -> Iterable[tuple[Any, int]]:
     return [*TICKS_IN(replace(message, reason=None)), *behind]
 
 
-class LearnsFromBegins(Wrong):
-    """Learns from known the begin of the last range. [DA-64]"""
-
-    caught_by: ClassVar = ("ticks-from-the-last-of-several-ranges",)
-    instead: ClassVar = ticks_of(ticks_of_begins)
-
-
-class LearnsFromBehindReasons(Wrong):
-    """Learns nothing from the head of a reason. [DA-64]"""
-
-    caught_by: ClassVar = ("ticks-from-whole-chains",)
-    instead: ClassVar = ticks_of(ticks_behind_reasons)
-
-
-class LearnsFromTwoElements(Wrong):
-    """Learns from two elements of a chain. [DA-64]"""
-
-    caught_by: ClassVar = ("ticks-from-whole-chains",)
-    instead: ClassVar = ticks_of(lambda message: TICKS_IN(replace(message, chain=Chain(message.chain.elements[:2]))))
-
-
 def hear_updates(state: State, message: Message, pick: Pick) -> Next:
     """An update counts as heard."""
     after, effects = ON_MESSAGE(state, message, pick)
@@ -333,13 +167,6 @@ def hear_updates(state: State, message: Message, pick: Pick) -> Next:
     if isinstance(message, Update) and node != state.self_id:
         after = replace(after, heard=after.heard.put({node: max(message.tock, after.heard.get(node, 0))}))
     return Step(after, effects)
-
-
-class HearsUpdates(Wrong):
-    """Takes a ping below a change of its sender for stale. [DA-31, DA-58]"""
-
-    caught_by: ClassVar = ("not-stale-behind-other-messages",)
-    instead: ClassVar = {"transitions.on_message": hear_updates}
 
 
 def moment_by(names: Callable[[State], Iterable[NodeId]]) -> dict[str, Any]:
@@ -355,20 +182,6 @@ def moment_by(names: Callable[[State], Iterable[NodeId]]) -> dict[str, Any]:
     return {"election._moment": early_odds}
 
 
-class CountsWhoHasATick(Wrong):
-    """Counts nodes with ticks only. [D-76, DA-39]"""
-
-    caught_by: ClassVar = ("off-the-chain-counted-with-who-has-no-change",)
-    instead: ClassVar = moment_by(lambda state: state.ticks)
-
-
-class CountsWhoHasChanged(Wrong):
-    """Does not count nodes with the tick 0. [D-76, DA-39]"""
-
-    caught_by: ClassVar = ("off-the-chain-counted-with-who-has-no-change",)
-    instead: ClassVar = moment_by(lambda state: [*state.heard, *(node for node, tick in state.ticks.items() if tick)])
-
-
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
@@ -382,24 +195,10 @@ def tell_of_other_values(state: State, update: Update) -> Next:
     )
 
 
-class TellsOfOtherValuesOnly(Wrong):
-    """Does not tell of a change that sets the value which is there. [DA-84]"""
-
-    caught_by: ClassVar = ("accepted-with-the-same-value",)
-    instead: ClassVar = dict.fromkeys(("transitions.on_update", "changes.on_update"), tell_of_other_values)
-
-
 def pass_over_contradictions(stored: Entries, update: Update, most: int) -> tuple[Entries, Outcome]:
     """Nothing of a contradiction is taken."""
     after, outcome = UPDATED(stored, update, most)
     return (stored if outcome is Outcome.CONTRADICTION else after), outcome
-
-
-class PassesOverContradictions(Wrong):
-    """Remembers no ticks of a contradiction. [DA-18, DA-84]"""
-
-    caught_by: ClassVar = ("contradiction-with-another-chain",)
-    instead: ClassVar = {"entries.Entries.apply_update": pass_over_contradictions}
 
 
 def same_if(is_same: Callable[[Any, Any], bool]) -> dict[str, Any]:
@@ -411,29 +210,6 @@ def same_if(is_same: Callable[[Any, Any], bool]) -> dict[str, Any]:
         return Outcome.DUPLICATE if is_one else found
 
     return {"entries._outcome": outcome}
-
-
-class TakesNothingForNothing(Wrong):
-    """Takes all that is empty, 0 or false for one value. [DA-92]"""
-
-    caught_by: ClassVar = ("contradiction-of-values-that-look-alike",)
-    instead: ClassVar = same_if(lambda one, other: not one and not other)
-
-
-class ComparesValuesInSmallLetters(Wrong):
-    """Compares values without capitals and blanks at their ends. [DA-92]"""
-
-    caught_by: ClassVar = ("contradiction-of-values-that-look-alike",)
-    instead: ClassVar = same_if(
-        lambda one, other: isinstance(one, str) and isinstance(other, str) and one.strip().lower() == other.strip().lower()
-    )
-
-
-class ComparesValuesInDoubles(Wrong):
-    """Compares integers that are values as doubles. [DA-92]"""
-
-    caught_by: ClassVar = ("contradiction-of-values-that-look-alike",)
-    instead: ClassVar = same_if(lambda one, other: type(one) is type(other) is int and float(one) == float(other))
 
 
 def value_of_texts(raw: Any) -> Value:
@@ -473,3 +249,180 @@ class TakesNullForNoRanges(Reading):
 
     caught_by: ClassVar = ("reject-known-with-null-for-a-node",)
     instead: ClassVar = {"codec.read_ranges": lambda items: READ_RANGES(() if items is None else items)}
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "LooksOnceForOldData": (
+            "Looks once whether others know better, and waits for them for ever. [DA-51, DX-21]",
+            {"transitions.on_old_data_due": lambda state: Step(state) if is_authoritative_for(state) else ON_OLD_DATA_DUE(state)},
+            "old-data-when-its-source-has-gone old-data-when-nobody-answers",
+        ),
+        "ForgetsWhatIsWanted": (
+            "Forgets with its recovery what others have asked for. [DA-78]",
+            {"transitions.on_recovery_over": lambda state: ON_RECOVERY_OVER(replace(state, wanted=Table()))},
+            "over-before-an-answer",
+        ),
+        "CancelsAnAnswer": (
+            "Cancels all timers when its recovery is over, that of an answer too. [DA-74, DA-78]",
+            {
+                "transitions.on_recovery_over": lambda state: then(
+                    ON_RECOVERY_OVER(state), lambda now: cancel_timer(now, recovery.STEP_3)
+                )
+            },
+            "over-before-an-answer",
+        ),
+        "CoversTheLastList": (
+            "Takes only the last list of its side for covered. [DA-77]",
+            {"recovery._on_missing": last_list_counts},
+            "missing-without-two-lists-that-are-covered",
+        ),
+        "SettlesWhenToldOfItself": (
+            "Takes part when it is told of ticks of its own. [D-123]",
+            {"transitions.on_info": knows_itself},
+            "empty-and-told-of-itself",
+        ),
+        "AgreesIfAnyIsCut": (
+            "Takes a chain that has ended for the beginning of a longer one that was cut. [DA-32]",
+            dict.fromkeys(("chains.agree", "pings.agree", "recovery.agree"), agree_if_any_is_cut),
+            "next-but-for-a-chain-that-goes-on",
+        ),
+        "CutsTheOtherLikeItsOwn": (
+            "Takes the other side's chain for cut if its own was. [DA-32, DA-75]",
+            {"recovery.side_of": lambda mine, other: SIDE_OF(mine, Chain(other.elements, mine.cut))},
+            "side-up-to-the-cut-of-the-other",
+        ),
+        "ComparesFourElements": (
+            "Does not look at the fifth element of a chain. [D-22]",
+            {"chains._has_seen": has_seen_in_four},
+            "stale-behind-four-later-ones after-four-others",
+        ),
+        "NotAnsweredByAnEcho": (
+            "Answers although an update of its own has come back that says it. [DA-54, DA-78]",
+            dict.fromkeys(("transitions.on_update", "changes.on_update"), answered_by_others),
+            "answered-by-an-echo",
+        ),
+        "AnswersWhenReady": (
+            "Answers nothing before it is ready, although it takes part. [DA-59, DA-78]",
+            {"recovery._on_missing": lambda state, info: ON_MISSING(state, info) if state.phase is Phase.READY else Step(state)},
+            "settling-nodes-answer",
+        ),
+        "AnswersByLastOffTheChain": (
+            "Goes by the last chain in a recovery if it is off the one from before. [DA-78]",
+            {"recovery._on_missing": answer_by_last},
+            "answers-off-the-chain-from-before",
+        ),
+        "LeavesRangesApart": (
+            "Does not join what is asked for in ranges that touch. [DA-24, DA-78]",
+            {"recovery.union": union_of_overlaps},
+            "asked-by-three-for-what-touches",
+        ),
+        "BeginsWithoutQuestions": (
+            "Forgets what others have asked for when a recovery begins. [DA-78]",
+            begin_by(
+                lambda before, now, _: (
+                    Step(now) if before.recovery is not None else cancel_timer(replace(now, wanted=Table()), recovery.STEP_3)
+                )
+            ),
+            "asked-before-a-recovery",
+        ),
+        "EndsLaterForAReason": (
+            "Begins to wait for the end anew with each reason. [DA-74]",
+            begin_by(
+                lambda before, now, is_reason: (
+                    set_timer(now, RecoveryOver(), schedule.silence(now.config.clock))
+                    if is_reason and before.recovery is not None
+                    else Step(now)
+                )
+            ),
+            "reason-delays-no-end",
+        ),
+        "AsksOnceInARecovery": (
+            "Asks once in each recovery. [DA-77]",
+            {
+                "recovery._on_ticks": lambda state, info: (
+                    Step(state) if state.recovery is not None and RepairAllowed() in state.timers else ON_TICKS(state, info)
+                )
+            },
+            "asks-again-after-later-ticks",
+        ),
+        "AsksAfterTicksOfItsSide": (
+            "Asks only because of ticks of its own side. [DA-77]",
+            {
+                "recovery._on_ticks": lambda state, info: (
+                    ON_TICKS(state, info)
+                    if state.recovery is None or info.chain.head.node in state.recovery.side
+                    else Step(state)
+                )
+            },
+            "asks-again-after-later-ticks",
+        ),
+        "CountsFromTheFirstQuestion": (
+            "Does not begin the ten clocks anew when it asks again. [D-120, DA-79]",
+            {"recovery.ask_for": ask_again},
+            "not-again-for-ten-clocks-from-the-last",
+        ),
+        "LearnsFromBegins": (
+            "Learns from known the begin of the last range. [DA-64]",
+            ticks_of(ticks_of_begins),
+            "ticks-from-the-last-of-several-ranges",
+        ),
+        "LearnsFromBehindReasons": (
+            "Learns nothing from the head of a reason. [DA-64]",
+            ticks_of(ticks_behind_reasons),
+            "ticks-from-whole-chains",
+        ),
+        "LearnsFromTwoElements": (
+            "Learns from two elements of a chain. [DA-64]",
+            ticks_of(lambda message: TICKS_IN(replace(message, chain=Chain(message.chain.elements[:2])))),
+            "ticks-from-whole-chains",
+        ),
+        "HearsUpdates": (
+            "Takes a ping below a change of its sender for stale. [DA-31, DA-58]",
+            {"transitions.on_message": hear_updates},
+            "not-stale-behind-other-messages",
+        ),
+        "CountsWhoHasATick": (
+            "Counts nodes with ticks only. [D-76, DA-39]",
+            moment_by(lambda state: state.ticks),
+            "off-the-chain-counted-with-who-has-no-change",
+        ),
+        "CountsWhoHasChanged": (
+            "Does not count nodes with the tick 0. [D-76, DA-39]",
+            moment_by(lambda state: [*state.heard, *(node for node, tick in state.ticks.items() if tick)]),
+            "off-the-chain-counted-with-who-has-no-change",
+        ),
+        "TellsOfOtherValuesOnly": (
+            "Does not tell of a change that sets the value which is there. [DA-84]",
+            dict.fromkeys(("transitions.on_update", "changes.on_update"), tell_of_other_values),
+            "accepted-with-the-same-value",
+        ),
+        "PassesOverContradictions": (
+            "Remembers no ticks of a contradiction. [DA-18, DA-84]",
+            {"entries.Entries.apply_update": pass_over_contradictions},
+            "contradiction-with-another-chain",
+        ),
+        "TakesNothingForNothing": (
+            "Takes all that is empty, 0 or false for one value. [DA-92]",
+            same_if(lambda one, other: not one and not other),
+            "contradiction-of-values-that-look-alike",
+        ),
+        "ComparesValuesInSmallLetters": (
+            "Compares values without capitals and blanks at their ends. [DA-92]",
+            same_if(
+                lambda one, other: (
+                    isinstance(one, str) and isinstance(other, str) and one.strip().lower() == other.strip().lower()
+                )
+            ),
+            "contradiction-of-values-that-look-alike",
+        ),
+        "ComparesValuesInDoubles": (
+            "Compares integers that are values as doubles. [DA-92]",
+            same_if(lambda one, other: type(one) is type(other) is int and float(one) == float(other)),
+            "contradiction-of-values-that-look-alike",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import DECIDE, Next
 from peerproof.spec.core import Expired, Pick, Send, Step, Table
@@ -21,22 +22,6 @@ ON_FOUNDING_DUE = startup.on_founding_due
 ON_LOADED = startup.on_loaded
 ON_OLD_DATA_DUE = startup.on_old_data_due
 TRY_NEXT = election.try_next
-
-
-class FoundsInAnyCase(Wrong):
-    """Founds a network although it has heard of one."""
-
-    caught_by: ClassVar = ("first-node-hears-of-a-network",)
-    instead: ClassVar = {"startup.is_authoritative_for": lambda _: False}
-
-
-class FoundsNothingBehindZeros(Wrong):
-    """Founds no network once it has heard any ping."""
-
-    caught_by: ClassVar = ("first-node-hears-of-an-empty-network", "first-node-hears-of-its-own-past")
-    instead: ClassVar = {
-        "transitions.on_founding_due": lambda state, pick: Step(state) if state.last is not None else ON_FOUNDING_DUE(state, pick)
-    }
 
 
 class FoundsAtOnce(Wrong):
@@ -112,22 +97,6 @@ class StartsAfterAClock(Wrong):
         return super().initial(self_id, replace(config, start=None))
 
 
-class SendsOldDataInAnyCase(Wrong):
-    """Sends its old data although there is a network."""
-
-    caught_by: ClassVar = ("old-data-behind-an-authoritative-chain",)
-    instead: ClassVar = {"startup.is_authoritative_for": lambda _: False}
-
-
-class CountsItsOwnTick(Wrong):
-    """Takes a chain for authoritative in which it alone has a tick."""
-
-    caught_by: ClassVar = ("old-data-behind-its-own-tick", "first-node-hears-of-its-own-past")
-    instead: ClassVar = {
-        "startup.is_authoritative_for": lambda state: state.last is not None and any(t for _, t in state.last.chain.elements)
-    }
-
-
 class SendsOldDataTwice(Wrong):
     """Sends its old data although it has become ready before."""
 
@@ -142,20 +111,6 @@ class SendsOldDataTwice(Wrong):
 
 def _in_the_order_of_paths(entries: Any) -> tuple[Update, ...]:
     return tuple(sorted(updates_of(entries), key=lambda update: update.path))
-
-
-class SendsByPath(Wrong):
-    """Sends its old data in the order of paths."""
-
-    caught_by: ClassVar = ("old-data-is-sent-again",)
-    instead: ClassVar = {"startup.updates_of": _in_the_order_of_paths}
-
-
-class SendsOldDataWithoutDeletions(Wrong):
-    """Does not send what was deleted."""
-
-    caught_by: ClassVar = ("old-data-and-deletions", "old-data-is-sent-again")
-    instead: ClassVar = {"startup.updates_of": lambda entries: tuple(u for u in updates_of(entries) if u.value != NULL)}
 
 
 class IsReadyWithOldData(Wrong):
@@ -234,8 +189,53 @@ def decide_with_old_data(state: State) -> Next:
     return then(taken, lambda now: DECIDE(now, lambda _, among, count=1: tuple(among)[:count]))
 
 
-class DecidesWithOldData(Wrong):
-    """Decides again when to ping when it has sent its old data. [DA-37, DA-51]"""
-
-    caught_by: ClassVar = ("old-data-and-its-turn",)
-    instead: ClassVar = {"transitions.on_old_data_due": decide_with_old_data}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "FoundsInAnyCase": (
+            "Founds a network although it has heard of one.",
+            {"startup.is_authoritative_for": lambda _: False},
+            "first-node-hears-of-a-network",
+        ),
+        "FoundsNothingBehindZeros": (
+            "Founds no network once it has heard any ping.",
+            {
+                "transitions.on_founding_due": lambda state, pick: (
+                    Step(state) if state.last is not None else ON_FOUNDING_DUE(state, pick)
+                )
+            },
+            "first-node-hears-of-an-empty-network first-node-hears-of-its-own-past",
+        ),
+        "SendsOldDataInAnyCase": (
+            "Sends its old data although there is a network.",
+            {"startup.is_authoritative_for": lambda _: False},
+            "old-data-behind-an-authoritative-chain",
+        ),
+        "CountsItsOwnTick": (
+            "Takes a chain for authoritative in which it alone has a tick.",
+            {
+                "startup.is_authoritative_for": lambda state: (
+                    state.last is not None and any(t for _, t in state.last.chain.elements)
+                )
+            },
+            "old-data-behind-its-own-tick first-node-hears-of-its-own-past",
+        ),
+        "SendsByPath": (
+            "Sends its old data in the order of paths.",
+            {"startup.updates_of": _in_the_order_of_paths},
+            "old-data-is-sent-again",
+        ),
+        "SendsOldDataWithoutDeletions": (
+            "Does not send what was deleted.",
+            {"startup.updates_of": lambda entries: tuple(u for u in updates_of(entries) if u.value != NULL)},
+            "old-data-and-deletions old-data-is-sent-again",
+        ),
+        "DecidesWithOldData": (
+            "Decides again when to ping when it has sent its old data. [DA-37, DA-51]",
+            {"transitions.on_old_data_due": decide_with_old_data},
+            "old-data-and-its-turn",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import APPLY, OUTCOME, WITH_CHANGE, Next
 from peerproof.spec.core import Notify, Pick, Step, Table
@@ -32,33 +33,6 @@ def where_concurrent(wins: Callable[[Update, Any], bool]) -> dict[str, Any]:
     return {"entries._outcome": outcome}
 
 
-class TakesTheHigherTick(Wrong):
-    """Asks for the tick before the tock."""
-
-    caught_by: ClassVar = ("conflict-of-a-higher-tick-with-a-lower-tock",)
-    instead: ClassVar = where_concurrent(
-        lambda arrived, entry: (arrived.chain.head.tick, arrived.tock) > (entry.chain.head.tick, entry.tock)
-    )
-
-
-class TakesTheLowerTock(Wrong):
-    """Has the lower tock win."""
-
-    caught_by: ClassVar = ("conflict-won", "conflict-lost", "three-way-conflict")
-    instead: ClassVar = where_concurrent(lambda arrived, entry: arrived.tock < entry.tock)
-
-
-class IgnoresTicks(Wrong):
-    """Goes by the name if tocks are equal."""
-
-    caught_by: ClassVar = ("conflict-by-tick-won",)
-    instead: ClassVar = where_concurrent(
-        lambda arrived, entry: (
-            arrived.tock > entry.tock or (arrived.tock == entry.tock and arrived.chain.head.node < entry.chain.head.node)
-        )
-    )
-
-
 def _named(key: Callable[[str], Any]) -> dict[str, Any]:
     def wins(arrived: Update, entry: Any) -> bool:
         (node, tick), (other, other_tick) = arrived.chain.head, entry.chain.head
@@ -69,64 +43,11 @@ def _named(key: Callable[[str], Any]) -> dict[str, Any]:
     return where_concurrent(wins)
 
 
-class TakesTheHigherName(Wrong):
-    """Has the higher name win."""
-
-    caught_by: ClassVar = ("conflict-by-name-won", "conflict-by-name-lost", "two-first-nodes-at-once")
-    instead: ClassVar = _named(lambda name: [-ord(letter) for letter in name])
-
-
-class IgnoresCapitals(Wrong):
-    """Compares names as if they were in small letters."""
-
-    caught_by: ClassVar = ("conflict-by-name-in-capitals",)
-    instead: ClassVar = _named(str.casefold)
-
-
-class ComparesHalfLetters(Wrong):
-    """Compares names by units of 16 bits."""
-
-    caught_by: ClassVar = ("conflict-by-name-in-bytes",)
-    instead: ClassVar = _named(lambda name: name.encode("utf-16-be"))
-
-
-class KeepsItsOwn(Wrong):
-    """Keeps what it has, where neither came before the other."""
-
-    caught_by: ClassVar = ("conflict-won", "conflict-by-tick-won", "three-way-conflict", "two-first-nodes")
-    instead: ClassVar = where_concurrent(lambda _arrived, _entry: False)
-
-
 def _tocks_first(entry: Any, arrived: Update) -> Outcome:
     if arrived.chain.head == entry.chain.head:
         return Outcome(OUTCOME(entry, arrived))
     wins = Claim(arrived.tock, arrived.chain.head).beats(Claim(entry.tock, entry.chain.head))
     return Outcome.ACCEPT if wins else Outcome.STALE
-
-
-class TocksFirst(Wrong):
-    """Does not ask whether one came before the other."""
-
-    caught_by: ClassVar = ("stale-with-a-higher-tock", "after-with-a-lower-tock")
-    instead: ClassVar = {"entries._outcome": _tocks_first}
-
-
-class ChainsOnly(Wrong):
-    """Wants the very tick in the other's chain."""
-
-    caught_by: ClassVar = ("after-a-later-one-with-a-lower-tock", "stale-behind-a-later-one-with-a-higher-tock")
-    instead: ClassVar = {
-        "chains._has_seen": lambda chain, head: head in chain.elements,
-    }
-
-
-class HeadsOnly(Wrong):
-    """Looks for the head of one in the head of the other only."""
-
-    caught_by: ClassVar = ("after-with-a-lower-tock", "stale-behind-a-later-one-with-a-higher-tock")
-    instead: ClassVar = {
-        "chains._has_seen": lambda chain, head: chain.head.node == head.node and (chain.head.tick or 0) >= (head.tick or 0)
-    }
 
 
 def _first_asked(chain: Chain | None, other: Chain | None) -> Relation:
@@ -137,23 +58,9 @@ def _first_asked(chain: Chain | None, other: Chain | None) -> Relation:
     return Relation.AFTER if tick is not None and tick >= (other.head.tick or 0) else found
 
 
-class BelievesBoth(Wrong):
-    """Lets the one that arrives come after, if each came before the other."""
-
-    caught_by: ClassVar = ("conflict-of-two-that-follow-each-other-lost",)
-    instead: ClassVar = {"entries.relation": _first_asked}
-
-
 def _replaces(entry: Any, arrived: Update) -> Outcome:
     found = Outcome(OUTCOME(entry, arrived))
     return Outcome.ACCEPT if found is Outcome.CONTRADICTION else found
-
-
-class ReplacesContradictions(Wrong):
-    """Takes the later value of the same change."""
-
-    caught_by: ClassVar = ("contradiction", "contradiction-of-kinds", "contradiction-of-a-deletion")
-    instead: ClassVar = {"entries._outcome": _replaces}
 
 
 class _Silent(Wrong):
@@ -198,55 +105,17 @@ def _cut_without_a_sign(entry: Any, update: Update, most: int) -> Any:
     return APPLY(entry, replace(update, chain=Chain(update.chain.elements[:most], update.chain.cut)), most)
 
 
-class CutsWithoutASign(Wrong):
-    """Cuts a longer chain as if it ended there."""
-
-    caught_by: ClassVar = ("cut-to-the-own-maximum", "cut-to-one", "longer-than-the-usual-maximum")
-    instead: ClassVar = {"entries.apply": _cut_without_a_sign}
-
-
 def _changed_without_a_sign(chain: Chain, element: Any, most: int) -> Any:
     found = WITH_CHANGE(chain, element, most)
     return found._replace(chain=Chain(found.chain.elements, chain.cut))
-
-
-class PushesOutWithoutASign(Wrong):
-    """Writes a chain that was cut as if it ended there."""
-
-    caught_by: ClassVar = ("pushes-the-oldest-out", "a-maximum-of-one", "the-usual-maximum-is-five")
-    instead: ClassVar = {"entries.with_change": _changed_without_a_sign}
 
 
 def _forgets_the_cut(chain: Chain, element: Any, most: int) -> Any:
     return WITH_CHANGE(Chain(chain.elements), element, most)
 
 
-class ForgetsThatItWasCut(Wrong):
-    """Forgets that a chain was cut, if it is not as long as can be."""
-
-    caught_by: ClassVar = ("what-was-cut-stays-cut", "what-was-cut-stays-cut-when-it-shrinks")
-    instead: ClassVar = {"entries.with_change": _forgets_the_cut}
-
-
 def _pushed_first(chain: Chain, element: Any, most: int) -> Any:
     return WITH_CHANGE(chain.within(most - 1) if most > 1 else Chain((), cut=True), element, most)
-
-
-class PushesOutFirst(Wrong):
-    """Removes the oldest element before its own."""
-
-    caught_by: ClassVar = ("makes-room-for-itself",)
-    instead: ClassVar = {"entries.with_change": _pushed_first}
-
-
-class FourIsEnough(Wrong):
-    """Has a maximum of 4 for changes."""
-
-    caught_by: ClassVar = ("the-usual-maximum-is-five", "as-long-as-the-maximum", "longer-than-the-usual-maximum")
-    instead: ClassVar = {
-        "entries.apply": lambda entry, update, most: APPLY(entry, update, 4 if most == 5 else most),
-        "entries.with_change": lambda chain, element, most: WITH_CHANGE(chain, element, 4 if most == 5 else most),
-    }
 
 
 def _known_if_kept(self: Entries, update: Update, most: int) -> Any:
@@ -254,31 +123,10 @@ def _known_if_kept(self: Entries, update: Update, most: int) -> Any:
     return Entries(after.rows, union(self.known, entries.on_chains(after.rows))), outcome
 
 
-class KnowsWhatItKeeps(Wrong):
-    """Does not remember the ticks of what it does not keep."""
-
-    caught_by: ClassVar = ("stale", "conflict-lost", "duplicate-with-another-chain", "cut-to-the-own-maximum")
-    instead: ClassVar = {"entries.Entries.apply_update": _known_if_kept}
-
-
 def _forgets_what_was(self: Entries, update: Update, most: int) -> Any:
     after, outcome = UPDATED(self, update, most)
     gone = difference(entries.on_chains(self.rows), entries.on_chains(after.rows))
     return Entries(after.rows, difference(after.known, gone)), outcome
-
-
-class ForgetsWhatItReplaces(Wrong):
-    """Does not remember the ticks of what was on a chain before."""
-
-    caught_by: ClassVar = ("the-next-of-the-same-node", "conflict-won", "sets-it-again", "pushes-the-oldest-out")
-    instead: ClassVar = {"entries.Entries.apply_update": _forgets_what_was}
-
-
-class BelievesNothingIsSuperseded(Wrong):
-    """Does not take from a known what it has not seen itself."""
-
-    caught_by: ClassVar = ("known-of-what-is-missing", "had-lost-its-data", "a-split-with-many-changes")
-    instead: ClassVar = {"entries.Entries.mark_superseded": lambda self, _: self}
 
 
 class DropsDeletions(Wrong):
@@ -322,3 +170,123 @@ class PassiveNodesHearNothing(Wrong):
         if isinstance(getattr(event, "message", None), Update) and not state.participates:
             return Step(state)
         return super().step(state, event, pick)
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "TakesTheHigherTick": (
+            "Asks for the tick before the tock.",
+            where_concurrent(
+                lambda arrived, entry: (arrived.chain.head.tick, arrived.tock) > (entry.chain.head.tick, entry.tock)
+            ),
+            "conflict-of-a-higher-tick-with-a-lower-tock",
+        ),
+        "TakesTheLowerTock": (
+            "Has the lower tock win.",
+            where_concurrent(lambda arrived, entry: arrived.tock < entry.tock),
+            "conflict-won conflict-lost three-way-conflict",
+        ),
+        "IgnoresTicks": (
+            "Goes by the name if tocks are equal.",
+            where_concurrent(
+                lambda arrived, entry: (
+                    arrived.tock > entry.tock or (arrived.tock == entry.tock and arrived.chain.head.node < entry.chain.head.node)
+                )
+            ),
+            "conflict-by-tick-won",
+        ),
+        "TakesTheHigherName": (
+            "Has the higher name win.",
+            _named(lambda name: [-ord(letter) for letter in name]),
+            "conflict-by-name-won conflict-by-name-lost two-first-nodes-at-once",
+        ),
+        "IgnoresCapitals": (
+            "Compares names as if they were in small letters.",
+            _named(str.casefold),
+            "conflict-by-name-in-capitals",
+        ),
+        "ComparesHalfLetters": (
+            "Compares names by units of 16 bits.",
+            _named(lambda name: name.encode("utf-16-be")),
+            "conflict-by-name-in-bytes",
+        ),
+        "KeepsItsOwn": (
+            "Keeps what it has, where neither came before the other.",
+            where_concurrent(lambda _arrived, _entry: False),
+            "conflict-won conflict-by-tick-won three-way-conflict two-first-nodes",
+        ),
+        "TocksFirst": (
+            "Does not ask whether one came before the other.",
+            {"entries._outcome": _tocks_first},
+            "stale-with-a-higher-tock after-with-a-lower-tock",
+        ),
+        "ChainsOnly": (
+            "Wants the very tick in the other's chain.",
+            {
+                "chains._has_seen": lambda chain, head: head in chain.elements,
+            },
+            "after-a-later-one-with-a-lower-tock stale-behind-a-later-one-with-a-higher-tock",
+        ),
+        "HeadsOnly": (
+            "Looks for the head of one in the head of the other only.",
+            {"chains._has_seen": lambda chain, head: chain.head.node == head.node and (chain.head.tick or 0) >= (head.tick or 0)},
+            "after-with-a-lower-tock stale-behind-a-later-one-with-a-higher-tock",
+        ),
+        "BelievesBoth": (
+            "Lets the one that arrives come after, if each came before the other.",
+            {"entries.relation": _first_asked},
+            "conflict-of-two-that-follow-each-other-lost",
+        ),
+        "ReplacesContradictions": (
+            "Takes the later value of the same change.",
+            {"entries._outcome": _replaces},
+            "contradiction contradiction-of-kinds contradiction-of-a-deletion",
+        ),
+        "CutsWithoutASign": (
+            "Cuts a longer chain as if it ended there.",
+            {"entries.apply": _cut_without_a_sign},
+            "cut-to-the-own-maximum cut-to-one longer-than-the-usual-maximum",
+        ),
+        "PushesOutWithoutASign": (
+            "Writes a chain that was cut as if it ended there.",
+            {"entries.with_change": _changed_without_a_sign},
+            "pushes-the-oldest-out a-maximum-of-one the-usual-maximum-is-five",
+        ),
+        "ForgetsThatItWasCut": (
+            "Forgets that a chain was cut, if it is not as long as can be.",
+            {"entries.with_change": _forgets_the_cut},
+            "what-was-cut-stays-cut what-was-cut-stays-cut-when-it-shrinks",
+        ),
+        "PushesOutFirst": (
+            "Removes the oldest element before its own.",
+            {"entries.with_change": _pushed_first},
+            "makes-room-for-itself",
+        ),
+        "FourIsEnough": (
+            "Has a maximum of 4 for changes.",
+            {
+                "entries.apply": lambda entry, update, most: APPLY(entry, update, 4 if most == 5 else most),
+                "entries.with_change": lambda chain, element, most: WITH_CHANGE(chain, element, 4 if most == 5 else most),
+            },
+            "the-usual-maximum-is-five as-long-as-the-maximum longer-than-the-usual-maximum",
+        ),
+        "KnowsWhatItKeeps": (
+            "Does not remember the ticks of what it does not keep.",
+            {"entries.Entries.apply_update": _known_if_kept},
+            "stale conflict-lost duplicate-with-another-chain cut-to-the-own-maximum",
+        ),
+        "ForgetsWhatItReplaces": (
+            "Does not remember the ticks of what was on a chain before.",
+            {"entries.Entries.apply_update": _forgets_what_was},
+            "the-next-of-the-same-node conflict-won sets-it-again pushes-the-oldest-out",
+        ),
+        "BelievesNothingIsSuperseded": (
+            "Does not take from a known what it has not seen itself.",
+            {"entries.Entries.mark_superseded": lambda self, _: self},
+            "known-of-what-is-missing had-lost-its-data a-split-with-many-changes",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

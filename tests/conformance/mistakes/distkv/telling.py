@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import BEGIN, Next
 from peerproof.spec.core import Notify, Pick, Received, Step, Table
@@ -30,34 +31,6 @@ def delayed(when: Callable[..., Any]) -> dict[str, Any]:
     return {"schedule.recovery": when}
 
 
-class StepsOfAQuarter(Wrong):
-    """Waits for a quarter of a clock for each position."""
-
-    caught_by: ClassVar = ("greets-at-the-position-1", "ticks-at-the-position-2-when-lost", "answers-at-the-position-1")
-    instead: ClassVar = delayed(lambda clock, step, place: RECOVERY(clock, step, 0) + place * clock // 4)
-
-
-class StepsOfHalfAClock(Wrong):
-    """Waits for half a clock for each position."""
-
-    caught_by: ClassVar = ("greets-at-the-position-2", "ticks-at-the-position-3-when-won", "answers-at-the-position-3")
-    instead: ClassVar = delayed(lambda clock, step, place: RECOVERY(clock, step, 0) + place * clock // 2)
-
-
-class AsksAtOnce(Wrong):
-    """Does not wait before it asks for what it misses, if it is first."""
-
-    caught_by: ClassVar = ("two-nodes-that-were-apart", "missing-at-the-position-1", "missing-after-the-own-ticks")
-    instead: ClassVar = delayed(lambda clock, _step, place: RECOVERY(clock, RecoveryStep.TICKS, place))
-
-
-class EverybodyAtOnce(Wrong):
-    """Takes every step at once, wherever it stands."""
-
-    caught_by: ClassVar = ("greets-at-the-position-1", "ticks-at-the-position-1-when-lost", "silenced-by-an-earlier-node")
-    instead: ClassVar = delayed(lambda clock, step, _place: RECOVERY(clock, step, 0))
-
-
 def saying(change: Callable[[Chain | None, Chain | None], tuple[Chain | None, Chain | None]]) -> dict[str, Any]:
     """What is replaced for infos to answer other chains, or give other reasons."""
     return {
@@ -65,20 +38,6 @@ def saying(change: Callable[[Chain | None, Chain | None], tuple[Chain | None, Ch
             state, what, rows, *change(prev, reason)
         )
     }
-
-
-class AnswersTheHead(Wrong):
-    """Gives the newest element of the chain that an info answers."""
-
-    caught_by: ClassVar = ("two-nodes-that-were-apart", "ticks-at-the-position-1-when-lost", "ticks-at-the-position-1-when-won")
-    instead: ClassVar = saying(lambda prev, reason: (prev and prev.within(1), reason))
-
-
-class AnswersBehind(Wrong):
-    """Gives what stands behind the ping that an info answers."""
-
-    caught_by: ClassVar = ("two-nodes-that-were-apart", "ticks-of-the-head-when-lost", "head-greets-at-once")
-    instead: ClassVar = saying(lambda prev, reason: (prev and prev.prev, reason))
 
 
 class EndsWhereItAnswersNothing(Wrong):
@@ -98,61 +57,11 @@ def _with_reason(state: State) -> Next:
     return ON_TICKS_DUE(state if recovery is None else replace(state, recovery=recovery._replace(lost=True)))
 
 
-class GivesReasonsAlways(Wrong):
-    """Gives its chain as the reason, whichever side it is on."""
-
-    caught_by: ClassVar = (
-        "ticks-at-the-position-1-when-won",
-        "the-other-of-the-two",
-        "reason-begins-a-recovery",
-        "ticks-of-the-head-when-won",
-    )
-    instead: ClassVar = {"recovery.on_ticks_due": _with_reason}
-
-
 def _other_chain(state: State) -> Next:
     recovery = state.recovery
     if recovery is None or not recovery.lost:
         return ON_TICKS_DUE(state)
     return recovering.tell_ticks(state, recovery.ping, recovery.ping)
-
-
-class GivesTheWrongReason(Wrong):
-    """Gives the chain that won as the reason."""
-
-    caught_by: ClassVar = ("two-nodes-that-were-apart", "ticks-at-the-position-1-when-lost", "ticks-of-the-head-when-lost")
-    instead: ClassVar = {"recovery.on_ticks_due": _other_chain}
-
-
-class LooksAtNoReason(Wrong):
-    """Does not begin because of a reason."""
-
-    caught_by: ClassVar = ("the-other-of-the-two", "reason-begins-a-recovery", "reason-without-ticks", "reason-off-the-chain")
-    instead: ClassVar = {"recovery._on_reason": lambda state, _: Step(state)}
-
-
-class BeginsForItsOwnChain(Wrong):
-    """Begins because of any reason."""
-
-    caught_by: ClassVar = ("reason-that-is-the-own-chain", "reason-that-is-the-own-chain-up-to-the-cut")
-    instead: ClassVar = {
-        "recovery._on_reason": lambda state, reason: (
-            BEGIN(state, state.last.chain, reason, lost=False, is_reason=True) if state.last else Step(state)
-        )
-    }
-
-
-class AnswersTheReason(Wrong):
-    """Answers the reason as if it was a ping."""
-
-    caught_by: ClassVar = ("the-other-of-the-two", "reason-begins-a-recovery", "reason-without-ticks")
-    instead: ClassVar = {
-        "recovery._on_reason": lambda state, reason: (
-            Step(state)
-            if state.last is None or agree(state.last.chain, reason)
-            else BEGIN(state, state.last.chain, reason, lost=False, is_reason=False)
-        )
-    }
 
 
 class BeginsAgain(Wrong):
@@ -166,20 +75,6 @@ class BeginsAgain(Wrong):
             step = super().step(replace(state, recovery=None), event, pick)
             return step if step.state.recovery is not None else super().step(state, event, pick)
         return super().step(state, event, pick)
-
-
-class RecoversForEver(Wrong):
-    """Does not end a recovery."""
-
-    caught_by: ClassVar = ("over-after-three-clocks", "another-split-later", "off-the-chain-it-asks-in-the-end")
-    instead: ClassVar = {"transitions.on_recovery_over": Step}
-
-
-class EndsWithoutAWord(Wrong):
-    """Leaves the timers of a recovery that is over running."""
-
-    caught_by: ClassVar = ("over-before-what-is-missing",)
-    instead: ClassVar = {"transitions.on_recovery_over": lambda state: Step(replace(state, recovery=None))}
 
 
 class EndsAfterTwoClocks(Wrong):
@@ -209,35 +104,6 @@ class TellsNobodyOfSplits(Wrong):
         """Without that."""
         after, effects = super().step(state, event, pick)
         return Step(after, tuple(effect for effect in effects if effect != Notify(SplitHealed())))
-
-
-class RecoversIfItLost(Wrong):
-    """Begins only on the side that lost."""
-
-    caught_by: ClassVar = ("split-lost", "ticks-at-the-position-1-when-won")
-    instead: ClassVar = {
-        "election.begin": lambda state, mine, other, *, lost, is_reason: (
-            BEGIN(state, mine, other, lost=lost, is_reason=is_reason) if lost else Step(state)
-        )
-    }
-
-
-class RecoversOnTheNewChain(Wrong):
-    """Goes by its position on the chain that it has accepted."""
-
-    caught_by: ClassVar = ("ticks-at-the-position-1-when-lost", "ticks-of-the-head-when-lost", "two-nodes-that-were-apart")
-    instead: ClassVar = {
-        "election.begin": lambda state, _mine, other, *, lost, is_reason: BEGIN(
-            state, state.last.chain, other, lost=lost, is_reason=is_reason
-        )
-    }
-
-
-class EverybodyIsOfItsSide(Wrong):
-    """Takes everybody on its chain from before for its side."""
-
-    caught_by: ClassVar = ("side-without-who-stands-behind", "side-where-the-other-is-longer", "side-up-to-the-cut")
-    instead: ClassVar = {"recovery.side_of": lambda mine, _: frozenset(node for node, _ in mine.elements)}
 
 
 class AnybodySilences(Wrong):
@@ -271,13 +137,6 @@ class NobodySilences(Wrong):
         return super().step(state, event, pick)
 
 
-class HeadIsTheSide(Wrong):
-    """Takes the head alone for its side."""
-
-    caught_by: ClassVar = ("silenced-by-a-later-node", "side-of-all", "side-where-the-other-is-shorter")
-    instead: ClassVar = {"recovery.side_of": lambda mine, _: frozenset([mine.head.node])}
-
-
 class SilencedWithoutAReason(Wrong):
     """Is silenced by ticks without the reason that is needed."""
 
@@ -291,22 +150,6 @@ class SilencedWithoutAReason(Wrong):
         after, effects = super().step(replace(state, recovery=recovery._replace(lost=False)), event, pick)
         now = after.recovery
         return Step(after if now is None else replace(after, recovery=now._replace(lost=True)), effects)
-
-
-class AsksLaterAndLater(Wrong):
-    """Begins to wait anew with each ticks message."""
-
-    caught_by: ClassVar = ("missing-counts-from-the-first",)
-    instead: ClassVar = {
-        "recovery._next_is_missing": lambda state: NEXT_IS_MISSING(replace(state, timers=state.timers - {STEP_2}))
-    }
-
-
-class AsksAfterItsOwnTicks(Wrong):
-    """Counts from its own ticks message only."""
-
-    caught_by: ClassVar = ("missing-at-the-position-1", "missing-at-the-position-3")
-    instead: ClassVar = {"recovery._on_ticks": lambda state, info: _unless_new(state, ON_TICKS(state, info))}
 
 
 def _unless_new(before: State, step: Next) -> Next:
@@ -374,3 +217,125 @@ class TellsWithoutASplit(Wrong):
         if isinstance(message, Info) and message.ticks and state.recovery is None and state.participates:
             return then(step, lambda now: send_info(now, "ticks", now.ticks))
         return step
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "StepsOfAQuarter": (
+            "Waits for a quarter of a clock for each position.",
+            delayed(lambda clock, step, place: RECOVERY(clock, step, 0) + place * clock // 4),
+            "greets-at-the-position-1 ticks-at-the-position-2-when-lost answers-at-the-position-1",
+        ),
+        "StepsOfHalfAClock": (
+            "Waits for half a clock for each position.",
+            delayed(lambda clock, step, place: RECOVERY(clock, step, 0) + place * clock // 2),
+            "greets-at-the-position-2 ticks-at-the-position-3-when-won answers-at-the-position-3",
+        ),
+        "AsksAtOnce": (
+            "Does not wait before it asks for what it misses, if it is first.",
+            delayed(lambda clock, _step, place: RECOVERY(clock, RecoveryStep.TICKS, place)),
+            "two-nodes-that-were-apart missing-at-the-position-1 missing-after-the-own-ticks",
+        ),
+        "EverybodyAtOnce": (
+            "Takes every step at once, wherever it stands.",
+            delayed(lambda clock, step, _place: RECOVERY(clock, step, 0)),
+            "greets-at-the-position-1 ticks-at-the-position-1-when-lost silenced-by-an-earlier-node",
+        ),
+        "AnswersTheHead": (
+            "Gives the newest element of the chain that an info answers.",
+            saying(lambda prev, reason: (prev and prev.within(1), reason)),
+            "two-nodes-that-were-apart ticks-at-the-position-1-when-lost ticks-at-the-position-1-when-won",
+        ),
+        "AnswersBehind": (
+            "Gives what stands behind the ping that an info answers.",
+            saying(lambda prev, reason: (prev and prev.prev, reason)),
+            "two-nodes-that-were-apart ticks-of-the-head-when-lost head-greets-at-once",
+        ),
+        "GivesReasonsAlways": (
+            "Gives its chain as the reason, whichever side it is on.",
+            {"recovery.on_ticks_due": _with_reason},
+            "ticks-at-the-position-1-when-won the-other-of-the-two reason-begins-a-recovery ticks-of-the-head-when-won",
+        ),
+        "GivesTheWrongReason": (
+            "Gives the chain that won as the reason.",
+            {"recovery.on_ticks_due": _other_chain},
+            "two-nodes-that-were-apart ticks-at-the-position-1-when-lost ticks-of-the-head-when-lost",
+        ),
+        "LooksAtNoReason": (
+            "Does not begin because of a reason.",
+            {"recovery._on_reason": lambda state, _: Step(state)},
+            "the-other-of-the-two reason-begins-a-recovery reason-without-ticks reason-off-the-chain",
+        ),
+        "BeginsForItsOwnChain": (
+            "Begins because of any reason.",
+            {
+                "recovery._on_reason": lambda state, reason: (
+                    BEGIN(state, state.last.chain, reason, lost=False, is_reason=True) if state.last else Step(state)
+                )
+            },
+            "reason-that-is-the-own-chain reason-that-is-the-own-chain-up-to-the-cut",
+        ),
+        "AnswersTheReason": (
+            "Answers the reason as if it was a ping.",
+            {
+                "recovery._on_reason": lambda state, reason: (
+                    Step(state)
+                    if state.last is None or agree(state.last.chain, reason)
+                    else BEGIN(state, state.last.chain, reason, lost=False, is_reason=False)
+                )
+            },
+            "the-other-of-the-two reason-begins-a-recovery reason-without-ticks",
+        ),
+        "RecoversForEver": (
+            "Does not end a recovery.",
+            {"transitions.on_recovery_over": Step},
+            "over-after-three-clocks another-split-later off-the-chain-it-asks-in-the-end",
+        ),
+        "EndsWithoutAWord": (
+            "Leaves the timers of a recovery that is over running.",
+            {"transitions.on_recovery_over": lambda state: Step(replace(state, recovery=None))},
+            "over-before-what-is-missing",
+        ),
+        "RecoversIfItLost": (
+            "Begins only on the side that lost.",
+            {
+                "election.begin": lambda state, mine, other, *, lost, is_reason: (
+                    BEGIN(state, mine, other, lost=lost, is_reason=is_reason) if lost else Step(state)
+                )
+            },
+            "split-lost ticks-at-the-position-1-when-won",
+        ),
+        "RecoversOnTheNewChain": (
+            "Goes by its position on the chain that it has accepted.",
+            {
+                "election.begin": lambda state, _mine, other, *, lost, is_reason: BEGIN(
+                    state, state.last.chain, other, lost=lost, is_reason=is_reason
+                )
+            },
+            "ticks-at-the-position-1-when-lost ticks-of-the-head-when-lost two-nodes-that-were-apart",
+        ),
+        "EverybodyIsOfItsSide": (
+            "Takes everybody on its chain from before for its side.",
+            {"recovery.side_of": lambda mine, _: frozenset(node for node, _ in mine.elements)},
+            "side-without-who-stands-behind side-where-the-other-is-longer side-up-to-the-cut",
+        ),
+        "HeadIsTheSide": (
+            "Takes the head alone for its side.",
+            {"recovery.side_of": lambda mine, _: frozenset([mine.head.node])},
+            "silenced-by-a-later-node side-of-all side-where-the-other-is-shorter",
+        ),
+        "AsksLaterAndLater": (
+            "Begins to wait anew with each ticks message.",
+            {"recovery._next_is_missing": lambda state: NEXT_IS_MISSING(replace(state, timers=state.timers - {STEP_2}))},
+            "missing-counts-from-the-first",
+        ),
+        "AsksAfterItsOwnTicks": (
+            "Counts from its own ticks message only.",
+            {"recovery._on_ticks": lambda state, info: _unless_new(state, ON_TICKS(state, info))},
+            "missing-at-the-position-1 missing-at-the-position-3",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import DECIDE, PING_TIME, WITH_PING, Next
 from peerproof.spec.core import Pick, Received, Send, SetTimer, Step
@@ -28,13 +29,6 @@ def timed(when: Callable[..., Any]) -> dict[str, Any]:
     return {"schedule.ping": when}
 
 
-class HeadPingsFirst(Wrong):
-    """Counts positions from the other end."""
-
-    caught_by: ClassVar = ("at-the-position-1", "at-the-position-3", "second-ping-in-a-row")
-    instead: ClassVar = timed(lambda clock, place, length: PING_TIME(clock, length - 1 - place, length))
-
-
 class CountsTheChainItself(Wrong):
     """Divides a clock by the elements of the chain, not by the length."""
 
@@ -50,26 +44,6 @@ class CountsTheChainItself(Wrong):
         return Step(
             after, tuple(SetTimer(e.timer, later) if isinstance(e, SetTimer) and e.timer == PingDue() else e for e in effects)
         )
-
-
-class RoundsUp(Wrong):
-    """Rounds moments up."""
-
-    caught_by: ClassVar = ("a-length-of-three", "an-odd-clock")
-    instead: ClassVar = timed(lambda clock, place, length: -(-(2 * length - place) * clock // length))
-
-
-class GoesByItsOldestElement(Wrong):
-    """Looks for itself from the end of a chain."""
-
-    caught_by: ClassVar = ("stands-twice", "second-ping-in-a-row")
-    instead: ClassVar = {
-        "state.State.position": lambda state, chain: (
-            None
-            if chain is None
-            else next((at for at, element in reversed(list(enumerate(chain.elements))) if element.node == state.self_id), None)
-        )
-    }
 
 
 class DelayedByLosers(Wrong):
@@ -111,74 +85,9 @@ def _accepted_whole(state: State, ping: Ping, pick: Pick) -> Next:
     return Step(replace(after, last=ping), effects)
 
 
-class ForgetsItsOwnPing(Wrong):
-    """Goes on from the ping before its own."""
-
-    caught_by: ClassVar = ("the-own-ping-counts-as-accepted", "second-ping-in-a-row")
-    instead: ClassVar = {
-        "transitions.on_ping_due": _behind_the_one_before,
-    }
-
-
-class KeepsChainsWhole(Wrong):
-    """Does not cut the chain of a ping that is longer than its own."""
-
-    caught_by: ClassVar = ("longer-than-the-own-length", "a-length-of-one")
-    instead: ClassVar = {
-        "election.accept": _accepted_whole,
-    }
-
-
-class CutsPingsWithoutASign(Wrong):
-    """Writes a chain of pings that was cut as if it ended there."""
-
-    caught_by: ClassVar = ("at-the-position-3", "a-length-of-three")
-    instead: ClassVar = {"election.with_ping": lambda chain, me, most: Chain(WITH_PING(chain, me, most).elements, chain.cut)}
-
-
 def _once(chain: Chain, me: Any, most: int) -> Chain:
     others = Chain(tuple(element for element in chain.elements if element.node != me.node), chain.cut)
     return WITH_PING(others, me, most)  # type: ignore[no-any-return]  # it does
-
-
-class StandsOnce(Wrong):
-    """Removes its old elements when it pings."""
-
-    caught_by: ClassVar = ("at-the-position-1", "second-ping-in-a-row", "stands-twice")
-    instead: ClassVar = {"election.with_ping": _once}
-
-
-class KnowsItselfNot(Wrong):
-    """Does not count itself among the nodes that it knows."""
-
-    caught_by: ClassVar = ("off-the-chain-late",)
-    instead: ClassVar = {"schedule.early_odds": lambda nodes: 10 * (nodes - 1)}
-
-
-class WaitsForTwoClocks(Wrong):
-    """Pings from two clocks on, off the chain."""
-
-    caught_by: ClassVar = ("new-node-follows-after-12000-milliseconds", "off-the-chain-it-asks-in-the-end")
-    instead: ClassVar = {"schedule.late_ping": lambda clock: Window(2 * clock, LATE_PING(clock).first)}
-
-
-class LeavesEndsOut(Wrong):
-    """Does not count the last moment of a window."""
-
-    caught_by: ClassVar = ("new-node-follows-after-12000-milliseconds", "asks-after-8000-milliseconds")
-    instead: ClassVar = {"schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]}
-
-
-class TakesOverLate(Wrong):
-    """Waits off a chain of nodes without data as off any other."""
-
-    caught_by: ClassVar = (
-        "off-a-chain-of-zeros-with-a-tick",
-        "a-new-node-pings-over-the-first",
-        "old-data-behind-zeros",
-        "first-node-hears-of-an-empty-network",
-    )
-    instead: ClassVar = {"election.is_authoritative": lambda _: True}
 
 
 def halving(may: Callable[[Chain], bool]) -> dict[str, Any]:
@@ -191,63 +100,10 @@ def _smaller_half(chain: Chain) -> bool:
     return is_authoritative(Chain(chain.elements[:half])) or not is_authoritative(Chain(chain.elements[half:]))
 
 
-class HalvesDown(Wrong):
-    """Takes the smaller half of a chain for the first."""
-
-    caught_by: ClassVar = ("zero-after-0-5-0", "zero-after-0-0-5-0-0")
-    instead: ClassVar = halving(_smaller_half)
-
-
-class PingsInAnyCase(Wrong):
-    """Pings with the tick zero behind anybody."""
-
-    caught_by: ClassVar = (
-        "zero-behind-data",
-        "zero-after-0-0-5-0",
-        "zero-after-0-0-0-5",
-        "zero-after-0-5",
-        "ready-node-with-the-tick-zero",
-    )
-    instead: ClassVar = halving(lambda _: True)
-
-
-class WaitsForData(Wrong):
-    """Does not ping behind a chain of zeros."""
-
-    caught_by: ClassVar = (
-        "zero-after-0-0-0-0",
-        "zero-after-0-0",
-        "two-new-nodes-the-higher-name",
-        "start-up-ping-before-the-own",
-    )
-    instead: ClassVar = halving(lambda chain: MAY_PING(chain) and is_authoritative(chain))
-
-
-class WaitsForAHead(Wrong):
-    """Does not ping unless the head has data, or nobody."""
-
-    caught_by: ClassVar = ("zero-after-0-5-0-0", "zero-after-0-5-0")
-    instead: ClassVar = halving(lambda chain: bool(chain.head.tick) or not is_authoritative(chain))
-
-
 def _silent_for_ever(state: State, pick: Pick) -> Next:
     if state.last is not None and not state.message_tick and not MAY_PING(state.last.chain):
         return cancel_timer(state, PingDue())
     return DECIDE(state, pick)
-
-
-class SilencedForEver(Wrong):
-    """Never pings again once the rule for the tick zero forbids it."""
-
-    caught_by: ClassVar = ("zero-behind-data", "zero-after-0-5", "silenced-again", "ready-node-with-the-tick-zero")
-    instead: ClassVar = {"election.decide": _silent_for_ever}
-
-
-class StartsOnceInTwoClocks(Wrong):
-    """Repeats its start-up ping after two clocks."""
-
-    caught_by: ClassVar = ("new-node", "first-node", "own-start-up-ping-waits", "zero-behind-data")
-    instead: ClassVar = {"schedule.silence": lambda clock: 2 * clock}
 
 
 class StartsOnce(Wrong):
@@ -310,3 +166,112 @@ class IsSilentBeforeItIsReady(Wrong):
         if state.participates or after.participates:
             return Step(after, effects)
         return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and isinstance(e.message, Ping))))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "HeadPingsFirst": (
+            "Counts positions from the other end.",
+            timed(lambda clock, place, length: PING_TIME(clock, length - 1 - place, length)),
+            "at-the-position-1 at-the-position-3 second-ping-in-a-row",
+        ),
+        "RoundsUp": (
+            "Rounds moments up.",
+            timed(lambda clock, place, length: -(-(2 * length - place) * clock // length)),
+            "a-length-of-three an-odd-clock",
+        ),
+        "GoesByItsOldestElement": (
+            "Looks for itself from the end of a chain.",
+            {
+                "state.State.position": lambda state, chain: (
+                    None
+                    if chain is None
+                    else next(
+                        (at for at, element in reversed(list(enumerate(chain.elements))) if element.node == state.self_id), None
+                    )
+                )
+            },
+            "stands-twice second-ping-in-a-row",
+        ),
+        "ForgetsItsOwnPing": (
+            "Goes on from the ping before its own.",
+            {
+                "transitions.on_ping_due": _behind_the_one_before,
+            },
+            "the-own-ping-counts-as-accepted second-ping-in-a-row",
+        ),
+        "KeepsChainsWhole": (
+            "Does not cut the chain of a ping that is longer than its own.",
+            {
+                "election.accept": _accepted_whole,
+            },
+            "longer-than-the-own-length a-length-of-one",
+        ),
+        "CutsPingsWithoutASign": (
+            "Writes a chain of pings that was cut as if it ended there.",
+            {"election.with_ping": lambda chain, me, most: Chain(WITH_PING(chain, me, most).elements, chain.cut)},
+            "at-the-position-3 a-length-of-three",
+        ),
+        "StandsOnce": (
+            "Removes its old elements when it pings.",
+            {"election.with_ping": _once},
+            "at-the-position-1 second-ping-in-a-row stands-twice",
+        ),
+        "KnowsItselfNot": (
+            "Does not count itself among the nodes that it knows.",
+            {"schedule.early_odds": lambda nodes: 10 * (nodes - 1)},
+            "off-the-chain-late",
+        ),
+        "WaitsForTwoClocks": (
+            "Pings from two clocks on, off the chain.",
+            {"schedule.late_ping": lambda clock: Window(2 * clock, LATE_PING(clock).first)},
+            "new-node-follows-after-12000-milliseconds off-the-chain-it-asks-in-the-end",
+        ),
+        "LeavesEndsOut": (
+            "Does not count the last moment of a window.",
+            {"schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]},
+            "new-node-follows-after-12000-milliseconds asks-after-8000-milliseconds",
+        ),
+        "TakesOverLate": (
+            "Waits off a chain of nodes without data as off any other.",
+            {"election.is_authoritative": lambda _: True},
+            (
+                "off-a-chain-of-zeros-with-a-tick a-new-node-pings-over-the-first old-data-behind-zeros first-node- "
+                "hears-of-an-empty-network"
+            ),
+        ),
+        "HalvesDown": (
+            "Takes the smaller half of a chain for the first.",
+            halving(_smaller_half),
+            "zero-after-0-5-0 zero-after-0-0-5-0-0",
+        ),
+        "PingsInAnyCase": (
+            "Pings with the tick zero behind anybody.",
+            halving(lambda _: True),
+            "zero-behind-data zero-after-0-0-5-0 zero-after-0-0-0-5 zero-after-0-5 ready-node-with-the-tick-zero",
+        ),
+        "WaitsForData": (
+            "Does not ping behind a chain of zeros.",
+            halving(lambda chain: MAY_PING(chain) and is_authoritative(chain)),
+            "zero-after-0-0-0-0 zero-after-0-0 two-new-nodes-the-higher-name start-up-ping-before-the-own",
+        ),
+        "WaitsForAHead": (
+            "Does not ping unless the head has data, or nobody.",
+            halving(lambda chain: bool(chain.head.tick) or not is_authoritative(chain)),
+            "zero-after-0-5-0-0 zero-after-0-5-0",
+        ),
+        "SilencedForEver": (
+            "Never pings again once the rule for the tick zero forbids it.",
+            {"election.decide": _silent_for_ever},
+            "zero-behind-data zero-after-0-5 silenced-again ready-node-with-the-tick-zero",
+        ),
+        "StartsOnceInTwoClocks": (
+            "Repeats its start-up ping after two clocks.",
+            {"schedule.silence": lambda clock: 2 * clock},
+            "new-node first-node own-start-up-ping-waits zero-behind-data",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.peter import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.peter import FANNED_OUT, ON_MESSAGE, TOLD, Next, sent_to
 from peerproof.spec import peter, wendy
@@ -32,13 +33,6 @@ def _back_too(state: State, topic: Id, value: bytes, hop: int, source: Id | None
     return FANNED_OUT(state, topic, value, hop)
 
 
-class CopiesBack(Wrong):
-    """Sends a copy to the child that the event came from, too."""
-
-    caught_by: ClassVar = ("copy-not-back", "copy-not-back-to-the-only-child")
-    instead: ClassVar = {"tree.fan_out": _back_too}
-
-
 def _not_to_the_publisher(state: State, message: Any, seek: Seek) -> Next:
     if isinstance(message, messages.PublishMessage):
         header = message.header
@@ -46,60 +40,18 @@ def _not_to_the_publisher(state: State, message: Any, seek: Seek) -> Next:
     return ON_MESSAGE(state, message, seek)
 
 
-class CopiesNotToThePublisher(Wrong):
-    """Sends the publisher no copy of its own event."""
-
-    caught_by: ClassVar = ("publish-of-a-child", "everybody-subscribes")
-    instead: ClassVar = {"tree.on_message": _not_to_the_publisher}
-
-
-class CopiesForEver(Wrong):
-    """Copies an event however often it was received."""
-
-    caught_by: ClassVar = ("copy-received-255-times", "copy-received-301-times", "publish-received-254-times")
-    instead: ClassVar = {"tree.MOST_HOPS": 2**31}
-
-
-class CopiesOneHopLess(Wrong):
-    """Stops copying one hop too early."""
-
-    caught_by: ClassVar = ("copy-received-254-times", "publish-received-254-times")
-    instead: ClassVar = {"tree.MOST_HOPS": 254}
-
-
 def _counted_anew(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     step = FANNED_OUT(state, topic, value, hop, source)
     return Step(step.state, copies_with(step.effects, hop=0))
-
-
-class CountsAnew(Wrong):
-    """Counts the hops of each copy from 0."""
-
-    caught_by: ClassVar = ("publish-at-the-meeting-point", "copy-goes-down", "copy-received-254-times", "copies-in-bytes")
-    instead: ClassVar = {"tree.fan_out": _counted_anew}
 
 
 def _dropped_when_old(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     return FANNED_OUT(state, topic, value, hop, source) if hop < tree.MOST_HOPS else Step(state)
 
 
-class DropsOldEvents(Wrong):
-    """Does not even deliver what 255 nodes have received."""
-
-    caught_by: ClassVar = ("copy-received-255-times", "copy-received-beyond-counting")
-    instead: ClassVar = {"tree.fan_out": _dropped_when_old}
-
-
 def _delivered_anyway(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     step = FANNED_OUT(state, topic, value, hop, source)
     return step if updates(step) else Step(step.state, (Notify(Update(topic, value)), *step.effects))
-
-
-class DeliversEverything(Wrong):
-    """Delivers each event that comes by, subscribed or not."""
-
-    caught_by: ClassVar = ("copy-goes-through", "publish-without-subscribers", "copy-after-unsubscribing", "nobody-subscribes")
-    instead: ClassVar = {"tree.fan_out": _delivered_anyway}
 
 
 def _children_first(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
@@ -111,35 +63,14 @@ def _children_first(state: State, topic: Id, value: bytes, hop: int, source: Id 
     )
 
 
-class DeliversAtTheLeaves(Wrong):
-    """Delivers only where it sends no copies."""
-
-    caught_by: ClassVar = ("copy-goes-down", "publish-at-a-subscribed-meeting-point", "everybody-subscribes")
-    instead: ClassVar = {"tree.fan_out": _children_first}
-
-
 def _root_only(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     step = FANNED_OUT(state, topic, value, hop, source)
     return step if source is None else Step(step.state, tuple(updates(step)))
 
 
-class NeverCopiesCopies(Wrong):
-    """Leaves all copies to the meeting point."""
-
-    caught_by: ClassVar = ("copy-goes-down", "copy-goes-through", "copies-in-bytes", "a-deeper-tree")
-    instead: ClassVar = {"tree.fan_out": _root_only}
-
-
 def _published(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     step = FANNED_OUT(state, topic, value, hop, source)
     return Step(step.state, copies_with(step.effects, purpose=PUBLISH))
-
-
-class CopiesArePublished(Wrong):
-    """Sends copies as a PUBLISH."""
-
-    caught_by: ClassVar = ("publish-at-the-meeting-point", "copy-goes-down", "copies-in-bytes")
-    instead: ClassVar = {"tree.fan_out": _published}
 
 
 def _on_the_way_back(state: State, notice: Any, seek: Seek) -> Next:
@@ -151,26 +82,12 @@ def _on_the_way_back(state: State, notice: Any, seek: Seek) -> Next:
     return TOLD(state, notice, seek)
 
 
-class RoutesCopies(Wrong):
-    """Also sends a copy that it gets to where routing leads."""
-
-    caught_by: ClassVar = ("copy-goes-down", "copy-for-an-unknown-topic", "copy-not-back-to-the-only-child")
-    instead: ClassVar = {"tree.on_notice": _on_the_way_back}
-
-
 def _ends_here(state: State, notice: Any, seek: Seek) -> Next:
     if isinstance(notice, wendy.Forwarding) and isinstance(
         message := messages.lift_message(notice.message), messages.PublishMessage
     ):
         return ON_MESSAGE(state, message, seek)
     return TOLD(state, notice, seek)
-
-
-class EndsEventsAtOnce(Wrong):
-    """Takes itself for the meeting point of each event that comes by."""
-
-    caught_by: ClassVar = ("publish-passes-by", "publish-to-the-next-hop", "publish-passes-by-without-a-tree", "publish-in-bytes")
-    instead: ClassVar = {"tree.on_notice": _ends_here}
 
 
 def _from_the_parent(state: State, message: Any, seek: Seek) -> Next:
@@ -181,23 +98,9 @@ def _from_the_parent(state: State, message: Any, seek: Seek) -> Next:
     return ON_MESSAGE(state, message, seek)
 
 
-class BelievesItsParentOnly(Wrong):
-    """Drops a copy that is not from its parent."""
-
-    caught_by: ClassVar = ("copy-from-somebody-else", "copy-at-the-meeting-point")
-    instead: ClassVar = {"tree.on_message": _from_the_parent}
-
-
 def _from_anybody(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     step = FANNED_OUT(state, topic, value, hop)
     return Step(step.state, tuple([e for e in step.effects if not (sent_to(e, NOTIFY) and e.command.node.id == source)]))
-
-
-class CopiesFromAnybody(Wrong):
-    """Copies on what does not come from its parent."""
-
-    caught_by: ClassVar = ("copy-from-somebody-else", "copy-at-the-meeting-point")
-    instead: ClassVar = {"tree.fan_out": _from_anybody}
 
 
 class PublishesItsOwn(Wrong):
@@ -271,14 +174,91 @@ class SendsHistory(Wrong):
         return step
 
 
-class MixesTopics(Wrong):
-    """Delivers an event to whoever is subscribed to anything."""
-
-    caught_by: ClassVar = ("topics-have-trees-of-their-own", "events-of-another-topic")
-    instead: ClassVar = {
-        "tree.fan_out": lambda state, topic, value, hop, source=None: (
-            _delivered_anyway(state, topic, value, hop, source)
-            if any(row.is_local for row in state.topics.values())
-            else FANNED_OUT(state, topic, value, hop, source)
-        )
-    }
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "CopiesBack": (
+            "Sends a copy to the child that the event came from, too.",
+            {"tree.fan_out": _back_too},
+            "copy-not-back copy-not-back-to-the-only-child",
+        ),
+        "CopiesNotToThePublisher": (
+            "Sends the publisher no copy of its own event.",
+            {"tree.on_message": _not_to_the_publisher},
+            "publish-of-a-child everybody-subscribes",
+        ),
+        "CopiesForEver": (
+            "Copies an event however often it was received.",
+            {"tree.MOST_HOPS": 2**31},
+            "copy-received-255-times copy-received-301-times publish-received-254-times",
+        ),
+        "CopiesOneHopLess": (
+            "Stops copying one hop too early.",
+            {"tree.MOST_HOPS": 254},
+            "copy-received-254-times publish-received-254-times",
+        ),
+        "CountsAnew": (
+            "Counts the hops of each copy from 0.",
+            {"tree.fan_out": _counted_anew},
+            "publish-at-the-meeting-point copy-goes-down copy-received-254-times copies-in-bytes",
+        ),
+        "DropsOldEvents": (
+            "Does not even deliver what 255 nodes have received.",
+            {"tree.fan_out": _dropped_when_old},
+            "copy-received-255-times copy-received-beyond-counting",
+        ),
+        "DeliversEverything": (
+            "Delivers each event that comes by, subscribed or not.",
+            {"tree.fan_out": _delivered_anyway},
+            "copy-goes-through publish-without-subscribers copy-after-unsubscribing nobody-subscribes",
+        ),
+        "DeliversAtTheLeaves": (
+            "Delivers only where it sends no copies.",
+            {"tree.fan_out": _children_first},
+            "copy-goes-down publish-at-a-subscribed-meeting-point everybody-subscribes",
+        ),
+        "NeverCopiesCopies": (
+            "Leaves all copies to the meeting point.",
+            {"tree.fan_out": _root_only},
+            "copy-goes-down copy-goes-through copies-in-bytes a-deeper-tree",
+        ),
+        "CopiesArePublished": (
+            "Sends copies as a PUBLISH.",
+            {"tree.fan_out": _published},
+            "publish-at-the-meeting-point copy-goes-down copies-in-bytes",
+        ),
+        "RoutesCopies": (
+            "Also sends a copy that it gets to where routing leads.",
+            {"tree.on_notice": _on_the_way_back},
+            "copy-goes-down copy-for-an-unknown-topic copy-not-back-to-the-only-child",
+        ),
+        "EndsEventsAtOnce": (
+            "Takes itself for the meeting point of each event that comes by.",
+            {"tree.on_notice": _ends_here},
+            "publish-passes-by publish-to-the-next-hop publish-passes-by-without-a-tree publish-in-bytes",
+        ),
+        "BelievesItsParentOnly": (
+            "Drops a copy that is not from its parent.",
+            {"tree.on_message": _from_the_parent},
+            "copy-from-somebody-else copy-at-the-meeting-point",
+        ),
+        "CopiesFromAnybody": (
+            "Copies on what does not come from its parent.",
+            {"tree.fan_out": _from_anybody},
+            "copy-from-somebody-else copy-at-the-meeting-point",
+        ),
+        "MixesTopics": (
+            "Delivers an event to whoever is subscribed to anything.",
+            {
+                "tree.fan_out": lambda state, topic, value, hop, source=None: (
+                    _delivered_anyway(state, topic, value, hop, source)
+                    if any(row.is_local for row in state.topics.values())
+                    else FANNED_OUT(state, topic, value, hop, source)
+                )
+            },
+            "topics-have-trees-of-their-own events-of-another-topic",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

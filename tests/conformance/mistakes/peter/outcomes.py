@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, Final
 
 from tests.conformance.mistakes.peter import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.peter import TOLD, Next, Rule
 from peerproof.spec import wendy
@@ -24,24 +25,10 @@ def _after_any_join(state: State, notice: Any, seek: Seek) -> Next:
     return TOLD(state, notice, seek)
 
 
-class LooksAfterAJoinInVain(Wrong):
-    """Looks for next hops when a join has come to its end, whatever came of it."""
-
-    caught_by: ClassVar = ("own-join-in-vain-after-hearsay",)
-    instead: ClassVar = {"tree.on_notice": _after_any_join}
-
-
 def _whatever_it_was(state: State, sent: Sent[Any], seek: Seek) -> Next:
     if sent.took is not None:
         return Step(state)
     return tree.on_departure(state, lambda node: address_of(state.config, node) == sent.to, seek)
-
-
-class AnyFailureIsADeparture(Wrong):
-    """Takes a child for gone if a message of Wendy's did not arrive."""
-
-    caught_by: ClassVar = ("answer-to-a-join-that-does-not-arrive",)
-    instead: ClassVar = {"tree.on_sent": _whatever_it_was}
 
 
 def _asked_for_in_any_case(state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Next:
@@ -57,8 +44,25 @@ def _asked_for_in_any_case(state: State, is_gone: Callable[[wendy.Node], bool], 
     return Step(state, effects)
 
 
-class AsksForNobody(Wrong):
-    """Looks for another parent whenever one has gone, also where nobody is left who wants the events."""
-
-    caught_by: ClassVar = ("parent-that-is-the-only-child-leaves",)
-    instead: ClassVar = {"tree.on_departure": _asked_for_in_any_case}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "LooksAfterAJoinInVain": (
+            "Looks for next hops when a join has come to its end, whatever came of it.",
+            {"tree.on_notice": _after_any_join},
+            "own-join-in-vain-after-hearsay",
+        ),
+        "AnyFailureIsADeparture": (
+            "Takes a child for gone if a message of Wendy's did not arrive.",
+            {"tree.on_sent": _whatever_it_was},
+            "answer-to-a-join-that-does-not-arrive",
+        ),
+        "AsksForNobody": (
+            "Looks for another parent whenever one has gone, also where nobody is left who wants the events.",
+            {"tree.on_departure": _asked_for_in_any_case},
+            "parent-that-is-the-only-child-leaves",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 from unicodedata import normalize
 
 from tests.conformance.mistakes.peter import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.peter import (
     DEPARTED,
@@ -121,13 +122,6 @@ def _ending_at_the_root(state: State, notice: Any, seek: Seek) -> Next:
     return ON_MESSAGE(state, event, seek) if is_root else TOLD(state, notice, seek)
 
 
-class EndsWithoutAParent(Wrong):
-    """Takes itself for the meeting point of a topic as long as it has no parent. [P-24]"""
-
-    caught_by: ClassVar = ("publish-while-it-waits",)
-    instead: ClassVar = {"tree.on_notice": _ending_at_the_root}
-
-
 def _up_the_tree(state: State, notice: Any, seek: Seek) -> Next:
     event = _event_of(notice)
     parent = state.row(event.header.key).parent if event is not None else None
@@ -136,33 +130,10 @@ def _up_the_tree(state: State, notice: Any, seek: Seek) -> Next:
     return Step(state, (Request(wendy.SendTo(parent, event.header.key, event.value, PUBLISH, event.header.hop)),))
 
 
-class PublishesUpTheTree(Wrong):
-    """Sends events to its parent, also if another node is the next hop. [P-24, PA-27]"""
-
-    caught_by: ClassVar = ("the-parent-stays-though-the-next-hop-is-another",)
-    instead: ClassVar = {"tree.on_notice": _up_the_tree}
-
-
 def _all_new(underlay: Any, state: Any, event: Any, pick: Pick) -> Next:
     after, told = UNDERLAY_STEP(underlay, state, event, pick)
     rerouted = Notify(Rerouted(frozenset().union(*MEMBERS(after))))
     return Step(after, tuple(rerouted if isinstance(e, Notify) and isinstance(e.notice, Rerouted) else e for e in told))
-
-
-class AllAreNew(Wrong):
-    """Has the next hop for a new one whenever a table has changed. [P-19, PA-27]"""
-
-    caught_by: ClassVar = ("the-parent-stays-though-the-next-hop-is-another", "a-parent-in-no-table")
-    instead: ClassVar = {"overlay.Underlay.step": _all_new}
-
-
-class LooksWhenOneIsNew(Wrong):
-    """Looks for a next hop only if its tables have a new node. [PA-27]"""
-
-    caught_by: ClassVar = ("a-next-hop-after-a-departure",)
-    instead: ClassVar = {
-        "tree.on_rerouted": lambda state, seek, new: Step(state) if new == frozenset() else ON_REROUTED(state, seek, new),
-    }
 
 
 def _alone_at_the_top(step: Next, seek: Seek) -> Next:
@@ -172,35 +143,6 @@ def _alone_at_the_top(step: Next, seek: Seek) -> Next:
             effects += tree.tree_message(row.parent, topic, UNSUBSCRIBE)
             state = state.with_row(topic, row._replace(parent=None))
     return Step(state, effects)
-
-
-class LeavesItsParentAtTheTop(Wrong):
-    """Unsubscribes from its parent when its tables make it the meeting point. [PA-27]"""
-
-    caught_by: ClassVar = ("the-meeting-point-keeps-its-parent",)
-    instead: ClassVar = {"tree.on_rerouted": lambda state, seek, new: _alone_at_the_top(ON_REROUTED(state, seek, new), seek)}
-
-
-class LeavesItsParentAtAJoin(Wrong):
-    """Unsubscribes from its parent as the meeting point when another node joins. [PA-13]"""
-
-    caught_by: ClassVar = ("the-meeting-point-keeps-its-parent",)
-    instead: ClassVar = {
-        "tree.on_node_joined": lambda state, node, seek: _alone_at_the_top(ON_NODE_JOINED(state, node, seek), seek)
-    }
-
-
-class RootsHaveNoParent(Wrong):
-    """Copies no event as the meeting point if it has a parent. [P-25]"""
-
-    caught_by: ClassVar = ("the-meeting-point-keeps-its-parent",)
-    instead: ClassVar = {
-        "tree.on_message": lambda state, message, seek: (
-            Step(state)
-            if isinstance(message, messages.PublishMessage) and state.row(message.header.key).parent is not None
-            else ON_MESSAGE(state, message, seek)
-        ),
-    }
 
 
 def _only_the_next_hop(state: State, node: Node, seek: Seek) -> Next:
@@ -214,22 +156,8 @@ def _only_the_next_hop(state: State, node: Node, seek: Seek) -> Next:
     return Step(state, effects)
 
 
-class ParentsAreNextHops(Wrong):
-    """Asks a parent that has announced itself again only if it is the next hop. [PA-12]"""
-
-    caught_by: ClassVar = ("the-parent-stays-though-the-next-hop-is-another", "a-parent-in-no-table")
-    instead: ClassVar = {"tree.on_node_joined": _only_the_next_hop}
-
-
 def _but_for(kind: type[Any]) -> Rule:
     return lambda state, sent, seek: Step(state) if isinstance(sent.message, kind) else ON_SENT(state, sent, seek)
-
-
-class UnsubscribesIntoTheVoid(Wrong):
-    """Takes no departure from an UNSUBSCRIBE that does not arrive, unless Wendy does. [PA-28]"""
-
-    caught_by: ClassVar = ("a-parent-in-no-table",)
-    instead: ClassVar = {"tree.on_sent": _but_for(messages.UnsubscribeMessage)}
 
 
 def _no_parent(state: State, sent: Any, seek: Seek) -> Next:
@@ -237,13 +165,6 @@ def _no_parent(state: State, sent: Any, seek: Seek) -> Next:
         return ON_SENT(state, sent, seek)
     parents = [row.parent for row in state.topics.values()]
     return DEPARTED(state, lambda node: address_of(state.config, node) == sent.to and node not in parents, seek)
-
-
-class CopiesFailAtChildren(Wrong):
-    """Keeps a parent for which a copy did not arrive as a child of another topic. [PA-28]"""
-
-    caught_by: ClassVar = ("a-copy-that-fails-at-a-parent",)
-    instead: ClassVar = {"tree.on_sent": _no_parent}
 
 
 def _failed_at(is_there: Callable[[State, Node, str], bool]) -> Rule:
@@ -255,39 +176,12 @@ def _failed_at(is_there: Callable[[State, Node, str], bool]) -> Rule:
     return on_sent
 
 
-class HostsDepart(Wrong):
-    """Has all nodes at a host gone with one of its ports. [PA-28]"""
-
-    caught_by: ClassVar = ("a-copy-that-fails-at-a-port",)
-    instead: ClassVar = {
-        "tree.on_sent": _failed_at(
-            lambda state, node, to: str(address_of(state.config, node)).rpartition(":")[0] == to.rpartition(":")[0]
-        ),
-    }
-
-
-class EitherHostDeparts(Wrong):
-    """Has a node gone by that one of its hosts to which it is not sent. [PA-28]"""
-
-    caught_by: ClassVar = ("a-copy-that-fails-at-a-port",)
-    instead: ClassVar = {
-        "tree.on_sent": _failed_at(lambda _, node, to: to in (f"{node.local_ip}:{node.port}", f"{node.global_ip}:{node.port}")),
-    }
-
-
 def _first_at(state: State, sent: Any, seek: Seek) -> Next:
     if sent.took is not None or not isinstance(sent.message, messages.Own):
         return Step(state)
     nodes = [node for row in state.topics.values() for node in (*row.children.values(), row.parent) if node is not None]
     first = next((node.id for node in nodes if address_of(state.config, node) == sent.to), None)
     return DEPARTED(state, lambda node: node.id == first, seek)
-
-
-class OneDepartsFromAnAddress(Wrong):
-    """Has one node gone from an address where there are two. [PA-28]"""
-
-    caught_by: ClassVar = ("children-at-one-address",)
-    instead: ClassVar = {"tree.on_sent": _first_at}
 
 
 def _all_at_the_address(state: State, notice: Any, seek: Seek) -> Next:
@@ -297,39 +191,10 @@ def _all_at_the_address(state: State, notice: Any, seek: Seek) -> Next:
     return tree.after(notice, DEPARTED(state, lambda node: address_of(state.config, node) == where, seek))
 
 
-class ExitsByAddress(Wrong):
-    """Has all nodes at an address gone when one of them leaves. [PA-14]"""
-
-    caught_by: ClassVar = ("one-of-two-at-an-address-leaves",)
-    instead: ClassVar = {"tree.on_notice": _all_at_the_address}
-
-
 def _others_at(state: State, topic: Id, child: Node) -> State:
     row, where = state.row(topic), address_of(state.config, child)
     others = [name for name, node in row.children.items() if name != child.id and address_of(state.config, node) == where]
     return state.with_row(topic, row._replace(children=row.children.without(others))) if others else state
-
-
-class OneChildAtAnAddress(Wrong):
-    """Puts a child in the place of another one at the same address. [P-10, PA-08]"""
-
-    caught_by: ClassVar = ("children-at-one-address", "one-of-two-at-an-address-leaves")
-    instead: ClassVar = {
-        "tree.on_subscribe_message": lambda state, topic, child, seek: ON_SUBSCRIBE_MESSAGE(
-            _others_at(state, topic, child), topic, child, seek
-        ),
-    }
-
-
-class UnsubscribesByAddress(Wrong):
-    """Removes all children at the address of the one that unsubscribes. [P-21]"""
-
-    caught_by: ClassVar = ("children-at-one-address",)
-    instead: ClassVar = {
-        "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
-            _others_at(state, topic, child), topic, child, seek
-        ),
-    }
 
 
 class AsksTheNextToo(Wrong):
@@ -360,53 +225,8 @@ def _copied_if(is_from_above: Callable[[State, Row, Node], bool]) -> Rule:
     return on_notify
 
 
-class AnyParentCopies(Wrong):
-    """Copies on what comes from the parent of another topic. [PA-34]"""
-
-    caught_by: ClassVar = ("copy-from-the-parent-of-another-topic",)
-    instead: ClassVar = {
-        "tree.on_notify": _copied_if(
-            lambda state, _, sender: any(row.parent is not None and row.parent.id == sender.id for row in state.topics.values())
-        ),
-    }
-
-
-class ParentsByAddress(Wrong):
-    """Knows its parent by the address instead of the id. [PA-34]"""
-
-    caught_by: ClassVar = ("the-parent-is-known-by-its-id",)
-    instead: ClassVar = {
-        "tree.on_notify": _copied_if(
-            lambda state, row, sender: (
-                row.parent is not None and address_of(state.config, row.parent) == address_of(state.config, sender)
-            )
-        ),
-    }
-
-
-class ParentsWithTheirAddress(Wrong):
-    """Knows its parent by the id and the address. [PA-34]"""
-
-    caught_by: ClassVar = ("the-parent-is-known-by-its-id", "senders-without-an-address")
-    instead: ClassVar = {"tree.on_notify": _copied_if(lambda _, row, sender: row.parent == sender)}
-
-
 def _parents_by(measure: Measure) -> Rule:
     return _copied_if(lambda _, row, sender: row.parent is not None and measure(row.parent.id) == measure(sender.id))
-
-
-class ParentsByTheUpperHalf(Wrong):
-    """Knows its parent by the upper half of the id. [PA-34]"""
-
-    caught_by: ClassVar = ("copy-from-one-that-is-nearly-the-parent",)
-    instead: ClassVar = {"tree.on_notify": _parents_by(upper_half)}
-
-
-class ParentsByDoubles(Wrong):
-    """Knows its parent by the id as a double. [PA-34]"""
-
-    caught_by: ClassVar = ("copy-from-one-that-is-nearly-the-parent",)
-    instead: ClassVar = {"tree.on_notify": _parents_by(float)}
 
 
 def _adopted(state: State, copy: Any) -> Next:
@@ -415,47 +235,11 @@ def _adopted(state: State, copy: Any) -> Next:
     return Step(state.with_row(copy.header.key, row._replace(parent=copy.header.sender)), step.effects)
 
 
-class AdoptsParents(Wrong):
-    """Takes the sender of a copy for its parent from then on. [PA-09]"""
-
-    caught_by: ClassVar = ("copies-make-no-parent",)
-    instead: ClassVar = {"tree.on_notify": _adopted}
-
-
-class AdoptsAParent(Wrong):
-    """Takes the sender of a copy for its parent if it has none. [PA-09]"""
-
-    caught_by: ClassVar = ("copies-make-no-parent",)
-    instead: ClassVar = {
-        "tree.on_notify": lambda state, copy: (
-            _adopted(state, copy) if state.row(copy.header.key).parent is None else ON_NOTIFY(state, copy)
-        ),
-    }
-
-
-class NeedsAddresses(Wrong):
-    """Passes over what comes from a node without an address. [P-21, P-25, PA-34]"""
-
-    caught_by: ClassVar = ("senders-without-an-address",)
-    instead: ClassVar = {
-        "tree.on_message": lambda state, message, seek: (
-            Step(state) if address_of(state.config, message.header.sender) is None else ON_MESSAGE(state, message, seek)
-        ),
-    }
-
-
 def _without_its_own(state: State, notice: Any, seek: Seek) -> Next:
     message = lift_message(notice.message) if isinstance(notice, wendy.Delivered) else None
     is_back = isinstance(message, messages.PublishMessage) and message.header.hop > 0
     is_own = is_back and message is not None and message.header.sender.id == own_node(state).id
     return Step(state) if is_own else TOLD(state, notice, seek)
-
-
-class DropsItsOwn(Wrong):
-    """Passes over an event of its own that has come back to it. [PA-17]"""
-
-    caught_by: ClassVar = ("own-publish-comes-back",)
-    instead: ClassVar = {"tree.on_notice": _without_its_own}
 
 
 class PublishesOnce(Wrong):
@@ -498,27 +282,6 @@ def _topics_by(measure: Measure) -> dict[str, Any]:
     }
 
 
-class TopicsByTheLowerHalf(Wrong):
-    """Tells topics apart by the lower halves of their ids. [PA-01]"""
-
-    caught_by: ClassVar = ("topics-that-differ-in-one-byte",)
-    instead: ClassVar = _topics_by(lower_half)
-
-
-class TopicsByTheUpperHalf(Wrong):
-    """Tells topics apart by the upper halves of their ids. [PA-01]"""
-
-    caught_by: ClassVar = ("topics-that-differ-in-one-byte",)
-    instead: ClassVar = _topics_by(upper_half)
-
-
-class TopicsByDoubles(Wrong):
-    """Tells topics apart by their ids as doubles. [PA-01]"""
-
-    caught_by: ClassVar = ("topics-that-differ-in-one-byte",)
-    instead: ClassVar = _topics_by(float)
-
-
 def _children_by(measure: Measure) -> dict[str, Any]:
     """What is replaced for children that are equal in this to be one."""
 
@@ -533,20 +296,6 @@ def _children_by(measure: Measure) -> dict[str, Any]:
             state, topic, found(state, topic, child), seek
         ),
     }
-
-
-class ChildrenByTheUpperHalf(Wrong):
-    """Tells children apart by the upper halves of their ids. [P-10, P-21]"""
-
-    caught_by: ClassVar = ("children-that-differ-in-one-digit",)
-    instead: ClassVar = _children_by(upper_half)
-
-
-class ChildrenByDoubles(Wrong):
-    """Tells children apart by their ids as doubles. [P-10, P-21]"""
-
-    caught_by: ClassVar = ("children-that-differ-in-one-digit",)
-    instead: ClassVar = _children_by(float)
 
 
 def _in_order_of(measure: Measure) -> dict[str, Any]:
@@ -565,55 +314,8 @@ def _in_order_of(measure: Measure) -> dict[str, Any]:
     return {"tree.fan_out": fan_out, "tree.on_departure": on_departure}
 
 
-class OrdersSigned(Wrong):
-    """Has ids in order as signed numbers. [PA-33]"""
-
-    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
-    instead: ClassVar = _in_order_of(lambda name: name - (name >> 127 << 128))
-
-
-class OrdersSignedHalves(Wrong):
-    """Has ids in order as two signed halves. [PA-33]"""
-
-    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
-    instead: ClassVar = _in_order_of(lambda name: (upper_half(name), lower_half(name) - (lower_half(name) >> 63 << 64)))
-
-
-class OrdersByTheLowerHalf(Wrong):
-    """Has ids in order by their lower halves. [PA-33]"""
-
-    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
-    instead: ClassVar = _in_order_of(lower_half)
-
-
-class OrdersDoubles(Wrong):
-    """Has ids in order as doubles, of equal ones the last first. [PA-33]"""
-
-    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
-    instead: ClassVar = _in_order_of(lambda name: (float(name), -name))
-
-
 def _leaving_first(step: Next) -> Next:
     return Step(step.state, tuple(sorted(step.effects, key=lambda effect: not sent_to(effect, UNSUBSCRIBE))))
-
-
-class UnsubscribesFirst(Wrong):
-    """Sends all UNSUBSCRIBEs before all SUBSCRIBEs. [PA-33]"""
-
-    caught_by: ClassVar = ("parent-of-one-and-child-of-another-topic-leaves", "measured-on-the-way-of-two-topics")
-    instead: ClassVar = {
-        "tree.on_departure": lambda state, is_gone, seek: _leaving_first(DEPARTED(state, is_gone, seek)),
-        "tree.on_rerouted": lambda state, seek, new: _leaving_first(ON_REROUTED(state, seek, new)),
-    }
-
-
-class ZeroIsNoTopic(Wrong):
-    """Takes the id zero for that of no topic. [P-03, PA-01]"""
-
-    caught_by: ClassVar = ("topic-zero",)
-    instead: ClassVar = {
-        "tree.update_row": lambda state, topic, row, seek: TURNED(state, topic, row, seek) if topic else Step(state),
-    }
 
 
 class ZeroIsNoKey(Wrong):
@@ -633,35 +335,6 @@ def _keyed(effect: Any, own: Id) -> Any:
     return replace(effect, message=replace(effect.message, header=replace(effect.message.header, key=own)))
 
 
-class ZeroIsNoChild(Wrong):
-    """Takes the id zero for that of no child. [P-09]"""
-
-    caught_by: ClassVar = ("topic-zero",)
-    instead: ClassVar = {
-        "tree.on_subscribe_message": lambda state, topic, child, seek: (
-            ON_SUBSCRIBE_MESSAGE(state, topic, child, seek) if child.id else Step(state)
-        ),
-    }
-
-
-class ZeroIsNoParent(Wrong):
-    """Takes the id zero for that of no parent. [PA-34]"""
-
-    caught_by: ClassVar = ("topic-zero",)
-    instead: ClassVar = {
-        "tree.on_notify": _copied_if(lambda _, row, sender: bool(row.parent and row.parent.id == sender.id != 0))
-    }
-
-
-class NoParentIsZero(Wrong):
-    """Has the node with the id zero for its parent if it has none. [PA-34]"""
-
-    caught_by: ClassVar = ("copy-from-the-node-zero-at-the-meeting-point",)
-    instead: ClassVar = {
-        "tree.on_notify": _copied_if(lambda _, row, sender: (row.parent.id if row.parent is not None else 0) == sender.id),
-    }
-
-
 def _with_values(change: Callable[[bytes], bytes]) -> dict[str, Any]:
     """What is replaced for events to be changed wherever they are sent or told."""
     return {
@@ -670,50 +343,11 @@ def _with_values(change: Callable[[bytes], bytes]) -> dict[str, Any]:
     }
 
 
-class EventsAreText(Wrong):
-    """Makes text of events, and bytes of that. [PA-24]"""
-
-    caught_by: ClassVar = ("event-of-bytes-that-are-no-text",)
-    instead: ClassVar = _with_values(lambda value: value.decode(errors="replace").encode())
-
-
-class EventsWithoutBlanks(Wrong):
-    """Leaves blanks at the ends of events out. [PA-24]"""
-
-    caught_by: ClassVar = ("event-of-bytes-that-are-no-text",)
-    instead: ClassVar = _with_values(bytes.strip)
-
-
 def _in_one_form(value: bytes) -> bytes:
     try:
         return normalize("NFC", value.decode()).encode()
     except UnicodeDecodeError:
         return value
-
-
-class EventsInOneForm(Wrong):
-    """Puts a letter and its accent together where an event is text. [PA-24]"""
-
-    caught_by: ClassVar = ("event-of-a-letter-in-two-signs",)
-    instead: ClassVar = _with_values(_in_one_form)
-
-
-class EventsEndAtZero(Wrong):
-    """Has events end at a zero byte when it copies them. [PA-24]"""
-
-    caught_by: ClassVar = ("event-of-bytes-that-are-no-text",)
-    instead: ClassVar = {
-        "tree.fan_out": lambda state, topic, value, hop, source=None: FANNED_OUT(
-            state, topic, value.partition(b"\0")[0], hop, source
-        ),
-    }
-
-
-class ShortEvents(Wrong):
-    """Copies the first 65535 bytes of an event. [PA-24]"""
-
-    caught_by: ClassVar = ("event-of-seventy-thousand-bytes",)
-    instead: ClassVar = _with_values(lambda value: value[:65535])
 
 
 class _Sender(Wrong):
@@ -800,3 +434,293 @@ class SubscribesWithOldVersions(Wrong):
         if not (isinstance(effect, Send) and isinstance(effect.message, messages.SubscribeMessage)):
             return effect
         return replace(effect, message=replace(effect.message, header=replace(effect.message.header, versions=versions)))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "EndsWithoutAParent": (
+            "Takes itself for the meeting point of a topic as long as it has no parent. [P-24]",
+            {"tree.on_notice": _ending_at_the_root},
+            "publish-while-it-waits",
+        ),
+        "PublishesUpTheTree": (
+            "Sends events to its parent, also if another node is the next hop. [P-24, PA-27]",
+            {"tree.on_notice": _up_the_tree},
+            "the-parent-stays-though-the-next-hop-is-another",
+        ),
+        "AllAreNew": (
+            "Has the next hop for a new one whenever a table has changed. [P-19, PA-27]",
+            {"overlay.Underlay.step": _all_new},
+            "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table",
+        ),
+        "LooksWhenOneIsNew": (
+            "Looks for a next hop only if its tables have a new node. [PA-27]",
+            {
+                "tree.on_rerouted": lambda state, seek, new: Step(state) if new == frozenset() else ON_REROUTED(state, seek, new),
+            },
+            "a-next-hop-after-a-departure",
+        ),
+        "LeavesItsParentAtTheTop": (
+            "Unsubscribes from its parent when its tables make it the meeting point. [PA-27]",
+            {"tree.on_rerouted": lambda state, seek, new: _alone_at_the_top(ON_REROUTED(state, seek, new), seek)},
+            "the-meeting-point-keeps-its-parent",
+        ),
+        "LeavesItsParentAtAJoin": (
+            "Unsubscribes from its parent as the meeting point when another node joins. [PA-13]",
+            {"tree.on_node_joined": lambda state, node, seek: _alone_at_the_top(ON_NODE_JOINED(state, node, seek), seek)},
+            "the-meeting-point-keeps-its-parent",
+        ),
+        "RootsHaveNoParent": (
+            "Copies no event as the meeting point if it has a parent. [P-25]",
+            {
+                "tree.on_message": lambda state, message, seek: (
+                    Step(state)
+                    if isinstance(message, messages.PublishMessage) and state.row(message.header.key).parent is not None
+                    else ON_MESSAGE(state, message, seek)
+                ),
+            },
+            "the-meeting-point-keeps-its-parent",
+        ),
+        "ParentsAreNextHops": (
+            "Asks a parent that has announced itself again only if it is the next hop. [PA-12]",
+            {"tree.on_node_joined": _only_the_next_hop},
+            "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table",
+        ),
+        "UnsubscribesIntoTheVoid": (
+            "Takes no departure from an UNSUBSCRIBE that does not arrive, unless Wendy does. [PA-28]",
+            {"tree.on_sent": _but_for(messages.UnsubscribeMessage)},
+            "a-parent-in-no-table",
+        ),
+        "CopiesFailAtChildren": (
+            "Keeps a parent for which a copy did not arrive as a child of another topic. [PA-28]",
+            {"tree.on_sent": _no_parent},
+            "a-copy-that-fails-at-a-parent",
+        ),
+        "HostsDepart": (
+            "Has all nodes at a host gone with one of its ports. [PA-28]",
+            {
+                "tree.on_sent": _failed_at(
+                    lambda state, node, to: str(address_of(state.config, node)).rpartition(":")[0] == to.rpartition(":")[0]
+                ),
+            },
+            "a-copy-that-fails-at-a-port",
+        ),
+        "EitherHostDeparts": (
+            "Has a node gone by that one of its hosts to which it is not sent. [PA-28]",
+            {
+                "tree.on_sent": _failed_at(
+                    lambda _, node, to: to in (f"{node.local_ip}:{node.port}", f"{node.global_ip}:{node.port}")
+                ),
+            },
+            "a-copy-that-fails-at-a-port",
+        ),
+        "OneDepartsFromAnAddress": (
+            "Has one node gone from an address where there are two. [PA-28]",
+            {"tree.on_sent": _first_at},
+            "children-at-one-address",
+        ),
+        "ExitsByAddress": (
+            "Has all nodes at an address gone when one of them leaves. [PA-14]",
+            {"tree.on_notice": _all_at_the_address},
+            "one-of-two-at-an-address-leaves",
+        ),
+        "OneChildAtAnAddress": (
+            "Puts a child in the place of another one at the same address. [P-10, PA-08]",
+            {
+                "tree.on_subscribe_message": lambda state, topic, child, seek: ON_SUBSCRIBE_MESSAGE(
+                    _others_at(state, topic, child), topic, child, seek
+                ),
+            },
+            "children-at-one-address one-of-two-at-an-address-leaves",
+        ),
+        "UnsubscribesByAddress": (
+            "Removes all children at the address of the one that unsubscribes. [P-21]",
+            {
+                "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
+                    _others_at(state, topic, child), topic, child, seek
+                ),
+            },
+            "children-at-one-address",
+        ),
+        "AnyParentCopies": (
+            "Copies on what comes from the parent of another topic. [PA-34]",
+            {
+                "tree.on_notify": _copied_if(
+                    lambda state, _, sender: any(
+                        row.parent is not None and row.parent.id == sender.id for row in state.topics.values()
+                    )
+                ),
+            },
+            "copy-from-the-parent-of-another-topic",
+        ),
+        "ParentsByAddress": (
+            "Knows its parent by the address instead of the id. [PA-34]",
+            {
+                "tree.on_notify": _copied_if(
+                    lambda state, row, sender: (
+                        row.parent is not None and address_of(state.config, row.parent) == address_of(state.config, sender)
+                    )
+                ),
+            },
+            "the-parent-is-known-by-its-id",
+        ),
+        "ParentsWithTheirAddress": (
+            "Knows its parent by the id and the address. [PA-34]",
+            {"tree.on_notify": _copied_if(lambda _, row, sender: row.parent == sender)},
+            "the-parent-is-known-by-its-id senders-without-an-address",
+        ),
+        "ParentsByTheUpperHalf": (
+            "Knows its parent by the upper half of the id. [PA-34]",
+            {"tree.on_notify": _parents_by(upper_half)},
+            "copy-from-one-that-is-nearly-the-parent",
+        ),
+        "ParentsByDoubles": (
+            "Knows its parent by the id as a double. [PA-34]",
+            {"tree.on_notify": _parents_by(float)},
+            "copy-from-one-that-is-nearly-the-parent",
+        ),
+        "AdoptsParents": (
+            "Takes the sender of a copy for its parent from then on. [PA-09]",
+            {"tree.on_notify": _adopted},
+            "copies-make-no-parent",
+        ),
+        "AdoptsAParent": (
+            "Takes the sender of a copy for its parent if it has none. [PA-09]",
+            {
+                "tree.on_notify": lambda state, copy: (
+                    _adopted(state, copy) if state.row(copy.header.key).parent is None else ON_NOTIFY(state, copy)
+                ),
+            },
+            "copies-make-no-parent",
+        ),
+        "NeedsAddresses": (
+            "Passes over what comes from a node without an address. [P-21, P-25, PA-34]",
+            {
+                "tree.on_message": lambda state, message, seek: (
+                    Step(state) if address_of(state.config, message.header.sender) is None else ON_MESSAGE(state, message, seek)
+                ),
+            },
+            "senders-without-an-address",
+        ),
+        "DropsItsOwn": (
+            "Passes over an event of its own that has come back to it. [PA-17]",
+            {"tree.on_notice": _without_its_own},
+            "own-publish-comes-back",
+        ),
+        "TopicsByTheLowerHalf": (
+            "Tells topics apart by the lower halves of their ids. [PA-01]",
+            _topics_by(lower_half),
+            "topics-that-differ-in-one-byte",
+        ),
+        "TopicsByTheUpperHalf": (
+            "Tells topics apart by the upper halves of their ids. [PA-01]",
+            _topics_by(upper_half),
+            "topics-that-differ-in-one-byte",
+        ),
+        "TopicsByDoubles": (
+            "Tells topics apart by their ids as doubles. [PA-01]",
+            _topics_by(float),
+            "topics-that-differ-in-one-byte",
+        ),
+        "ChildrenByTheUpperHalf": (
+            "Tells children apart by the upper halves of their ids. [P-10, P-21]",
+            _children_by(upper_half),
+            "children-that-differ-in-one-digit",
+        ),
+        "ChildrenByDoubles": (
+            "Tells children apart by their ids as doubles. [P-10, P-21]",
+            _children_by(float),
+            "children-that-differ-in-one-digit",
+        ),
+        "OrdersSigned": (
+            "Has ids in order as signed numbers. [PA-33]",
+            _in_order_of(lambda name: name - (name >> 127 << 128)),
+            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
+        ),
+        "OrdersSignedHalves": (
+            "Has ids in order as two signed halves. [PA-33]",
+            _in_order_of(lambda name: (upper_half(name), lower_half(name) - (lower_half(name) >> 63 << 64))),
+            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
+        ),
+        "OrdersByTheLowerHalf": (
+            "Has ids in order by their lower halves. [PA-33]",
+            _in_order_of(lower_half),
+            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
+        ),
+        "OrdersDoubles": (
+            "Has ids in order as doubles, of equal ones the last first. [PA-33]",
+            _in_order_of(lambda name: (float(name), -name)),
+            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
+        ),
+        "UnsubscribesFirst": (
+            "Sends all UNSUBSCRIBEs before all SUBSCRIBEs. [PA-33]",
+            {
+                "tree.on_departure": lambda state, is_gone, seek: _leaving_first(DEPARTED(state, is_gone, seek)),
+                "tree.on_rerouted": lambda state, seek, new: _leaving_first(ON_REROUTED(state, seek, new)),
+            },
+            "parent-of-one-and-child-of-another-topic-leaves measured-on-the-way-of-two-topics",
+        ),
+        "ZeroIsNoTopic": (
+            "Takes the id zero for that of no topic. [P-03, PA-01]",
+            {
+                "tree.update_row": lambda state, topic, row, seek: TURNED(state, topic, row, seek) if topic else Step(state),
+            },
+            "topic-zero",
+        ),
+        "ZeroIsNoChild": (
+            "Takes the id zero for that of no child. [P-09]",
+            {
+                "tree.on_subscribe_message": lambda state, topic, child, seek: (
+                    ON_SUBSCRIBE_MESSAGE(state, topic, child, seek) if child.id else Step(state)
+                ),
+            },
+            "topic-zero",
+        ),
+        "ZeroIsNoParent": (
+            "Takes the id zero for that of no parent. [PA-34]",
+            {"tree.on_notify": _copied_if(lambda _, row, sender: bool(row.parent and row.parent.id == sender.id != 0))},
+            "topic-zero",
+        ),
+        "NoParentIsZero": (
+            "Has the node with the id zero for its parent if it has none. [PA-34]",
+            {
+                "tree.on_notify": _copied_if(
+                    lambda _, row, sender: (row.parent.id if row.parent is not None else 0) == sender.id
+                ),
+            },
+            "copy-from-the-node-zero-at-the-meeting-point",
+        ),
+        "EventsAreText": (
+            "Makes text of events, and bytes of that. [PA-24]",
+            _with_values(lambda value: value.decode(errors="replace").encode()),
+            "event-of-bytes-that-are-no-text",
+        ),
+        "EventsWithoutBlanks": (
+            "Leaves blanks at the ends of events out. [PA-24]",
+            _with_values(bytes.strip),
+            "event-of-bytes-that-are-no-text",
+        ),
+        "EventsInOneForm": (
+            "Puts a letter and its accent together where an event is text. [PA-24]",
+            _with_values(_in_one_form),
+            "event-of-a-letter-in-two-signs",
+        ),
+        "EventsEndAtZero": (
+            "Has events end at a zero byte when it copies them. [PA-24]",
+            {
+                "tree.fan_out": lambda state, topic, value, hop, source=None: FANNED_OUT(
+                    state, topic, value.partition(b"\0")[0], hop, source
+                ),
+            },
+            "event-of-bytes-that-are-no-text",
+        ),
+        "ShortEvents": (
+            "Copies the first 65535 bytes of an event. [PA-24]",
+            _with_values(lambda value: value[:65535]),
+            "event-of-seventy-thousand-bytes",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

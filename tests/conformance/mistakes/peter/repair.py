@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.peter import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.peter import DEPARTED, TOLD, Next, Rule, nothing, sent_to
 from peerproof.spec import wendy
@@ -32,13 +33,6 @@ def topic_by_topic(state: State, event: Any, each: Any) -> Next:
     return Step(state, effects)
 
 
-class AsksWithoutTakingBack(Wrong):
-    """Subscribes at the joined node and says nothing to the parent of before."""
-
-    caught_by: ClassVar = ("joined-on-the-way", "joined-nearer-to-one-topic")
-    instead: ClassVar = {"tree.on_node_joined": lambda state, node, seek: without(ON_NODE_JOINED(state, node, seek), UNSUBSCRIBE)}
-
-
 def _unsubscribed_there(state: State, node: wendy.Node, seek: Seek) -> Next:
     step = ON_NODE_JOINED(state, node, seek)
     effects = tuple(
@@ -47,23 +41,9 @@ def _unsubscribed_there(state: State, node: wendy.Node, seek: Seek) -> Next:
     return Step(step.state, effects)
 
 
-class TakesBackByRouting(Wrong):
-    """Sends the UNSUBSCRIBE where routing leads, which is the joined node [PX-04]."""
-
-    caught_by: ClassVar = ("joined-on-the-way", "joined-nearer-to-two-topics")
-    instead: ClassVar = {"tree.on_node_joined": _unsubscribed_there}
-
-
 def _the_other_way_round(state: State, node: wendy.Node, seek: Seek) -> Next:
     step = ON_NODE_JOINED(state, node, seek)
     return Step(step.state, tuple(reversed(step.effects)))
-
-
-class SubscribesFirst(Wrong):
-    """Subscribes at the joined node before it unsubscribes, and begins with the largest id."""
-
-    caught_by: ClassVar = ("joined-on-the-way", "joined-nearer-to-two-topics", "joined-again-as-the-parent-of-two-topics")
-    instead: ClassVar = {"tree.on_node_joined": _the_other_way_round}
 
 
 def _always(state: State, node: wendy.Node, seek: Seek) -> Next:
@@ -98,22 +78,8 @@ def _not_as_the_root(state: State, node: wendy.Node, seek: Seek) -> Next:
     )
 
 
-class LooksAtTopicsWithParents(Wrong):
-    """Looks at the topics that have a parent, as the original meant to."""
-
-    caught_by: ClassVar = ("joined-as-the-new-meeting-point", "joined-as-the-new-meeting-point-of-children", "new-meeting-point")
-    instead: ClassVar = {"tree.on_node_joined": _not_as_the_root, "tree.on_rerouted": nothing}
-
-
 def _own_topics(state: State, node: wendy.Node, seek: Seek) -> Next:
     return ON_NODE_JOINED(state, node, lambda key: seek(key) if state.row(key).is_local else None)
-
-
-class LooksAtOwnTopics(Wrong):
-    """Looks at the topics to which it is subscribed itself."""
-
-    caught_by: ClassVar = ("joined-on-the-way",)
-    instead: ClassVar = {"tree.on_node_joined": _own_topics}
 
 
 def _another_parent(state: State, node: wendy.Node, seek: Seek) -> Next:
@@ -141,20 +107,6 @@ def _at_the_old_address(state: State, node: wendy.Node, seek: Seek) -> Next:
     return ON_NODE_JOINED(state, known[0] if known else node, seek)
 
 
-class AsksAtTheOldAddress(Wrong):
-    """Asks a parent that is back at the address that it had before."""
-
-    caught_by: ClassVar = ("parent-at-a-new-address-joins",)
-    instead: ClassVar = {"tree.on_node_joined": _at_the_old_address}
-
-
-class StaysTheMeetingPoint(Wrong):
-    """Stays the meeting point of what it was the meeting point of, as long as nobody announces itself."""
-
-    caught_by: ClassVar = ("own-join", "own-join-of-two-topics", "meeting-point-hears-of-a-nearer-node")
-    instead: ClassVar = {"tree.on_rerouted": nothing}
-
-
 def _all_again(state: State, seek: Seek, *_: Any) -> Next:
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
@@ -170,20 +122,6 @@ def _without_new(state: State, notice: Any, seek: Seek) -> Next:
     return TOLD(state, messages.Rerouted() if isinstance(notice, messages.Rerouted) else notice, seek)
 
 
-class KeepsItsParent(Wrong):
-    """Keeps its parent when a next hop is new of which it is not told as a joiner. [PA-27, PX-08]"""
-
-    caught_by: ClassVar = ("measured-on-the-way", "next-hop-changes-by-hearsay")
-    instead: ClassVar = {"tree.on_notice": _without_new}
-
-
-class KeepsItsParentAsItJoins(Wrong):
-    """Keeps the parent that it chose while it was joining. [PA-27]"""
-
-    caught_by: ClassVar = ("own-join-on-another-way",)
-    instead: ClassVar = {"tree.on_rerouted": lambda state, seek, new: ON_REROUTED(state, seek, new or frozenset())}
-
-
 def _whenever_measured(state: State, seek: Seek, new: Any) -> Next:
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
@@ -194,45 +132,9 @@ def _whenever_measured(state: State, seek: Seek, new: Any) -> Next:
     return Step(state, effects)
 
 
-class LeavesWhoeverIsItsParent(Wrong):
-    """Unsubscribes and subscribes for each topic whenever its tables have somebody new, on the way or not. [P-19, PA-27]"""
-
-    caught_by: ClassVar = ("measured-beside-the-way",)
-    instead: ClassVar = {"tree.on_rerouted": _whenever_measured}
-
-
-class LooksOnceOnly(Wrong):
-    """Looks for a next hop when it has joined, and never again."""
-
-    caught_by: ClassVar = ("meeting-point-hears-of-a-nearer-node", "meeting-point-of-three-topics-hears")
-    instead: ClassVar = {
-        "tree.on_notice": lambda state, notice, seek: (
-            Step(state) if isinstance(notice, messages.Rerouted) else TOLD(state, notice, seek)
-        )
-    }
-
-
-class AsksAllAgainAfterJoining(Wrong):
-    """Asks for all its topics again when it has joined."""
-
-    caught_by: ClassVar = ("own-join-before-it-is-over",)
-    instead: ClassVar = {
-        "tree.on_notice": lambda state, notice, seek: (
-            tree.after(notice, _all_again(state, seek)) if isinstance(notice, wendy.Joined) else TOLD(state, notice, seek)
-        )
-    }
-
-
 def _one_by_one(state: State, is_gone: Any, seek: Seek) -> Next:
     step = DEPARTED(state, is_gone, seek)
     return Step(step.state, tuple(reversed(step.effects)))
-
-
-class RepairsTheLastFirst(Wrong):
-    """Repairs the topic with the largest id first."""
-
-    caught_by: ClassVar = ("child-of-three-topics-leaves",)
-    instead: ClassVar = {"tree.on_departure": _one_by_one}
 
 
 def _with(state: State, is_gone: Any, seek: Seek, *, children: bool, parents: bool) -> Next:
@@ -251,24 +153,6 @@ def _with(state: State, is_gone: Any, seek: Seek, *, children: bool, parents: bo
     return Step(state, effects if parents else without(Step(state, effects), SUBSCRIBE).effects)
 
 
-class KeepsDepartedChildren(Wrong):
-    """Keeps who has departed as a child."""
-
-    caught_by: ClassVar = ("one-of-two-children-leaves", "last-child-leaves", "copy-that-does-not-arrive", "a-child-crashes")
-    instead: ClassVar = {
-        "tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=False, parents=True)
-    }
-
-
-class KeepsDepartedParents(Wrong):
-    """Keeps who has departed as its parent."""
-
-    caught_by: ClassVar = ("parent-leaves", "parent-leaves-and-nobody-is-nearer", "subscribe-that-does-not-arrive")
-    instead: ClassVar = {
-        "tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=True, parents=False)
-    }
-
-
 def _of_all_topics(state: State, is_gone: Any, seek: Seek) -> Next:
     is_lost = any(row.parent is not None and is_gone(row.parent) for row in state.topics.values())
     state, effects = DEPARTED(state, is_gone, seek)
@@ -279,26 +163,12 @@ def _of_all_topics(state: State, is_gone: Any, seek: Seek) -> Next:
     return Step(state, effects)
 
 
-class AsksForAllTopics(Wrong):
-    """Subscribes to all its topics again when it has lost one parent."""
-
-    caught_by: ClassVar = ("parent-of-one-of-two-topics-leaves",)
-    instead: ClassVar = {"tree.on_departure": _of_all_topics}
-
-
 def _whoever(state: State, is_gone: Any, seek: Seek) -> Next:
     state, effects = DEPARTED(state, is_gone, seek)
     if not effects:
         for topic, row in state.topics.items():
             effects += tree.tree_message(row.parent, topic, SUBSCRIBE)
     return Step(state, effects)
-
-
-class SubscribesAtEachDeparture(Wrong):
-    """Sends its SUBSCRIBEs again whoever departs."""
-
-    caught_by: ClassVar = ("somebody-else-leaves", "one-of-two-children-leaves")
-    instead: ClassVar = {"tree.on_departure": _whoever}
 
 
 def _to_the_departed(state: State, is_gone: Any, seek: Seek) -> Next:
@@ -308,13 +178,6 @@ def _to_the_departed(state: State, is_gone: Any, seek: Seek) -> Next:
         if topic not in state.topics:
             effects += tree.tree_message(parent, topic, UNSUBSCRIBE)
     return Step(state, effects)
-
-
-class TellsTheDeparted(Wrong):
-    """Sends an UNSUBSCRIBE to a parent that has departed."""
-
-    caught_by: ClassVar = ("child-and-parent-leaves",)
-    instead: ClassVar = {"tree.on_departure": _to_the_departed}
 
 
 class KnowsWhatWendyKnows(Wrong):
@@ -339,13 +202,6 @@ def _rerouted(state: State, notice: Any, seek: Seek) -> Next:
     return TOLD(state, notice, seek)
 
 
-class RoutesLostCopies(Wrong):
-    """Routes a copy that did not arrive."""
-
-    caught_by: ClassVar = ("copy-goes-nowhere-else",)
-    instead: ClassVar = {"tree.on_notice": _rerouted}
-
-
 class DepartedForEver(Wrong):
     """Takes nobody back for a child who had departed."""
 
@@ -365,3 +221,111 @@ class DepartedForEver(Wrong):
         step = super().step(state, event, pick)
         self.gone |= {e.notice.node.id for e in step.effects if isinstance(getattr(e, "notice", None), wendy.NodeExited)}
         return step
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "AsksWithoutTakingBack": (
+            "Subscribes at the joined node and says nothing to the parent of before.",
+            {"tree.on_node_joined": lambda state, node, seek: without(ON_NODE_JOINED(state, node, seek), UNSUBSCRIBE)},
+            "joined-on-the-way joined-nearer-to-one-topic",
+        ),
+        "TakesBackByRouting": (
+            "Sends the UNSUBSCRIBE where routing leads, which is the joined node [PX-04].",
+            {"tree.on_node_joined": _unsubscribed_there},
+            "joined-on-the-way joined-nearer-to-two-topics",
+        ),
+        "SubscribesFirst": (
+            "Subscribes at the joined node before it unsubscribes, and begins with the largest id.",
+            {"tree.on_node_joined": _the_other_way_round},
+            "joined-on-the-way joined-nearer-to-two-topics joined-again-as-the-parent-of-two-topics",
+        ),
+        "LooksAtTopicsWithParents": (
+            "Looks at the topics that have a parent, as the original meant to.",
+            {"tree.on_node_joined": _not_as_the_root, "tree.on_rerouted": nothing},
+            "joined-as-the-new-meeting-point joined-as-the-new-meeting-point-of-children new-meeting-point",
+        ),
+        "LooksAtOwnTopics": (
+            "Looks at the topics to which it is subscribed itself.",
+            {"tree.on_node_joined": _own_topics},
+            "joined-on-the-way",
+        ),
+        "AsksAtTheOldAddress": (
+            "Asks a parent that is back at the address that it had before.",
+            {"tree.on_node_joined": _at_the_old_address},
+            "parent-at-a-new-address-joins",
+        ),
+        "StaysTheMeetingPoint": (
+            "Stays the meeting point of what it was the meeting point of, as long as nobody announces itself.",
+            {"tree.on_rerouted": nothing},
+            "own-join own-join-of-two-topics meeting-point-hears-of-a-nearer-node",
+        ),
+        "KeepsItsParent": (
+            "Keeps its parent when a next hop is new of which it is not told as a joiner. [PA-27, PX-08]",
+            {"tree.on_notice": _without_new},
+            "measured-on-the-way next-hop-changes-by-hearsay",
+        ),
+        "KeepsItsParentAsItJoins": (
+            "Keeps the parent that it chose while it was joining. [PA-27]",
+            {"tree.on_rerouted": lambda state, seek, new: ON_REROUTED(state, seek, new or frozenset())},
+            "own-join-on-another-way",
+        ),
+        "LeavesWhoeverIsItsParent": (
+            "Unsubscribes and subscribes for each topic whenever its tables have somebody new, on the way or not. [P-19, PA-27]",
+            {"tree.on_rerouted": _whenever_measured},
+            "measured-beside-the-way",
+        ),
+        "LooksOnceOnly": (
+            "Looks for a next hop when it has joined, and never again.",
+            {
+                "tree.on_notice": lambda state, notice, seek: (
+                    Step(state) if isinstance(notice, messages.Rerouted) else TOLD(state, notice, seek)
+                )
+            },
+            "meeting-point-hears-of-a-nearer-node meeting-point-of-three-topics-hears",
+        ),
+        "AsksAllAgainAfterJoining": (
+            "Asks for all its topics again when it has joined.",
+            {
+                "tree.on_notice": lambda state, notice, seek: (
+                    tree.after(notice, _all_again(state, seek)) if isinstance(notice, wendy.Joined) else TOLD(state, notice, seek)
+                )
+            },
+            "own-join-before-it-is-over",
+        ),
+        "RepairsTheLastFirst": (
+            "Repairs the topic with the largest id first.",
+            {"tree.on_departure": _one_by_one},
+            "child-of-three-topics-leaves",
+        ),
+        "KeepsDepartedChildren": (
+            "Keeps who has departed as a child.",
+            {"tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=False, parents=True)},
+            "one-of-two-children-leaves last-child-leaves copy-that-does-not-arrive a-child-crashes",
+        ),
+        "KeepsDepartedParents": (
+            "Keeps who has departed as its parent.",
+            {"tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=True, parents=False)},
+            "parent-leaves parent-leaves-and-nobody-is-nearer subscribe-that-does-not-arrive",
+        ),
+        "AsksForAllTopics": (
+            "Subscribes to all its topics again when it has lost one parent.",
+            {"tree.on_departure": _of_all_topics},
+            "parent-of-one-of-two-topics-leaves",
+        ),
+        "SubscribesAtEachDeparture": (
+            "Sends its SUBSCRIBEs again whoever departs.",
+            {"tree.on_departure": _whoever},
+            "somebody-else-leaves one-of-two-children-leaves",
+        ),
+        "TellsTheDeparted": (
+            "Sends an UNSUBSCRIBE to a parent that has departed.",
+            {"tree.on_departure": _to_the_departed},
+            "child-and-parent-leaves",
+        ),
+        "RoutesLostCopies": ("Routes a copy that did not arrive.", {"tree.on_notice": _rerouted}, "copy-goes-nowhere-else"),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.peter import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.peter import ASKED_FOR, ON_SUBSCRIBE_MESSAGE, ON_UNSUBSCRIBE_MESSAGE, TURNED, Next, sent_to
 from peerproof.spec import wendy
@@ -50,61 +51,13 @@ class CountsEachForItself(Wrong):
     instead: ClassVar = {"tree.update_row": _children_only}
 
 
-class AsksEachTime(Wrong):
-    """Sends a SUBSCRIBE each time that it subscribes."""
-
-    caught_by: ClassVar = ("subscribe-twice", "forwarder-subscribes")
-    instead: ClassVar = {
-        "tree.on_subscribe": lambda state, topic, seek: ASKED_FOR(state, topic, state.row(topic)._replace(is_local=True), seek)
-    }
-
-
 def _each_time(state: State, topic: Id, seek: Seek) -> Next:
     row = state.row(topic)._replace(is_local=False)
     return Step(state.with_row(topic, row), tree.tree_message(row.parent or seek(topic), topic, UNSUBSCRIBE))
 
 
-class UnsubscribesEachTime(Wrong):
-    """Sends an UNSUBSCRIBE each time that it unsubscribes."""
-
-    caught_by: ClassVar = ("forwarder-unsubscribes", "unsubscribe-from-an-unknown-topic", "unsubscribe-twice")
-    instead: ClassVar = {"tree.on_unsubscribe": _each_time}
-
-
-class LeavesQuietly(Wrong):
-    """Never sends an UNSUBSCRIBE."""
-
-    caught_by: ClassVar = ("subscriber-unsubscribes", "last-child-goes", "unsubscribe-messages-in-bytes")
-    instead: ClassVar = {"tree.update_row": lambda state, topic, row, seek: told_otherwise(state, topic, row, seek, lambda _: ())}
-
-
-class UnsubscribesByRouting(Wrong):
-    """Sends an UNSUBSCRIBE to the next hop instead of the parent [PX-04]."""
-
-    caught_by: ClassVar = ("unsubscribe-while-it-joins",)
-    instead: ClassVar = {
-        "tree.update_row": lambda state, topic, row, seek: told_otherwise(
-            state, topic, row, seek, lambda _: tree.tree_message(seek(topic), topic, UNSUBSCRIBE)
-        )
-    }
-
-
 def _as_the_meeting_point(state: State, topic: Id, row: Row, _: Seek) -> Next:
     return Step(state.with_row(topic, row))
-
-
-class AsksForNobody(Wrong):
-    """Keeps its children to itself, as if it were the meeting point of everything."""
-
-    caught_by: ClassVar = ("forwarder-asks-for-its-child", "subscriber-asks-its-next-hop", "subscribe-messages-in-bytes")
-    instead: ClassVar = {"tree.subscribe_to_parent": _as_the_meeting_point}
-
-
-class KeepsForgottenTopics(Wrong):
-    """Shows topics that nobody wants any more."""
-
-    caught_by: ClassVar = ("subscriber-unsubscribes", "last-child-of-the-root-goes", "unsubscribed-again")
-    instead: ClassVar = {"topics.State.with_row": lambda state, topic, row: replace(state, topics=state.topics.put({topic: row}))}
 
 
 class TakesTheSenderOfTheConnection(Wrong):
@@ -134,23 +87,9 @@ def _originator(state: State, topic: Id, child: Node, seek: Seek) -> Next:
     return Step(state, passed_on)
 
 
-class KeepsTheOriginator(Wrong):
-    """Sends the SUBSCRIBE on in the name of its child."""
-
-    caught_by: ClassVar = ("forwarder-asks-for-its-child", "subscribe-messages-in-bytes")
-    instead: ClassVar = {"tree.on_subscribe_message": _originator}
-
-
 def _known_only(state: State, topic: Id, child: Node, seek: Seek) -> Next:
     there = seek(child.id)
     return ON_SUBSCRIBE_MESSAGE(state, topic, child, seek) if there is not None and there.id == child.id else Step(state)
-
-
-class WantsToKnowItsChildren(Wrong):
-    """Takes nobody for a child who is in none of its tables."""
-
-    caught_by: ClassVar = ("child-that-is-in-no-table", "forty-children")
-    instead: ClassVar = {"tree.on_subscribe_message": _known_only}
 
 
 def _further_ones_only(state: State, topic: Id, child: Node, seek: Seek) -> Next:
@@ -159,65 +98,13 @@ def _further_ones_only(state: State, topic: Id, child: Node, seek: Seek) -> Next
     return ON_SUBSCRIBE_MESSAGE(state, topic, child, seek) if is_further else Step(state)
 
 
-class WantsFurtherChildren(Wrong):
-    """Takes nobody for a child who is nearer to the topic."""
-
-    caught_by: ClassVar = ("child-on-the-way-to-the-topic", "child-and-parent-leaves", "joined-as-a-child")
-    instead: ClassVar = {"tree.on_subscribe_message": _further_ones_only}
-
-
 def _not_at_the_meeting_point(state: State, message: Any, seek: Seek) -> Next:
     is_tree = isinstance(message, (messages.SubscribeMessage, messages.UnsubscribeMessage))
     return Step(state) if is_tree and seek(message.header.key) is None else ON_MESSAGE(state, message, seek)
 
 
-class PassesOverSubscriptionsAtTheEnd(Wrong):
-    """Looks at messages of the tree only while they are on their way."""
-
-    caught_by: ClassVar = ("meeting-point-sends-nothing", "publish-at-the-meeting-point", "some-subscribe")
-    instead: ClassVar = {"tree.on_message": _not_at_the_meeting_point}
-
-
-class HasFewChildren(Wrong):
-    """Has room for a hundred children."""
-
-    caught_by: ClassVar = (
-        "three-hundred-children",
-        "a-hundred-and-twenty-children",
-    )
-    instead: ClassVar = {"tree.MOST_CHILDREN": 100}
-
-
-class HasVeryFewChildren(Wrong):
-    """Has room for sixteen children."""
-
-    caught_by: ClassVar = ("forty-children", "three-hundred-children")
-    instead: ClassVar = {"tree.MOST_CHILDREN": 16}
-
-
 def _anybody(_: State, node: Node) -> bool:
     return node.port > 0 and bool(node.local_ip)
-
-
-class IsItsOwnChild(Wrong):
-    """Takes itself for a child, whoever says so."""
-
-    caught_by: ClassVar = ("own-id-as-the-child", "own-id-as-the-child-at-the-root")
-    instead: ClassVar = {
-        "tree.is_reachable": _anybody,
-        "tree.on_message": lambda state, message, seek: (
-            ON_SUBSCRIBE_MESSAGE(state, message.header.key, message.header.sender, seek)
-            if isinstance(message, messages.SubscribeMessage)
-            else ON_MESSAGE(state, message, seek)
-        ),
-    }
-
-
-class TakesAnyAddress(Wrong):
-    """Takes for children whoever cannot be sent to."""
-
-    caught_by: ClassVar = ("child-without-an-address", "child-without-a-port", "child-at-the-own-address")
-    instead: ClassVar = {"tree.is_reachable": lambda state, node: node.id != state.config.id}
 
 
 def _first_address(state: State, topic: Id, child: Node, seek: Seek) -> Next:
@@ -225,69 +112,9 @@ def _first_address(state: State, topic: Id, child: Node, seek: Seek) -> Next:
     return ON_SUBSCRIBE_MESSAGE(state, topic, known, seek)
 
 
-class KeepsTheFirstAddress(Wrong):
-    """Sends to the address that a child had first."""
-
-    caught_by: ClassVar = ("child-at-a-new-address", "copy-to-the-new-address")
-    instead: ClassVar = {"tree.on_subscribe_message": _first_address}
-
-
-class LosesUnreachableChildren(Wrong):
-    """Drops a child that says that it has no address."""
-
-    caught_by: ClassVar = ("child-without-an-address-later",)
-    instead: ClassVar = {
-        "tree.on_subscribe_message": lambda state, topic, child, seek: (
-            ON_SUBSCRIBE_MESSAGE if topics.is_reachable(state, child) else ON_UNSUBSCRIBE_MESSAGE
-        )(state, topic, child, seek)
-    }
-
-
 def _by_hops(state: State, message: Any, seek: Seek) -> Next:
     is_old = isinstance(message, messages.SubscribeMessage) and message.header.hop > 16  # many, to this one
     return Step(state) if is_old else ON_MESSAGE(state, message, seek)
-
-
-class DropsOldSubscriptions(Wrong):
-    """Drops a SUBSCRIBE that was sent on often."""
-
-    caught_by: ClassVar = ("subscribe-with-many-hops",)
-    instead: ClassVar = {"tree.on_message": _by_hops}
-
-
-class BelievesItself(Wrong):
-    """Believes an UNSUBSCRIBE in its own name."""
-
-    caught_by: ClassVar = ("own-id-as-the-child-that-goes",)
-    instead: ClassVar = {
-        "tree.on_message": lambda state, message, seek: (
-            tree.on_unsubscribe(state, message.header.key, seek)
-            if isinstance(message, messages.UnsubscribeMessage) and message.header.sender.id == state.config.id
-            else ON_MESSAGE(state, message, seek)
-        )
-    }
-
-
-class AnyChildGoes(Wrong):
-    """Removes the first child, whoever unsubscribes."""
-
-    caught_by: ClassVar = ("unsubscribe-of-no-child",)
-    instead: ClassVar = {
-        "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
-            state, topic, next(iter(state.row(topic).children.values()), child), seek
-        )
-    }
-
-
-class KnowsOneParent(Wrong):
-    """Asks the parent of its first topic for all others, too."""
-
-    caught_by: ClassVar = ("two-topics-with-two-parents",)
-    instead: ClassVar = {
-        "tree.subscribe_to_parent": lambda state, topic, row, seek: ASKED_FOR(
-            state, topic, row, lambda key: seek(next(iter(state.topics), key))
-        )
-    }
 
 
 class AsksBelow(Wrong):
@@ -330,8 +157,144 @@ class RemembersOverRestarts(Wrong):
     kept: dict[Any, Any] = {}  # noqa: RUF012  # replaced, never changed
 
 
-class KeepsEverybody(Wrong):
-    """Knows no limit to its children."""
-
-    caught_by: ClassVar = ("children-of-all-topics",)
-    instead: ClassVar = {"tree.MOST_CHILDREN": 2**20}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "AsksEachTime": (
+            "Sends a SUBSCRIBE each time that it subscribes.",
+            {
+                "tree.on_subscribe": lambda state, topic, seek: ASKED_FOR(
+                    state, topic, state.row(topic)._replace(is_local=True), seek
+                )
+            },
+            "subscribe-twice forwarder-subscribes",
+        ),
+        "UnsubscribesEachTime": (
+            "Sends an UNSUBSCRIBE each time that it unsubscribes.",
+            {"tree.on_unsubscribe": _each_time},
+            "forwarder-unsubscribes unsubscribe-from-an-unknown-topic unsubscribe-twice",
+        ),
+        "LeavesQuietly": (
+            "Never sends an UNSUBSCRIBE.",
+            {"tree.update_row": lambda state, topic, row, seek: told_otherwise(state, topic, row, seek, lambda _: ())},
+            "subscriber-unsubscribes last-child-goes unsubscribe-messages-in-bytes",
+        ),
+        "UnsubscribesByRouting": (
+            "Sends an UNSUBSCRIBE to the next hop instead of the parent [PX-04].",
+            {
+                "tree.update_row": lambda state, topic, row, seek: told_otherwise(
+                    state, topic, row, seek, lambda _: tree.tree_message(seek(topic), topic, UNSUBSCRIBE)
+                )
+            },
+            "unsubscribe-while-it-joins",
+        ),
+        "AsksForNobody": (
+            "Keeps its children to itself, as if it were the meeting point of everything.",
+            {"tree.subscribe_to_parent": _as_the_meeting_point},
+            "forwarder-asks-for-its-child subscriber-asks-its-next-hop subscribe-messages-in-bytes",
+        ),
+        "KeepsForgottenTopics": (
+            "Shows topics that nobody wants any more.",
+            {"topics.State.with_row": lambda state, topic, row: replace(state, topics=state.topics.put({topic: row}))},
+            "subscriber-unsubscribes last-child-of-the-root-goes unsubscribed-again",
+        ),
+        "KeepsTheOriginator": (
+            "Sends the SUBSCRIBE on in the name of its child.",
+            {"tree.on_subscribe_message": _originator},
+            "forwarder-asks-for-its-child subscribe-messages-in-bytes",
+        ),
+        "WantsToKnowItsChildren": (
+            "Takes nobody for a child who is in none of its tables.",
+            {"tree.on_subscribe_message": _known_only},
+            "child-that-is-in-no-table forty-children",
+        ),
+        "WantsFurtherChildren": (
+            "Takes nobody for a child who is nearer to the topic.",
+            {"tree.on_subscribe_message": _further_ones_only},
+            "child-on-the-way-to-the-topic child-and-parent-leaves joined-as-a-child",
+        ),
+        "PassesOverSubscriptionsAtTheEnd": (
+            "Looks at messages of the tree only while they are on their way.",
+            {"tree.on_message": _not_at_the_meeting_point},
+            "meeting-point-sends-nothing publish-at-the-meeting-point some-subscribe",
+        ),
+        "HasFewChildren": (
+            "Has room for a hundred children.",
+            {"tree.MOST_CHILDREN": 100},
+            "three-hundred-children a-hundred-and-twenty-children",
+        ),
+        "HasVeryFewChildren": (
+            "Has room for sixteen children.",
+            {"tree.MOST_CHILDREN": 16},
+            "forty-children three-hundred-children",
+        ),
+        "IsItsOwnChild": (
+            "Takes itself for a child, whoever says so.",
+            {
+                "tree.is_reachable": _anybody,
+                "tree.on_message": lambda state, message, seek: (
+                    ON_SUBSCRIBE_MESSAGE(state, message.header.key, message.header.sender, seek)
+                    if isinstance(message, messages.SubscribeMessage)
+                    else ON_MESSAGE(state, message, seek)
+                ),
+            },
+            "own-id-as-the-child own-id-as-the-child-at-the-root",
+        ),
+        "TakesAnyAddress": (
+            "Takes for children whoever cannot be sent to.",
+            {"tree.is_reachable": lambda state, node: node.id != state.config.id},
+            "child-without-an-address child-without-a-port child-at-the-own-address",
+        ),
+        "KeepsTheFirstAddress": (
+            "Sends to the address that a child had first.",
+            {"tree.on_subscribe_message": _first_address},
+            "child-at-a-new-address copy-to-the-new-address",
+        ),
+        "LosesUnreachableChildren": (
+            "Drops a child that says that it has no address.",
+            {
+                "tree.on_subscribe_message": lambda state, topic, child, seek: (
+                    ON_SUBSCRIBE_MESSAGE if topics.is_reachable(state, child) else ON_UNSUBSCRIBE_MESSAGE
+                )(state, topic, child, seek)
+            },
+            "child-without-an-address-later",
+        ),
+        "DropsOldSubscriptions": (
+            "Drops a SUBSCRIBE that was sent on often.",
+            {"tree.on_message": _by_hops},
+            "subscribe-with-many-hops",
+        ),
+        "BelievesItself": (
+            "Believes an UNSUBSCRIBE in its own name.",
+            {
+                "tree.on_message": lambda state, message, seek: (
+                    tree.on_unsubscribe(state, message.header.key, seek)
+                    if isinstance(message, messages.UnsubscribeMessage) and message.header.sender.id == state.config.id
+                    else ON_MESSAGE(state, message, seek)
+                )
+            },
+            "own-id-as-the-child-that-goes",
+        ),
+        "AnyChildGoes": (
+            "Removes the first child, whoever unsubscribes.",
+            {
+                "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
+                    state, topic, next(iter(state.row(topic).children.values()), child), seek
+                )
+            },
+            "unsubscribe-of-no-child",
+        ),
+        "KnowsOneParent": (
+            "Asks the parent of its first topic for all others, too.",
+            {
+                "tree.subscribe_to_parent": lambda state, topic, row, seek: ASKED_FOR(
+                    state, topic, row, lambda key: seek(next(iter(state.topics), key))
+                )
+            },
+            "two-topics-with-two-parents",
+        ),
+        "KeepsEverybody": ("Knows no limit to its children.", {"tree.MOST_CHILDREN": 2**20}, "children-of-all-topics"),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.peter import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec import wendy
 from peerproof.spec.core import Asked, Notify, Pick, Step
@@ -28,34 +29,6 @@ def is_shorter(event: Any, least: int) -> bool:
     return isinstance(event, Asked) and isinstance(event.command, Topical) and len(event.command.topic.encode()) < least
 
 
-class HashesTopics(Wrong):
-    """Takes the first bytes of a hash."""
-
-    caught_by: ClassVar = ("topic-of-sixteen-bytes", "topic-longer-than-its-id", "topics-equal-in-32-bytes")
-    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(sha256(topic.encode()).digest()))
-
-
-class HashesThirtyTwoBytes(Wrong):
-    """Takes a hash of the first 32 bytes, so that they all count."""
-
-    caught_by: ClassVar = ("topics-equal-in-16-bytes", "topic-of-a-thousand-bytes")
-    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(sha256(topic.encode()[:32]).digest()))
-
-
-class TakesTheLastBytes(Wrong):
-    """Takes the last 16 bytes."""
-
-    caught_by: ClassVar = ("topic-longer-than-its-id", "topics-equal-in-32-bytes")
-    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(_long(topic)[-16:]))
-
-
-class TakesFifteenBytes(Wrong):
-    """Takes one byte too few for the id."""
-
-    caught_by: ClassVar = ("topics-different-in-the-last-byte", "topic-that-ends-within-a-letter")
-    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(_long(topic)[:15] + b"\0"))
-
-
 class FillsShortTopics(Wrong):
     """Fills short topics with zero bytes."""
 
@@ -70,43 +43,6 @@ def _by_letters(topic: str) -> Any:
     if len(topic) < 16:  # letters of an id, as this one has it
         raise NotEnabled("short_topic", "too few letters")
     return wendy.id_of_bytes(topic.encode())
-
-
-class CountsLetters(Wrong):
-    """Counts letters instead of bytes."""
-
-    caught_by: ClassVar = ("topic-of-four-letters", "topic-of-eight-letters", "topic-of-letters-of-two-bytes")
-    instead: ClassVar = naming(_by_letters)
-
-
-class WritesLatin(Wrong):
-    """Writes one byte for each letter."""
-
-    caught_by: ClassVar = ("topic-that-ends-within-a-letter", "topic-of-eight-letters")
-    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(_long(topic, "latin-1")))
-
-
-class EndsWithALetter(Wrong):
-    """Leaves out a letter that the sixteenth byte is within."""
-
-    caught_by: ClassVar = ("topic-that-ends-within-a-letter",)
-    instead: ClassVar = naming(
-        lambda topic: wendy.id_of_bytes(_long(topic)[:16].decode(errors="ignore").encode().ljust(16, b"\0"))
-    )
-
-
-class IgnoresCapitals(Wrong):
-    """Has capital letters for small ones, and passes over blanks."""
-
-    caught_by: ClassVar = ("topic-with-capitals", "topics-different-in-the-last-byte")
-    instead: ClassVar = naming(lambda topic: id_of_topic(topic.strip().lower()))
-
-
-class EndsAtZero(Wrong):
-    """Has texts end at a zero byte."""
-
-    caught_by: ClassVar = ("topic-of-zero-bytes",)
-    instead: ClassVar = naming(lambda topic: id_of_topic(topic.partition("\0")[0]))
 
 
 class LongerTopicsOnly(Wrong):
@@ -162,3 +98,57 @@ def _long(topic: str, encoding: str = "utf-8") -> bytes:
     if len(octets) < 16:  # bytes of an id
         raise NotEnabled("short_topic", "too short")
     return octets
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "HashesTopics": (
+            "Takes the first bytes of a hash.",
+            naming(lambda topic: wendy.id_of_bytes(sha256(topic.encode()).digest())),
+            "topic-of-sixteen-bytes topic-longer-than-its-id topics-equal-in-32-bytes",
+        ),
+        "HashesThirtyTwoBytes": (
+            "Takes a hash of the first 32 bytes, so that they all count.",
+            naming(lambda topic: wendy.id_of_bytes(sha256(topic.encode()[:32]).digest())),
+            "topics-equal-in-16-bytes topic-of-a-thousand-bytes",
+        ),
+        "TakesTheLastBytes": (
+            "Takes the last 16 bytes.",
+            naming(lambda topic: wendy.id_of_bytes(_long(topic)[-16:])),
+            "topic-longer-than-its-id topics-equal-in-32-bytes",
+        ),
+        "TakesFifteenBytes": (
+            "Takes one byte too few for the id.",
+            naming(lambda topic: wendy.id_of_bytes(_long(topic)[:15] + b"\0")),
+            "topics-different-in-the-last-byte topic-that-ends-within-a-letter",
+        ),
+        "CountsLetters": (
+            "Counts letters instead of bytes.",
+            naming(_by_letters),
+            "topic-of-four-letters topic-of-eight-letters topic-of-letters-of-two-bytes",
+        ),
+        "WritesLatin": (
+            "Writes one byte for each letter.",
+            naming(lambda topic: wendy.id_of_bytes(_long(topic, "latin-1"))),
+            "topic-that-ends-within-a-letter topic-of-eight-letters",
+        ),
+        "EndsWithALetter": (
+            "Leaves out a letter that the sixteenth byte is within.",
+            naming(lambda topic: wendy.id_of_bytes(_long(topic)[:16].decode(errors="ignore").encode().ljust(16, b"\0"))),
+            "topic-that-ends-within-a-letter",
+        ),
+        "IgnoresCapitals": (
+            "Has capital letters for small ones, and passes over blanks.",
+            naming(lambda topic: id_of_topic(topic.strip().lower())),
+            "topic-with-capitals topics-different-in-the-last-byte",
+        ),
+        "EndsAtZero": (
+            "Has texts end at a zero byte.",
+            naming(lambda topic: id_of_topic(topic.partition("\0")[0])),
+            "topic-of-zero-bytes",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

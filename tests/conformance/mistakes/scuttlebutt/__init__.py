@@ -6,7 +6,7 @@ Mistakes that implementations of Scuttlebutt make, each alone in an otherwise ri
 
 from __future__ import annotations
 
-from tests.conformance.variant import Variant
+from tests.support.variant import Variant
 
 
 class Wrong(Variant):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.conformance.variant import received
+from tests.support.variant import received, variants
 
 from peerproof.reference.divergences.scuttlebutt import Entries
 from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send
@@ -25,34 +25,6 @@ def _delta_of_all(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
     entries = tuple(entries)
     listed = {entry.addr for entry in entries}
     return _DELTA(state, (*entries, *(DigestEntry(addr, 0) for addr in state.store if addr not in listed)))
-
-
-class OffersUnlistedPeers(Wrong):
-    """Sends what it knows of peers that the digest does not list."""
-
-    caught_by: ClassVar = ("digest-is-told-of-listed-peers-only", "empty-digest-gets-empty-delta")
-    instead: ClassVar = {"transitions.delta": _delta_of_all}
-
-
-class ResponseSorted(Wrong):
-    """Sorts its digest responses by address."""
-
-    caught_by: ClassVar = ("digest-response-keeps-the-order-received",)
-    instead: ClassVar = {"transitions.lacking_here": lambda state, entries: tuple(sorted(_LACKING(state, entries)))}
-
-
-class ResponseEchoesVersions(Wrong):
-    """Repeats the versions of the digest in its digest response instead of its own."""
-
-    caught_by: ClassVar = ("digest-answers-delta-then-digest", "a-whole-round-seen-by-its-partner")
-    instead: ClassVar = {
-        "transitions.lacking_here": lambda state, entries: tuple(
-            replaced
-            for entry in _LACKING(state, entries)
-            for replaced in entries
-            if replaced.addr == entry.addr and replaced.version > entry.version
-        )
-    }
 
 
 class ResponseEvenIfEmpty(Wrong):
@@ -80,62 +52,11 @@ class ResponseBeforeDelta(Wrong):
         return step._replace(effects=step.effects[::-1]) if received(event, DigestRequest) else step
 
 
-class ResponseToResponse(Wrong):
-    """Answers a digest response like a request, with a digest: two nodes could go on for ever."""
-
-    caught_by: ClassVar = (
-        "response-ahead-gets-no-digest",
-        "response-behind-gets-pairs-only",
-        "response-names-an-unknown-peer",
-    )
-    instead: ClassVar = {"transitions.on_digest_response": _ON_REQUEST}
-
-
-class IgnoresResponses(Wrong):
-    """Does not answer digest responses."""
-
-    caught_by: ClassVar = (
-        "response-without-a-request",
-        "response-is-answered-to-its-source",
-        "a-whole-round-seen-by-its-starter",
-    )
-    instead: ClassVar = {"transitions.on_digest_response": lambda state, *_: Next(state)}
-
-
-class AsksForItself(Wrong):
-    """Asks for its own pairs when a digest shows it at a higher version."""
-
-    caught_by: ClassVar = (
-        "digest-ahead-on-the-receiver",
-        "digest-ahead-on-the-receiver-and-on-others",
-        "restarted-node-does-not-ask-for-its-past",
-    )
-    instead: ClassVar = {
-        "transitions.lacking_here": lambda state, entries: tuple(
-            DigestEntry(entry.addr, reconcile.version_of(state, entry.addr))
-            for entry in entries
-            if entry.version > reconcile.version_of(state, entry.addr)
-        )
-    }
-
-
 def _with_versions_of_digest(state: State, now: Instant, entries: Entries) -> Any:
     entries = tuple(entries)
     after, joins = _LEARNED(state, now, entries)
     new = {entry.addr: Peer(version=entry.version) for entry in entries if entry.addr not in state.store}
     return replace(after, store=after.store.put(new)), joins
-
-
-class StoresTheDigestsVersion(Wrong):
-    """Stores peers that it did not know at the version in the digest, as if it had their pairs."""
-
-    caught_by: ClassVar = (
-        "unknown-peers-are-stored-at-version-0",
-        "stored-peer-is-asked-for-again",
-        "peers-beyond-the-limit-are-stored",
-        "two-nodes-agree",
-    )
-    instead: ClassVar = {"transitions.add_peers": _with_versions_of_digest}
 
 
 def _jumped(state: State, now: Instant, entries: Entries) -> Any:
@@ -144,29 +65,6 @@ def _jumped(state: State, now: Instant, entries: Entries) -> Any:
     highest = max((entry.version for entry in entries if entry.addr == state.self_id), default=0)
     own = after.store[state.self_id]
     return replace(after, store=after.store.put({state.self_id: replace(own, version=max(own.version, highest))})), joins
-
-
-class JumpsToTheDigestsVersion(Wrong):
-    """Takes a higher version of itself in a digest for its own."""
-
-    caught_by: ClassVar = ("digest-ahead-on-the-receiver", "restarted-node-does-not-ask-for-its-past")
-    instead: ClassVar = {"transitions.add_peers": _jumped}
-
-
-class LearnsNobody(Wrong):
-    """Stores nobody of whom no pair is known."""
-
-    caught_by: ClassVar = ("unknown-peer-at-version-0-is-stored", "three-nodes-agree")
-    instead: ClassVar = {"transitions.add_peers": lambda state, *_: (state, ())}
-
-
-class LearnsOnlyWhoHasPairs(Wrong):
-    """Stores peers of a digest only if the digest shows a version above 0."""
-
-    caught_by: ClassVar = ("unknown-peer-at-version-0-is-stored", "peer-known-without-pairs-is-a-partner")
-    instead: ClassVar = {
-        "transitions.add_peers": lambda state, now, entries: _LEARNED(state, now, [entry for entry in entries if entry.version])
-    }
 
 
 class LearnsTheSource(Wrong):
@@ -193,18 +91,6 @@ class AnswersToTheDigestsFirst(Wrong):
         return super().step(state, event, pick)
 
 
-class JoinsTwice(Wrong):
-    """Tells the application of a join for every entry of a digest that is no pair of its own."""
-
-    caught_by: ClassVar = ("join-is-told-once",)
-    instead: ClassVar = {
-        "transitions.add_peers": lambda state, now, entries: (
-            _LEARNED(state, now, entries)[0],
-            tuple(Notify(Join(entry.addr)) for entry in entries if entry.addr != state.self_id),
-        )
-    }
-
-
 class IsTheWildcard(Wrong):
     """Takes a wildcard address for its identity, whatever it is told."""
 
@@ -213,3 +99,92 @@ class IsTheWildcard(Wrong):
     def initial(self, self_id: NodeId, config: Any) -> Next:
         """A node that is everybody."""
         return super().initial(NodeId(f"0.0.0.0:{self_id.rpartition(':')[2]}"), config)
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "OffersUnlistedPeers": (
+            "Sends what it knows of peers that the digest does not list.",
+            {"transitions.delta": _delta_of_all},
+            "digest-is-told-of-listed-peers-only empty-digest-gets-empty-delta",
+        ),
+        "ResponseSorted": (
+            "Sorts its digest responses by address.",
+            {"transitions.lacking_here": lambda state, entries: tuple(sorted(_LACKING(state, entries)))},
+            "digest-response-keeps-the-order-received",
+        ),
+        "ResponseEchoesVersions": (
+            "Repeats the versions of the digest in its digest response instead of its own.",
+            {
+                "transitions.lacking_here": lambda state, entries: tuple(
+                    replaced
+                    for entry in _LACKING(state, entries)
+                    for replaced in entries
+                    if replaced.addr == entry.addr and replaced.version > entry.version
+                )
+            },
+            "digest-answers-delta-then-digest a-whole-round-seen-by-its-partner",
+        ),
+        "ResponseToResponse": (
+            "Answers a digest response like a request, with a digest: two nodes could go on for ever.",
+            {"transitions.on_digest_response": _ON_REQUEST},
+            "response-ahead-gets-no-digest response-behind-gets-pairs-only response-names-an-unknown-peer",
+        ),
+        "IgnoresResponses": (
+            "Does not answer digest responses.",
+            {"transitions.on_digest_response": lambda state, *_: Next(state)},
+            "response-without-a-request response-is-answered-to-its-source a-whole-round-seen-by-its-starter",
+        ),
+        "AsksForItself": (
+            "Asks for its own pairs when a digest shows it at a higher version.",
+            {
+                "transitions.lacking_here": lambda state, entries: tuple(
+                    DigestEntry(entry.addr, reconcile.version_of(state, entry.addr))
+                    for entry in entries
+                    if entry.version > reconcile.version_of(state, entry.addr)
+                )
+            },
+            ("digest-ahead-on-the-receiver digest-ahead-on-the-receiver-and-on-others restarted-node-does-not-ask- for-its-past"),
+        ),
+        "StoresTheDigestsVersion": (
+            "Stores peers that it did not know at the version in the digest, as if it had their pairs.",
+            {"transitions.add_peers": _with_versions_of_digest},
+            (
+                "unknown-peers-are-stored-at-version-0 stored-peer-is-asked-for-again peers-beyond-the-limit-are- "
+                "stored two-nodes-agree"
+            ),
+        ),
+        "JumpsToTheDigestsVersion": (
+            "Takes a higher version of itself in a digest for its own.",
+            {"transitions.add_peers": _jumped},
+            "digest-ahead-on-the-receiver restarted-node-does-not-ask-for-its-past",
+        ),
+        "LearnsNobody": (
+            "Stores nobody of whom no pair is known.",
+            {"transitions.add_peers": lambda state, *_: (state, ())},
+            "unknown-peer-at-version-0-is-stored three-nodes-agree",
+        ),
+        "LearnsOnlyWhoHasPairs": (
+            "Stores peers of a digest only if the digest shows a version above 0.",
+            {
+                "transitions.add_peers": lambda state, now, entries: _LEARNED(
+                    state, now, [entry for entry in entries if entry.version]
+                )
+            },
+            "unknown-peer-at-version-0-is-stored peer-known-without-pairs-is-a-partner",
+        ),
+        "JoinsTwice": (
+            "Tells the application of a join for every entry of a digest that is no pair of its own.",
+            {
+                "transitions.add_peers": lambda state, now, entries: (
+                    _LEARNED(state, now, entries)[0],
+                    tuple(Notify(Join(entry.addr)) for entry in entries if entry.addr != state.self_id),
+                )
+            },
+            "join-is-told-once",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

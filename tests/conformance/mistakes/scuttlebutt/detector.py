@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.conformance.variant import received, without_effects
+from tests.support.variant import received, variants, without_effects
 
 from peerproof.spec.core import Duration, Expired, Instant, NodeId, Notify, Pick, Send
 from peerproof.spec.scuttlebutt import arrival, transitions
@@ -121,120 +121,6 @@ class SilentHeartbeats(Wrong):
 # Suspicion
 
 
-class NoBootstrap(Wrong):
-    """Has no interval to judge a peer by that was never heard, and so never does."""
-
-    caught_by: ClassVar = ("critical-by-default-above", "down-by-default-above")
-    instead: ClassVar = {"transitions.open_window": lambda now, _: ArrivalWindow(now, ())}
-
-
-class BootstrapIsReplaced(Wrong):
-    """Drops the bootstrap interval as soon as there is a real one."""
-
-    caught_by: ClassVar = ("bootstrap-interval-counts-in-the-mean-below",)
-    instead: ClassVar = {
-        "transitions.record_arrival": lambda window, now, detector: (
-            _HEARD(replace(window, intervals=()), now, detector)
-            if window.intervals == (detector.bootstrap,)
-            else _HEARD(window, now, detector)
-        )
-    }
-
-
-class NoWindow(Wrong):
-    """Remembers all intervals, whatever the window."""
-
-    caught_by: ClassVar = ("window-forgets-the-oldest-interval-above", "delta-starts-the-silence-anew-above")
-    instead: ClassVar = {
-        "transitions.record_arrival": lambda window, now, _: ArrivalWindow(now, (*window.intervals, Duration(now - window.last)))
-    }
-
-
-class ForgetsTheNewest(Wrong):
-    """Keeps the first intervals of a peer and drops the new ones."""
-
-    caught_by: ClassVar = ("window-forgets-the-oldest-interval-above",)
-    instead: ClassVar = {
-        "transitions.record_arrival": lambda window, now, detector: ArrivalWindow(
-            now, (*window.intervals, Duration(now - window.last))[: detector.window]
-        )
-    }
-
-
-class SilenceSinceTheStart(Wrong):
-    """Counts the silence of a peer that was never heard from its own start."""
-
-    caught_by: ClassVar = ("silence-counts-from-when-a-peer-is-stored-below",)
-    instead: ClassVar = {"transitions.open_window": lambda _, detector: ArrivalWindow(Instant(0), (detector.bootstrap,))}
-
-
-class LatestInterval(Wrong):
-    """Takes the last interval for the mean."""
-
-    caught_by: ClassVar = ("bootstrap-interval-counts-in-the-mean-below", "mean-of-unequal-intervals-below")
-    instead: ClassVar = {
-        "transitions.phi_exceeds": lambda window, now, thousandths: _exceeds(
-            window, now - window.last, (max(window.intervals[-1], 1), 1), thousandths
-        )
-    }
-
-
-class MeanRoundedDown(Wrong):
-    """Divides integers, and loses what is left."""
-
-    caught_by: ClassVar = ("mean-of-unequal-intervals-below",)
-    instead: ClassVar = {
-        "transitions.phi_exceeds": lambda window, now, thousandths: _exceeds(
-            window, now - window.last, (max(sum(window.intervals) // len(window.intervals), 1), 1), thousandths
-        )
-    }
-
-
-class MeanRoundedUp(Wrong):
-    """Rounds the mean to the next millisecond."""
-
-    caught_by: ClassVar = ("mean-of-unequal-intervals-above",)
-    instead: ClassVar = {
-        "transitions.phi_exceeds": lambda window, now, thousandths: _exceeds(
-            window, now - window.last, (max(-(-sum(window.intervals) // len(window.intervals)), 1), 1), thousandths
-        )
-    }
-
-
-class LogarithmOf2(Wrong):
-    """Takes the binary logarithm where the decimal one is meant."""
-
-    caught_by: ClassVar = ("phi-of-1-below", "phi-of-12345-thousandths-below", "down-at-phi-of-1-below")
-    instead: ClassVar = {"arrival.ONE_BY_LN_10": (14_426_950_408_889, 10_000_000_000_000)}
-
-
-class RoundsTheFactor(Wrong):
-    """Takes 0.434 for 1/ln 10."""
-
-    caught_by: ClassVar = ("critical-by-default-above", "down-by-default-above", "phi-of-12345-thousandths-above")
-    instead: ClassVar = {"arrival.ONE_BY_LN_10": (434, 1000)}
-
-
-class WholeThresholds(Wrong):
-    """Rounds thresholds to whole phi."""
-
-    caught_by: ClassVar = ("phi-of-a-thousandth-below", "phi-of-12345-thousandths-below")
-    instead: ClassVar = {
-        "transitions.phi_exceeds": lambda window, now, thousandths: arrival.phi_exceeds(window, now, thousandths // 1000 * 1000)
-    }
-
-
-class ZeroIsNoThreshold(Wrong):
-    """Takes a threshold of 0 for one that is not set."""
-
-    caught_by: ClassVar = ("critical-threshold-of-0",)
-    instead: ClassVar = {
-        "transitions.phi_exceeds": lambda window, now, thousandths: (
-            thousandths > 0 and arrival.phi_exceeds(window, now, thousandths)
-        )
-    }
-
-
 class OneThreshold(Wrong):
     """Takes a critical peer for down."""
 
@@ -310,38 +196,6 @@ class RoundTripAgain(Wrong):
         return step._replace(state=_with_sent(step.state, state, lambda addr, _: state.liveness[addr].digest_sent))
 
 
-class RoundTripFromTheFirst(Wrong):
-    """Measures from the first digest that is not answered."""
-
-    caught_by: ClassVar = ("round-trip-from-the-last-digest",)
-    instead: ClassVar = {
-        "transitions.record_digests": lambda state, now, targets: replace(
-            state,
-            liveness=state.liveness.put(
-                {
-                    addr: replace(state.liveness[addr], digest_sent=state.liveness[addr].digest_sent or now)
-                    for addr in targets
-                    if addr in state.liveness
-                }
-            ),
-        )
-    }
-
-
-class RoundTripOfAnybody(Wrong):
-    """Measures from the last digest to anybody."""
-
-    caught_by: ClassVar = ("round-trips-of-two-peers",)
-    instead: ClassVar = {
-        "transitions.record_digests": lambda state, now, targets: replace(
-            state,
-            liveness=state.liveness.put(
-                {addr: replace(known, digest_sent=now) for addr, known in state.liveness.items()} if [*targets] else {}
-            ),
-        )
-    }
-
-
 class RoundTripOfRequestsOnly(Wrong):
     """Does not measure from a digest response."""
 
@@ -383,3 +237,134 @@ class RoundTripOfNothingIsNone(Wrong):
                 for effect in step.effects
             )
         )
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "NoBootstrap": (
+            "Has no interval to judge a peer by that was never heard, and so never does.",
+            {"transitions.open_window": lambda now, _: ArrivalWindow(now, ())},
+            "critical-by-default-above down-by-default-above",
+        ),
+        "BootstrapIsReplaced": (
+            "Drops the bootstrap interval as soon as there is a real one.",
+            {
+                "transitions.record_arrival": lambda window, now, detector: (
+                    _HEARD(replace(window, intervals=()), now, detector)
+                    if window.intervals == (detector.bootstrap,)
+                    else _HEARD(window, now, detector)
+                )
+            },
+            "bootstrap-interval-counts-in-the-mean-below",
+        ),
+        "NoWindow": (
+            "Remembers all intervals, whatever the window.",
+            {
+                "transitions.record_arrival": lambda window, now, _: ArrivalWindow(
+                    now, (*window.intervals, Duration(now - window.last))
+                )
+            },
+            "window-forgets-the-oldest-interval-above delta-starts-the-silence-anew-above",
+        ),
+        "ForgetsTheNewest": (
+            "Keeps the first intervals of a peer and drops the new ones.",
+            {
+                "transitions.record_arrival": lambda window, now, detector: ArrivalWindow(
+                    now, (*window.intervals, Duration(now - window.last))[: detector.window]
+                )
+            },
+            "window-forgets-the-oldest-interval-above",
+        ),
+        "SilenceSinceTheStart": (
+            "Counts the silence of a peer that was never heard from its own start.",
+            {"transitions.open_window": lambda _, detector: ArrivalWindow(Instant(0), (detector.bootstrap,))},
+            "silence-counts-from-when-a-peer-is-stored-below",
+        ),
+        "LatestInterval": (
+            "Takes the last interval for the mean.",
+            {
+                "transitions.phi_exceeds": lambda window, now, thousandths: _exceeds(
+                    window, now - window.last, (max(window.intervals[-1], 1), 1), thousandths
+                )
+            },
+            "bootstrap-interval-counts-in-the-mean-below mean-of-unequal-intervals-below",
+        ),
+        "MeanRoundedDown": (
+            "Divides integers, and loses what is left.",
+            {
+                "transitions.phi_exceeds": lambda window, now, thousandths: _exceeds(
+                    window, now - window.last, (max(sum(window.intervals) // len(window.intervals), 1), 1), thousandths
+                )
+            },
+            "mean-of-unequal-intervals-below",
+        ),
+        "MeanRoundedUp": (
+            "Rounds the mean to the next millisecond.",
+            {
+                "transitions.phi_exceeds": lambda window, now, thousandths: _exceeds(
+                    window, now - window.last, (max(-(-sum(window.intervals) // len(window.intervals)), 1), 1), thousandths
+                )
+            },
+            "mean-of-unequal-intervals-above",
+        ),
+        "LogarithmOf2": (
+            "Takes the binary logarithm where the decimal one is meant.",
+            {"arrival.ONE_BY_LN_10": (14_426_950_408_889, 10_000_000_000_000)},
+            "phi-of-1-below phi-of-12345-thousandths-below down-at-phi-of-1-below",
+        ),
+        "RoundsTheFactor": (
+            "Takes 0.434 for 1/ln 10.",
+            {"arrival.ONE_BY_LN_10": (434, 1000)},
+            "critical-by-default-above down-by-default-above phi-of-12345-thousandths-above",
+        ),
+        "WholeThresholds": (
+            "Rounds thresholds to whole phi.",
+            {
+                "transitions.phi_exceeds": lambda window, now, thousandths: arrival.phi_exceeds(
+                    window, now, thousandths // 1000 * 1000
+                )
+            },
+            "phi-of-a-thousandth-below phi-of-12345-thousandths-below",
+        ),
+        "ZeroIsNoThreshold": (
+            "Takes a threshold of 0 for one that is not set.",
+            {
+                "transitions.phi_exceeds": lambda window, now, thousandths: (
+                    thousandths > 0 and arrival.phi_exceeds(window, now, thousandths)
+                )
+            },
+            "critical-threshold-of-0",
+        ),
+        "RoundTripFromTheFirst": (
+            "Measures from the first digest that is not answered.",
+            {
+                "transitions.record_digests": lambda state, now, targets: replace(
+                    state,
+                    liveness=state.liveness.put(
+                        {
+                            addr: replace(state.liveness[addr], digest_sent=state.liveness[addr].digest_sent or now)
+                            for addr in targets
+                            if addr in state.liveness
+                        }
+                    ),
+                )
+            },
+            "round-trip-from-the-last-digest",
+        ),
+        "RoundTripOfAnybody": (
+            "Measures from the last digest to anybody.",
+            {
+                "transitions.record_digests": lambda state, now, targets: replace(
+                    state,
+                    liveness=state.liveness.put(
+                        {addr: replace(known, digest_sent=now) for addr, known in state.liveness.items()} if [*targets] else {}
+                    ),
+                )
+            },
+            "round-trips-of-two-peers",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

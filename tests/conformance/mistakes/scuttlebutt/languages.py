@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.conformance.variant import received
+from tests.support.variant import received
 
 from peerproof.spec.core import Pick
 from peerproof.spec.scuttlebutt.messages import Delta, DigestRequest, DigestResponse

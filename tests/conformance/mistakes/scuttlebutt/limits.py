@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import Duration, Instant, NodeId
 from peerproof.spec.scuttlebutt import arrival
@@ -15,65 +16,15 @@ from peerproof.spec.scuttlebutt.transitions import Next
 _OPENED = arrival.open_window
 
 
-class NineDigits(Wrong):
-    """Takes 1/ln 10 to nine digits, which is more than it is."""
-
-    caught_by: ClassVar = ("phi-to-thirteen-digits-below",)
-    instead: ClassVar = {"arrival.ONE_BY_LN_10": (434_294_482, 1_000_000_000)}
-
-
-class TenDigits(Wrong):
-    """Takes 1/ln 10 to ten digits, which is less than it is."""
-
-    caught_by: ClassVar = ("phi-to-thirteen-digits-above",)
-    instead: ClassVar = {"arrival.ONE_BY_LN_10": (4_342_944_819, 10_000_000_000)}
-
-
 def _reaches(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
     total = max(sum(window.intervals), len(window.intervals))
     numerator, denominator = ONE_BY_LN_10
     return (now - window.last) * len(window.intervals) * numerator * THOUSANDTHS >= thousandths * total * denominator
 
 
-class AtTheThreshold(Wrong):
-    """Takes a phi that reaches a threshold for one above it."""
-
-    caught_by: ClassVar = ("threshold-of-0-without-a-silence", "threshold-that-is-reached")
-    instead: ClassVar = {"transitions.phi_exceeds": _reaches}
-
-
-class BootstrapOfASecond(Wrong):
-    """Takes no bootstrap interval below a second."""
-
-    caught_by: ClassVar = ("bootstrap-of-a-millisecond",)
-    instead: ClassVar = {
-        "transitions.open_window": lambda now, detector: _OPENED(
-            now, replace(detector, bootstrap=Duration(max(1000, detector.bootstrap)))
-        )
-    }
-
-
 def _heard_later(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
     interval = Duration(max(1, now - window.last))
     return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])
-
-
-class IntervalOfAMillisecond(Wrong):
-    """Takes no interval below a millisecond."""
-
-    caught_by: ClassVar = ("interval-of-nothing-counts-in-the-mean",)
-    instead: ClassVar = {"transitions.record_arrival": _heard_later}
-
-
-class WindowOf101(Wrong):
-    """Remembers one interval more than the window has."""
-
-    caught_by: ClassVar = ("window-of-100-by-default", "window-forgets-the-oldest-interval-above")
-    instead: ClassVar = {
-        "transitions.record_arrival": lambda window, now, detector: arrival.record_arrival(
-            window, now, replace(detector, window=detector.window + 1)
-        )
-    }
 
 
 class LessByDefault(Wrong):
@@ -104,3 +55,50 @@ class NeverMoreThan1400(Wrong):
     def initial(self, self_id: NodeId, config: Any) -> Next:
         """Is configured with less."""
         return super().initial(self_id, replace(config, max_payload=min(config.max_payload, 1400)))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "NineDigits": (
+            "Takes 1/ln 10 to nine digits, which is more than it is.",
+            {"arrival.ONE_BY_LN_10": (434_294_482, 1_000_000_000)},
+            "phi-to-thirteen-digits-below",
+        ),
+        "TenDigits": (
+            "Takes 1/ln 10 to ten digits, which is less than it is.",
+            {"arrival.ONE_BY_LN_10": (4_342_944_819, 10_000_000_000)},
+            "phi-to-thirteen-digits-above",
+        ),
+        "AtTheThreshold": (
+            "Takes a phi that reaches a threshold for one above it.",
+            {"transitions.phi_exceeds": _reaches},
+            "threshold-of-0-without-a-silence threshold-that-is-reached",
+        ),
+        "BootstrapOfASecond": (
+            "Takes no bootstrap interval below a second.",
+            {
+                "transitions.open_window": lambda now, detector: _OPENED(
+                    now, replace(detector, bootstrap=Duration(max(1000, detector.bootstrap)))
+                )
+            },
+            "bootstrap-of-a-millisecond",
+        ),
+        "IntervalOfAMillisecond": (
+            "Takes no interval below a millisecond.",
+            {"transitions.record_arrival": _heard_later},
+            "interval-of-nothing-counts-in-the-mean",
+        ),
+        "WindowOf101": (
+            "Remembers one interval more than the window has.",
+            {
+                "transitions.record_arrival": lambda window, now, detector: arrival.record_arrival(
+                    window, now, replace(detector, window=detector.window + 1)
+                )
+            },
+            "window-of-100-by-default window-forgets-the-oldest-interval-above",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 from unicodedata import normalize
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.conformance.variant import received, without_effects
+from tests.support.variant import received, variants, without_effects
 
 from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, SetTimer, Step
 from peerproof.spec.forms.form import octets
@@ -67,36 +67,11 @@ def reopened(state: State, now: Instant, sender: NodeId) -> tuple[State, Effect]
     return after, heartbeat
 
 
-class BeginsAnewWithWhoReturns(Wrong):
-    """Opens a new window for a peer that returns. [BA-29]"""
-
-    caught_by: ClassVar = ("window-stays-when-a-peer-returns",)
-    instead: ClassVar = {"transitions.with_heartbeat": reopened}
-
-
-class AsksTheDownOnce(Wrong):
-    """Asks a critical peer only as long as it is up. [B-19]"""
-
-    caught_by: ClassVar = ("down-peer-is-critical-in-every-round",)
-    instead: ClassVar = {
-        "transitions.is_critical": lambda state, addr, now: (
-            IS_CRITICAL(state, addr, now) and state.liveness[addr].status is Status.UP
-        )
-    }
-
-
 def others(state: State, now: Instant, targets: Iterable[NodeId]) -> State:
     """With the window of another peer, if there is one."""
     known = {addr: next((other for other in state.liveness if other != addr), addr) for addr in targets if addr in state.liveness}
     changed = {addr: state.liveness[other] for addr, other in known.items()}
     return transitions.with_liveness(state, {addr: Liveness(row.window, row.status, now) for addr, row in changed.items()})
-
-
-class MixesUpWindows(Wrong):
-    """Remembers a digest to one peer with the window of another. [B-33, BA-23]"""
-
-    caught_by: ClassVar = ("down-peer-is-critical-in-every-round",)
-    instead: ClassVar = {"transitions.record_digests": others}
 
 
 class MixesUpStatuses(Wrong):
@@ -108,19 +83,6 @@ class MixesUpStatuses(Wrong):
             {**row, "status": other["status"]}
             for row, other in zip(state.status(node), state.status(node)[1:] + state.status(node)[:1], strict=True)
         ]
-    }
-
-
-class MeasuresWithoutADigest(Wrong):
-    """Remembers the time of a request that it answers without a digest. [BA-23]"""
-
-    caught_by: ClassVar = ("no-round-trip-from-a-request-that-needs-no-digest",)
-
-    instead: ClassVar = {
-        "transitions.on_digest_request": lambda state, now, sender, entries: Step(
-            RECORD_DIGESTS((taken := ON_DIGEST_REQUEST(state, now, sender, entries)).state, now, [sender] if entries else []),
-            taken.effects,
-        )
     }
 
 
@@ -156,48 +118,6 @@ def pairs_by(key: Callable[[bytes], Any]) -> dict[str, Any]:
     return {"reconcile.newer_pairs": newer_pairs}
 
 
-class OrdersPeersNaturally(Wrong):
-    """Orders addresses with their numbers as numbers. [BA-12]"""
-
-    caught_by: ClassVar = ("ties-go-neither-by-case-nor-by-numbers",)
-    instead: ClassVar = peers_by(by_numbers)
-
-
-class OrdersPeersWithoutCase(Wrong):
-    """Orders addresses without regard to capitals. [BA-12]"""
-
-    caught_by: ClassVar = ("ties-go-neither-by-case-nor-by-numbers",)
-    instead: ClassVar = peers_by(lambda text: (text.lower(), text))
-
-
-class OrdersPairsNaturally(Wrong):
-    """Orders keys with their numbers as numbers. [BA-12]"""
-
-    caught_by: ClassVar = ("pairs-with-equal-versions-go-neither-by-case-nor-by-length",)
-    instead: ClassVar = pairs_by(by_numbers)
-
-
-class OrdersPairsByLength(Wrong):
-    """Orders keys by their length first. [BA-12]"""
-
-    caught_by: ClassVar = ("pairs-with-equal-versions-go-neither-by-case-nor-by-length",)
-    instead: ClassVar = pairs_by(lambda text: (len(text), text))
-
-
-class OrdersPairsByUnits(Wrong):
-    """Orders keys by the units of UTF-16. [BA-12]"""
-
-    caught_by: ClassVar = ("pairs-with-equal-versions-go-neither-by-case-nor-by-length",)
-    instead: ClassVar = pairs_by(by_utf_16)
-
-
-class OrdersPairsWithoutCase(Wrong):
-    """Orders keys without regard to capitals. [BA-12]"""
-
-    caught_by: ClassVar = ("pairs-with-equal-versions-go-neither-by-case-nor-by-length",)
-    instead: ClassVar = pairs_by(lambda text: (text.lower(), text))
-
-
 def lacking_by(number: Callable[[int], float]) -> dict[str, Any]:
     """What is lacking, by versions of another type."""
 
@@ -209,32 +129,11 @@ def lacking_by(number: Callable[[int], float]) -> dict[str, Any]:
     return {"transitions.lacking_here": lacking_here}
 
 
-class ComparesLowerHalves(Wrong):
-    """Compares versions as numbers of 32 bits. [B-12]"""
-
-    caught_by: ClassVar = ("versions-behind-by-one-at-every-border",)
-    instead: ClassVar = lacking_by(lambda version: version % 2**32)
-
-
-class ComparesDoubles(Wrong):
-    """Compares versions as doubles. [B-12]"""
-
-    caught_by: ClassVar = ("versions-behind-by-one-at-every-border",)
-    instead: ClassVar = lacking_by(float)
-
-
 def lower_half_first(node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
     """By the lower half of the difference."""
     behind = {entry: reconcile.version_of(node, entry.addr) - entry.version for entry in entries}
     outdated = (entry for entry, by in behind.items() if by > 0)
     return sorted(outdated, key=lambda entry: (-(behind[entry] % 2**32), octets(entry.addr)))
-
-
-class SubtractsLowerHalves(Wrong):
-    """Orders peers by differences of 32 bits. [B-28]"""
-
-    caught_by: ClassVar = ("difference-of-2-32-is-the-greatest",)
-    instead: ClassVar = {"reconcile.most_outdated_first": lower_half_first}
 
 
 class _Reads(Wrong):
@@ -320,52 +219,10 @@ def pairs_sorted_by(number: Callable[[int], float]) -> dict[str, Any]:
     return {"reconcile.newer_pairs": newer_pairs}
 
 
-class SortsPairsByDoubles(Wrong):
-    """Orders pairs by versions that are doubles. [B-30]"""
-
-    caught_by: ClassVar = ("pairs-go-by-version-at-every-border",)
-    instead: ClassVar = pairs_sorted_by(float)
-
-
-class SortsPairsBySign(Wrong):
-    """Orders pairs by versions that have a sign. [B-30]"""
-
-    caught_by: ClassVar = ("pairs-go-by-version-at-every-border",)
-    instead: ClassVar = pairs_sorted_by(lambda version: version - 2**64 if version >= 2**63 else version)
-
-
-class SortsPairsByLowerHalves(Wrong):
-    """Orders pairs by the lower halves of their versions. [B-30]"""
-
-    caught_by: ClassVar = ("pairs-go-by-version-at-every-border",)
-    instead: ClassVar = pairs_sorted_by(lambda version: version % 2**32)
-
-
 def at_most_2_63(node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
     """By differences that end at 2^63-1."""
     behind = [(min(reconcile.version_of(node, entry.addr) - entry.version, 2**63 - 1), entry) for entry in entries]
     return [entry for by, entry in sorted(behind, key=lambda row: (-row[0], octets(row[1].addr))) if by > 0]
-
-
-class SaturatesDifferences(Wrong):
-    """Takes differences above 2^63-1 for equal. [B-28, BA-19]"""
-
-    caught_by: ClassVar = ("differences-around-2-63-are-no-tie",)
-    instead: ClassVar = {"reconcile.most_outdated_first": at_most_2_63}
-
-
-class ComparesToTheZeroByte(Wrong):
-    """Compares addresses up to their first zero byte. [BA-12]"""
-
-    caught_by: ClassVar = ("ties-go-on-behind-a-zero-byte",)
-    instead: ClassVar = peers_by(lambda text: text.split(b"\0")[0])
-
-
-class ComparesReplacements(Wrong):
-    """Compares keys with replacement characters for what is not UTF-8. [BA-12]"""
-
-    caught_by: ClassVar = ("ties-go-on-behind-a-zero-byte",)
-    instead: ClassVar = pairs_by(lambda text: text.decode(errors="replace").encode())
 
 
 def lacking_without(is_left_out: Callable[[State, DigestEntry], bool]) -> dict[str, Any]:
@@ -373,59 +230,6 @@ def lacking_without(is_left_out: Callable[[State, DigestEntry], bool]) -> dict[s
     return {
         "transitions.lacking_here": lambda state, entries: tuple(
             entry for entry in LACKING_HERE(state, entries) if not is_left_out(state, entry)
-        )
-    }
-
-
-class IsWhoBeginsLikeIt(Wrong):
-    """Takes every address that begins with its own for its own. [B-14]"""
-
-    caught_by: ClassVar = ("addresses-that-look-like-the-own",)
-    instead: ClassVar = lacking_without(lambda state, entry: entry.addr.startswith(state.self_id))
-
-
-class IsWhoDiffersInCase(Wrong):
-    """Takes its own address in capitals for its own. [B-14]"""
-
-    caught_by: ClassVar = ("addresses-that-look-like-the-own",)
-    instead: ClassVar = lacking_without(lambda state, entry: entry.addr.lower() == state.self_id.lower())
-
-
-class IsWhoDiffersInBlanks(Wrong):
-    """Takes its own address with a blank behind it for its own. [B-14]"""
-
-    caught_by: ClassVar = ("addresses-that-look-like-the-own",)
-    instead: ClassVar = lacking_without(lambda state, entry: entry.addr.strip() == state.self_id)
-
-
-class DoesNotAskForTheDown(Wrong):
-    """Does not ask for pairs of a peer that is down. [B-14]"""
-
-    caught_by: ClassVar = ("down-peer-is-asked-for",)
-    instead: ClassVar = lacking_without(lambda state, entry: state.liveness[entry.addr].status is Status.DOWN)
-
-
-class AsksForEqualEntriesOnce(Wrong):
-    """Asks once for what a digest lists twice at one version. [BA-13]"""
-
-    caught_by: ClassVar = ("same-entry-twice-is-treated-twice",)
-    instead: ClassVar = {"transitions.lacking_here": lambda state, entries: tuple(dict.fromkeys(LACKING_HERE(state, entries)))}
-
-
-class AnswersEqualEntriesOnce(Wrong):
-    """Answers once what a digest lists twice at one version. [BA-13]"""
-
-    caught_by: ClassVar = ("same-entry-twice-is-treated-twice",)
-    instead: ClassVar = {"transitions.delta": lambda state, entries: DELTA(state, dict.fromkeys(entries))}
-
-
-class StopsAtLevelEntries(Wrong):
-    """Asks for nothing behind an entry that is level. [B-12]"""
-
-    caught_by: ClassVar = ("level-entries-end-nothing",)
-    instead: ClassVar = {
-        "transitions.lacking_here": lambda state, entries: LACKING_HERE(
-            state, takewhile(lambda entry: entry.version != reconcile.version_of(state, entry.addr), entries)
         )
     }
 
@@ -564,62 +368,11 @@ class NormalisesDigests(Wrong):
         return super().step(state, event, pick)
 
 
-class NormalisesUpdates(Wrong):
-    """Brings texts that are set into one form of Unicode. [B-07]"""
-
-    caught_by: ClassVar = ("texts-of-updates-stay-as-they-are",)
-    instead: ClassVar = {
-        "transitions.on_update_local": lambda state, key, value: ON_UPDATE(state, normalize("NFC", key), normalize("NFC", value))
-    }
-
-
-class CutsUpdates(Wrong):
-    """Keeps texts that are set up to their first zero byte. [B-07]"""
-
-    caught_by: ClassVar = ("texts-of-updates-stay-as-they-are",)
-    instead: ClassVar = {
-        "transitions.on_update_local": lambda state, key, value: ON_UPDATE(state, key.split("\0")[0], value.split("\0")[0])
-    }
-
-
 class NormalisesValues(_Changes):
     """Brings values into one form of Unicode. [BA-02]"""
 
     caught_by: ClassVar = ("texts-of-deltas-stay-as-they-are",)
     change: ClassVar = staticmethod(lambda pair: pair._replace(value=normalize("NFC", pair.value)))
-
-
-class DropsEmptyAddresses(Wrong):
-    """Takes an empty address in a delta for none. [BA-04]"""
-
-    caught_by: ClassVar = ("peer-with-an-empty-address-has-pairs",)
-    instead: ClassVar = {
-        "transitions.on_delta": lambda state, now, sender, entries: ON_DELTA(
-            state, now, sender, tuple(pair for pair in entries if pair.addr)
-        )
-    }
-
-
-class StopsAtItself(Wrong):
-    """Ends a delta at a pair about itself. [BA-15]"""
-
-    caught_by: ClassVar = ("what-is-ignored-ends-nothing",)
-    instead: ClassVar = {
-        "transitions.on_delta": lambda state, now, sender, entries: ON_DELTA(
-            state, now, sender, tuple(takewhile(lambda pair: pair.addr != state.self_id, entries))
-        )
-    }
-
-
-class SameValueIsNoNews(Wrong):
-    """Ignores a greater version of a value that it has. [B-36]"""
-
-    caught_by: ClassVar = ("same-value-at-a-greater-version-is-taken-over",)
-    instead: ClassVar = {
-        "transitions.merge": lambda peer, pairs: MERGE(
-            peer, [pair for pair in pairs if pair.key not in peer.pairs or peer.pairs[pair.key].value != pair.value]
-        )
-    }
 
 
 def first_change_only(state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
@@ -629,23 +382,9 @@ def first_change_only(state: State, now: Instant) -> tuple[State, tuple[Effect, 
     return transitions.with_liveness(state, {addr: after.liveness[addr] for addr in changed}), notices[:1]
 
 
-class OneStatusARound(Wrong):
-    """Changes one status in a round. [B-20]"""
-
-    caught_by: ClassVar = ("a-round-sets-every-status",)
-    instead: ClassVar = {"transitions.with_statuses": first_change_only}
-
-
 def clock_of_32_bits(window: arrival.ArrivalWindow, now: Instant, thousandths: int) -> bool:
     """With times that wrap around."""
     return PHI_EXCEEDS(replace(window, last=Instant(window.last % 2**32)), Instant(now % 2**32), thousandths)
-
-
-class ClockOf32Bits(Wrong):
-    """Keeps times in 32 bits. [BA-28]"""
-
-    caught_by: ClassVar = ("clock-goes-on-beyond-2-32",)
-    instead: ClassVar = {"transitions.phi_exceeds": clock_of_32_bits}
 
 
 def remembered_too_much(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
@@ -655,13 +394,6 @@ def remembered_too_much(state: State, now: Instant, sender: NodeId, entries: tup
     return Step(RECORD_DIGESTS(step.state, now, [sender] if is_behind else []), step.effects)
 
 
-class MeasuresFromWhatDidNotFit(Wrong):
-    """Remembers the time of a digest response that it does not send. [BA-23]"""
-
-    caught_by: ClassVar = ("no-round-trip-from-a-response-that-did-not-fit",)
-    instead: ClassVar = {"transitions.on_digest_request": remembered_too_much}
-
-
 def known_before(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
     """Without the time of a digest response to a peer that was not known."""
     step = ON_DIGEST_REQUEST(state, now, sender, entries)
@@ -669,20 +401,6 @@ def known_before(state: State, now: Instant, sender: NodeId, entries: tuple[Dige
         return step
     peer = replace(step.state.liveness[sender], digest_sent=None)
     return Step(transitions.with_liveness(step.state, {sender: peer}), step.effects)
-
-
-class MeasuresOnlyThoseKnownBefore(Wrong):
-    """Does not remember a digest response to a peer that the request made known. [BA-23]"""
-
-    caught_by: ClassVar = ("round-trip-of-a-peer-just-stored",)
-    instead: ClassVar = {"transitions.on_digest_request": known_before}
-
-
-class MeasuresTheFirstAsked(Wrong):
-    """Remembers of a round only the request to the partner. [BA-23]"""
-
-    caught_by: ClassVar = ("round-trips-of-all-who-were-asked",)
-    instead: ClassVar = {"transitions.record_digests": lambda state, now, targets: RECORD_DIGESTS(state, now, [*targets][:1])}
 
 
 class NoHeartbeatWithoutADetector(Wrong):
@@ -711,22 +429,232 @@ class JumpsAtAResponse(Wrong):
         return super().step(state, event, pick)
 
 
-class MeasuresPairsInLetters(Wrong):
-    """Counts letters where a delta is filled. [B-26]"""
-
-    caught_by: ClassVar = ("limit-counts-bytes-not-letters",)
-    instead: ClassVar = {"reconcile.delta_entry_size": lambda pair: 11 + len(pair.addr) + len(pair.key) + len(pair.value)}
-
-
-class MeasuresEntriesInLetters(Wrong):
-    """Counts letters where a digest is filled. [BA-11]"""
-
-    caught_by: ClassVar = ("limit-counts-bytes-not-letters",)
-    instead: ClassVar = {"reconcile.digest_entry_size": lambda entry: 9 + len(entry.addr)}
-
-
-class MeasuresUpdatesInLetters(Wrong):
-    """Counts letters where a pair is set. [BA-03]"""
-
-    caught_by: ClassVar = ("limit-counts-bytes-not-letters",)
-    instead: ClassVar = {"transitions.delta_entry_size": lambda pair: 11 + len(pair.addr) + len(pair.key) + len(pair.value)}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "BeginsAnewWithWhoReturns": (
+            "Opens a new window for a peer that returns. [BA-29]",
+            {"transitions.with_heartbeat": reopened},
+            "window-stays-when-a-peer-returns",
+        ),
+        "AsksTheDownOnce": (
+            "Asks a critical peer only as long as it is up. [B-19]",
+            {
+                "transitions.is_critical": lambda state, addr, now: (
+                    IS_CRITICAL(state, addr, now) and state.liveness[addr].status is Status.UP
+                )
+            },
+            "down-peer-is-critical-in-every-round",
+        ),
+        "MixesUpWindows": (
+            "Remembers a digest to one peer with the window of another. [B-33, BA-23]",
+            {"transitions.record_digests": others},
+            "down-peer-is-critical-in-every-round",
+        ),
+        "MeasuresWithoutADigest": (
+            "Remembers the time of a request that it answers without a digest. [BA-23]",
+            {
+                "transitions.on_digest_request": lambda state, now, sender, entries: Step(
+                    RECORD_DIGESTS(
+                        (taken := ON_DIGEST_REQUEST(state, now, sender, entries)).state, now, [sender] if entries else []
+                    ),
+                    taken.effects,
+                )
+            },
+            "no-round-trip-from-a-request-that-needs-no-digest",
+        ),
+        "OrdersPeersNaturally": (
+            "Orders addresses with their numbers as numbers. [BA-12]",
+            peers_by(by_numbers),
+            "ties-go-neither-by-case-nor-by-numbers",
+        ),
+        "OrdersPeersWithoutCase": (
+            "Orders addresses without regard to capitals. [BA-12]",
+            peers_by(lambda text: (text.lower(), text)),
+            "ties-go-neither-by-case-nor-by-numbers",
+        ),
+        "OrdersPairsNaturally": (
+            "Orders keys with their numbers as numbers. [BA-12]",
+            pairs_by(by_numbers),
+            "pairs-with-equal-versions-go-neither-by-case-nor-by-length",
+        ),
+        "OrdersPairsByLength": (
+            "Orders keys by their length first. [BA-12]",
+            pairs_by(lambda text: (len(text), text)),
+            "pairs-with-equal-versions-go-neither-by-case-nor-by-length",
+        ),
+        "OrdersPairsByUnits": (
+            "Orders keys by the units of UTF-16. [BA-12]",
+            pairs_by(by_utf_16),
+            "pairs-with-equal-versions-go-neither-by-case-nor-by-length",
+        ),
+        "OrdersPairsWithoutCase": (
+            "Orders keys without regard to capitals. [BA-12]",
+            pairs_by(lambda text: (text.lower(), text)),
+            "pairs-with-equal-versions-go-neither-by-case-nor-by-length",
+        ),
+        "ComparesLowerHalves": (
+            "Compares versions as numbers of 32 bits. [B-12]",
+            lacking_by(lambda version: version % 2**32),
+            "versions-behind-by-one-at-every-border",
+        ),
+        "ComparesDoubles": ("Compares versions as doubles. [B-12]", lacking_by(float), "versions-behind-by-one-at-every-border"),
+        "SubtractsLowerHalves": (
+            "Orders peers by differences of 32 bits. [B-28]",
+            {"reconcile.most_outdated_first": lower_half_first},
+            "difference-of-2-32-is-the-greatest",
+        ),
+        "SortsPairsByDoubles": (
+            "Orders pairs by versions that are doubles. [B-30]",
+            pairs_sorted_by(float),
+            "pairs-go-by-version-at-every-border",
+        ),
+        "SortsPairsBySign": (
+            "Orders pairs by versions that have a sign. [B-30]",
+            pairs_sorted_by(lambda version: version - 2**64 if version >= 2**63 else version),
+            "pairs-go-by-version-at-every-border",
+        ),
+        "SortsPairsByLowerHalves": (
+            "Orders pairs by the lower halves of their versions. [B-30]",
+            pairs_sorted_by(lambda version: version % 2**32),
+            "pairs-go-by-version-at-every-border",
+        ),
+        "SaturatesDifferences": (
+            "Takes differences above 2^63-1 for equal. [B-28, BA-19]",
+            {"reconcile.most_outdated_first": at_most_2_63},
+            "differences-around-2-63-are-no-tie",
+        ),
+        "ComparesToTheZeroByte": (
+            "Compares addresses up to their first zero byte. [BA-12]",
+            peers_by(lambda text: text.split(b"\0")[0]),
+            "ties-go-on-behind-a-zero-byte",
+        ),
+        "ComparesReplacements": (
+            "Compares keys with replacement characters for what is not UTF-8. [BA-12]",
+            pairs_by(lambda text: text.decode(errors="replace").encode()),
+            "ties-go-on-behind-a-zero-byte",
+        ),
+        "IsWhoBeginsLikeIt": (
+            "Takes every address that begins with its own for its own. [B-14]",
+            lacking_without(lambda state, entry: entry.addr.startswith(state.self_id)),
+            "addresses-that-look-like-the-own",
+        ),
+        "IsWhoDiffersInCase": (
+            "Takes its own address in capitals for its own. [B-14]",
+            lacking_without(lambda state, entry: entry.addr.lower() == state.self_id.lower()),
+            "addresses-that-look-like-the-own",
+        ),
+        "IsWhoDiffersInBlanks": (
+            "Takes its own address with a blank behind it for its own. [B-14]",
+            lacking_without(lambda state, entry: entry.addr.strip() == state.self_id),
+            "addresses-that-look-like-the-own",
+        ),
+        "DoesNotAskForTheDown": (
+            "Does not ask for pairs of a peer that is down. [B-14]",
+            lacking_without(lambda state, entry: state.liveness[entry.addr].status is Status.DOWN),
+            "down-peer-is-asked-for",
+        ),
+        "AsksForEqualEntriesOnce": (
+            "Asks once for what a digest lists twice at one version. [BA-13]",
+            {"transitions.lacking_here": lambda state, entries: tuple(dict.fromkeys(LACKING_HERE(state, entries)))},
+            "same-entry-twice-is-treated-twice",
+        ),
+        "AnswersEqualEntriesOnce": (
+            "Answers once what a digest lists twice at one version. [BA-13]",
+            {"transitions.delta": lambda state, entries: DELTA(state, dict.fromkeys(entries))},
+            "same-entry-twice-is-treated-twice",
+        ),
+        "StopsAtLevelEntries": (
+            "Asks for nothing behind an entry that is level. [B-12]",
+            {
+                "transitions.lacking_here": lambda state, entries: LACKING_HERE(
+                    state, takewhile(lambda entry: entry.version != reconcile.version_of(state, entry.addr), entries)
+                )
+            },
+            "level-entries-end-nothing",
+        ),
+        "NormalisesUpdates": (
+            "Brings texts that are set into one form of Unicode. [B-07]",
+            {
+                "transitions.on_update_local": lambda state, key, value: ON_UPDATE(
+                    state, normalize("NFC", key), normalize("NFC", value)
+                )
+            },
+            "texts-of-updates-stay-as-they-are",
+        ),
+        "CutsUpdates": (
+            "Keeps texts that are set up to their first zero byte. [B-07]",
+            {"transitions.on_update_local": lambda state, key, value: ON_UPDATE(state, key.split("\0")[0], value.split("\0")[0])},
+            "texts-of-updates-stay-as-they-are",
+        ),
+        "DropsEmptyAddresses": (
+            "Takes an empty address in a delta for none. [BA-04]",
+            {
+                "transitions.on_delta": lambda state, now, sender, entries: ON_DELTA(
+                    state, now, sender, tuple(pair for pair in entries if pair.addr)
+                )
+            },
+            "peer-with-an-empty-address-has-pairs",
+        ),
+        "StopsAtItself": (
+            "Ends a delta at a pair about itself. [BA-15]",
+            {
+                "transitions.on_delta": lambda state, now, sender, entries: ON_DELTA(
+                    state, now, sender, tuple(takewhile(lambda pair: pair.addr != state.self_id, entries))
+                )
+            },
+            "what-is-ignored-ends-nothing",
+        ),
+        "SameValueIsNoNews": (
+            "Ignores a greater version of a value that it has. [B-36]",
+            {
+                "transitions.merge": lambda peer, pairs: MERGE(
+                    peer, [pair for pair in pairs if pair.key not in peer.pairs or peer.pairs[pair.key].value != pair.value]
+                )
+            },
+            "same-value-at-a-greater-version-is-taken-over",
+        ),
+        "OneStatusARound": (
+            "Changes one status in a round. [B-20]",
+            {"transitions.with_statuses": first_change_only},
+            "a-round-sets-every-status",
+        ),
+        "ClockOf32Bits": (
+            "Keeps times in 32 bits. [BA-28]",
+            {"transitions.phi_exceeds": clock_of_32_bits},
+            "clock-goes-on-beyond-2-32",
+        ),
+        "MeasuresFromWhatDidNotFit": (
+            "Remembers the time of a digest response that it does not send. [BA-23]",
+            {"transitions.on_digest_request": remembered_too_much},
+            "no-round-trip-from-a-response-that-did-not-fit",
+        ),
+        "MeasuresOnlyThoseKnownBefore": (
+            "Does not remember a digest response to a peer that the request made known. [BA-23]",
+            {"transitions.on_digest_request": known_before},
+            "round-trip-of-a-peer-just-stored",
+        ),
+        "MeasuresTheFirstAsked": (
+            "Remembers of a round only the request to the partner. [BA-23]",
+            {"transitions.record_digests": lambda state, now, targets: RECORD_DIGESTS(state, now, [*targets][:1])},
+            "round-trips-of-all-who-were-asked",
+        ),
+        "MeasuresPairsInLetters": (
+            "Counts letters where a delta is filled. [B-26]",
+            {"reconcile.delta_entry_size": lambda pair: 11 + len(pair.addr) + len(pair.key) + len(pair.value)},
+            "limit-counts-bytes-not-letters",
+        ),
+        "MeasuresEntriesInLetters": (
+            "Counts letters where a digest is filled. [BA-11]",
+            {"reconcile.digest_entry_size": lambda entry: 9 + len(entry.addr)},
+            "limit-counts-bytes-not-letters",
+        ),
+        "MeasuresUpdatesInLetters": (
+            "Counts letters where a pair is set. [BA-03]",
+            {"transitions.delta_entry_size": lambda pair: 11 + len(pair.addr) + len(pair.key) + len(pair.value)},
+            "limit-counts-bytes-not-letters",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

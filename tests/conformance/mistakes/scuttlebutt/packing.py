@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, Final
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import octets
@@ -24,136 +25,8 @@ _MOST_OUTDATED_FIRST = reconcile.most_outdated_first
 _FITTING = reconcile.fitting
 
 
-class NewestFirst(Wrong):
-    """Packs the newest pairs of a peer first, so that a cut leaves a gap [BX-05]."""
-
-    caught_by: ClassVar = ("cut-delta-goes-on-where-it-ended", "two-nodes-agree-on-many-pairs-under-a-limit")
-    instead: ClassVar = {"reconcile.newer_pairs": _newest_first}
-
-
-class PairsByKey(Wrong):
-    """Packs the pairs of a peer in the order of their keys."""
-
-    caught_by: ClassVar = ("pairs-go-by-version-not-by-key", "rewritten-pair-moves-to-the-end")
-    instead: ClassVar = {"reconcile.newer_pairs": lambda *about: sorted(_NEWER_PAIRS(*about), key=lambda pair: octets(pair.key))}
-
-
-class PairsWithEqualVersionsBackwards(Wrong):
-    """Puts pairs with equal versions in descending order of their keys."""
-
-    caught_by: ClassVar = ("pairs-with-equal-versions-go-by-key-bytes",)
-    instead: ClassVar = {
-        "reconcile.newer_pairs": lambda *about: sorted(
-            _NEWER_PAIRS(*about), key=lambda pair: (pair.version, [-octet for octet in octets(pair.key)])
-        )
-    }
-
-
-class AllPairs(Wrong):
-    """Sends all pairs of a peer, also those that the digest's sender has."""
-
-    caught_by: ClassVar = ("digest-behind-gets-newer-pairs-only", "versions-between-pairs-do-not-matter")
-    instead: ClassVar = {"reconcile.newer_pairs": lambda addr, peer, _: _NEWER_PAIRS(addr, peer, 0)}
-
-
-class LeastOutdatedFirst(Wrong):
-    """Begins with the peer that the sender is the least behind on."""
-
-    caught_by: ClassVar = ("peer-furthest-behind-first", "cut-leaves-the-other-peer-out")
-    instead: ClassVar = {"reconcile.most_outdated_first": lambda *about: _MOST_OUTDATED_FIRST(*about)[::-1]}
-
-
-class InTheOrderOfTheDigest(Wrong):
-    """Packs peers in the order in which the digest lists them."""
-
-    caught_by: ClassVar = ("order-is-by-difference-not-by-version", "difference-has-no-sign")
-    instead: ClassVar = {
-        "reconcile.most_outdated_first": lambda state, entries: [
-            entry for entry in entries if reconcile.version_of(state, entry.addr) > entry.version
-        ]
-    }
-
-
-class HighestVersionFirst(Wrong):
-    """Begins with the peer at the highest version, and not with the one that is furthest behind."""
-
-    caught_by: ClassVar = ("order-is-by-difference-not-by-version",)
-    instead: ClassVar = {
-        "reconcile.most_outdated_first": lambda state, entries: sorted(
-            _MOST_OUTDATED_FIRST(state, entries), key=lambda entry: -reconcile.version_of(state, entry.addr)
-        )
-    }
-
-
-class MostPairsFirst(Wrong):
-    """Begins with the peer of which most pairs are lacking, and not with the largest difference of versions."""
-
-    caught_by: ClassVar = ("difference-is-of-versions-not-of-pairs",)
-    instead: ClassVar = {
-        "reconcile.most_outdated_first": lambda state, entries: sorted(
-            _MOST_OUTDATED_FIRST(state, entries),
-            key=lambda entry: -len(_NEWER_PAIRS(entry.addr, state.store[entry.addr], entry.version)),
-        )
-    }
-
-
-class AddressesAsCodeUnits(Wrong):
-    """Compares addresses as UTF-16, as some languages do."""
-
-    caught_by: ClassVar = ("ties-go-by-address-bytes",)
-    instead: ClassVar = {
-        "reconcile.most_outdated_first": lambda state, entries: sorted(
-            _MOST_OUTDATED_FIRST(state, entries),
-            key=lambda entry: (
-                entry.version - reconcile.version_of(state, entry.addr),
-                entry.addr.encode("utf-16-be", "surrogatepass"),
-            ),
-        )
-    }
-
-
 def _one_byte_less(entries: Iterable[Any], size: Callable[[Any], int], limit: int) -> Iterator[Any]:
     return _FITTING(entries, size, limit - 1)
-
-
-class LimitIsExclusive(Wrong):
-    """Takes the limit for the first size that is too large."""
-
-    caught_by: ClassVar = (
-        "delta-with-limit-16",
-        "delta-with-limit-63",
-        "delta-of-1400-bytes",
-        "delta-of-twenty-pairs-reaches-the-limit",
-        "request-with-limit-14",
-        "request-with-limit-27",
-        "request-lists-both-with-limit-27",
-        "request-with-limit-40",
-        "response-with-limit-13",
-        "response-with-limit-25",
-        "response-with-limit-37",
-    )
-    instead: ClassVar = {"reconcile.fitting": _one_byte_less}
-
-
-class TypeIsFree(Wrong):
-    """Does not count the type byte."""
-
-    caught_by: ClassVar = (
-        "delta-with-limit-15",
-        "delta-with-limit-30",
-        "delta-with-limit-46",
-        "delta-with-limit-62",
-        "delta-with-limit-below-a-pair",
-        "delta-of-1401-bytes",
-        "request-with-limit-13",
-        "request-with-limit-26",
-        "request-lists-one-of-two-with-limit-26",
-        "response-with-limit-12",
-        "response-with-limit-24",
-        "response-with-limit-36",
-        "update-that-could-never-be-sent",
-    )
-    instead: ClassVar = {"reconcile.TYPE_SIZE": 0, "transitions.TYPE_SIZE": 0}
 
 
 def _all_that_fit(entries: Iterable[Any], size: Callable[[Any], int], limit: int) -> Iterator[Any]:
@@ -164,32 +37,121 @@ def _all_that_fit(entries: Iterable[Any], size: Callable[[Any], int], limit: int
             yield entry
 
 
-class SkipsWhatDoesNotFit(Wrong):
-    """Goes on with smaller entries where one does not fit."""
-
-    caught_by: ClassVar = (
-        "delta-stops-at-what-does-not-fit",
-        "delta-leaves-no-gap-in-a-peer",
-        "request-stops-at-what-does-not-fit",
-        "response-stops-at-what-does-not-fit",
-    )
-    instead: ClassVar = {"reconcile.fitting": _all_that_fit}
-
-
-class StarvesBehindAnOversizePair(Wrong):
-    """Stops at a pair that no datagram can hold, so that nobody behind it is ever told anything [BX-06]."""
-
-    caught_by: ClassVar = (
-        "oversize-pair-ends-its-peer-only",
-        "oversize-pair-does-not-starve-others",
-    )
-    instead: ClassVar = {"reconcile.until_oversize": lambda pairs, _: iter(pairs)}
-
-
-class SkipsAnOversizePair(Wrong):
-    """Leaves out a pair that no datagram can hold, and goes on behind it in the same peer: a gap."""
-
-    caught_by: ClassVar = ("oversize-pair-ends-its-peer-only",)
-    instead: ClassVar = {
-        "reconcile.until_oversize": lambda pairs, limit: (pair for pair in pairs if TYPE_SIZE + delta_entry_size(pair) <= limit)
-    }
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "NewestFirst": (
+            "Packs the newest pairs of a peer first, so that a cut leaves a gap [BX-05].",
+            {"reconcile.newer_pairs": _newest_first},
+            "cut-delta-goes-on-where-it-ended two-nodes-agree-on-many-pairs-under-a-limit",
+        ),
+        "PairsByKey": (
+            "Packs the pairs of a peer in the order of their keys.",
+            {"reconcile.newer_pairs": lambda *about: sorted(_NEWER_PAIRS(*about), key=lambda pair: octets(pair.key))},
+            "pairs-go-by-version-not-by-key rewritten-pair-moves-to-the-end",
+        ),
+        "PairsWithEqualVersionsBackwards": (
+            "Puts pairs with equal versions in descending order of their keys.",
+            {
+                "reconcile.newer_pairs": lambda *about: sorted(
+                    _NEWER_PAIRS(*about), key=lambda pair: (pair.version, [-octet for octet in octets(pair.key)])
+                )
+            },
+            "pairs-with-equal-versions-go-by-key-bytes",
+        ),
+        "AllPairs": (
+            "Sends all pairs of a peer, also those that the digest's sender has.",
+            {"reconcile.newer_pairs": lambda addr, peer, _: _NEWER_PAIRS(addr, peer, 0)},
+            "digest-behind-gets-newer-pairs-only versions-between-pairs-do-not-matter",
+        ),
+        "LeastOutdatedFirst": (
+            "Begins with the peer that the sender is the least behind on.",
+            {"reconcile.most_outdated_first": lambda *about: _MOST_OUTDATED_FIRST(*about)[::-1]},
+            "peer-furthest-behind-first cut-leaves-the-other-peer-out",
+        ),
+        "InTheOrderOfTheDigest": (
+            "Packs peers in the order in which the digest lists them.",
+            {
+                "reconcile.most_outdated_first": lambda state, entries: [
+                    entry for entry in entries if reconcile.version_of(state, entry.addr) > entry.version
+                ]
+            },
+            "order-is-by-difference-not-by-version difference-has-no-sign",
+        ),
+        "HighestVersionFirst": (
+            "Begins with the peer at the highest version, and not with the one that is furthest behind.",
+            {
+                "reconcile.most_outdated_first": lambda state, entries: sorted(
+                    _MOST_OUTDATED_FIRST(state, entries), key=lambda entry: -reconcile.version_of(state, entry.addr)
+                )
+            },
+            "order-is-by-difference-not-by-version",
+        ),
+        "MostPairsFirst": (
+            "Begins with the peer of which most pairs are lacking, and not with the largest difference of versions.",
+            {
+                "reconcile.most_outdated_first": lambda state, entries: sorted(
+                    _MOST_OUTDATED_FIRST(state, entries),
+                    key=lambda entry: -len(_NEWER_PAIRS(entry.addr, state.store[entry.addr], entry.version)),
+                )
+            },
+            "difference-is-of-versions-not-of-pairs",
+        ),
+        "AddressesAsCodeUnits": (
+            "Compares addresses as UTF-16, as some languages do.",
+            {
+                "reconcile.most_outdated_first": lambda state, entries: sorted(
+                    _MOST_OUTDATED_FIRST(state, entries),
+                    key=lambda entry: (
+                        entry.version - reconcile.version_of(state, entry.addr),
+                        entry.addr.encode("utf-16-be", "surrogatepass"),
+                    ),
+                )
+            },
+            "ties-go-by-address-bytes",
+        ),
+        "LimitIsExclusive": (
+            "Takes the limit for the first size that is too large.",
+            {"reconcile.fitting": _one_byte_less},
+            (
+                "delta-with-limit-16 delta-with-limit-63 delta-of-1400-bytes delta-of-twenty-pairs-reaches-the-limit "
+                "request-with-limit-14 request-with-limit-27 request-lists-both-with-limit-27 request-with-limit-40 "
+                "response-with-limit-13 response-with-limit-25 response-with-limit-37"
+            ),
+        ),
+        "TypeIsFree": (
+            "Does not count the type byte.",
+            {"reconcile.TYPE_SIZE": 0, "transitions.TYPE_SIZE": 0},
+            (
+                "delta-with-limit-15 delta-with-limit-30 delta-with-limit-46 delta-with-limit-62 delta-with-limit- "
+                "below-a-pair delta-of-1401-bytes request-with-limit-13 request-with-limit-26 request-lists-one-of- "
+                "two-with-limit-26 response-with-limit-12 response-with-limit-24 response-with-limit-36 update-that- "
+                "could-never-be-sent"
+            ),
+        ),
+        "SkipsWhatDoesNotFit": (
+            "Goes on with smaller entries where one does not fit.",
+            {"reconcile.fitting": _all_that_fit},
+            (
+                "delta-stops-at-what-does-not-fit delta-leaves-no-gap-in-a-peer request-stops-at-what-does-not-fit "
+                "response-stops-at-what-does-not-fit"
+            ),
+        ),
+        "StarvesBehindAnOversizePair": (
+            "Stops at a pair that no datagram can hold, so that nobody behind it is ever told anything [BX-06].",
+            {"reconcile.until_oversize": lambda pairs, _: iter(pairs)},
+            "oversize-pair-ends-its-peer-only oversize-pair-does-not-starve-others",
+        ),
+        "SkipsAnOversizePair": (
+            "Leaves out a pair that no datagram can hold, and goes on behind it in the same peer: a gap.",
+            {
+                "reconcile.until_oversize": lambda pairs, limit: (
+                    pair for pair in pairs if TYPE_SIZE + delta_entry_size(pair) <= limit
+                )
+            },
+            "oversize-pair-ends-its-peer-only",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.conformance.variant import without_effects
+from tests.support.variant import variants, without_effects
 
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Pick, Received, Send, SetTimer
 from peerproof.spec.scuttlebutt import reconcile, transitions
@@ -106,15 +106,6 @@ class FirstRoundAtOnce(Wrong):
         return step._replace(effects=(SetTimer(Round(), type(config.interval)(0)),))
 
 
-class LeavesItselfOut(Wrong):
-    """Lists only the others in its digests."""
-
-    caught_by: ClassVar = ("request-lists-self-and-peers", "request-to-seeds-tells-the-own-version", "two-nodes-agree")
-    instead: ClassVar = {
-        "transitions.digest": lambda state, order: _DIGEST(state, [addr for addr in order if addr != state.self_id])
-    }
-
-
 class ListsTheReceiverNot(Wrong):
     """Leaves out of a digest whom it is sent to, who surely knows of himself."""
 
@@ -153,13 +144,6 @@ class SendsResponses(Wrong):
         )
 
 
-class NotShuffled(Wrong):
-    """Lists peers in the order of their addresses, so that under a limit the last ones are never listed."""
-
-    caught_by: ClassVar = ("request-is-shuffled", "request-with-limit-14", "request-stops-at-what-does-not-fit")
-    instead: ClassVar = {"transitions.digest": lambda state, _: _DIGEST(state, state.store)}
-
-
 class OneShuffleARound(Wrong):
     """Sends the same digest to everybody in a round."""
 
@@ -174,20 +158,6 @@ class OneShuffleARound(Wrong):
         return step._replace(
             effects=tuple(replace(effect, message=requests[0]) if isinstance(effect, Send) else effect for effect in step.effects)
         )
-
-
-class GossipsWithItself(Wrong):
-    """Does not leave itself out when it picks a partner."""
-
-    caught_by: ClassVar = ("node-alone-without-seeds-is-silent", "self-is-never-critical")
-    instead: ClassVar = {"transitions.round_targets": _targets(partners=lambda state: [*state.store])}
-
-
-class AlwaysTheFirst(Wrong):
-    """Takes the first known peer for its partner in every round."""
-
-    caught_by: ClassVar = ("partner-picked-is-asked-c", "partner-is-picked-anew-each-round")
-    instead: ClassVar = {"transitions.round_targets": _targets(partners=lambda state: _others(state)[:1])}
 
 
 class NotTheSameTwice(Wrong):
@@ -215,39 +185,7 @@ class NotTheSameTwice(Wrong):
         return step
 
 
-class AvoidsDownPeers(Wrong):
-    """Does not gossip with peers that are down, and so never finds them again."""
-
-    caught_by: ClassVar = ("down-peer-is-still-a-partner", "partition-makes-down-and-heals")
-    instead: ClassVar = {
-        "transitions.round_targets": _targets(
-            partners=lambda state: [addr for addr in _others(state) if state.liveness[addr].status is Status.UP],
-            critical=lambda *_: (),
-        )
-    }
-
-
 # Seeds
-
-
-class AsksItself(Wrong):
-    """Asks its own address if that is one of its seeds."""
-
-    caught_by: ClassVar = (
-        "own-address-as-the-only-seed",
-        "own-address-among-unknown-seeds",
-        "no-known-peers-asks-all-seeds",
-    )
-    instead: ClassVar = {
-        "transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - set(_others(state)))
-    }
-
-
-class AsksOneSeedWhenAlone(Wrong):
-    """Asks one of its seeds while it knows nobody."""
-
-    caught_by: ClassVar = ("no-known-peers-asks-all-seeds", "no-known-peers-asks-seeds-every-round")
-    instead: ClassVar = {"transitions.round_targets": _targets(alone=lambda seeds: seeds[:1])}
 
 
 class AsksSeedsOnce(Wrong):
@@ -275,73 +213,11 @@ class SeedsArePeers(Wrong):
         return step._replace(state=known)
 
 
-class SeedsForEver(Wrong):
-    """Asks a seed in every round, though it is known."""
-
-    caught_by: ClassVar = ("known-seed-is-an-ordinary-peer", "seed-that-becomes-known-is-asked-no-more")
-    instead: ClassVar = {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - {state.self_id})}
-
-
-class AsksAllUnknownSeeds(Wrong):
-    """Asks all unknown seeds after the partner."""
-
-    caught_by: ClassVar = ("one-unknown-seed-a-round", "unknown-seed-picked-is-asked")
-    instead: ClassVar = {"transitions.round_targets": _targets(seeds=lambda seeds, _: seeds)}
-
-
-class AsksASeedAsOftenAsItIsListed(Wrong):
-    """Keeps its seeds in a list, and asks twice what is there twice."""
-
-    caught_by: ClassVar = ("seed-listed-twice-is-asked-once",)
-    instead: ClassVar = {
-        "transitions.round_targets": _targets(
-            unknown=lambda state: [seed for seed in state.config.seeds if seed not in state.store]
-        )
-    }
-
-
-class SeedBeforePartner(Wrong):
-    """Asks the unknown seed first."""
-
-    caught_by: ClassVar = ("unknown-seed-is-asked-after-the-partner", "a-whole-round-seen-by-its-starter")
-    instead: ClassVar = {"transitions.round_targets": _targets(order=lambda parts: [parts[1], parts[0], parts[2]])}
-
-
 # Critical peers
-
-
-class CriticalFirst(Wrong):
-    """Asks the critical peers before the seed."""
-
-    caught_by: ClassVar = ("critical-peers-come-last",)
-    instead: ClassVar = {"transitions.round_targets": _targets(order=lambda parts: [parts[0], parts[2], parts[1]])}
-
-
-class OneCriticalPeer(Wrong):
-    """Asks one of the critical peers."""
-
-    caught_by: ClassVar = ("every-critical-peer-is-asked",)
-    instead: ClassVar = {"transitions.round_targets": _targets(critical=lambda critical, _: critical[:1])}
-
-
-class CriticalPartnerOnce(Wrong):
-    """Does not ask a critical peer that is the partner a second time."""
-
-    caught_by: ClassVar = ("long-silence-is-critical", "every-critical-peer-is-asked", "critical-by-default-above")
-    instead: ClassVar = {
-        "transitions.round_targets": _targets(critical=lambda critical, partner: [addr for addr in critical if addr != partner])
-    }
 
 
 def _everybody_if_one(state: State, _: NodeId, now: Instant) -> bool:
     return any(_IS_CRITICAL(state, addr, now) for addr in _others(state))
-
-
-class AllCriticalIfOneIs(Wrong):
-    """Asks everybody as soon as one peer is critical."""
-
-    caught_by: ClassVar = ("only-the-silent-peer-is-critical",)
-    instead: ClassVar = {"transitions.is_critical": _everybody_if_one}
 
 
 class RemembersItself(Wrong):
@@ -381,3 +257,100 @@ class ForgetsDownPeers(Wrong):
         step = super().step(state, event, pick)
         down = [addr for addr, known in step.state.liveness.items() if known.status is Status.DOWN]
         return step._replace(state=replace(step.state, store=step.state.store.put(dict.fromkeys(down, Peer()))))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "LeavesItselfOut": (
+            "Lists only the others in its digests.",
+            {"transitions.digest": lambda state, order: _DIGEST(state, [addr for addr in order if addr != state.self_id])},
+            "request-lists-self-and-peers request-to-seeds-tells-the-own-version two-nodes-agree",
+        ),
+        "NotShuffled": (
+            "Lists peers in the order of their addresses, so that under a limit the last ones are never listed.",
+            {"transitions.digest": lambda state, _: _DIGEST(state, state.store)},
+            "request-is-shuffled request-with-limit-14 request-stops-at-what-does-not-fit",
+        ),
+        "GossipsWithItself": (
+            "Does not leave itself out when it picks a partner.",
+            {"transitions.round_targets": _targets(partners=lambda state: [*state.store])},
+            "node-alone-without-seeds-is-silent self-is-never-critical",
+        ),
+        "AlwaysTheFirst": (
+            "Takes the first known peer for its partner in every round.",
+            {"transitions.round_targets": _targets(partners=lambda state: _others(state)[:1])},
+            "partner-picked-is-asked-c partner-is-picked-anew-each-round",
+        ),
+        "AvoidsDownPeers": (
+            "Does not gossip with peers that are down, and so never finds them again.",
+            {
+                "transitions.round_targets": _targets(
+                    partners=lambda state: [addr for addr in _others(state) if state.liveness[addr].status is Status.UP],
+                    critical=lambda *_: (),
+                )
+            },
+            "down-peer-is-still-a-partner partition-makes-down-and-heals",
+        ),
+        "AsksItself": (
+            "Asks its own address if that is one of its seeds.",
+            {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - set(_others(state)))},
+            "own-address-as-the-only-seed own-address-among-unknown-seeds no-known-peers-asks-all-seeds",
+        ),
+        "AsksOneSeedWhenAlone": (
+            "Asks one of its seeds while it knows nobody.",
+            {"transitions.round_targets": _targets(alone=lambda seeds: seeds[:1])},
+            "no-known-peers-asks-all-seeds no-known-peers-asks-seeds-every-round",
+        ),
+        "SeedsForEver": (
+            "Asks a seed in every round, though it is known.",
+            {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - {state.self_id})},
+            "known-seed-is-an-ordinary-peer seed-that-becomes-known-is-asked-no-more",
+        ),
+        "AsksAllUnknownSeeds": (
+            "Asks all unknown seeds after the partner.",
+            {"transitions.round_targets": _targets(seeds=lambda seeds, _: seeds)},
+            "one-unknown-seed-a-round unknown-seed-picked-is-asked",
+        ),
+        "AsksASeedAsOftenAsItIsListed": (
+            "Keeps its seeds in a list, and asks twice what is there twice.",
+            {
+                "transitions.round_targets": _targets(
+                    unknown=lambda state: [seed for seed in state.config.seeds if seed not in state.store]
+                )
+            },
+            "seed-listed-twice-is-asked-once",
+        ),
+        "SeedBeforePartner": (
+            "Asks the unknown seed first.",
+            {"transitions.round_targets": _targets(order=lambda parts: [parts[1], parts[0], parts[2]])},
+            "unknown-seed-is-asked-after-the-partner a-whole-round-seen-by-its-starter",
+        ),
+        "CriticalFirst": (
+            "Asks the critical peers before the seed.",
+            {"transitions.round_targets": _targets(order=lambda parts: [parts[0], parts[2], parts[1]])},
+            "critical-peers-come-last",
+        ),
+        "OneCriticalPeer": (
+            "Asks one of the critical peers.",
+            {"transitions.round_targets": _targets(critical=lambda critical, _: critical[:1])},
+            "every-critical-peer-is-asked",
+        ),
+        "CriticalPartnerOnce": (
+            "Does not ask a critical peer that is the partner a second time.",
+            {
+                "transitions.round_targets": _targets(
+                    critical=lambda critical, partner: [addr for addr in critical if addr != partner]
+                )
+            },
+            "long-silence-is-critical every-critical-peer-is-asked critical-by-default-above",
+        ),
+        "AllCriticalIfOneIs": (
+            "Asks everybody as soon as one peer is critical.",
+            {"transitions.is_critical": _everybody_if_one},
+            "only-the-silent-peer-is-critical",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

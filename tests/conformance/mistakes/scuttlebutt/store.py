@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.conformance.variant import received, without_effects
+from tests.support.variant import received, variants, without_effects
 
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Send, Table
 from peerproof.spec.errors import NotEnabled
@@ -52,74 +52,6 @@ def _is_news(pair: DeltaEntry, peer: Peer) -> bool:
     return pair.version > _known(pair, peer)
 
 
-class EqualVersionReplaces(Wrong):
-    """Takes a pair over whose version is not smaller, instead of greater."""
-
-    caught_by: ClassVar = ("equal-version-is-ignored", "stale-delta-is-not-told", "pair-at-version-0-is-ignored")
-    instead: ClassVar = {"transitions.merge": _merging(lambda pair, peer: pair.version >= _known(pair, peer))}
-
-
-class LastOneWins(Wrong):
-    """Takes over whatever comes."""
-
-    caught_by: ClassVar = (
-        "older-pair-is-ignored",
-        "late-delta-does-not-turn-back",
-        "key-twice-in-a-delta-descending",
-    )
-    instead: ClassVar = {"transitions.merge": _merging(lambda pair, _: pair.version > 0)}
-
-
-class ComparesWithThePeersVersion(Wrong):
-    """Takes a pair over only if it is above the peer's version, so that what comes late is lost."""
-
-    caught_by: ClassVar = (
-        "late-delta-with-an-unseen-key",
-        "unseen-key-at-the-peers-version",
-        "pairs-out-of-order-are-all-applied",
-        "unseen-key-below-the-version-is-passed-on",
-        "pairs-of-another-peer-go-by-version",
-    )
-    instead: ClassVar = {"transitions.merge": _merging(lambda pair, peer: pair.version > peer.version)}
-
-
-class VersionOfTheLastPair(Wrong):
-    """Gives a peer the version of the pair that came last instead of the greatest."""
-
-    caught_by: ClassVar = ("late-delta-with-an-unseen-key", "pairs-out-of-order-are-all-applied", "delta-applied-pair-by-pair")
-    instead: ClassVar = {"transitions.merge": _merging(_is_news, lambda pair, _: pair.version)}
-
-
-class VersionStays(Wrong):
-    """Stores pairs and forgets the peer's version."""
-
-    caught_by: ClassVar = ("newer-pair-replaces", "delta-is-not-answered", "update-spreads")
-    instead: ClassVar = {"transitions.merge": _merging(_is_news, lambda _, version: version)}
-
-
-class VersionCountsPairs(Wrong):
-    """Takes the number of changes for the version of a peer."""
-
-    caught_by: ClassVar = ("newer-pair-replaces", "applied-pairs-are-passed-on")
-    instead: ClassVar = {"transitions.merge": _merging(_is_news, lambda _, version: version + 1)}
-
-
-class FirstOfAKey(Wrong):
-    """Of several pairs with a key in one delta, looks at the first only."""
-
-    caught_by: ClassVar = ("key-twice-in-a-delta-ascending",)
-    instead: ClassVar = {
-        "transitions.merge": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in reversed([*pairs])}.values())
-    }
-
-
-class LastOfAKey(Wrong):
-    """Of several pairs with a key in one delta, looks at the last only."""
-
-    caught_by: ClassVar = ("key-twice-in-a-delta-descending",)
-    instead: ClassVar = {"transitions.merge": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in pairs}.values())}
-
-
 class EmptyValueDeletes(Wrong):
     """Takes an empty value for a deletion."""
 
@@ -131,17 +63,6 @@ class EmptyValueDeletes(Wrong):
         return replace(peer, pairs=Table({key: pair for key, pair in peer.pairs.items() if pair.value})), news
 
     instead: ClassVar = {"transitions.merge": _merged.__func__}  # type: ignore[attr-defined]  # of a static method
-
-
-class KeysAreNormalised(Wrong):
-    """Brings keys into one Unicode form, as some file systems do."""
-
-    caught_by: ClassVar = ("keys-differ-in-every-byte",)
-    instead: ClassVar = {
-        "transitions.merge": lambda peer, pairs: _MERGED(
-            peer, [pair._replace(key=unicodedata.normalize("NFC", pair.key)) for pair in pairs]
-        )
-    }
 
 
 class RefusesPairsAboveItsLimit(Wrong):
@@ -295,34 +216,6 @@ def _at_most_letters(what: str, value: str, most: int) -> None:
         raise NotEnabled("too_large", f"a {what} takes at most {most} letters")
 
 
-class CountsLetters(Wrong):
-    """Counts letters where 255 bytes are allowed."""
-
-    caught_by: ClassVar = ("update-length-counts-bytes",)
-    instead: ClassVar = {"transitions.encode_string": _at_most_letters}
-
-
-class AtMost254(Wrong):
-    """Refuses strings of 255 bytes."""
-
-    caught_by: ClassVar = ("update-with-value-of-255-bytes", "update-with-key-of-255-bytes", "update-length-counts-bytes")
-    instead: ClassVar = {"transitions.MAX_STRING": MAX_STRING - 1}
-
-
-class AcceptsWhatItCannotSend(Wrong):
-    """Does not look at the payload limit when a pair is set."""
-
-    caught_by: ClassVar = ("update-that-could-never-be-sent",)
-    instead: ClassVar = {"transitions.TYPE_SIZE": -1000}
-
-
-class RefusesWhatJustFits(Wrong):
-    """Refuses a pair that reaches the payload limit exactly."""
-
-    caught_by: ClassVar = ("update-that-just-fits", "delta-with-limit-of-a-pair")
-    instead: ClassVar = {"transitions.TYPE_SIZE": TYPE_SIZE + 1}
-
-
 class RefusalUsesUpAVersion(Wrong):
     """Counts the version first and looks at the pair then."""
 
@@ -358,8 +251,87 @@ class EmptyStringsAreNotSet(Wrong):
         return super().step(state, event, pick)
 
 
-class NoLastVersion(Wrong):
-    """Counts on beyond the last version that a message can carry."""
-
-    caught_by: ClassVar = ("update-after-the-last-version", "update-to-the-last-version")
-    instead: ClassVar = {"transitions.U64_MAX": 2**64}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "EqualVersionReplaces": (
+            "Takes a pair over whose version is not smaller, instead of greater.",
+            {"transitions.merge": _merging(lambda pair, peer: pair.version >= _known(pair, peer))},
+            "equal-version-is-ignored stale-delta-is-not-told pair-at-version-0-is-ignored",
+        ),
+        "LastOneWins": (
+            "Takes over whatever comes.",
+            {"transitions.merge": _merging(lambda pair, _: pair.version > 0)},
+            "older-pair-is-ignored late-delta-does-not-turn-back key-twice-in-a-delta-descending",
+        ),
+        "ComparesWithThePeersVersion": (
+            "Takes a pair over only if it is above the peer's version, so that what comes late is lost.",
+            {"transitions.merge": _merging(lambda pair, peer: pair.version > peer.version)},
+            (
+                "late-delta-with-an-unseen-key unseen-key-at-the-peers-version pairs-out-of-order-are-all-applied "
+                "unseen-key-below-the-version-is-passed-on pairs-of-another-peer-go-by-version"
+            ),
+        ),
+        "VersionOfTheLastPair": (
+            "Gives a peer the version of the pair that came last instead of the greatest.",
+            {"transitions.merge": _merging(_is_news, lambda pair, _: pair.version)},
+            "late-delta-with-an-unseen-key pairs-out-of-order-are-all-applied delta-applied-pair-by-pair",
+        ),
+        "VersionStays": (
+            "Stores pairs and forgets the peer's version.",
+            {"transitions.merge": _merging(_is_news, lambda _, version: version)},
+            "newer-pair-replaces delta-is-not-answered update-spreads",
+        ),
+        "VersionCountsPairs": (
+            "Takes the number of changes for the version of a peer.",
+            {"transitions.merge": _merging(_is_news, lambda _, version: version + 1)},
+            "newer-pair-replaces applied-pairs-are-passed-on",
+        ),
+        "FirstOfAKey": (
+            "Of several pairs with a key in one delta, looks at the first only.",
+            {"transitions.merge": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in reversed([*pairs])}.values())},
+            "key-twice-in-a-delta-ascending",
+        ),
+        "LastOfAKey": (
+            "Of several pairs with a key in one delta, looks at the last only.",
+            {"transitions.merge": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in pairs}.values())},
+            "key-twice-in-a-delta-descending",
+        ),
+        "KeysAreNormalised": (
+            "Brings keys into one Unicode form, as some file systems do.",
+            {
+                "transitions.merge": lambda peer, pairs: _MERGED(
+                    peer, [pair._replace(key=unicodedata.normalize("NFC", pair.key)) for pair in pairs]
+                )
+            },
+            "keys-differ-in-every-byte",
+        ),
+        "CountsLetters": (
+            "Counts letters where 255 bytes are allowed.",
+            {"transitions.encode_string": _at_most_letters},
+            "update-length-counts-bytes",
+        ),
+        "AtMost254": (
+            "Refuses strings of 255 bytes.",
+            {"transitions.MAX_STRING": MAX_STRING - 1},
+            "update-with-value-of-255-bytes update-with-key-of-255-bytes update-length-counts-bytes",
+        ),
+        "AcceptsWhatItCannotSend": (
+            "Does not look at the payload limit when a pair is set.",
+            {"transitions.TYPE_SIZE": -1000},
+            "update-that-could-never-be-sent",
+        ),
+        "RefusesWhatJustFits": (
+            "Refuses a pair that reaches the payload limit exactly.",
+            {"transitions.TYPE_SIZE": TYPE_SIZE + 1},
+            "update-that-just-fits delta-with-limit-of-a-pair",
+        ),
+        "NoLastVersion": (
+            "Counts on beyond the last version that a message can carry.",
+            {"transitions.U64_MAX": 2**64},
+            "update-after-the-last-version update-to-the-last-version",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -6,7 +6,7 @@ Mistakes that implementations of SWIM make, each alone in an otherwise right one
 
 from __future__ import annotations
 
-from tests.conformance.variant import Variant
+from tests.support.variant import Variant
 
 
 class Wrong(Variant):

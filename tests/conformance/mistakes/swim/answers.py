@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
 from tests.conformance.mistakes.swim.introductions import ANSWER, REFUTED, answering
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.swim import IS_PAST, ON_PING
 from peerproof.spec.core import NodeId, Pick, Received, Send, Step
@@ -18,42 +19,6 @@ from peerproof.spec.swim.state import Exchange, State, Status
 from peerproof.spec.swim.transitions import Sends
 
 
-class NoNormalAnswer(Wrong):
-    """Does not tell a joiner that it is normal, but for what is in the queue."""
-
-    caught_by: ClassVar = ("join-second-request-again", "events-are-not-lost-on-nobody")
-    instead: ClassVar = answering(
-        lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Normal)))
-    )
-
-
-class WelcomesWhoIsJoining(Wrong):
-    """Welcomes whoever is joining, whether it asks or not."""
-
-    caught_by: ClassVar = ("joining-stays-until-the-second-request", "nested-64-deep")
-    instead: ClassVar = answering(
-        lambda state, ping: (
-            replace(ping, vectors=(*ping.vectors, Joining(ping.sender, ping.incarnation, "h", 1)))
-            if ping.sender in state.rows and state.rows[ping.sender].status is Status.JOINING
-            else ping
-        )
-    )
-
-
-class WelcomesAnyJoining(Wrong):
-    """Welcomes whoever speaks of a joining, also of another's."""
-
-    caught_by: ClassVar = ("joining-of-another-is-not-welcomed",)
-    instead: ClassVar = answering(
-        lambda state, ping: replace(
-            ping,
-            vectors=tuple(
-                replace(v, node=ping.sender) if isinstance(v, Joining) and ping.sender in state.rows else v for v in ping.vectors
-            ),
-        )
-    )
-
-
 def _welcomes_normal(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, Sends]:
     row = state.rows.get(ping.sender)
     asks = any(isinstance(v, Joining) and v.node == ping.sender for v in ping.vectors)
@@ -62,13 +27,6 @@ def _welcomes_normal(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[
     said = (Joining(ping.sender, row.incarnation, row.host, row.port),)
     state, message = datagram(state, (ping.sender, to), ack_of(state, ping), said, gossip.WELCOME, pick)
     return state, () if message is None else (Send(to, message),)
-
-
-class WelcomesWhoIsNormal(Wrong):
-    """Welcomes whoever asks, also if its joining is old."""
-
-    caught_by: ClassVar = ("joining-older-than-its-header",)
-    instead: ClassVar = {"transitions.answer": _welcomes_normal}
 
 
 class AnswersToTheRow(Wrong):
@@ -84,39 +42,6 @@ class AnswersToTheRow(Wrong):
         return super().step(state, event, pick)
 
 
-class StrangersGetNothing(Wrong):
-    """Does not acknowledge pings of unknown senders."""
-
-    caught_by: ClassVar = ("restart-counter-of-0", "restarted-node-has-forgotten")
-    instead: ClassVar = {
-        "transitions.on_ping": lambda state, sender, ping, pick: (
-            ON_PING(state, sender, ping, pick)
-            if ping.sender in state.rows or any(isinstance(v, Joining) for v in ping.vectors)
-            else (state, ())
-        )
-    }
-
-
-class GoneGetNothing(Wrong):
-    """Does not acknowledge pings of nodes that are dead or have left."""
-
-    caught_by: ClassVar = ("dead-sender-gets-an-ack-alone", "dead-node-stays-dead-at-the-same-incarnation")
-    instead: ClassVar = {
-        "transitions.on_ping": lambda state, sender, ping, pick: (
-            (state, ())
-            if ping.sender in state.rows and state.rows[ping.sender].status in (Status.DEAD, Status.LEAVE)
-            else ON_PING(state, sender, ping, pick)
-        )
-    }
-
-
-class StrangersGetEverything(Wrong):
-    """Answers everybody alike."""
-
-    caught_by: ClassVar = ("unknown-sender-asks-nobody-else", "unknown-sender-is-told-nothing")
-    instead: ClassVar = {"gossip.BARE": Carries(events=True, members=True)}
-
-
 def expired(answer: Callable[[State, Ping], tuple[tuple[Any, ...], Carries] | None]) -> dict[str, Any]:
     """What is replaced for another answer to a ping of the past."""
 
@@ -130,39 +55,6 @@ def expired(answer: Callable[[State, Ping], tuple[tuple[Any, ...], Carries] | No
         return state, () if message is None else (Send(sender, message),)
 
     return {"transitions.on_ping": on_ping}
-
-
-class PastGetsNothing(Wrong):
-    """Does not answer pings of the past."""
-
-    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-ping-of-a-node-that-left")
-    instead: ClassVar = expired(lambda *_: None)
-
-
-class PastGetsAnAck(Wrong):
-    """Acknowledges pings of the past, and says no more."""
-
-    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-ping-of-a-node-that-left")
-    instead: ClassVar = expired(lambda *_: ((), Carries()))
-
-
-class PastGetsEverything(Wrong):
-    """Answers a ping of the past like any other, and tells it of its death too."""
-
-    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-answer-holds-nothing-else")
-    instead: ClassVar = expired(
-        lambda state, ping: (
-            (Dead(ping.sender, state.rows[ping.sender].incarnation),),
-            Carries(events=True, members=True, payload=True),
-        )
-    )
-
-
-class PastGetsNoIncarnation(Wrong):
-    """Tells a sender of the past that it is dead, and not which incarnation it remembers."""
-
-    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-ping-of-a-node-that-left")
-    instead: ClassVar = expired(lambda _, ping: ((Dead(ping.sender),), Carries()))
 
 
 class AcksOfThePastAreAnswered(Wrong):
@@ -183,76 +75,11 @@ def refuting(refuted: Callable[[State, Uuid, Any], State]) -> dict[str, Any]:
     return {"transitions.refute": refuted}
 
 
-class AcceptsItsDeath(Wrong):
-    """Does nothing about its own death."""
-
-    caught_by: ClassVar = ("told-dead-in-an-ack", "told-dead-just-below-the-largest-restart-counter")
-    instead: ClassVar = refuting(lambda state, *_: state)
-
-
-class OnlyDeathCounts(Wrong):
-    """Does nothing about its own suspicion."""
-
-    caught_by: ClassVar = ("told-suspicious-above-the-own-incarnation",)
-    instead: ClassVar = refuting(
-        lambda state, teller, said: state if isinstance(said, Suspicious) else REFUTED(state, teller, said)
-    )
-
-
-class AnyNewsOfItselfCounts(Wrong):
-    """Refutes whatever is said of it above its own incarnation."""
-
-    caught_by: ClassVar = ("events-about-the-receiver",)
-    instead: ClassVar = refuting(lambda state, teller, said: REFUTED(state, teller, Dead(said.node, said.incarnation)))
-
-
-class EqualIsRefutedToo(Wrong):
-    """Begins a new life also if its death is said to be at the own incarnation, or has none."""
-
-    caught_by: ClassVar = ("events-about-the-receiver", "told-dead-twice")
-    instead: ClassVar = refuting(
-        lambda state, teller, said: (
-            REFUTED(state, teller, Dead(said.node, Incarnation(state.incarnation.restart, state.incarnation.tx + 1)))
-            if isinstance(said, (Dead, Suspicious)) and (said.incarnation or state.incarnation) == state.incarnation
-            else REFUTED(state, teller, said)
-        )
-    )
-
-
-class RefutesByTx(Wrong):
-    """Goes on with a larger tx and the restart counter told."""
-
-    caught_by: ClassVar = ("told-dead-in-an-ack", "relay-forgets-with-its-own-restart")
-    instead: ClassVar = refuting(
-        lambda state, teller, said: (
-            replace(REFUTED(state, teller, said), incarnation=said.incarnation)
-            if REFUTED(state, teller, said) is not state
-            else state
-        )
-    )
-
-
 def _refutes_by_one_more(state: State, teller: Uuid, said: Any) -> State:
     after = REFUTED(state, teller, said)
     if after is state or state.incarnation.restart == COUNTER_MAX:
         return after
     return replace(after, incarnation=Incarnation(state.incarnation.restart + 1, 0))
-
-
-class RefutesByOneMore(Wrong):
-    """Goes on with one restart more than its own, whatever it is told."""
-
-    caught_by: ClassVar = ("told-dead-just-below-the-largest-restart-counter", "told-dead-twice")
-    instead: ClassVar = {"transitions.refute": _refutes_by_one_more}
-
-
-class StaysAsJoined(Wrong):
-    """Does not introduce itself again after its refutation."""
-
-    caught_by: ClassVar = ("told-dead-in-an-ack", "told-dead-just-below-the-largest-restart-counter")
-    instead: ClassVar = refuting(
-        lambda state, teller, said: replace(REFUTED(state, teller, said), rows=reborn(state, state.incarnation).rows)
-    )
 
 
 def _asks_all_again(state: State, teller: Uuid, said: Any) -> State:
@@ -263,13 +90,6 @@ def _asks_all_again(state: State, teller: Uuid, said: Any) -> State:
     return replace(after, rows=after.rows.put(rows))
 
 
-class AsksAllAgain(Wrong):
-    """Introduces itself to everybody again, whoever told it."""
-
-    caught_by: ClassVar = ("told-dead-by-one-of-two",)
-    instead: ClassVar = {"transitions.refute": _asks_all_again}
-
-
 def _asks_the_teller_only(state: State, teller: Uuid, said: Any) -> State:
     after = REFUTED(state, teller, said)
     if after is state:
@@ -278,21 +98,166 @@ def _asks_the_teller_only(state: State, teller: Uuid, said: Any) -> State:
     return replace(after, rows=after.rows.put({n: replace(r, exchange=exchange[n]) for n, r in after.rows.items()}))
 
 
-class AsksTheTellerOnly(Wrong):
-    """Introduces itself to who told it, live or not."""
-
-    caught_by: ClassVar = ("told-dead-by-one-who-left",)
-    instead: ClassVar = {"transitions.refute": _asks_the_teller_only}
-
-
 def _counters_wrap_around(state: State, teller: Uuid, said: Any) -> State:
     if isinstance(said, Dead) and said.incarnation and said.incarnation.restart == COUNTER_MAX:
         return reborn(state, Incarnation(0, 0))
     return REFUTED(state, teller, said)
 
 
-class CountersWrapAround(Wrong):
-    """Begins with 0 again after the largest restart counter."""
-
-    caught_by: ClassVar = ("told-dead-at-the-largest-restart-counter",)
-    instead: ClassVar = {"transitions.refute": _counters_wrap_around}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "NoNormalAnswer": (
+            "Does not tell a joiner that it is normal, but for what is in the queue.",
+            answering(lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Normal)))),
+            "join-second-request-again events-are-not-lost-on-nobody",
+        ),
+        "WelcomesWhoIsJoining": (
+            "Welcomes whoever is joining, whether it asks or not.",
+            answering(
+                lambda state, ping: (
+                    replace(ping, vectors=(*ping.vectors, Joining(ping.sender, ping.incarnation, "h", 1)))
+                    if ping.sender in state.rows and state.rows[ping.sender].status is Status.JOINING
+                    else ping
+                )
+            ),
+            "joining-stays-until-the-second-request nested-64-deep",
+        ),
+        "WelcomesAnyJoining": (
+            "Welcomes whoever speaks of a joining, also of another's.",
+            answering(
+                lambda state, ping: replace(
+                    ping,
+                    vectors=tuple(
+                        replace(v, node=ping.sender) if isinstance(v, Joining) and ping.sender in state.rows else v
+                        for v in ping.vectors
+                    ),
+                )
+            ),
+            "joining-of-another-is-not-welcomed",
+        ),
+        "WelcomesWhoIsNormal": (
+            "Welcomes whoever asks, also if its joining is old.",
+            {"transitions.answer": _welcomes_normal},
+            "joining-older-than-its-header",
+        ),
+        "StrangersGetNothing": (
+            "Does not acknowledge pings of unknown senders.",
+            {
+                "transitions.on_ping": lambda state, sender, ping, pick: (
+                    ON_PING(state, sender, ping, pick)
+                    if ping.sender in state.rows or any(isinstance(v, Joining) for v in ping.vectors)
+                    else (state, ())
+                )
+            },
+            "restart-counter-of-0 restarted-node-has-forgotten",
+        ),
+        "GoneGetNothing": (
+            "Does not acknowledge pings of nodes that are dead or have left.",
+            {
+                "transitions.on_ping": lambda state, sender, ping, pick: (
+                    (state, ())
+                    if ping.sender in state.rows and state.rows[ping.sender].status in (Status.DEAD, Status.LEAVE)
+                    else ON_PING(state, sender, ping, pick)
+                )
+            },
+            "dead-sender-gets-an-ack-alone dead-node-stays-dead-at-the-same-incarnation",
+        ),
+        "StrangersGetEverything": (
+            "Answers everybody alike.",
+            {"gossip.BARE": Carries(events=True, members=True)},
+            "unknown-sender-asks-nobody-else unknown-sender-is-told-nothing",
+        ),
+        "PastGetsNothing": (
+            "Does not answer pings of the past.",
+            expired(lambda *_: None),
+            "expired-ping-asks-nobody-else expired-ping-of-a-node-that-left",
+        ),
+        "PastGetsAnAck": (
+            "Acknowledges pings of the past, and says no more.",
+            expired(lambda *_: ((), Carries())),
+            "expired-ping-asks-nobody-else expired-ping-of-a-node-that-left",
+        ),
+        "PastGetsEverything": (
+            "Answers a ping of the past like any other, and tells it of its death too.",
+            expired(
+                lambda state, ping: (
+                    (Dead(ping.sender, state.rows[ping.sender].incarnation),),
+                    Carries(events=True, members=True, payload=True),
+                )
+            ),
+            "expired-ping-asks-nobody-else expired-answer-holds-nothing-else",
+        ),
+        "PastGetsNoIncarnation": (
+            "Tells a sender of the past that it is dead, and not which incarnation it remembers.",
+            expired(lambda _, ping: ((Dead(ping.sender),), Carries())),
+            "expired-ping-asks-nobody-else expired-ping-of-a-node-that-left",
+        ),
+        "AcceptsItsDeath": (
+            "Does nothing about its own death.",
+            refuting(lambda state, *_: state),
+            "told-dead-in-an-ack told-dead-just-below-the-largest-restart-counter",
+        ),
+        "OnlyDeathCounts": (
+            "Does nothing about its own suspicion.",
+            refuting(lambda state, teller, said: state if isinstance(said, Suspicious) else REFUTED(state, teller, said)),
+            "told-suspicious-above-the-own-incarnation",
+        ),
+        "AnyNewsOfItselfCounts": (
+            "Refutes whatever is said of it above its own incarnation.",
+            refuting(lambda state, teller, said: REFUTED(state, teller, Dead(said.node, said.incarnation))),
+            "events-about-the-receiver",
+        ),
+        "EqualIsRefutedToo": (
+            "Begins a new life also if its death is said to be at the own incarnation, or has none.",
+            refuting(
+                lambda state, teller, said: (
+                    REFUTED(state, teller, Dead(said.node, Incarnation(state.incarnation.restart, state.incarnation.tx + 1)))
+                    if isinstance(said, (Dead, Suspicious)) and (said.incarnation or state.incarnation) == state.incarnation
+                    else REFUTED(state, teller, said)
+                )
+            ),
+            "events-about-the-receiver told-dead-twice",
+        ),
+        "RefutesByTx": (
+            "Goes on with a larger tx and the restart counter told.",
+            refuting(
+                lambda state, teller, said: (
+                    replace(REFUTED(state, teller, said), incarnation=said.incarnation)
+                    if REFUTED(state, teller, said) is not state
+                    else state
+                )
+            ),
+            "told-dead-in-an-ack relay-forgets-with-its-own-restart",
+        ),
+        "RefutesByOneMore": (
+            "Goes on with one restart more than its own, whatever it is told.",
+            {"transitions.refute": _refutes_by_one_more},
+            "told-dead-just-below-the-largest-restart-counter told-dead-twice",
+        ),
+        "StaysAsJoined": (
+            "Does not introduce itself again after its refutation.",
+            refuting(
+                lambda state, teller, said: replace(REFUTED(state, teller, said), rows=reborn(state, state.incarnation).rows)
+            ),
+            "told-dead-in-an-ack told-dead-just-below-the-largest-restart-counter",
+        ),
+        "AsksAllAgain": (
+            "Introduces itself to everybody again, whoever told it.",
+            {"transitions.refute": _asks_all_again},
+            "told-dead-by-one-of-two",
+        ),
+        "AsksTheTellerOnly": (
+            "Introduces itself to who told it, live or not.",
+            {"transitions.refute": _asks_the_teller_only},
+            "told-dead-by-one-who-left",
+        ),
+        "CountersWrapAround": (
+            "Begins with 0 again after the largest restart counter.",
+            {"transitions.refute": _counters_wrap_around},
+            "told-dead-at-the-largest-restart-counter",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

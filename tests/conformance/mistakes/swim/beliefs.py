@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.swim import CLAIMED, IS_PAST, MERGED, ON_VECTOR
 from peerproof.spec.core import Pick, Received, Step
@@ -31,100 +32,11 @@ def keyed(key: Callable[[Status, Incarnation], Any]) -> dict[str, Any]:
     return {"table.key": key}
 
 
-class TxBeforeRestart(Wrong):
-    """Compares tx first."""
-
-    caught_by: ClassVar = ("payload-is-applied-last", "death-in-another-life")
-    instead: ClassVar = {
-        **keyed(lambda status, said: (said.tx, status is Status.LEAVE, said.restart, table.RANK[status])),
-        "transitions.is_past": lambda state, message: (
-            message.sender in state.rows and message.incarnation[::-1] < state.rows[message.sender].incarnation[::-1]
-        ),
-    }
-
-
-class LeaveIsLikeDeath(Wrong):
-    """Lets a larger tx bring back who has left."""
-
-    caught_by: ClassVar = ("leave-of-the-past", "leave-of-its-own-sender")
-    instead: ClassVar = keyed(lambda status, said: (*said, 4 if status is Status.LEAVE else table.RANK[status]))
-
-
-class LeaveIsForEver(Wrong):
-    """Lets nothing bring back who has left."""
-
-    caught_by: ClassVar = ("late-ack-of-a-node-that-left", "dead-sender-gets-an-ack-alone")
-    instead: ClassVar = merging(lambda row, _: row.status is not Status.LEAVE)
-
-
-class LeaveNeedsItsTx(Wrong):
-    """Ignores a leave that is not newer."""
-
-    caught_by: ClassVar = ("leave-of-the-past", "leave-of-its-own-sender")
-    instead: ClassVar = merging(lambda row, claim: claim.status is not Status.LEAVE or claim.incarnation >= row.incarnation)
-
-
-class DeathIsFinal(Wrong):
-    """Lets nothing but a restart bring a dead node back."""
-
-    caught_by: ClassVar = ("dead-node-comes-back-by-an-ack", "anti-entropy-brings-the-dead-back")
-    instead: ClassVar = merging(
-        lambda row, claim: row.status is not Status.DEAD or claim.incarnation.restart > row.incarnation.restart
-    )
-
-
-class SuspicionIsSticky(Wrong):
-    """Lets nothing but death or a restart end suspicion."""
-
-    caught_by: ClassVar = ("a-larger-tx-counts-more-than-the-worse", "suspicion-is-refuted-by-anti-entropy")
-    instead: ClassVar = merging(
-        lambda row, claim: (
-            row.status is not Status.SUSPICIOUS
-            or claim.status in (Status.SUSPICIOUS, Status.DEAD, Status.LEAVE)
-            or claim.incarnation.restart > row.incarnation.restart
-        )
-    )
-
-
-class TheBetterCounts(Wrong):
-    """At one incarnation believes the better of two claims."""
-
-    caught_by: ClassVar = ("ack-of-an-unknown-sender", "late-ack-of-a-dead-node")
-    instead: ClassVar = keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx, -table.RANK[status]))
-
-
-class TheFirstCounts(Wrong):
-    """At one incarnation believes what came first."""
-
-    caught_by: ClassVar = ("ack-of-an-unknown-sender", "ack-for-another-is-ignored")
-    instead: ClassVar = keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx))
-
-
 def _overwritten(state: State, message: Ping | Ack, vector: Vector) -> State:
     if isinstance(vector, (Normal, Suspicious, Dead)) and vector.incarnation is None and vector.node in state.rows:
         row = state.rows[vector.node]
         return with_row(state, vector.node, replace(row, status=table.GIVES[type(vector)]))
     return ON_VECTOR(state, message, vector)
-
-
-class OverwritesWithoutIncarnation(Wrong):
-    """Believes whatever comes without an incarnation."""
-
-    caught_by: ClassVar = ("normal-does-not-clear-suspicion", "not-subscribed")
-    instead: ClassVar = {"transitions.with_vector": _overwritten}
-
-
-class NeedsAnIncarnation(Wrong):
-    """Believes nothing that comes without an incarnation."""
-
-    caught_by: ClassVar = ("ack-of-an-unknown-sender", "ack-for-another-is-ignored")
-    instead: ClassVar = {
-        "transitions.with_vector": lambda state, message, vector: (
-            state
-            if isinstance(vector, (Normal, Suspicious, Dead)) and not vector.incarnation
-            else ON_VECTOR(state, message, vector)
-        )
-    }
 
 
 def headers(status: Callable[[Row, Incarnation], Status]) -> dict[str, Any]:
@@ -136,59 +48,14 @@ def headers(status: Callable[[Row, Incarnation], Status]) -> dict[str, Any]:
     }
 
 
-class HeaderEndsJoining(Wrong):
-    """Takes every header for a sign that its sender is normal."""
-
-    caught_by: ClassVar = ("joining-stays-until-the-second-request", "nested-64-deep")
-    instead: ClassVar = headers(lambda row, _: Status.LEAVE if row.status is Status.LEAVE else Status.NORMAL)
-
-
-class HeaderKeepsJoining(Wrong):
-    """Leaves who is joining joining, over restarts too."""
-
-    caught_by: ClassVar = ("joiner-learns-from-the-first-answer", "joining-node-that-restarts-is-normal")
-    instead: ClassVar = headers(lambda row, _: row.status if row.status in (Status.JOINING, Status.LEAVE) else Status.NORMAL)
-
-
-class HeaderKeepsStatus(Wrong):
-    """Takes a header for news of tx, not of status."""
-
-    caught_by: ClassVar = ("joiner-learns-from-the-first-answer", "dead-node-comes-back-by-an-ack")
-    instead: ClassVar = headers(lambda row, _: row.status)
-
-
-class HeaderBringsBackWhoLeft(Wrong):
-    """Takes the next message of a node that has left for its return."""
-
-    caught_by: ClassVar = ("late-ack-of-a-node-that-left", "joiner-learns-from-the-first-answer")
-    instead: ClassVar = {
-        **headers(lambda row, _: Status.JOINING if row.status is Status.JOINING else Status.NORMAL),
-        **keyed(lambda status, said: (*said, table.RANK[status])),
-    }
-
-
 def _header_too(state: State, message: Ping | Ack) -> State:
     if message.sender in state.rows:
         state = CLAIMED(state, OF_SENDER(state, message.sender, message.incarnation))
     return APPLIED(state, message)
 
 
-class HeaderAndJoining(Wrong):
-    """Merges the header of a message with a joining too."""
-
-    caught_by: ClassVar = ("joining-older-than-its-header", "joining-at-the-known-restart-counter")
-    instead: ClassVar = {"transitions.apply_message": _header_too}
-
-
 def _backwards(state: State, message: Ping | Ack) -> State:
     return APPLIED(state, replace(message, vectors=message.vectors[::-1]))
-
-
-class VectorsBackwards(Wrong):
-    """Applies the last vector first."""
-
-    caught_by: ClassVar = ("told-dead-twice", "sizes")
-    instead: ClassVar = {"transitions.apply_message": _backwards}
 
 
 def _header_comes_last(state: State, message: Ping | Ack) -> State:
@@ -197,42 +64,6 @@ def _header_comes_last(state: State, message: Ping | Ack) -> State:
     for vector in message.vectors:
         state = ON_VECTOR(state, message, vector)
     return APPLIED(state, replace(message, vectors=tuple(v for v in message.vectors if isinstance(v, Payload))))
-
-
-class HeaderComesLast(Wrong):
-    """Applies the vectors first and the header then."""
-
-    caught_by: ClassVar = ("joining-older-than-its-header", "event-about-its-own-sender")
-    instead: ClassVar = {"transitions.apply_message": _header_comes_last}
-
-
-class AcksBringNoNews(Wrong):
-    """Takes of an ack only that its sender is there."""
-
-    caught_by: ClassVar = ("told-dead-in-an-ack", "joiner-learns-from-the-first-answer")
-    instead: ClassVar = {
-        "transitions.apply_message": lambda state, message: APPLIED(
-            state, replace(message, vectors=()) if isinstance(message, Ack) else message
-        )
-    }
-
-
-class KeepsAddresses(Wrong):
-    """Does not take over the address of a node that it knows."""
-
-    caught_by: ClassVar = ("anti-entropy-that-is-newer", "joining-after-a-restart")
-    instead: ClassVar = {"gossip.merge": lambda row, claim: MERGED(row, claim._replace(place=None))}
-
-
-class TakesAnyAddress(Wrong):
-    """Takes over an address from whatever comes."""
-
-    caught_by: ClassVar = ("joining-of-the-past-changes-no-address",)
-    instead: ClassVar = {
-        "gossip.merge": lambda row, claim: (
-            replace(MERGED(row, claim), host=claim.place[0], port=claim.place[1]) if claim.place else MERGED(row, claim)
-        )
-    }
 
 
 class TakesAddressesFromDatagrams(Wrong):
@@ -258,24 +89,10 @@ def _row_of_anything(state: State, message: Ping | Ack, vector: Vector) -> State
     return ON_VECTOR(state, message, vector)
 
 
-class AnyEventMakesARow(Wrong):
-    """Makes a row of a node that it only hears of."""
-
-    caught_by: ClassVar = ("events-about-unknown-nodes", "first-answer-holds-no-events")
-    instead: ClassVar = {"transitions.with_vector": _row_of_anything}
-
-
 def _stranger_applied(state: State, message: Ping | Ack) -> State:
     if message.sender not in state.rows and message.sender != state.uuid:
         state = with_row(state, message.sender, Row("", 0, Status.NORMAL, message.incarnation))
     return APPLIED(state, message)
-
-
-class StrangersGetRows(Wrong):
-    """Makes a row of whoever sends a message."""
-
-    caught_by: ClassVar = ("reject-empty-datagram", "reject-huge-array")
-    instead: ClassVar = {"transitions.apply_message": _stranger_applied}
 
 
 def _stranger_believed(state: State, message: Ping | Ack) -> State:
@@ -285,13 +102,6 @@ def _stranger_believed(state: State, message: Ping | Ack) -> State:
                 state = ON_VECTOR(state, message, vector)
         return state
     return APPLIED(state, message)
-
-
-class StrangersAreBelieved(Wrong):
-    """Applies what an unknown sender says of others."""
-
-    caught_by: ClassVar = ("node-info", "told-dead-by-an-unknown-node")
-    instead: ClassVar = {"transitions.apply_message": _stranger_believed}
 
 
 class OtherTargetsCount(Wrong):
@@ -306,37 +116,181 @@ class OtherTargetsCount(Wrong):
         return super().step(state, event, pick)
 
 
-class EqualIsPast(Wrong):
-    """Takes the incarnation that it knows for one of the past."""
-
-    caught_by: ClassVar = ("join-first-request-twice", "equal-incarnation-is-accepted")
-    instead: ClassVar = {
-        "transitions.is_past": lambda state, message: (
-            message.sender in state.rows and message.incarnation <= state.rows[message.sender].incarnation
-        )
-    }
-
-
-class AcksAreNeverPast(Wrong):
-    """Looks at the incarnation of pings only."""
-
-    caught_by: ClassVar = ("expired-ack-is-dropped", "ack-from-the-past-is-no-answer")
-    instead: ClassVar = {"transitions.is_past": lambda state, message: isinstance(message, Ping) and IS_PAST(state, message)}
-
-
-class NothingIsPast(Wrong):
-    """Accepts every message, and takes of it what is newer."""
-
-    caught_by: ClassVar = ("expired-ack-is-dropped", "expired-ping-asks-nobody-else")
-    instead: ClassVar = {"transitions.is_past": lambda *_: False}
-
-
-class JoiningIsNeverPast(Wrong):
-    """Accepts a message of the past that wants to join."""
-
-    caught_by: ClassVar = ("expired-ping-with-a-joining", "expired-ping-with-a-joining-of-now")
-    instead: ClassVar = {
-        "transitions.is_past": lambda state, message: (
-            IS_PAST(state, message) and not any(isinstance(vector, Joining) for vector in message.vectors)
-        )
-    }
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "TxBeforeRestart": (
+            "Compares tx first.",
+            {
+                **keyed(lambda status, said: (said.tx, status is Status.LEAVE, said.restart, table.RANK[status])),
+                "transitions.is_past": lambda state, message: (
+                    message.sender in state.rows and message.incarnation[::-1] < state.rows[message.sender].incarnation[::-1]
+                ),
+            },
+            "payload-is-applied-last death-in-another-life",
+        ),
+        "LeaveIsLikeDeath": (
+            "Lets a larger tx bring back who has left.",
+            keyed(lambda status, said: (*said, 4 if status is Status.LEAVE else table.RANK[status])),
+            "leave-of-the-past leave-of-its-own-sender",
+        ),
+        "LeaveIsForEver": (
+            "Lets nothing bring back who has left.",
+            merging(lambda row, _: row.status is not Status.LEAVE),
+            "late-ack-of-a-node-that-left dead-sender-gets-an-ack-alone",
+        ),
+        "LeaveNeedsItsTx": (
+            "Ignores a leave that is not newer.",
+            merging(lambda row, claim: claim.status is not Status.LEAVE or claim.incarnation >= row.incarnation),
+            "leave-of-the-past leave-of-its-own-sender",
+        ),
+        "DeathIsFinal": (
+            "Lets nothing but a restart bring a dead node back.",
+            merging(lambda row, claim: row.status is not Status.DEAD or claim.incarnation.restart > row.incarnation.restart),
+            "dead-node-comes-back-by-an-ack anti-entropy-brings-the-dead-back",
+        ),
+        "SuspicionIsSticky": (
+            "Lets nothing but death or a restart end suspicion.",
+            merging(
+                lambda row, claim: (
+                    row.status is not Status.SUSPICIOUS
+                    or claim.status in (Status.SUSPICIOUS, Status.DEAD, Status.LEAVE)
+                    or claim.incarnation.restart > row.incarnation.restart
+                )
+            ),
+            "a-larger-tx-counts-more-than-the-worse suspicion-is-refuted-by-anti-entropy",
+        ),
+        "TheBetterCounts": (
+            "At one incarnation believes the better of two claims.",
+            keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx, -table.RANK[status])),
+            "ack-of-an-unknown-sender late-ack-of-a-dead-node",
+        ),
+        "TheFirstCounts": (
+            "At one incarnation believes what came first.",
+            keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx)),
+            "ack-of-an-unknown-sender ack-for-another-is-ignored",
+        ),
+        "OverwritesWithoutIncarnation": (
+            "Believes whatever comes without an incarnation.",
+            {"transitions.with_vector": _overwritten},
+            "normal-does-not-clear-suspicion not-subscribed",
+        ),
+        "NeedsAnIncarnation": (
+            "Believes nothing that comes without an incarnation.",
+            {
+                "transitions.with_vector": lambda state, message, vector: (
+                    state
+                    if isinstance(vector, (Normal, Suspicious, Dead)) and not vector.incarnation
+                    else ON_VECTOR(state, message, vector)
+                )
+            },
+            "ack-of-an-unknown-sender ack-for-another-is-ignored",
+        ),
+        "HeaderEndsJoining": (
+            "Takes every header for a sign that its sender is normal.",
+            headers(lambda row, _: Status.LEAVE if row.status is Status.LEAVE else Status.NORMAL),
+            "joining-stays-until-the-second-request nested-64-deep",
+        ),
+        "HeaderKeepsJoining": (
+            "Leaves who is joining joining, over restarts too.",
+            headers(lambda row, _: row.status if row.status in (Status.JOINING, Status.LEAVE) else Status.NORMAL),
+            "joiner-learns-from-the-first-answer joining-node-that-restarts-is-normal",
+        ),
+        "HeaderKeepsStatus": (
+            "Takes a header for news of tx, not of status.",
+            headers(lambda row, _: row.status),
+            "joiner-learns-from-the-first-answer dead-node-comes-back-by-an-ack",
+        ),
+        "HeaderBringsBackWhoLeft": (
+            "Takes the next message of a node that has left for its return.",
+            {
+                **headers(lambda row, _: Status.JOINING if row.status is Status.JOINING else Status.NORMAL),
+                **keyed(lambda status, said: (*said, table.RANK[status])),
+            },
+            "late-ack-of-a-node-that-left joiner-learns-from-the-first-answer",
+        ),
+        "HeaderAndJoining": (
+            "Merges the header of a message with a joining too.",
+            {"transitions.apply_message": _header_too},
+            "joining-older-than-its-header joining-at-the-known-restart-counter",
+        ),
+        "VectorsBackwards": (
+            "Applies the last vector first.",
+            {"transitions.apply_message": _backwards},
+            "told-dead-twice sizes",
+        ),
+        "HeaderComesLast": (
+            "Applies the vectors first and the header then.",
+            {"transitions.apply_message": _header_comes_last},
+            "joining-older-than-its-header event-about-its-own-sender",
+        ),
+        "AcksBringNoNews": (
+            "Takes of an ack only that its sender is there.",
+            {
+                "transitions.apply_message": lambda state, message: APPLIED(
+                    state, replace(message, vectors=()) if isinstance(message, Ack) else message
+                )
+            },
+            "told-dead-in-an-ack joiner-learns-from-the-first-answer",
+        ),
+        "KeepsAddresses": (
+            "Does not take over the address of a node that it knows.",
+            {"gossip.merge": lambda row, claim: MERGED(row, claim._replace(place=None))},
+            "anti-entropy-that-is-newer joining-after-a-restart",
+        ),
+        "TakesAnyAddress": (
+            "Takes over an address from whatever comes.",
+            {
+                "gossip.merge": lambda row, claim: (
+                    replace(MERGED(row, claim), host=claim.place[0], port=claim.place[1]) if claim.place else MERGED(row, claim)
+                )
+            },
+            "joining-of-the-past-changes-no-address",
+        ),
+        "AnyEventMakesARow": (
+            "Makes a row of a node that it only hears of.",
+            {"transitions.with_vector": _row_of_anything},
+            "events-about-unknown-nodes first-answer-holds-no-events",
+        ),
+        "StrangersGetRows": (
+            "Makes a row of whoever sends a message.",
+            {"transitions.apply_message": _stranger_applied},
+            "reject-empty-datagram reject-huge-array",
+        ),
+        "StrangersAreBelieved": (
+            "Applies what an unknown sender says of others.",
+            {"transitions.apply_message": _stranger_believed},
+            "node-info told-dead-by-an-unknown-node",
+        ),
+        "EqualIsPast": (
+            "Takes the incarnation that it knows for one of the past.",
+            {
+                "transitions.is_past": lambda state, message: (
+                    message.sender in state.rows and message.incarnation <= state.rows[message.sender].incarnation
+                )
+            },
+            "join-first-request-twice equal-incarnation-is-accepted",
+        ),
+        "AcksAreNeverPast": (
+            "Looks at the incarnation of pings only.",
+            {"transitions.is_past": lambda state, message: isinstance(message, Ping) and IS_PAST(state, message)},
+            "expired-ack-is-dropped ack-from-the-past-is-no-answer",
+        ),
+        "NothingIsPast": (
+            "Accepts every message, and takes of it what is newer.",
+            {"transitions.is_past": lambda *_: False},
+            "expired-ack-is-dropped expired-ping-asks-nobody-else",
+        ),
+        "JoiningIsNeverPast": (
+            "Accepts a message of the past that wants to join.",
+            {
+                "transitions.is_past": lambda state, message: (
+                    IS_PAST(state, message) and not any(isinstance(vector, Joining) for vector in message.vectors)
+                )
+            },
+            "expired-ping-with-a-joining expired-ping-with-a-joining-of-now",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

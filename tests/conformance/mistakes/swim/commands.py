@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import NodeId, Step
 from peerproof.spec.swim import commands
@@ -46,20 +47,6 @@ def _unknown_payload_is_dropped(state: State, command: SetPayload) -> Next:
     return ON_SET_PAYLOAD(state, command)
 
 
-class DropsThePayloadOfTheUnknown(Wrong):
-    """Takes the payload of a node that it does not know, and does nothing with it."""
-
-    caught_by: ClassVar = ("payload-of-an-unknown-node-cannot-be-set",)
-    instead: ClassVar = {"transitions.on_set_payload": _unknown_payload_is_dropped}
-
-
-class AllowsWhatEthernetCarries(Wrong):
-    """Takes payloads for datagrams of 1472 bytes."""
-
-    caught_by: ClassVar = ("payload-that-fits-unless-configured",)
-    instead: ClassVar = {"commands.payload_fits": lambda data, limit: PAYLOAD_FITS(data, 1472 if limit == 1432 else limit)}
-
-
 def _any_payload(state: State, command: SetPayload) -> Next:
     if command.uuid in state.rows:
         row = replace(state.rows[command.uuid], payload=command.data)
@@ -67,32 +54,8 @@ def _any_payload(state: State, command: SetPayload) -> Next:
     return ON_SET_PAYLOAD(state, command)
 
 
-class SetsThePayloadOfOthers(Wrong):
-    """Lets an application set what another node has to say of itself."""
-
-    caught_by: ClassVar = ("payload-of-another",)
-    instead: ClassVar = {"transitions.on_set_payload": _any_payload}
-
-
-class LeavingIsSilent(Wrong):
-    """Takes nodes out of communication without a word to the others."""
-
-    caught_by: ClassVar = ("what-is-queued-does-not-count", "leave-node-of-a-dead-one")
-    instead: ClassVar = {
-        "commands.apply_claim": lambda state, claim: replace(apply_claim(state, claim), queue=state.queue),
-        "commands.enqueue": lambda state, _: state,
-    }
-
-
 def _only_others(state: State, command: LeaveNode) -> Next:
     return Step(state) if command.uuid == state.uuid else Step(commands.with_left(state, command.uuid))
-
-
-class CannotLeave(Wrong):
-    """Ignores that it should leave itself."""
-
-    caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "left-by-itself-still-answers")
-    instead: ClassVar = {"transitions.on_leave_node": _only_others}
 
 
 def _whoever_it_is(state: State, command: LeaveNode) -> Next:
@@ -101,24 +64,10 @@ def _whoever_it_is(state: State, command: LeaveNode) -> Next:
     return Step(commands.with_left(state, command.uuid))
 
 
-class LeavesTheUnknown(Wrong):
-    """Tells everybody that a node has left of which it has never heard."""
-
-    caught_by: ClassVar = ("leave-node-of-an-unknown-one",)
-    instead: ClassVar = {"transitions.on_leave_node": _whoever_it_is}
-
-
 def _kept(state: State, command: RemoveNode) -> Next:
     after, effects = ON_REMOVE_NODE(state, command)
     gone = apply_claim(state, Claim(command.uuid, Status.LEAVE, state.rows[command.uuid].incarnation)).rows[command.uuid]
     return Step(replace(after, rows=after.rows.put({command.uuid: gone})), effects)
-
-
-class RemovingIsLeaving(Wrong):
-    """Keeps the row of a node that is removed."""
-
-    caught_by: ClassVar = ("remove-node-that-has-left", "removed-node-comes-back")
-    instead: ClassVar = {"transitions.on_remove_node": _kept}
 
 
 def _silent_removal(state: State, command: RemoveNode) -> Next:
@@ -126,37 +75,9 @@ def _silent_removal(state: State, command: RemoveNode) -> Next:
     return Step(replace(after, queue=state.queue), effects)
 
 
-class RemovesSilently(Wrong):
-    """Removes a node and tells nobody."""
-
-    caught_by: ClassVar = ("anti-entropy-brings-the-removed-back", "remove-node")
-    instead: ClassVar = {"transitions.on_remove_node": _silent_removal}
-
-
 def _uncounted(state: State, command: ProbeNode) -> Next:
     after, effects = ON_PROBE_NODE(state, command)
     return Step(replace(after, incarnation=state.incarnation), effects)
-
-
-class ProbesAreNotCounted(Wrong):
-    """Sends a probe with the next tx, and does not count it."""
-
-    caught_by: ClassVar = ("probe-again-forgets-the-first", "probe-again-starts-over")
-    instead: ClassVar = {"transitions.on_probe_node": _uncounted}
-
-
-class ProbesWaitLonger(Wrong):
-    """Waits for a probe one quantum more."""
-
-    caught_by: ClassVar = ("probe-answered-late", "probe-answered-by-another")
-    instead: ClassVar = {"commands.PROBE_QUANTA": 3}
-
-
-class ProbesWaitShorter(Wrong):
-    """Waits for a probe one quantum only."""
-
-    caught_by: ClassVar = ("probe-reaches-nobody", "probe-again-starts-over")
-    instead: ClassVar = {"commands.PROBE_QUANTA": 1}
 
 
 class CountsTheGone(Wrong):
@@ -164,3 +85,70 @@ class CountsTheGone(Wrong):
 
     caught_by: ClassVar = ("sizes", "eight-nodes")
     queries: ClassVar = {"active_size": lambda state: 1 + len(state.rows)}
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "DropsThePayloadOfTheUnknown": (
+            "Takes the payload of a node that it does not know, and does nothing with it.",
+            {"transitions.on_set_payload": _unknown_payload_is_dropped},
+            "payload-of-an-unknown-node-cannot-be-set",
+        ),
+        "AllowsWhatEthernetCarries": (
+            "Takes payloads for datagrams of 1472 bytes.",
+            {"commands.payload_fits": lambda data, limit: PAYLOAD_FITS(data, 1472 if limit == 1432 else limit)},
+            "payload-that-fits-unless-configured",
+        ),
+        "SetsThePayloadOfOthers": (
+            "Lets an application set what another node has to say of itself.",
+            {"transitions.on_set_payload": _any_payload},
+            "payload-of-another",
+        ),
+        "LeavingIsSilent": (
+            "Takes nodes out of communication without a word to the others.",
+            {
+                "commands.apply_claim": lambda state, claim: replace(apply_claim(state, claim), queue=state.queue),
+                "commands.enqueue": lambda state, _: state,
+            },
+            "what-is-queued-does-not-count leave-node-of-a-dead-one",
+        ),
+        "CannotLeave": (
+            "Ignores that it should leave itself.",
+            {"transitions.on_leave_node": _only_others},
+            "leave-by-itself-is-told-with-acks left-by-itself-still-answers",
+        ),
+        "LeavesTheUnknown": (
+            "Tells everybody that a node has left of which it has never heard.",
+            {"transitions.on_leave_node": _whoever_it_is},
+            "leave-node-of-an-unknown-one",
+        ),
+        "RemovingIsLeaving": (
+            "Keeps the row of a node that is removed.",
+            {"transitions.on_remove_node": _kept},
+            "remove-node-that-has-left removed-node-comes-back",
+        ),
+        "RemovesSilently": (
+            "Removes a node and tells nobody.",
+            {"transitions.on_remove_node": _silent_removal},
+            "anti-entropy-brings-the-removed-back remove-node",
+        ),
+        "ProbesAreNotCounted": (
+            "Sends a probe with the next tx, and does not count it.",
+            {"transitions.on_probe_node": _uncounted},
+            "probe-again-forgets-the-first probe-again-starts-over",
+        ),
+        "ProbesWaitLonger": (
+            "Waits for a probe one quantum more.",
+            {"commands.PROBE_QUANTA": 3},
+            "probe-answered-late probe-answered-by-another",
+        ),
+        "ProbesWaitShorter": (
+            "Waits for a probe one quantum only.",
+            {"commands.PROBE_QUANTA": 1},
+            "probe-reaches-nobody probe-again-starts-over",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

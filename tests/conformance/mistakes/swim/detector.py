@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Final
 
 from tests.conformance.mistakes.swim import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.swim import CLOSED, ON_QUANTUM, SETTLED
 from peerproof.spec.core import Pick, Send
@@ -25,41 +26,6 @@ def _pinging_itself(state: State, pick: Pick) -> tuple[State, Sends]:
     return after, sends
 
 
-class PingsItself(Wrong):
-    """Pings itself where it knows nobody else."""
-
-    caught_by: ClassVar = ("alone-nobody-is-pinged",)
-    instead: ClassVar = {"rounds.on_quantum": _pinging_itself}
-
-
-class OneMissIsEnough(Wrong):
-    """Suspects whoever has missed once, and calls it dead after one indirect ping."""
-
-    caught_by: ClassVar = ("payload-changed", "relay-remembers-over-one-close")
-    instead: ClassVar = {"detector.MISSES": 1}
-
-
-class ThreeMisses(Wrong):
-    """Waits for three misses."""
-
-    caught_by: ClassVar = ("isolation-asks-nobody", "tx-at-its-end-in-a-quantum")
-    instead: ClassVar = {"detector.MISSES": 3}
-
-
-class OneIsIsolation(Wrong):
-    """Looks for the fault in itself if its only neighbour is silent."""
-
-    caught_by: ClassVar = ("tx-at-its-end-in-a-quantum", "suspicious-node-that-answers")
-    instead: ClassVar = {"detector.SILENT_FOR_ISOLATION": 1}
-
-
-class ThreeAreIsolation(Wrong):
-    """Looks for the fault in itself only if three neighbours are silent."""
-
-    caught_by: ClassVar = ("isolation-ends-with-the-first-message", "isolation-asks-nobody")
-    instead: ClassVar = {"detector.SILENT_FOR_ISOLATION": 3}
-
-
 def _forgiving(state: State, pick: Pick) -> tuple[State, Sends]:
     after, sends = CLOSED(state, pick)
     if after.isolated:
@@ -67,22 +33,8 @@ def _forgiving(state: State, pick: Pick) -> tuple[State, Sends]:
     return after, sends
 
 
-class IsolationForgets(Wrong):
-    """Forgets all misses when it finds itself isolated."""
-
-    caught_by: ClassVar = ("misses-before-isolation-still-count",)
-    instead: ClassVar = {"rounds.close_round": _forgiving}
-
-
 def _never_asked(state: State, node: Uuid, row: Row) -> State:
     return SETTLED(state, node, replace(row, indirect_asked=row.status is Status.SUSPICIOUS))
-
-
-class SilenceIsAMiss(Wrong):
-    """Counts an indirect ping as missed for which it has found nobody."""
-
-    caught_by: ClassVar = ("indirect-ack-with-the-known-incarnation", "lone-neighbour-stays-suspicious")
-    instead: ClassVar = {"detector.settle_row": _never_asked}
 
 
 def _never_dead(state: State, node: Uuid, row: Row) -> State:
@@ -90,22 +42,8 @@ def _never_dead(state: State, node: Uuid, row: Row) -> State:
     return with_row(state, node, row) if after.rows[node].status is Status.DEAD else after
 
 
-class NobodyDies(Wrong):
-    """Goes on suspecting for ever."""
-
-    caught_by: ClassVar = ("dead-after-two-indirect-misses", "indirect-ack-with-the-known-incarnation")
-    instead: ClassVar = {"detector.settle_row": _never_dead}
-
-
 def _also_who_answered(state: State, node: Uuid, row: Row) -> State:
     return SETTLED(replace(state, answered=state.answered - {node}), node, row)
-
-
-class AnswersDoNotCount(Wrong):
-    """Holds a round against whoever was pinged in it, answered or not."""
-
-    caught_by: ClassVar = ("ack-forgets-the-older-pings", "same-ack-matches-once")
-    instead: ClassVar = {"detector.settle_row": _also_who_answered}
 
 
 def _uncounted(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
@@ -114,8 +52,56 @@ def _uncounted(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, S
     return after, sends or (Send(where, Ping(state.uuid, state.incarnation, wanted.target)),)
 
 
-class RelaysWithoutANumber(Wrong):
-    """Pings on behalf of another also where it has no number left for its own datagrams."""
-
-    caught_by: ClassVar = ("both-counters-at-their-end-no-relay",)
-    instead: ClassVar = {"transitions.relay_ping": _uncounted}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "PingsItself": (
+            "Pings itself where it knows nobody else.",
+            {"rounds.on_quantum": _pinging_itself},
+            "alone-nobody-is-pinged",
+        ),
+        "OneMissIsEnough": (
+            "Suspects whoever has missed once, and calls it dead after one indirect ping.",
+            {"detector.MISSES": 1},
+            "payload-changed relay-remembers-over-one-close",
+        ),
+        "ThreeMisses": ("Waits for three misses.", {"detector.MISSES": 3}, "isolation-asks-nobody tx-at-its-end-in-a-quantum"),
+        "OneIsIsolation": (
+            "Looks for the fault in itself if its only neighbour is silent.",
+            {"detector.SILENT_FOR_ISOLATION": 1},
+            "tx-at-its-end-in-a-quantum suspicious-node-that-answers",
+        ),
+        "ThreeAreIsolation": (
+            "Looks for the fault in itself only if three neighbours are silent.",
+            {"detector.SILENT_FOR_ISOLATION": 3},
+            "isolation-ends-with-the-first-message isolation-asks-nobody",
+        ),
+        "IsolationForgets": (
+            "Forgets all misses when it finds itself isolated.",
+            {"rounds.close_round": _forgiving},
+            "misses-before-isolation-still-count",
+        ),
+        "SilenceIsAMiss": (
+            "Counts an indirect ping as missed for which it has found nobody.",
+            {"detector.settle_row": _never_asked},
+            "indirect-ack-with-the-known-incarnation lone-neighbour-stays-suspicious",
+        ),
+        "NobodyDies": (
+            "Goes on suspecting for ever.",
+            {"detector.settle_row": _never_dead},
+            "dead-after-two-indirect-misses indirect-ack-with-the-known-incarnation",
+        ),
+        "AnswersDoNotCount": (
+            "Holds a round against whoever was pinged in it, answered or not.",
+            {"detector.settle_row": _also_who_answered},
+            "ack-forgets-the-older-pings same-ack-matches-once",
+        ),
+        "RelaysWithoutANumber": (
+            "Pings on behalf of another also where it has no number left for its own datagrams.",
+            {"transitions.relay_ping": _uncounted},
+            "both-counters-at-their-end-no-relay",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

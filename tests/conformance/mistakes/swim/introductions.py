@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import NodeId, Pick, Step
 from peerproof.spec.swim import commands, gossip, transitions
@@ -30,43 +31,15 @@ def _first_is_enough(state: State, ack: Ack) -> State:
     return with_row(after, ack.sender, replace(row, exchange=Exchange.DONE)) if row.exchange is Exchange.SECOND else after
 
 
-class OneExchange(Wrong):
-    """Takes itself for joined after the first answer."""
-
-    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
-    instead: ClassVar = {"transitions.advance_introduction": _first_is_enough}
-
-
 def _any_ack(state: State, ack: Ack) -> State:
     row = state.rows[ack.sender]
     after = {Exchange.FIRST: Exchange.SECOND}.get(row.exchange, Exchange.DONE)
     return with_row(state, ack.sender, replace(row, exchange=after))
 
 
-class AnyAckMovesOn(Wrong):
-    """Takes any ack for the answer that it waits for."""
-
-    caught_by: ClassVar = ("joiner-is-answered-as-expired", "joiner-is-not-done-after-a-bare-ack")
-    instead: ClassVar = {"transitions.advance_introduction": _any_ack}
-
-
 def _either_answer(state: State, ack: Ack) -> State:
     said = any(isinstance(v, (Joining, Normal)) and v.node == state.uuid for v in ack.vectors)
     return _any_ack(state, ack) if said else state
-
-
-class EitherAnswerMovesOn(Wrong):
-    """Does not tell the two answers from each other."""
-
-    caught_by: ClassVar = ("joiner-is-not-done-after-a-bare-ack", "joiner-repeats-the-second-request")
-    instead: ClassVar = {"transitions.advance_introduction": _either_answer}
-
-
-class NeverDone(Wrong):
-    """Introduces itself for ever."""
-
-    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
-    instead: ClassVar = {"transitions.advance_introduction": lambda state, _: state}
 
 
 def _all_at_once(state: State, ack: Ack) -> State:
@@ -75,53 +48,12 @@ def _all_at_once(state: State, ack: Ack) -> State:
     return replace(after, rows=after.rows.put({n: replace(row, exchange=exchange) for n, row in after.rows.items()}))
 
 
-class OneIntroductionForAll(Wrong):
-    """Keeps for itself, not for each row, how far it has introduced itself."""
-
-    caught_by: ClassVar = ("add-node-of-itself",)
-    instead: ClassVar = {
-        "transitions.advance_introduction": _all_at_once,
-        "transitions.on_add_node": lambda state, command: Step(
-            with_row(
-                replace(state, rows=state.rows.put({n: replace(r, exchange=Exchange.FIRST) for n, r in state.rows.items()})),
-                command.uuid,
-                commands.build_row(state, command),
-            )
-        ),
-    }
-
-
 def _asks_once(state: State, row: Row) -> tuple[Any, ...]:
     return () if row.unanswered else INTRODUCTION(state, row)
 
 
-class AsksOnce(Wrong):
-    """Introduces itself once, and waits."""
-
-    caught_by: ClassVar = ("joiner-asks-again-until-answered", "ack-of-an-earlier-life-does-not-match")
-    instead: ClassVar = {"gossip.introduction": _asks_once}
-
-
 def _before_counting(state: State, row: Row) -> tuple[Any, ...]:
     return tuple(replace(v, incarnation=state.incarnation) if isinstance(v, Joining) else v for v in INTRODUCTION(state, row))
-
-
-class JoiningWithTheTxBefore(Wrong):
-    """Says joining with the tx of the datagram before."""
-
-    caught_by: ClassVar = ("add-node-makes-a-joining-row", "ping-to-a-host-with-colons")
-    instead: ClassVar = {"gossip.introduction": _before_counting}
-
-
-class JoiningInBoth(Wrong):
-    """Says joining in the second request too."""
-
-    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
-    instead: ClassVar = {
-        "gossip.introduction": lambda state, row: INTRODUCTION(
-            state, replace(row, exchange=Exchange.FIRST) if row.exchange is Exchange.SECOND else row
-        )
-    }
 
 
 def _with_everything(state: State, node: Uuid, pick: Pick, *purpose: Any) -> tuple[State, Sends]:
@@ -132,13 +64,6 @@ def _with_everything(state: State, node: Uuid, pick: Pick, *purpose: Any) -> tup
     done = with_row(state, node, replace(state.rows[node], exchange=Exchange.DONE))
     after, sends = REQUEST(done, node, pick, said)
     return with_row(after, node, replace(after.rows[node], exchange=exchange)), sends
-
-
-class RequestsHoldEverything(Wrong):
-    """Puts events, anti-entropy and payload into the requests of a joiner."""
-
-    caught_by: ClassVar = ("joiner-is-answered-as-expired", "joiner-is-not-done-after-a-bare-ack")
-    instead: ClassVar = {"rounds.request": _with_everything}
 
 
 class SeedsAreNormal(Wrong):
@@ -173,57 +98,6 @@ def adding(after: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
     return {"transitions.on_add_node": lambda state, command: Step(after(state, ON_ADD_NODE(state, command).state, command))}
 
 
-class AddingIsNews(Wrong):
-    """Queues an event about a node that is added."""
-
-    caught_by: ClassVar = ("add-node-queues-nothing", "add-node-of-a-known-one-changes-its-address")
-    instead: ClassVar = adding(
-        lambda _, after, command: enqueue(after, event(command.uuid, after.rows[command.uuid], emit_incarnation=False))
-    )
-
-
-class AddingBeginsAnew(Wrong):
-    """Forgets what it knows of a node that is added again."""
-
-    caught_by: ClassVar = ("add-node-of-a-known-one-changes-its-address",)
-    instead: ClassVar = adding(
-        lambda state, _, command: with_row(
-            state,
-            command.uuid,
-            Row(command.host, command.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST),
-        )
-    )
-
-
-class AddingAgainIsIgnored(Wrong):
-    """Does nothing about a node that is added again."""
-
-    caught_by: ClassVar = ("add-node-of-a-known-one-changes-its-address",)
-    instead: ClassVar = adding(lambda state, after, command: state if command.uuid in state.rows else after)
-
-
-class AddsItself(Wrong):
-    """Adds itself, if it is told to."""
-
-    caught_by: ClassVar = ("add-node-of-itself",)
-    instead: ClassVar = {
-        "transitions.on_add_node": lambda state, command: Step(with_row(state, command.uuid, commands.build_row(state, command)))
-    }
-
-
-class AddedAreNormal(Wrong):
-    """Takes a node that is added for normal, and needs no introduction."""
-
-    caught_by: ClassVar = ("told-of-added-nodes", "add-node-makes-a-joining-row")
-    instead: ClassVar = adding(
-        lambda state, after, command: (
-            after
-            if command.uuid in state.rows
-            else with_row(after, command.uuid, replace(after.rows[command.uuid], status=Status.NORMAL, exchange=Exchange.DONE))
-        )
-    )
-
-
 def answering(change: Callable[[State, Ping], Ping]) -> dict[str, Any]:
     """What is replaced to answer as if another ping had come."""
 
@@ -233,10 +107,120 @@ def answering(change: Callable[[State, Ping], Ping]) -> dict[str, Any]:
     return {"transitions.answer": answer}
 
 
-class NoWelcome(Wrong):
-    """Answers a joiner like anybody."""
-
-    caught_by: ClassVar = ("join-first-request-again-with-larger-tx", "join-first-request-twice")
-    instead: ClassVar = answering(
-        lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Joining)))
-    )
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "OneExchange": (
+            "Takes itself for joined after the first answer.",
+            {"transitions.advance_introduction": _first_is_enough},
+            "joined-again-after-refuting incarnations-in-the-second-request",
+        ),
+        "AnyAckMovesOn": (
+            "Takes any ack for the answer that it waits for.",
+            {"transitions.advance_introduction": _any_ack},
+            "joiner-is-answered-as-expired joiner-is-not-done-after-a-bare-ack",
+        ),
+        "EitherAnswerMovesOn": (
+            "Does not tell the two answers from each other.",
+            {"transitions.advance_introduction": _either_answer},
+            "joiner-is-not-done-after-a-bare-ack joiner-repeats-the-second-request",
+        ),
+        "NeverDone": (
+            "Introduces itself for ever.",
+            {"transitions.advance_introduction": lambda state, _: state},
+            "joined-again-after-refuting incarnations-in-the-second-request",
+        ),
+        "OneIntroductionForAll": (
+            "Keeps for itself, not for each row, how far it has introduced itself.",
+            {
+                "transitions.advance_introduction": _all_at_once,
+                "transitions.on_add_node": lambda state, command: Step(
+                    with_row(
+                        replace(
+                            state, rows=state.rows.put({n: replace(r, exchange=Exchange.FIRST) for n, r in state.rows.items()})
+                        ),
+                        command.uuid,
+                        commands.build_row(state, command),
+                    )
+                ),
+            },
+            "add-node-of-itself",
+        ),
+        "AsksOnce": (
+            "Introduces itself once, and waits.",
+            {"gossip.introduction": _asks_once},
+            "joiner-asks-again-until-answered ack-of-an-earlier-life-does-not-match",
+        ),
+        "JoiningWithTheTxBefore": (
+            "Says joining with the tx of the datagram before.",
+            {"gossip.introduction": _before_counting},
+            "add-node-makes-a-joining-row ping-to-a-host-with-colons",
+        ),
+        "JoiningInBoth": (
+            "Says joining in the second request too.",
+            {
+                "gossip.introduction": lambda state, row: INTRODUCTION(
+                    state, replace(row, exchange=Exchange.FIRST) if row.exchange is Exchange.SECOND else row
+                )
+            },
+            "joined-again-after-refuting incarnations-in-the-second-request",
+        ),
+        "RequestsHoldEverything": (
+            "Puts events, anti-entropy and payload into the requests of a joiner.",
+            {"rounds.request": _with_everything},
+            "joiner-is-answered-as-expired joiner-is-not-done-after-a-bare-ack",
+        ),
+        "AddingIsNews": (
+            "Queues an event about a node that is added.",
+            adding(
+                lambda _, after, command: enqueue(after, event(command.uuid, after.rows[command.uuid], emit_incarnation=False))
+            ),
+            "add-node-queues-nothing add-node-of-a-known-one-changes-its-address",
+        ),
+        "AddingBeginsAnew": (
+            "Forgets what it knows of a node that is added again.",
+            adding(
+                lambda state, _, command: with_row(
+                    state,
+                    command.uuid,
+                    Row(command.host, command.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST),
+                )
+            ),
+            "add-node-of-a-known-one-changes-its-address",
+        ),
+        "AddingAgainIsIgnored": (
+            "Does nothing about a node that is added again.",
+            adding(lambda state, after, command: state if command.uuid in state.rows else after),
+            "add-node-of-a-known-one-changes-its-address",
+        ),
+        "AddsItself": (
+            "Adds itself, if it is told to.",
+            {
+                "transitions.on_add_node": lambda state, command: Step(
+                    with_row(state, command.uuid, commands.build_row(state, command))
+                )
+            },
+            "add-node-of-itself",
+        ),
+        "AddedAreNormal": (
+            "Takes a node that is added for normal, and needs no introduction.",
+            adding(
+                lambda state, after, command: (
+                    after
+                    if command.uuid in state.rows
+                    else with_row(
+                        after, command.uuid, replace(after.rows[command.uuid], status=Status.NORMAL, exchange=Exchange.DONE)
+                    )
+                )
+            ),
+            "told-of-added-nodes add-node-makes-a-joining-row",
+        ),
+        "NoWelcome": (
+            "Answers a joiner like anybody.",
+            answering(lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Joining)))),
+            "join-first-request-again-with-larger-tx join-first-request-twice",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

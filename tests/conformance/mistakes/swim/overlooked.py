@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.swim import CLOSED, FANOUT, IS_PAST, MERGED, ON_ACK, ON_PING, ON_QUANTUM, SETTLED
 from peerproof.spec.core import Expired, NodeId, Notify, Pick, Received, Send, Step, Table
@@ -86,15 +87,6 @@ def acked(change: Callable[[State, State, Ack], State]) -> dict[str, Any]:
     return {"transitions.on_ack": on_ack}
 
 
-class AnswersBeforeThePing(Wrong):
-    """Takes an ack that came in a round before the round's ping for its answer. [SA-02]"""
-
-    caught_by: ClassVar = ("ack-before-the-ping-is-no-answer",)
-    instead: ClassVar = acked(
-        lambda state, after, ack: replace(after, answered=after.answered | {ack.sender}) if is_answer(state, ack) else after
-    )
-
-
 def matched_by_tx(state: State, ack: Ack, pick: Pick) -> Step[State, Any]:
     """Takes the ack for one of a ping to its sender, if any node was pinged with that tx."""
     if is_accepted(state, ack) and any(ack.target_tx in row.unanswered for row in state.rows.values()):
@@ -103,46 +95,9 @@ def matched_by_tx(state: State, ack: Ack, pick: Pick) -> Step[State, Any]:
     return ON_ACK(state, ack, pick)
 
 
-class MatchesByTxAlone(Wrong):
-    """Matches an ack by its tx, whichever node was pinged with it. [SA-42]"""
-
-    caught_by: ClassVar = ("ack-with-the-tx-of-a-ping-to-another",)
-    instead: ClassVar = {"transitions.on_ack": matched_by_tx}
-
-
 def cut(bits: int) -> dict[str, Any]:
     """What is replaced to compare the tx of an ack by its lowest bits."""
     return {"transitions.on_ack": lambda state, ack, pick: ON_ACK(state, replace(ack, target_tx=ack.target_tx % 2**bits), pick)}
-
-
-class MatchesByTheLowest32Bits(Wrong):
-    """Compares the tx of acks by 32 bits. [SA-42]"""
-
-    caught_by: ClassVar = ("ack-with-a-tx-that-differs-in-its-high-bits", "relay-reports-no-ack-with-a-high-bit-more")
-    instead: ClassVar = cut(32)
-
-
-class MatchesByTheLowest31Bits(Wrong):
-    """Compares the tx of acks by 31 bits. [SA-42]"""
-
-    caught_by: ClassVar = ("ack-with-a-tx-that-differs-in-its-high-bits", "relay-reports-no-ack-with-a-high-bit-more")
-    instead: ClassVar = cut(31)
-
-
-class MatchesByTheLowest16Bits(Wrong):
-    """Compares the tx of acks by 16 bits. [SA-42]"""
-
-    caught_by: ClassVar = ("ack-with-a-tx-that-differs-in-its-high-bits", "relay-reports-no-ack-with-a-high-bit-more")
-    instead: ClassVar = cut(16)
-
-
-class OneAckForgetsAllPings(Wrong):
-    """Forgets with an ack the newer pings to its sender too. [SA-52]"""
-
-    caught_by: ClassVar = ("ack-leaves-the-newer-pings",)
-    instead: ClassVar = acked(
-        lambda state, after, ack: changed(after, ack.sender, unanswered=()) if is_answer(state, ack) else after
-    )
 
 
 def _misses_until_the_close(state: State, after: State, ack: Ack) -> State:
@@ -152,60 +107,14 @@ def _misses_until_the_close(state: State, after: State, ack: Ack) -> State:
     return changed(after, ack.sender, misses=before.misses)
 
 
-class EarlierAnswersLeaveMisses(Wrong):
-    """Sets misses to 0 by answers of nodes that it has pinged in this round already. [SA-02]"""
-
-    caught_by: ClassVar = ("ack-of-an-earlier-round-sets-misses-to-0",)
-    instead: ClassVar = acked(_misses_until_the_close)
-
-
 def _forgotten_answers(state: State, pick: Pick) -> Step[State, Any]:
     after, sends = ON_QUANTUM(state, pick)
     return Step(replace(after, answered=frozenset()), sends)
 
 
-class AnswersOfOneQuantum(Wrong):
-    """Forgets with each quantum of a round which nodes have answered. [SA-02]"""
-
-    caught_by: ClassVar = ("answer-counts-in-all-quanta-of-its-round",)
-    instead: ClassVar = {"transitions.on_quantum": _forgotten_answers}
-
-
 def heard(by: Callable[[State, Ack], bool]) -> dict[str, Any]:
     """What is replaced to have more acks show that others are there."""
     return acked(lambda state, after, ack: replace(after, heard=True) if by(state, ack) else after)
-
-
-class ThePastIsHeard(Wrong):
-    """Takes an ack of the past for a sign that it is not isolated. [SA-07]"""
-
-    caught_by: ClassVar = ("isolation-whatever-comes-and-is-not-accepted",)
-    instead: ClassVar = heard(lambda state, ack: ack.target == state.uuid and ack.sender in state.rows)
-
-
-class StrangersAreHeard(Wrong):
-    """Takes an ack of an unknown node for a sign that it is not isolated. [SA-07, SA-21]"""
-
-    caught_by: ClassVar = ("isolation-whatever-comes-and-is-not-accepted",)
-    instead: ClassVar = heard(lambda state, ack: ack.target == state.uuid and not IS_PAST(state, ack))
-
-
-class AnswersToOthersAreHeard(Wrong):
-    """Takes an ack for another node for a sign that it is not isolated. [SA-07, SA-22]"""
-
-    caught_by: ClassVar = ("isolation-whatever-comes-and-is-not-accepted",)
-    instead: ClassVar = heard(lambda state, ack: ack.sender in state.rows and not IS_PAST(state, ack))
-
-
-class TheGoneAreNotHeard(Wrong):
-    """Takes acks of live nodes only for a sign that it is not isolated. [SA-07]"""
-
-    caught_by: ClassVar = ("ack-of-one-who-has-left-shows-that-others-are-there",)
-    instead: ClassVar = acked(
-        lambda state, after, ack: (
-            replace(after, heard=state.heard) if ack.sender in state.rows and not state.rows[ack.sender].is_live else after
-        )
-    )
 
 
 def pinged_by(change: Callable[[State, State, Ping], State]) -> dict[str, Any]:
@@ -216,68 +125,6 @@ def pinged_by(change: Callable[[State, State, Ping], State]) -> dict[str, Any]:
         return Step(change(state, after, ping), sends)
 
     return {"transitions.on_ping": on_ping}
-
-
-class PingsAreHeard(Wrong):
-    """Takes a ping for a sign that it is not isolated. [SA-07]"""
-
-    caught_by: ClassVar = ("isolation-whoever-pings",)
-    instead: ClassVar = pinged_by(lambda _, after, ping: replace(after, heard=True) if ping.sender in after.rows else after)
-
-
-class StrangersEndIsolation(Wrong):
-    """Lets the ping of an unknown node end the isolation. [SA-07, SA-21]"""
-
-    caught_by: ClassVar = ("isolation-goes-on-for-strangers",)
-    instead: ClassVar = pinged_by(
-        lambda state, after, ping: (
-            replace(after, isolated=False) if ping.target == state.uuid and ping.sender not in state.rows else after
-        )
-    )
-
-
-class AcksOfStrangersEndIsolation(Wrong):
-    """Lets the ack of an unknown node end the isolation. [SA-07, SA-21]"""
-
-    caught_by: ClassVar = ("isolation-goes-on-for-strangers",)
-    instead: ClassVar = acked(
-        lambda state, after, ack: (
-            replace(after, isolated=False) if ack.target == state.uuid and ack.sender not in state.rows else after
-        )
-    )
-
-
-class PingsToOthersEndIsolation(Wrong):
-    """Lets a ping for another node end the isolation. [SA-07, SA-22]"""
-
-    caught_by: ClassVar = ("isolation-goes-on-for-strangers",)
-    instead: ClassVar = pinged_by(
-        lambda state, after, ping: (
-            replace(after, isolated=False) if ping.target != state.uuid and ping.sender in state.rows else after
-        )
-    )
-
-
-class JoinersDoNotEndIsolation(Wrong):
-    """Goes on as isolated when a node joins that it did not know. [SA-07]"""
-
-    caught_by: ClassVar = ("isolation-ends-with-a-joiner",)
-    instead: ClassVar = pinged_by(
-        lambda state, after, ping: after if ping.sender in state.rows else replace(after, isolated=state.isolated)
-    )
-
-
-class TheGoneDoNotEndIsolation(Wrong):
-    """Goes on as isolated when a node is heard that has left. [SA-07]"""
-
-    caught_by: ClassVar = ("isolation-ends-with-one-who-has-left",)
-    instead: ClassVar = pinged_by(
-        lambda state, after, ping: (
-            replace(after, isolated=state.isolated)
-            if ping.sender in after.rows and not after.rows[ping.sender].is_live
-            else after
-        )
-    )
 
 
 def is_silent(state: State) -> bool:
@@ -295,52 +142,9 @@ def _burying(state: State, pick: Pick) -> tuple[State, Sends]:
     return replace(settled, pinged=after.pinged), sends
 
 
-class BuriesInIsolation(Wrong):
-    """Settles the indirect pings that are under way when it finds itself isolated. [S-08, SA-07]"""
-
-    caught_by: ClassVar = ("isolation-buries-no-suspicious-node",)
-    instead: ClassVar = {"rounds.close_round": _burying}
-
-
-class IsolationLastsUntilItEnds(Wrong):
-    """Settles no round as long as it is isolated, also if it has pinged one node only. [SA-07]"""
-
-    caught_by: ClassVar = ("isolation-is-one-of-each-round",)
-    instead: ClassVar = {"rounds.close_round": lambda state, pick: (state, ()) if state.isolated else CLOSED(state, pick)}
-
-
-class IsolationOfTheLive(Wrong):
-    """Counts of the nodes that were pinged those that are still live. [SA-07]"""
-
-    caught_by: ClassVar = ("isolation-counts-who-has-left-since",)
-    instead: ClassVar = {
-        "rounds.close_round": lambda state, pick: CLOSED(replace(state, pinged=state.pinged & set(state.live)), pick)
-    }
-
-
-class IsolationOfNewcomers(Wrong):
-    """Counts the nodes that are live, not those that were pinged. [SA-07]"""
-
-    caught_by: ClassVar = ("isolation-counts-who-was-pinged",)
-    instead: ClassVar = {
-        "rounds.close_round": lambda state, pick: (
-            (replace(state, isolated=True), ())
-            if state.pinged and not state.heard and len(state.live) > 1
-            else CLOSED(state, pick)
-        )
-    }
-
-
 def _relays_stay(state: State, pick: Pick) -> tuple[State, Sends]:
     after, sends = CLOSED(state, pick)
     return (replace(after, relays=state.relays), sends) if is_silent(state) else (after, sends)
-
-
-class RelaysStayInIsolation(Wrong):
-    """Remembers requests over any number of closes in isolation. [SA-55]"""
-
-    caught_by: ClassVar = ("relay-forgets-in-isolation",)
-    instead: ClassVar = {"rounds.close_round": _relays_stay}
 
 
 def asking(is_relay: Callable[[Row], bool]) -> dict[str, Any]:
@@ -361,32 +165,11 @@ def asking(is_relay: Callable[[Row], bool]) -> dict[str, Any]:
     return {"detector._indirect_pings": indirect_pings}
 
 
-class AsksTheNormalOnly(Wrong):
-    """Asks no node that is joining to ping another. [SA-03, SA-27]"""
-
-    caught_by: ClassVar = ("relay-that-is-joining",)
-    instead: ClassVar = asking(lambda row: row.status is Status.NORMAL)
-
-
-class AsksThoseThatKnowIt(Wrong):
-    """Asks no node to ping another that it has still to introduce itself to. [SA-03, SA-57]"""
-
-    caught_by: ClassVar = ("relay-that-does-not-know-the-node-yet",)
-    instead: ClassVar = asking(lambda row: row.is_live and row.status is not Status.SUSPICIOUS and row.exchange is Exchange.DONE)
-
-
 def _unremembered(
     state: State, node: Uuid, pick: Pick, purpose: tuple[Any, ...] = (), where: NodeId | None = None
 ) -> tuple[State, Sends]:
     after, sends = REQUEST(state, node, pick, purpose, where)
     return changed(after, node, unanswered=state.rows[node].unanswered), sends
-
-
-class RequestsAreNoPings(Wrong):
-    """Takes the ack of a request to ping another for no answer. [SA-02, SA-42]"""
-
-    caught_by: ClassVar = ("ack-of-the-request-to-a-relay",)
-    instead: ClassVar = {"detector.request": _unremembered}
 
 
 def _misses_kept(state: State, node: Uuid, incarnation: Incarnation) -> State:
@@ -396,13 +179,6 @@ def _misses_kept(state: State, node: Uuid, incarnation: Incarnation) -> State:
     return changed(after, node, indirect_misses=state.rows[node].indirect_misses)
 
 
-class IndirectAcksLeaveMisses(Wrong):
-    """Counts on after an indirect ack with the incarnation known. [SA-03]"""
-
-    caught_by: ClassVar = ("indirect-ack-leaves-nothing-missed",)
-    instead: ClassVar = {"transitions.indirect_answer": _misses_kept}
-
-
 def believing(is_believed: Callable[[Row], bool]) -> dict[str, Any]:
     """What is replaced to believe fewer indirect acks."""
     return {
@@ -410,27 +186,6 @@ def believing(is_believed: Callable[[Row], bool]) -> dict[str, Any]:
             INDIRECT(state, node, incarnation) if node in state.rows and is_believed(state.rows[node]) else state
         )
     }
-
-
-class IndirectAcksOfTheSuspicious(Wrong):
-    """Ignores an indirect ack about a node that is not suspicious. [SA-04]"""
-
-    caught_by: ClassVar = ("indirect-ack-that-was-not-asked-for", "indirect-ack-brings-the-dead-back")
-    instead: ClassVar = believing(lambda row: row.status is Status.SUSPICIOUS)
-
-
-class IndirectAcksAskedFor(Wrong):
-    """Ignores an indirect ack that it has not asked for. [SA-04]"""
-
-    caught_by: ClassVar = ("indirect-ack-that-was-not-asked-for", "indirect-ack-brings-the-dead-back")
-    instead: ClassVar = believing(lambda row: row.indirect_asked)
-
-
-class IndirectAcksOfTheLive(Wrong):
-    """Ignores an indirect ack about a dead node. [SA-04, SA-15]"""
-
-    caught_by: ClassVar = ("indirect-ack-brings-the-dead-back",)
-    instead: ClassVar = believing(lambda row: row.status is not Status.DEAD)
 
 
 def merged(change: Callable[[Row, Claim, Row], Row]) -> dict[str, Any]:
@@ -443,106 +198,10 @@ def merged(change: Callable[[Row, Claim, Row], Row]) -> dict[str, Any]:
     return {"gossip.merge": merge}
 
 
-class TheDeadKeepTheirMisses(Wrong):
-    """Holds against a dead node that comes back what it missed before. [SA-02]"""
-
-    caught_by: ClassVar = ("dead-node-comes-back-without-misses",)
-    instead: ClassVar = merged(lambda row, _, right: replace(right, misses=row.misses) if row.status is Status.DEAD else right)
-
-
-class LeaversKeepTheirMisses(Wrong):
-    """Holds against a node that had left and restarts what it missed before. [SA-02]"""
-
-    caught_by: ClassVar = ("leaver-that-restarts-has-missed-nothing",)
-    instead: ClassVar = merged(lambda row, _, right: replace(right, misses=row.misses) if row.status is Status.LEAVE else right)
-
-
-class JoinersKeepTheirMisses(Wrong):
-    """Holds against a suspicious node that joins again what it missed before. [SA-02]"""
-
-    caught_by: ClassVar = ("suspicious-node-joins-again-without-misses",)
-    instead: ClassVar = merged(
-        lambda row, claim, right: replace(right, misses=row.misses) if claim.status is Status.JOINING else right
-    )
-
-
-class RestartsForgive(Wrong):
-    """Forgets misses with news of a restart. [SA-02]"""
-
-    caught_by: ClassVar = ("restart-heard-of-from-others-is-no-answer",)
-    instead: ClassVar = merged(
-        lambda row, claim, right: replace(right, misses=0) if claim.incarnation.restart > row.incarnation.restart else right
-    )
-
-
-class ChangesForgive(Wrong):
-    """Forgets misses with any change of status. [SA-02]"""
-
-    caught_by: ClassVar = (
-        "joining-heard-of-from-others-is-no-answer",
-        "joining-node-that-becomes-normal-has-missed-what-it-has",
-    )
-    instead: ClassVar = merged(lambda row, _, right: right if right.status is row.status else replace(right, misses=0))
-
-
-class RestartsForgetPings(Wrong):
-    """Forgets the pings to a node that restarts. [SA-42]"""
-
-    caught_by: ClassVar = ("ack-after-a-restart-of-its-sender",)
-    instead: ClassVar = merged(
-        lambda row, claim, right: replace(right, unanswered=()) if claim.incarnation.restart > row.incarnation.restart else right
-    )
-
-
-class DeathForgetsPings(Wrong):
-    """Forgets the pings to a node that is not live any more. [SA-42, SA-52]"""
-
-    caught_by: ClassVar = ("ack-of-a-dead-node-is-an-answer",)
-    instead: ClassVar = merged(lambda _, __, right: right if right.is_live else replace(right, unanswered=()))
-
-
-class RefutationLeavesMisses(Wrong):
-    """Counts indirect misses on after a suspicion was refuted. [SA-03]"""
-
-    caught_by: ClassVar = (
-        "suspicion-after-a-refutation-begins-anew",
-        "suspicion-after-anti-entropy-begins-anew",
-        "suspicion-after-a-death-begins-anew",
-    )
-    instead: ClassVar = merged(
-        lambda row, _, right: replace(right, indirect_misses=row.indirect_misses) if right.status is Status.NORMAL else right
-    )
-
-
-class ReturnLeavesMisses(Wrong):
-    """Counts indirect misses on after a node was dead. [SA-03, SA-15]"""
-
-    caught_by: ClassVar = ("suspicion-after-a-death-begins-anew",)
-    instead: ClassVar = merged(
-        lambda row, _, right: replace(right, indirect_misses=row.indirect_misses) if row.status is Status.DEAD else right
-    )
-
-
 def _members_leave_misses(state: State, claim: Claim) -> State:
     row = state.rows.get(claim.node)
     after = WITH_MEMBER(state, claim)
     return after if row is None else changed(after, claim.node, indirect_misses=row.indirect_misses)
-
-
-class AntiEntropyLeavesMisses(Wrong):
-    """Counts indirect misses on after a newer incarnation in anti-entropy. [SA-03, SA-29]"""
-
-    caught_by: ClassVar = ("suspicion-after-anti-entropy-begins-anew",)
-    instead: ClassVar = {"transitions.with_member": _members_leave_misses}
-
-
-class JoinersAreNotSuspected(Wrong):
-    """Suspects no node that is joining. [SA-02]"""
-
-    caught_by: ClassVar = ("joining-node-is-suspected", "joining-heard-of-from-others-is-no-answer")
-    instead: ClassVar = {
-        "detector.settle_row": lambda state, node, row: state if row.status is Status.JOINING else SETTLED(state, node, row)
-    }
 
 
 def _past_is_passed_on(state: State, ack: Ack, pick: Pick) -> Any:
@@ -550,44 +209,6 @@ def _past_is_passed_on(state: State, ack: Ack, pick: Pick) -> Any:
         after, waiting_for_it = TAKEN(state, ack)
         return Step(*FORWARD(after, ack, waiting_for_it, pick))
     return ON_ACK(state, ack, pick)
-
-
-class PassesOnThePast(Wrong):
-    """Reports an ack of the past. [S-41, SA-55]"""
-
-    caught_by: ClassVar = ("relay-passes-on-no-ack-of-the-past",)
-    instead: ClassVar = {"transitions.on_ack": _past_is_passed_on}
-
-
-class ThePastUsesRequestsUp(Wrong):
-    """Forgets a request with an ack of the past. [S-41, SA-55]"""
-
-    caught_by: ClassVar = ("relay-passes-on-no-ack-of-the-past",)
-    instead: ClassVar = {
-        "transitions.on_ack": lambda state, ack, pick: (
-            Step(TAKEN(state, ack)[0]) if ack.target == state.uuid and IS_PAST(state, ack) else ON_ACK(state, ack, pick)
-        )
-    }
-
-
-class ReportsByTheLowestBits(Wrong):
-    """Compares the tx of an ack with that of the ping for another by 32 bits. [SA-55]"""
-
-    caught_by: ClassVar = ("relay-reports-no-ack-with-a-high-bit-more",)
-    instead: ClassVar = {
-        "transitions.take_relays": lambda state, ack: TAKEN(state, replace(ack, target_tx=ack.target_tx % 2**32))
-    }
-
-
-class RelaysForTheLiveOnly(Wrong):
-    """Pings on behalf of live nodes only. [SA-55]"""
-
-    caught_by: ClassVar = ("relay-for-one-who-has-left",)
-    instead: ClassVar = {
-        "transitions.request_relays": lambda state, ping, pick: (
-            RELAYED(state, ping, pick) if ping.sender in state.live else (state, ())
-        )
-    }
 
 
 class ReportsToWhereItWasAsked(Wrong):
@@ -623,13 +244,6 @@ def _older_with_each_quantum(state: State, pick: Pick) -> Step[State, Any]:
     return Step(after, sends)
 
 
-class RemembersOverOneQuantum(Wrong):
-    """Remembers a request over one quantum, not over one close. [SA-55]"""
-
-    caught_by: ClassVar = ("relay-remembers-over-the-quanta-of-a-round",)
-    instead: ClassVar = {"transitions.on_quantum": _older_with_each_quantum}
-
-
 def counting(count: Callable[[State, State], int]) -> dict[str, Any]:
     """What is replaced to ping another number of nodes, from the state before and after the close, with its vector."""
 
@@ -651,27 +265,6 @@ def counting(count: Callable[[State, State], int]) -> dict[str, Any]:
     return {"transitions.on_quantum": on_quantum}
 
 
-class FanoutBeforeTheClose(Wrong):
-    """Counts the active nodes before the round is closed. [SA-24, SA-53]"""
-
-    caught_by: ClassVar = ("fanout-after-a-death-at-the-close",)
-    instead: ClassVar = counting(lambda before, _: FANOUT(active_size(before)))
-
-
-class FanoutOfTheVector(Wrong):
-    """Takes the logarithm of the number of nodes that are left in the vector. [SA-24]"""
-
-    caught_by: ClassVar = ("six-others-are-pinged-in-two-quanta",)
-    instead: ClassVar = counting(lambda _, after: FANOUT(1 + len(after.vector)))
-
-
-class FanoutOfAllRows(Wrong):
-    """Counts nodes that are gone among the active ones when it pings. [SA-24, SA-27]"""
-
-    caught_by: ClassVar = ("fanout-without-those-who-have-left",)
-    instead: ClassVar = counting(lambda _, after: FANOUT(1 + len(after.rows)))
-
-
 def refuting(is_above: Callable[[Incarnation, Incarnation], bool]) -> dict[str, Any]:
     """What is replaced to refute what is above by another order."""
 
@@ -684,27 +277,6 @@ def refuting(is_above: Callable[[Incarnation, Incarnation], bool]) -> dict[str, 
     return {"transitions.refute": refute}
 
 
-class RefutesPartByPart(Wrong):
-    """Refutes what is above its own incarnation in both parts. [SA-10, SA-17]"""
-
-    caught_by: ClassVar = ("told-dead-at-a-larger-restart-counter-and-a-smaller-tx",)
-    instead: ClassVar = refuting(lambda told, own: told != own and told.restart >= own.restart and told.tx >= own.tx)
-
-
-class RefutesByDoubles(Wrong):
-    """Compares what it is told with its own incarnation as floating-point numbers. [SA-17, SA-47]"""
-
-    caught_by: ClassVar = ("told-dead-at-restart-counters-around-31-and-32-bits",)
-    instead: ClassVar = refuting(lambda told, own: tuple(map(float, told)) > tuple(map(float, own)))
-
-
-class RefutesBy32Bits(Wrong):
-    """Compares what it is told with its own incarnation by 32 bits. [SA-17, SA-47]"""
-
-    caught_by: ClassVar = ("told-dead-at-restart-counters-around-31-and-32-bits",)
-    instead: ClassVar = refuting(lambda told, own: tuple(part % 2**32 for part in told) > tuple(part % 2**32 for part in own))
-
-
 def forgetting(**values: Any) -> dict[str, Any]:
     """What is replaced to begin a new life with less."""
 
@@ -715,27 +287,6 @@ def forgetting(**values: Any) -> dict[str, Any]:
     return {"transitions.refute": refute}
 
 
-class NewLifeWithoutQueue(Wrong):
-    """Empties its queue when it begins a new life. [SA-17, SA-25]"""
-
-    caught_by: ClassVar = ("told-dead-keeps-the-queue",)
-    instead: ClassVar = forgetting(queue=())
-
-
-class NewLifeWithoutPayload(Wrong):
-    """Loses its payload when it begins a new life. [SA-17, SA-33]"""
-
-    caught_by: ClassVar = ("told-dead-keeps-the-payload",)
-    instead: ClassVar = forgetting(payload="{}")
-
-
-class NewLifeWithoutProbes(Wrong):
-    """Forgets its probes when it begins a new life. [SA-17, SA-60]"""
-
-    caught_by: ClassVar = ("told-dead-keeps-the-probes",)
-    instead: ClassVar = forgetting(probes=Table())
-
-
 def _joiners_are_not_live(state: State, teller: Uuid, said: Any) -> State:
     after = REFUTED(state, teller, said)
     row = state.rows.get(teller)
@@ -743,13 +294,6 @@ def _joiners_are_not_live(state: State, teller: Uuid, said: Any) -> State:
         return after
     rows = {node: replace(after.rows[node], exchange=Exchange.FIRST) for node in after.live}
     return replace(after, rows=after.rows.put(rows))
-
-
-class AsksAllIfAJoinerTold(Wrong):
-    """Introduces itself to all nodes again if one that is joining told it of its death. [SA-17, SA-27]"""
-
-    caught_by: ClassVar = ("told-dead-by-one-that-is-joining",)
-    instead: ClassVar = {"transitions.refute": _joiners_are_not_live}
 
 
 def _own_entry_is_skipped(state: State, message: Any) -> State:
@@ -762,32 +306,9 @@ def _own_entry_is_skipped(state: State, message: Any) -> State:
     return APPLIED(state, replace(message, vectors=vectors))
 
 
-class EntriesAboutTheSender(Wrong):
-    """Ignores an entry of anti-entropy about its sender. [SA-29]"""
-
-    caught_by: ClassVar = ("anti-entropy-about-its-sender",)
-    instead: ClassVar = {"transitions.apply_message": _own_entry_is_skipped}
-
-
 def _news_introduces(state: State, claim: Claim) -> State:
     after = WITH_MEMBER(state, claim)
     return changed(after, claim.node, exchange=Exchange.DONE) if claim.node in state.rows and after is not state else after
-
-
-class AntiEntropyIntroduces(Wrong):
-    """Takes itself for introduced to a node that others tell of. [SA-57]"""
-
-    caught_by: ClassVar = ("introduction-goes-on-after-anti-entropy",)
-    instead: ClassVar = {"transitions.with_member": _news_introduces}
-
-
-class DeathIntroduces(Wrong):
-    """Takes itself for introduced to a node that was dead. [SA-57]"""
-
-    caught_by: ClassVar = ("introduction-goes-on-after-a-death",)
-    instead: ClassVar = merged(
-        lambda _, __, right: replace(right, exchange=Exchange.DONE) if right.status is Status.DEAD else right
-    )
 
 
 def _introduced_by_a_ping(_: State, after: State, ping: Ping) -> State:
@@ -796,66 +317,10 @@ def _introduced_by_a_ping(_: State, after: State, ping: Ping) -> State:
     return INTRODUCED(after, Ack(ping.sender, ping.incarnation, ping.target, 0, ping.vectors))
 
 
-class PingsIntroduce(Wrong):
-    """Takes a ping for the answer to its introduction. [SA-57]"""
-
-    caught_by: ClassVar = ("introduction-is-not-moved-by-a-ping",)
-    instead: ClassVar = pinged_by(_introduced_by_a_ping)
-
-
 def _introduced_by_a_match(state: State, after: State, ack: Ack) -> State:
     if ack.sender not in state.rows or is_answer(state, ack):
         return after
     return changed(after, ack.sender, exchange=state.rows[ack.sender].exchange)
-
-
-class AnswersIntroduce(Wrong):
-    """Takes an ack that matches no ping for no answer to its introduction. [SA-57]"""
-
-    caught_by: ClassVar = ("introduction-is-moved-by-any-accepted-ack",)
-    instead: ClassVar = acked(_introduced_by_a_match)
-
-
-class OneAckIntroduces(Wrong):
-    """Ends its introduction with one ack that holds both answers. [SA-57]"""
-
-    caught_by: ClassVar = ("introduction-takes-two-acks",)
-    instead: ClassVar = {"transitions.advance_introduction": lambda state, ack: INTRODUCED(INTRODUCED(state, ack), ack)}
-
-
-class AcksOfJoiners(Wrong):
-    """Makes a row of an unknown node whose ack says that it is joining. [SA-21]"""
-
-    caught_by: ClassVar = ("ack-of-an-unknown-sender-with-a-joining",)
-    instead: ClassVar = {
-        "transitions.on_ack": lambda state, ack, pick: (
-            Step(APPLIED(state, ack)) if ack.sender not in state.rows else ON_ACK(state, ack, pick)
-        )
-    }
-
-
-class NoPayloadsOfTheGone(Wrong):
-    """Keeps no payload of a node that has left. [S-34]"""
-
-    caught_by: ClassVar = ("payload-of-one-who-has-left",)
-    instead: ClassVar = pinged_by(
-        lambda state, after, ping: (
-            changed(after, ping.sender, payload=state.rows[ping.sender].payload)
-            if ping.sender in state.rows and not after.rows[ping.sender].is_live
-            else after
-        )
-    )
-
-
-class EmptyPayloadsAreNone(Wrong):
-    """Ignores an empty payload. [S-34, SA-56]"""
-
-    caught_by: ClassVar = ("payload-that-is-empty-replaces",)
-    instead: ClassVar = {
-        "transitions.apply_message": lambda state, message: APPLIED(
-            state, replace(message, vectors=tuple(v for v in message.vectors if v != Payload("{}")))
-        )
-    }
 
 
 def adding(change: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
@@ -873,51 +338,6 @@ def _left_once(state: State, node: Uuid) -> State:
     return HAS_LEFT(state, node)
 
 
-class LeavesOnce(Wrong):
-    """Refuses to leave if it has left. [SA-37]"""
-
-    caught_by: ClassVar = ("leave-by-itself-twice",)
-    instead: ClassVar = {"commands.with_left": _left_once}
-
-
-class AddingBringsBack(Wrong):
-    """Makes a node that has left joining when it is added. [SA-38]"""
-
-    caught_by: ClassVar = ("add-node-that-has-left",)
-    instead: ClassVar = adding(
-        lambda _, after, command: (
-            after if after.rows[command.uuid].is_live else changed(after, command.uuid, status=Status.JOINING)
-        )
-    )
-
-
-class AddingForgetsThePayload(Wrong):
-    """Forgets the payload of a known node that is added. [SA-38]"""
-
-    caught_by: ClassVar = ("add-node-keeps-the-payload",)
-    instead: ClassVar = adding(lambda _, after, command: changed(after, command.uuid, payload=None))
-
-
-class AddsToTheRound(Wrong):
-    """Pings a node that is added in the round that is under way. [SA-26, SA-38]"""
-
-    caught_by: ClassVar = ("add-node-waits-for-the-next-round",)
-    instead: ClassVar = adding(
-        lambda state, after, command: (
-            replace(after, vector=(*after.vector, command.uuid)) if state.vector and command.uuid not in state.rows else after
-        )
-    )
-
-
-class AddingDropsEvents(Wrong):
-    """Drops what is queued about a node when it is added. [SA-25, SA-38]"""
-
-    caught_by: ClassVar = ("add-node-keeps-the-queue",)
-    instead: ClassVar = adding(
-        lambda _, after, command: replace(after, queue=tuple(q for q in after.queue if q.event.node != command.uuid))
-    )
-
-
 #: The payloads of those who were removed, by the names of both nodes.
 _PAYLOADS: Final[dict[tuple[Uuid, Uuid], str | None]] = {}
 
@@ -933,13 +353,6 @@ def _back_with_its_payload(state: State, message: Any) -> State:
     if message.sender in state.rows or message.sender not in after.rows:
         return after
     return changed(after, message.sender, payload=_PAYLOADS.pop((state.uuid, message.sender), None))
-
-
-class RemovingKeepsThePayload(Wrong):
-    """Keeps the payload of a node that it removes, until that is back. [S-51]"""
-
-    caught_by: ClassVar = ("removed-node-comes-back-without-its-payload",)
-    instead: ClassVar = {"transitions.on_remove_node": _removed, "transitions.apply_message": _back_with_its_payload}
 
 
 class TellsOfItself(Wrong):
@@ -969,34 +382,9 @@ class TellsOfMessagesOnly(Wrong):
         return right._replace(effects=tuple(e for e in right.effects if e not in told))
 
 
-class ProbesByTheLowest8Bits(Wrong):
-    """Compares the tx of an answer with that of the probe by 8 bits. [SA-60]"""
-
-    caught_by: ClassVar = ("probe-answered-with-a-high-bit-more",)
-    instead: ClassVar = {
-        "transitions.on_probe_ack": lambda state, sender, node, tx: PROBE_ACKED(state, sender, node, tx % 2**8),
-    }
-
-
-class ProbesByTheLowest32Bits(Wrong):
-    """Compares the tx of an answer with that of the probe by 32 bits. [SA-60]"""
-
-    caught_by: ClassVar = ("probe-answered-with-a-high-bit-more",)
-    instead: ClassVar = {
-        "transitions.on_probe_ack": lambda state, sender, node, tx: PROBE_ACKED(state, sender, node, tx % 2**32),
-    }
-
-
 def _known_there(state: State, sender: NodeId, node: Uuid, tx: int) -> Any:
     there = [known for known, row in state.rows.items() if address(row.host, row.port) == sender]
     return PROBE_ACKED(state, sender, there[0] if there else node, tx)
-
-
-class ReachesWhomItKnows(Wrong):
-    """Names the node that it knows at the address of a probe, whichever answers. [SA-60]"""
-
-    caught_by: ClassVar = ("probe-answered-in-another-name",)
-    instead: ClassVar = {"transitions.on_probe_ack": _known_there}
 
 
 class AnswersProbesToTheRow(Wrong):
@@ -1032,39 +420,12 @@ def _others_are_reported(state: State, ack: Ack, pick: Pick) -> Any:
     return Step(*FORWARD(after, ack, waiting_for_it, pick))
 
 
-class ReportsAcksForOthers(Wrong):
-    """Reports the ack of a node that was pinged for another, whichever node that ack is for. [SA-22, SA-55]"""
-
-    caught_by: ClassVar = ("relay-passes-on-no-ack-for-another",)
-    instead: ClassVar = {"transitions.on_ack": _others_are_reported}
-
-
 def _bare_answer(state: State, ping: Ping, to: NodeId, pick: Pick) -> Any:
     row = state.rows.get(ping.sender)
     if row is None or row.exchange is Exchange.DONE:
         return ANSWERED(state, ping, to, pick)
     after, message = gossip.datagram(state, (ping.sender, to), gossip.ack_of(state, ping), (), gossip.BARE, pick)
     return after, () if message is None else (Send(to, message),)
-
-
-class AcksHoldNothingUntilIntroduced(Wrong):
-    """Sends acks with nothing else to nodes that it has still to introduce itself to. [S-32, SA-57]"""
-
-    caught_by: ClassVar = ("introduction-leaves-acks-as-they-are",)
-    instead: ClassVar = {"transitions.answer": _bare_answer}
-
-
-class SuspicionUndoesTheFirstRequest(Wrong):
-    """Goes back to the first request if a node is suspicious at the second. [SA-57]"""
-
-    caught_by: ClassVar = ("introduction-goes-on-after-a-suspicion",)
-    instead: ClassVar = merged(
-        lambda _, __, right: (
-            replace(right, exchange=Exchange.FIRST)
-            if right.status is Status.SUSPICIOUS and right.exchange is Exchange.SECOND
-            else right
-        )
-    )
 
 
 def reviving(change: Callable[[Row, Row, bool], Row]) -> dict[str, Any]:
@@ -1078,31 +439,6 @@ def reviving(change: Callable[[Row, Row, bool], Row]) -> dict[str, Any]:
         return replace(after, rows=after.rows.put(rows))
 
     return {"transitions.refute": refute}
-
-
-class NewLifeForgetsPingsToTheTeller(Wrong):
-    """Forgets in a new life only the pings to the node that told it. [SA-52]"""
-
-    caught_by: ClassVar = ("told-dead-forgets-pings-to-all",)
-    instead: ClassVar = reviving(lambda former, row, is_teller: row if is_teller else replace(row, unanswered=former.unanswered))
-
-
-class NewLifeAtTheSecondRequest(Wrong):
-    """Stays in a new life at the second request where it was at that. [SA-17, SA-57]"""
-
-    caught_by: ClassVar = ("told-dead-at-the-second-request",)
-    instead: ClassVar = reviving(
-        lambda former, row, _: replace(row, exchange=Exchange.SECOND) if former.exchange is Exchange.SECOND else row
-    )
-
-
-class LeavesTheLastInSilence(Wrong):
-    """Has no quanta any more when it has left and knows no live node. [SA-59]"""
-
-    caught_by: ClassVar = ("leave-by-itself-with-no-neighbours-left",)
-    instead: ClassVar = {
-        "transitions.on_quantum": lambda state, pick: Step(state) if state.left and not state.live else ON_QUANTUM(state, pick)
-    }
 
 
 def comparing(number: Callable[[int], Any]) -> dict[str, Any]:
@@ -1119,65 +455,11 @@ def _signed(bits: int) -> Callable[[int], int]:
     return lambda number: (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
 
 
-class PastIn16Bits(Wrong):
-    """Looks for messages of the past with signed numbers of 16 bits. [SA-10, SA-47]"""
-
-    caught_by: ClassVar = ("tx-grows-over-all-borders", "restart-counter-grows-over-all-borders")
-    instead: ClassVar = comparing(_signed(16))
-
-
-class PastInSigned32Bits(Wrong):
-    """Looks for messages of the past with signed numbers of 32 bits. [SA-10, SA-47]"""
-
-    caught_by: ClassVar = ("tx-grows-over-all-borders", "restart-counter-grows-over-all-borders", "counters-that-grow-by-much")
-    instead: ClassVar = comparing(_signed(32))
-
-
-class PastIn53Bits(Wrong):
-    """Looks for messages of the past with numbers of 53 bits. [SA-10, SA-47]"""
-
-    caught_by: ClassVar = ("tx-grows-over-all-borders", "restart-counter-grows-over-all-borders")
-    instead: ClassVar = comparing(lambda number: number % 2**53)
-
-
-class PastInOneNumber(Wrong):
-    """Looks for messages of the past with one number, whose upper half is the restart counter. [SA-10]"""
-
-    caught_by: ClassVar = ("counters-that-grow-by-much",)
-    instead: ClassVar = {
-        "transitions.is_past": lambda state, message: (
-            message.sender in state.rows
-            and message.incarnation.restart * 2**32 + message.incarnation.tx
-            < state.rows[message.sender].incarnation.restart * 2**32 + state.rows[message.sender].incarnation.tx
-        )
-    }
-
-
 def _newer_as_doubles(state: State, claim: Claim) -> State:
     row = state.rows.get(claim.node)
     if row is not None and tuple(map(float, claim.incarnation)) <= tuple(map(float, row.incarnation)):
         return state
     return WITH_MEMBER(state, claim)
-
-
-class AntiEntropyByDoubles(Wrong):
-    """Compares an entry of anti-entropy with the row as doubles. [SA-10, SA-29]"""
-
-    caught_by: ClassVar = ("anti-entropy-that-is-newer-beyond-53-bits",)
-    instead: ClassVar = {"transitions.with_member": _newer_as_doubles}
-
-
-class IndirectMissesByDoubles(Wrong):
-    """Compares incarnations as doubles when it sets to 0 what was missed. [SA-03, SA-10]"""
-
-    caught_by: ClassVar = ("suspicion-after-a-refutation-beyond-53-bits",)
-    instead: ClassVar = merged(
-        lambda row, _, right: (
-            replace(right, indirect_misses=row.indirect_misses, indirect_asked=row.indirect_asked)
-            if tuple(map(float, right.incarnation)) == tuple(map(float, row.incarnation))
-            else right
-        )
-    )
 
 
 class _Reads(Wrong):
@@ -1338,15 +620,6 @@ class HostsWithoutBrackets(_Hosts):
         return host.strip("[]").rstrip(".")
 
 
-class AddsHostsInSmallLetters(Wrong):
-    """Adds a node with its host in small letters and without blanks. [SA-38, SA-65]"""
-
-    caught_by: ClassVar = ("add-node-with-a-host-as-it-is-written",)
-    instead: ClassVar = {
-        "transitions.on_add_node": lambda state, command: ADDED(state, replace(command, host=command.host.lower().strip()))
-    }
-
-
 def rendering(change: Callable[[str], str]) -> dict[str, Any]:
     """What is replaced to make something else of the texts of a payload."""
 
@@ -1356,80 +629,15 @@ def rendering(change: Callable[[str], str]) -> dict[str, Any]:
     return {"transit_json.render_json": render, "codec.render_json": render}
 
 
-class TextsWithoutBlanks(Wrong):
-    """Cuts blanks off the ends of strings in a payload. [S-23, SA-63]"""
-
-    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
-    instead: ClassVar = rendering(str.strip)
-
-
-class TextsComposed(Wrong):
-    """Composes letters and marks in strings of a payload. [S-23, SA-63]"""
-
-    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
-    instead: ClassVar = rendering(lambda text: unicodedata.normalize("NFC", text))
-
-
-class TextsEndAtZero(Wrong):
-    """Ends strings in a payload at a character U+0000. [S-23, SA-63]"""
-
-    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
-    instead: ClassVar = rendering(lambda text: text.partition("\0")[0])
-
-
-class TextsWithOtherLines(Wrong):
-    """Makes one character of the two at the end of a line in a payload. [S-23, SA-63]"""
-
-    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
-    instead: ClassVar = rendering(lambda text: text.replace("\r\n", "\n"))
-
-
-class NumbersForKeysAreNotCached(Wrong):
-    """Puts no key that is a number into its cache when it reads. [SA-62]"""
-
-    caught_by: ClassVar = ("payload-with-keys-of-other-kinds-again",)
-    instead: ClassVar = {
-        "transit.Reader.text": lambda self, raw, *, is_key=False: TEXT(self, raw, is_key=is_key and raw[:2] not in ("~i", "~d"))
-    }
-
-
-class EscapedKeysAreNotCached(Wrong):
-    """Puts no key with an escape into its cache when it reads. [SA-62]"""
-
-    caught_by: ClassVar = ("payload-with-keys-of-other-kinds-again",)
-    instead: ClassVar = {
-        "transit.Reader.text": lambda self, raw, *, is_key=False: TEXT(
-            self, raw, is_key=is_key and raw[:2] not in ("~~", "~^", "~`")
-        )
-    }
-
-
 def _keys_twice_within(pairs: Any, depth: int) -> str:
     last = dict(pairs)
     return OBJECT(transit.Pairs(last.items()) if depth > transit_json.PAYLOAD_DEPTH else pairs, depth)
-
-
-class KeysTwiceWithin(Wrong):
-    """Takes the last of two entries of one key in a map within a payload. [SA-64]"""
-
-    caught_by: ClassVar = ("reject-payload-with-a-key-twice-within",)
-    instead: ClassVar = {"transit_json._object": _keys_twice_within}
 
 
 def _keys_by_form(pairs: Any, depth: int) -> str:
     if len({(type(key), key) for key, _ in pairs}) < len(pairs):
         return OBJECT(pairs, depth)
     return OBJECT(transit.Pairs({transit_json._key(key): value for key, value in pairs}.items()), depth)
-
-
-class KeysTwiceInTwoForms(Wrong):
-    """Takes two forms of one key for two keys, and the last of them. [SA-64, SA-66]"""
-
-    caught_by: ClassVar = ("reject-payload-with-a-key-twice-in-two-forms",)
-    instead: ClassVar = {
-        "transit_json._object": _keys_by_form,
-        "transit.Reader.key": lambda self, raw, depth: raw if type(raw) is str and raw[:2] == "~i" else KEY(self, raw, depth),
-    }
 
 
 class _ReadsUpTo(Wrong):
@@ -1487,3 +695,611 @@ class SendsUpTo1432(Wrong):
     def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
         """With another limit."""
         return super().initial(self_id, replace(config, max_datagram=min(config.max_datagram, 1432)))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "AnswersBeforeThePing": (
+            "Takes an ack that came in a round before the round's ping for its answer. [SA-02]",
+            acked(
+                lambda state, after, ack: (
+                    replace(after, answered=after.answered | {ack.sender}) if is_answer(state, ack) else after
+                )
+            ),
+            "ack-before-the-ping-is-no-answer",
+        ),
+        "MatchesByTxAlone": (
+            "Matches an ack by its tx, whichever node was pinged with it. [SA-42]",
+            {"transitions.on_ack": matched_by_tx},
+            "ack-with-the-tx-of-a-ping-to-another",
+        ),
+        "MatchesByTheLowest32Bits": (
+            "Compares the tx of acks by 32 bits. [SA-42]",
+            cut(32),
+            "ack-with-a-tx-that-differs-in-its-high-bits relay-reports-no-ack-with-a-high-bit-more",
+        ),
+        "MatchesByTheLowest31Bits": (
+            "Compares the tx of acks by 31 bits. [SA-42]",
+            cut(31),
+            "ack-with-a-tx-that-differs-in-its-high-bits relay-reports-no-ack-with-a-high-bit-more",
+        ),
+        "MatchesByTheLowest16Bits": (
+            "Compares the tx of acks by 16 bits. [SA-42]",
+            cut(16),
+            "ack-with-a-tx-that-differs-in-its-high-bits relay-reports-no-ack-with-a-high-bit-more",
+        ),
+        "OneAckForgetsAllPings": (
+            "Forgets with an ack the newer pings to its sender too. [SA-52]",
+            acked(lambda state, after, ack: changed(after, ack.sender, unanswered=()) if is_answer(state, ack) else after),
+            "ack-leaves-the-newer-pings",
+        ),
+        "EarlierAnswersLeaveMisses": (
+            "Sets misses to 0 by answers of nodes that it has pinged in this round already. [SA-02]",
+            acked(_misses_until_the_close),
+            "ack-of-an-earlier-round-sets-misses-to-0",
+        ),
+        "AnswersOfOneQuantum": (
+            "Forgets with each quantum of a round which nodes have answered. [SA-02]",
+            {"transitions.on_quantum": _forgotten_answers},
+            "answer-counts-in-all-quanta-of-its-round",
+        ),
+        "ThePastIsHeard": (
+            "Takes an ack of the past for a sign that it is not isolated. [SA-07]",
+            heard(lambda state, ack: ack.target == state.uuid and ack.sender in state.rows),
+            "isolation-whatever-comes-and-is-not-accepted",
+        ),
+        "StrangersAreHeard": (
+            "Takes an ack of an unknown node for a sign that it is not isolated. [SA-07, SA-21]",
+            heard(lambda state, ack: ack.target == state.uuid and not IS_PAST(state, ack)),
+            "isolation-whatever-comes-and-is-not-accepted",
+        ),
+        "AnswersToOthersAreHeard": (
+            "Takes an ack for another node for a sign that it is not isolated. [SA-07, SA-22]",
+            heard(lambda state, ack: ack.sender in state.rows and not IS_PAST(state, ack)),
+            "isolation-whatever-comes-and-is-not-accepted",
+        ),
+        "TheGoneAreNotHeard": (
+            "Takes acks of live nodes only for a sign that it is not isolated. [SA-07]",
+            acked(
+                lambda state, after, ack: (
+                    replace(after, heard=state.heard)
+                    if ack.sender in state.rows and not state.rows[ack.sender].is_live
+                    else after
+                )
+            ),
+            "ack-of-one-who-has-left-shows-that-others-are-there",
+        ),
+        "PingsAreHeard": (
+            "Takes a ping for a sign that it is not isolated. [SA-07]",
+            pinged_by(lambda _, after, ping: replace(after, heard=True) if ping.sender in after.rows else after),
+            "isolation-whoever-pings",
+        ),
+        "StrangersEndIsolation": (
+            "Lets the ping of an unknown node end the isolation. [SA-07, SA-21]",
+            pinged_by(
+                lambda state, after, ping: (
+                    replace(after, isolated=False) if ping.target == state.uuid and ping.sender not in state.rows else after
+                )
+            ),
+            "isolation-goes-on-for-strangers",
+        ),
+        "AcksOfStrangersEndIsolation": (
+            "Lets the ack of an unknown node end the isolation. [SA-07, SA-21]",
+            acked(
+                lambda state, after, ack: (
+                    replace(after, isolated=False) if ack.target == state.uuid and ack.sender not in state.rows else after
+                )
+            ),
+            "isolation-goes-on-for-strangers",
+        ),
+        "PingsToOthersEndIsolation": (
+            "Lets a ping for another node end the isolation. [SA-07, SA-22]",
+            pinged_by(
+                lambda state, after, ping: (
+                    replace(after, isolated=False) if ping.target != state.uuid and ping.sender in state.rows else after
+                )
+            ),
+            "isolation-goes-on-for-strangers",
+        ),
+        "JoinersDoNotEndIsolation": (
+            "Goes on as isolated when a node joins that it did not know. [SA-07]",
+            pinged_by(lambda state, after, ping: after if ping.sender in state.rows else replace(after, isolated=state.isolated)),
+            "isolation-ends-with-a-joiner",
+        ),
+        "TheGoneDoNotEndIsolation": (
+            "Goes on as isolated when a node is heard that has left. [SA-07]",
+            pinged_by(
+                lambda state, after, ping: (
+                    replace(after, isolated=state.isolated)
+                    if ping.sender in after.rows and not after.rows[ping.sender].is_live
+                    else after
+                )
+            ),
+            "isolation-ends-with-one-who-has-left",
+        ),
+        "BuriesInIsolation": (
+            "Settles the indirect pings that are under way when it finds itself isolated. [S-08, SA-07]",
+            {"rounds.close_round": _burying},
+            "isolation-buries-no-suspicious-node",
+        ),
+        "IsolationLastsUntilItEnds": (
+            "Settles no round as long as it is isolated, also if it has pinged one node only. [SA-07]",
+            {"rounds.close_round": lambda state, pick: (state, ()) if state.isolated else CLOSED(state, pick)},
+            "isolation-is-one-of-each-round",
+        ),
+        "IsolationOfTheLive": (
+            "Counts of the nodes that were pinged those that are still live. [SA-07]",
+            {"rounds.close_round": lambda state, pick: CLOSED(replace(state, pinged=state.pinged & set(state.live)), pick)},
+            "isolation-counts-who-has-left-since",
+        ),
+        "IsolationOfNewcomers": (
+            "Counts the nodes that are live, not those that were pinged. [SA-07]",
+            {
+                "rounds.close_round": lambda state, pick: (
+                    (replace(state, isolated=True), ())
+                    if state.pinged and not state.heard and len(state.live) > 1
+                    else CLOSED(state, pick)
+                )
+            },
+            "isolation-counts-who-was-pinged",
+        ),
+        "RelaysStayInIsolation": (
+            "Remembers requests over any number of closes in isolation. [SA-55]",
+            {"rounds.close_round": _relays_stay},
+            "relay-forgets-in-isolation",
+        ),
+        "AsksTheNormalOnly": (
+            "Asks no node that is joining to ping another. [SA-03, SA-27]",
+            asking(lambda row: row.status is Status.NORMAL),
+            "relay-that-is-joining",
+        ),
+        "AsksThoseThatKnowIt": (
+            "Asks no node to ping another that it has still to introduce itself to. [SA-03, SA-57]",
+            asking(lambda row: row.is_live and row.status is not Status.SUSPICIOUS and row.exchange is Exchange.DONE),
+            "relay-that-does-not-know-the-node-yet",
+        ),
+        "RequestsAreNoPings": (
+            "Takes the ack of a request to ping another for no answer. [SA-02, SA-42]",
+            {"detector.request": _unremembered},
+            "ack-of-the-request-to-a-relay",
+        ),
+        "IndirectAcksLeaveMisses": (
+            "Counts on after an indirect ack with the incarnation known. [SA-03]",
+            {"transitions.indirect_answer": _misses_kept},
+            "indirect-ack-leaves-nothing-missed",
+        ),
+        "IndirectAcksOfTheSuspicious": (
+            "Ignores an indirect ack about a node that is not suspicious. [SA-04]",
+            believing(lambda row: row.status is Status.SUSPICIOUS),
+            "indirect-ack-that-was-not-asked-for indirect-ack-brings-the-dead-back",
+        ),
+        "IndirectAcksAskedFor": (
+            "Ignores an indirect ack that it has not asked for. [SA-04]",
+            believing(lambda row: row.indirect_asked),
+            "indirect-ack-that-was-not-asked-for indirect-ack-brings-the-dead-back",
+        ),
+        "IndirectAcksOfTheLive": (
+            "Ignores an indirect ack about a dead node. [SA-04, SA-15]",
+            believing(lambda row: row.status is not Status.DEAD),
+            "indirect-ack-brings-the-dead-back",
+        ),
+        "TheDeadKeepTheirMisses": (
+            "Holds against a dead node that comes back what it missed before. [SA-02]",
+            merged(lambda row, _, right: replace(right, misses=row.misses) if row.status is Status.DEAD else right),
+            "dead-node-comes-back-without-misses",
+        ),
+        "LeaversKeepTheirMisses": (
+            "Holds against a node that had left and restarts what it missed before. [SA-02]",
+            merged(lambda row, _, right: replace(right, misses=row.misses) if row.status is Status.LEAVE else right),
+            "leaver-that-restarts-has-missed-nothing",
+        ),
+        "JoinersKeepTheirMisses": (
+            "Holds against a suspicious node that joins again what it missed before. [SA-02]",
+            merged(lambda row, claim, right: replace(right, misses=row.misses) if claim.status is Status.JOINING else right),
+            "suspicious-node-joins-again-without-misses",
+        ),
+        "RestartsForgive": (
+            "Forgets misses with news of a restart. [SA-02]",
+            merged(
+                lambda row, claim, right: (
+                    replace(right, misses=0) if claim.incarnation.restart > row.incarnation.restart else right
+                )
+            ),
+            "restart-heard-of-from-others-is-no-answer",
+        ),
+        "ChangesForgive": (
+            "Forgets misses with any change of status. [SA-02]",
+            merged(lambda row, _, right: right if right.status is row.status else replace(right, misses=0)),
+            "joining-heard-of-from-others-is-no-answer joining-node-that-becomes-normal-has-missed-what-it-has",
+        ),
+        "RestartsForgetPings": (
+            "Forgets the pings to a node that restarts. [SA-42]",
+            merged(
+                lambda row, claim, right: (
+                    replace(right, unanswered=()) if claim.incarnation.restart > row.incarnation.restart else right
+                )
+            ),
+            "ack-after-a-restart-of-its-sender",
+        ),
+        "DeathForgetsPings": (
+            "Forgets the pings to a node that is not live any more. [SA-42, SA-52]",
+            merged(lambda _, __, right: right if right.is_live else replace(right, unanswered=())),
+            "ack-of-a-dead-node-is-an-answer",
+        ),
+        "RefutationLeavesMisses": (
+            "Counts indirect misses on after a suspicion was refuted. [SA-03]",
+            merged(
+                lambda row, _, right: (
+                    replace(right, indirect_misses=row.indirect_misses) if right.status is Status.NORMAL else right
+                )
+            ),
+            (
+                "suspicion-after-a-refutation-begins-anew suspicion-after-anti-entropy-begins-anew suspicion-after-a- "
+                "death-begins-anew"
+            ),
+        ),
+        "ReturnLeavesMisses": (
+            "Counts indirect misses on after a node was dead. [SA-03, SA-15]",
+            merged(
+                lambda row, _, right: replace(right, indirect_misses=row.indirect_misses) if row.status is Status.DEAD else right
+            ),
+            "suspicion-after-a-death-begins-anew",
+        ),
+        "AntiEntropyLeavesMisses": (
+            "Counts indirect misses on after a newer incarnation in anti-entropy. [SA-03, SA-29]",
+            {"transitions.with_member": _members_leave_misses},
+            "suspicion-after-anti-entropy-begins-anew",
+        ),
+        "JoinersAreNotSuspected": (
+            "Suspects no node that is joining. [SA-02]",
+            {
+                "detector.settle_row": lambda state, node, row: (
+                    state if row.status is Status.JOINING else SETTLED(state, node, row)
+                )
+            },
+            "joining-node-is-suspected joining-heard-of-from-others-is-no-answer",
+        ),
+        "PassesOnThePast": (
+            "Reports an ack of the past. [S-41, SA-55]",
+            {"transitions.on_ack": _past_is_passed_on},
+            "relay-passes-on-no-ack-of-the-past",
+        ),
+        "ThePastUsesRequestsUp": (
+            "Forgets a request with an ack of the past. [S-41, SA-55]",
+            {
+                "transitions.on_ack": lambda state, ack, pick: (
+                    Step(TAKEN(state, ack)[0]) if ack.target == state.uuid and IS_PAST(state, ack) else ON_ACK(state, ack, pick)
+                )
+            },
+            "relay-passes-on-no-ack-of-the-past",
+        ),
+        "ReportsByTheLowestBits": (
+            "Compares the tx of an ack with that of the ping for another by 32 bits. [SA-55]",
+            {"transitions.take_relays": lambda state, ack: TAKEN(state, replace(ack, target_tx=ack.target_tx % 2**32))},
+            "relay-reports-no-ack-with-a-high-bit-more",
+        ),
+        "RelaysForTheLiveOnly": (
+            "Pings on behalf of live nodes only. [SA-55]",
+            {
+                "transitions.request_relays": lambda state, ping, pick: (
+                    RELAYED(state, ping, pick) if ping.sender in state.live else (state, ())
+                )
+            },
+            "relay-for-one-who-has-left",
+        ),
+        "RemembersOverOneQuantum": (
+            "Remembers a request over one quantum, not over one close. [SA-55]",
+            {"transitions.on_quantum": _older_with_each_quantum},
+            "relay-remembers-over-the-quanta-of-a-round",
+        ),
+        "FanoutBeforeTheClose": (
+            "Counts the active nodes before the round is closed. [SA-24, SA-53]",
+            counting(lambda before, _: FANOUT(active_size(before))),
+            "fanout-after-a-death-at-the-close",
+        ),
+        "FanoutOfTheVector": (
+            "Takes the logarithm of the number of nodes that are left in the vector. [SA-24]",
+            counting(lambda _, after: FANOUT(1 + len(after.vector))),
+            "six-others-are-pinged-in-two-quanta",
+        ),
+        "FanoutOfAllRows": (
+            "Counts nodes that are gone among the active ones when it pings. [SA-24, SA-27]",
+            counting(lambda _, after: FANOUT(1 + len(after.rows))),
+            "fanout-without-those-who-have-left",
+        ),
+        "RefutesPartByPart": (
+            "Refutes what is above its own incarnation in both parts. [SA-10, SA-17]",
+            refuting(lambda told, own: told != own and told.restart >= own.restart and told.tx >= own.tx),
+            "told-dead-at-a-larger-restart-counter-and-a-smaller-tx",
+        ),
+        "RefutesByDoubles": (
+            "Compares what it is told with its own incarnation as floating-point numbers. [SA-17, SA-47]",
+            refuting(lambda told, own: tuple(map(float, told)) > tuple(map(float, own))),
+            "told-dead-at-restart-counters-around-31-and-32-bits",
+        ),
+        "RefutesBy32Bits": (
+            "Compares what it is told with its own incarnation by 32 bits. [SA-17, SA-47]",
+            refuting(lambda told, own: tuple(part % 2**32 for part in told) > tuple(part % 2**32 for part in own)),
+            "told-dead-at-restart-counters-around-31-and-32-bits",
+        ),
+        "NewLifeWithoutQueue": (
+            "Empties its queue when it begins a new life. [SA-17, SA-25]",
+            forgetting(queue=()),
+            "told-dead-keeps-the-queue",
+        ),
+        "NewLifeWithoutPayload": (
+            "Loses its payload when it begins a new life. [SA-17, SA-33]",
+            forgetting(payload="{}"),
+            "told-dead-keeps-the-payload",
+        ),
+        "NewLifeWithoutProbes": (
+            "Forgets its probes when it begins a new life. [SA-17, SA-60]",
+            forgetting(probes=Table()),
+            "told-dead-keeps-the-probes",
+        ),
+        "AsksAllIfAJoinerTold": (
+            "Introduces itself to all nodes again if one that is joining told it of its death. [SA-17, SA-27]",
+            {"transitions.refute": _joiners_are_not_live},
+            "told-dead-by-one-that-is-joining",
+        ),
+        "EntriesAboutTheSender": (
+            "Ignores an entry of anti-entropy about its sender. [SA-29]",
+            {"transitions.apply_message": _own_entry_is_skipped},
+            "anti-entropy-about-its-sender",
+        ),
+        "AntiEntropyIntroduces": (
+            "Takes itself for introduced to a node that others tell of. [SA-57]",
+            {"transitions.with_member": _news_introduces},
+            "introduction-goes-on-after-anti-entropy",
+        ),
+        "DeathIntroduces": (
+            "Takes itself for introduced to a node that was dead. [SA-57]",
+            merged(lambda _, __, right: replace(right, exchange=Exchange.DONE) if right.status is Status.DEAD else right),
+            "introduction-goes-on-after-a-death",
+        ),
+        "PingsIntroduce": (
+            "Takes a ping for the answer to its introduction. [SA-57]",
+            pinged_by(_introduced_by_a_ping),
+            "introduction-is-not-moved-by-a-ping",
+        ),
+        "AnswersIntroduce": (
+            "Takes an ack that matches no ping for no answer to its introduction. [SA-57]",
+            acked(_introduced_by_a_match),
+            "introduction-is-moved-by-any-accepted-ack",
+        ),
+        "OneAckIntroduces": (
+            "Ends its introduction with one ack that holds both answers. [SA-57]",
+            {"transitions.advance_introduction": lambda state, ack: INTRODUCED(INTRODUCED(state, ack), ack)},
+            "introduction-takes-two-acks",
+        ),
+        "AcksOfJoiners": (
+            "Makes a row of an unknown node whose ack says that it is joining. [SA-21]",
+            {
+                "transitions.on_ack": lambda state, ack, pick: (
+                    Step(APPLIED(state, ack)) if ack.sender not in state.rows else ON_ACK(state, ack, pick)
+                )
+            },
+            "ack-of-an-unknown-sender-with-a-joining",
+        ),
+        "NoPayloadsOfTheGone": (
+            "Keeps no payload of a node that has left. [S-34]",
+            pinged_by(
+                lambda state, after, ping: (
+                    changed(after, ping.sender, payload=state.rows[ping.sender].payload)
+                    if ping.sender in state.rows and not after.rows[ping.sender].is_live
+                    else after
+                )
+            ),
+            "payload-of-one-who-has-left",
+        ),
+        "EmptyPayloadsAreNone": (
+            "Ignores an empty payload. [S-34, SA-56]",
+            {
+                "transitions.apply_message": lambda state, message: APPLIED(
+                    state, replace(message, vectors=tuple(v for v in message.vectors if v != Payload("{}")))
+                )
+            },
+            "payload-that-is-empty-replaces",
+        ),
+        "LeavesOnce": ("Refuses to leave if it has left. [SA-37]", {"commands.with_left": _left_once}, "leave-by-itself-twice"),
+        "AddingBringsBack": (
+            "Makes a node that has left joining when it is added. [SA-38]",
+            adding(
+                lambda _, after, command: (
+                    after if after.rows[command.uuid].is_live else changed(after, command.uuid, status=Status.JOINING)
+                )
+            ),
+            "add-node-that-has-left",
+        ),
+        "AddingForgetsThePayload": (
+            "Forgets the payload of a known node that is added. [SA-38]",
+            adding(lambda _, after, command: changed(after, command.uuid, payload=None)),
+            "add-node-keeps-the-payload",
+        ),
+        "AddsToTheRound": (
+            "Pings a node that is added in the round that is under way. [SA-26, SA-38]",
+            adding(
+                lambda state, after, command: (
+                    replace(after, vector=(*after.vector, command.uuid))
+                    if state.vector and command.uuid not in state.rows
+                    else after
+                )
+            ),
+            "add-node-waits-for-the-next-round",
+        ),
+        "AddingDropsEvents": (
+            "Drops what is queued about a node when it is added. [SA-25, SA-38]",
+            adding(lambda _, after, command: replace(after, queue=tuple(q for q in after.queue if q.event.node != command.uuid))),
+            "add-node-keeps-the-queue",
+        ),
+        "RemovingKeepsThePayload": (
+            "Keeps the payload of a node that it removes, until that is back. [S-51]",
+            {"transitions.on_remove_node": _removed, "transitions.apply_message": _back_with_its_payload},
+            "removed-node-comes-back-without-its-payload",
+        ),
+        "ProbesByTheLowest8Bits": (
+            "Compares the tx of an answer with that of the probe by 8 bits. [SA-60]",
+            {
+                "transitions.on_probe_ack": lambda state, sender, node, tx: PROBE_ACKED(state, sender, node, tx % 2**8),
+            },
+            "probe-answered-with-a-high-bit-more",
+        ),
+        "ProbesByTheLowest32Bits": (
+            "Compares the tx of an answer with that of the probe by 32 bits. [SA-60]",
+            {
+                "transitions.on_probe_ack": lambda state, sender, node, tx: PROBE_ACKED(state, sender, node, tx % 2**32),
+            },
+            "probe-answered-with-a-high-bit-more",
+        ),
+        "ReachesWhomItKnows": (
+            "Names the node that it knows at the address of a probe, whichever answers. [SA-60]",
+            {"transitions.on_probe_ack": _known_there},
+            "probe-answered-in-another-name",
+        ),
+        "ReportsAcksForOthers": (
+            "Reports the ack of a node that was pinged for another, whichever node that ack is for. [SA-22, SA-55]",
+            {"transitions.on_ack": _others_are_reported},
+            "relay-passes-on-no-ack-for-another",
+        ),
+        "AcksHoldNothingUntilIntroduced": (
+            "Sends acks with nothing else to nodes that it has still to introduce itself to. [S-32, SA-57]",
+            {"transitions.answer": _bare_answer},
+            "introduction-leaves-acks-as-they-are",
+        ),
+        "SuspicionUndoesTheFirstRequest": (
+            "Goes back to the first request if a node is suspicious at the second. [SA-57]",
+            merged(
+                lambda _, __, right: (
+                    replace(right, exchange=Exchange.FIRST)
+                    if right.status is Status.SUSPICIOUS and right.exchange is Exchange.SECOND
+                    else right
+                )
+            ),
+            "introduction-goes-on-after-a-suspicion",
+        ),
+        "NewLifeForgetsPingsToTheTeller": (
+            "Forgets in a new life only the pings to the node that told it. [SA-52]",
+            reviving(lambda former, row, is_teller: row if is_teller else replace(row, unanswered=former.unanswered)),
+            "told-dead-forgets-pings-to-all",
+        ),
+        "NewLifeAtTheSecondRequest": (
+            "Stays in a new life at the second request where it was at that. [SA-17, SA-57]",
+            reviving(
+                lambda former, row, _: replace(row, exchange=Exchange.SECOND) if former.exchange is Exchange.SECOND else row
+            ),
+            "told-dead-at-the-second-request",
+        ),
+        "LeavesTheLastInSilence": (
+            "Has no quanta any more when it has left and knows no live node. [SA-59]",
+            {
+                "transitions.on_quantum": lambda state, pick: (
+                    Step(state) if state.left and not state.live else ON_QUANTUM(state, pick)
+                )
+            },
+            "leave-by-itself-with-no-neighbours-left",
+        ),
+        "PastIn16Bits": (
+            "Looks for messages of the past with signed numbers of 16 bits. [SA-10, SA-47]",
+            comparing(_signed(16)),
+            "tx-grows-over-all-borders restart-counter-grows-over-all-borders",
+        ),
+        "PastInSigned32Bits": (
+            "Looks for messages of the past with signed numbers of 32 bits. [SA-10, SA-47]",
+            comparing(_signed(32)),
+            "tx-grows-over-all-borders restart-counter-grows-over-all-borders counters-that-grow-by-much",
+        ),
+        "PastIn53Bits": (
+            "Looks for messages of the past with numbers of 53 bits. [SA-10, SA-47]",
+            comparing(lambda number: number % 2**53),
+            "tx-grows-over-all-borders restart-counter-grows-over-all-borders",
+        ),
+        "PastInOneNumber": (
+            "Looks for messages of the past with one number, whose upper half is the restart counter. [SA-10]",
+            {
+                "transitions.is_past": lambda state, message: (
+                    message.sender in state.rows
+                    and message.incarnation.restart * 2**32 + message.incarnation.tx
+                    < state.rows[message.sender].incarnation.restart * 2**32 + state.rows[message.sender].incarnation.tx
+                )
+            },
+            "counters-that-grow-by-much",
+        ),
+        "AntiEntropyByDoubles": (
+            "Compares an entry of anti-entropy with the row as doubles. [SA-10, SA-29]",
+            {"transitions.with_member": _newer_as_doubles},
+            "anti-entropy-that-is-newer-beyond-53-bits",
+        ),
+        "IndirectMissesByDoubles": (
+            "Compares incarnations as doubles when it sets to 0 what was missed. [SA-03, SA-10]",
+            merged(
+                lambda row, _, right: (
+                    replace(right, indirect_misses=row.indirect_misses, indirect_asked=row.indirect_asked)
+                    if tuple(map(float, right.incarnation)) == tuple(map(float, row.incarnation))
+                    else right
+                )
+            ),
+            "suspicion-after-a-refutation-beyond-53-bits",
+        ),
+        "AddsHostsInSmallLetters": (
+            "Adds a node with its host in small letters and without blanks. [SA-38, SA-65]",
+            {"transitions.on_add_node": lambda state, command: ADDED(state, replace(command, host=command.host.lower().strip()))},
+            "add-node-with-a-host-as-it-is-written",
+        ),
+        "TextsWithoutBlanks": (
+            "Cuts blanks off the ends of strings in a payload. [S-23, SA-63]",
+            rendering(str.strip),
+            "payload-with-texts-as-they-are-written",
+        ),
+        "TextsComposed": (
+            "Composes letters and marks in strings of a payload. [S-23, SA-63]",
+            rendering(lambda text: unicodedata.normalize("NFC", text)),
+            "payload-with-texts-as-they-are-written",
+        ),
+        "TextsEndAtZero": (
+            "Ends strings in a payload at a character U+0000. [S-23, SA-63]",
+            rendering(lambda text: text.partition("\0")[0]),
+            "payload-with-texts-as-they-are-written",
+        ),
+        "TextsWithOtherLines": (
+            "Makes one character of the two at the end of a line in a payload. [S-23, SA-63]",
+            rendering(lambda text: text.replace("\r\n", "\n")),
+            "payload-with-texts-as-they-are-written",
+        ),
+        "NumbersForKeysAreNotCached": (
+            "Puts no key that is a number into its cache when it reads. [SA-62]",
+            {
+                "transit.Reader.text": lambda self, raw, *, is_key=False: TEXT(
+                    self, raw, is_key=is_key and raw[:2] not in ("~i", "~d")
+                )
+            },
+            "payload-with-keys-of-other-kinds-again",
+        ),
+        "EscapedKeysAreNotCached": (
+            "Puts no key with an escape into its cache when it reads. [SA-62]",
+            {
+                "transit.Reader.text": lambda self, raw, *, is_key=False: TEXT(
+                    self, raw, is_key=is_key and raw[:2] not in ("~~", "~^", "~`")
+                )
+            },
+            "payload-with-keys-of-other-kinds-again",
+        ),
+        "KeysTwiceWithin": (
+            "Takes the last of two entries of one key in a map within a payload. [SA-64]",
+            {"transit_json._object": _keys_twice_within},
+            "reject-payload-with-a-key-twice-within",
+        ),
+        "KeysTwiceInTwoForms": (
+            "Takes two forms of one key for two keys, and the last of them. [SA-64, SA-66]",
+            {
+                "transit_json._object": _keys_by_form,
+                "transit.Reader.key": lambda self, raw, depth: (
+                    raw if type(raw) is str and raw[:2] == "~i" else KEY(self, raw, depth)
+                ),
+            },
+            "reject-payload-with-a-key-twice-in-two-forms",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
+from tests.support.variant import variants
 
 from peerproof.reference.divergences.swim import CLAIMED, EVENTS, FANOUT
 from peerproof.spec.core import NodeId, Pick, Received, Send, Step
@@ -20,41 +21,6 @@ MEMBERS = gossip._members
 QUEUED = gossip.enqueue
 ROOM = gossip.Room  # type: ignore[attr-defined]  # the name that is replaced there
 WITH_MEMBER = transitions.with_member
-
-
-class FanoutRoundedDown(Wrong):
-    """Rounds the logarithm down."""
-
-    caught_by: ClassVar = ("isolation-ends-with-an-ack", "isolation-ends-with-the-first-message")
-    instead: ClassVar = {"gossip.fanout": lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0}
-
-
-class FanoutOneMore(Wrong):
-    """Rounds the logarithm down and adds one."""
-
-    caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "round-of-three-in-the-order-picked")
-    instead: ClassVar = {"gossip.fanout": lambda nodes: nodes.bit_length() if nodes > 1 else 0}
-
-
-class FanoutOfOthers(Wrong):
-    """Takes the logarithm of the number of the others."""
-
-    caught_by: ClassVar = ("isolation-ends-with-an-ack", "isolation-ends-with-the-first-message")
-    instead: ClassVar = {"gossip.fanout": lambda nodes: max(1, FANOUT(nodes - 1)) if nodes > 1 else 0}
-
-
-class FanoutOfAll(Wrong):
-    """Tells everybody everything, and pings everybody each time."""
-
-    caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "round-of-three-in-the-order-picked")
-    instead: ClassVar = {"gossip.fanout": lambda nodes: max(nodes - 1, 0)}
-
-
-class EventsOnce(Wrong):
-    """Tells an event one node."""
-
-    caught_by: ClassVar = ("relay-pings-a-live-node-as-usual", "leave-by-itself-of-three")
-    instead: ClassVar = {"gossip.fanout": lambda _: 1, "rounds.fanout": FANOUT}
 
 
 def telling(change: Callable[[State, State, Uuid], State]) -> dict[str, Any]:
@@ -74,35 +40,9 @@ def _told_to_all(state: State, receiver: Uuid, said: list[Vector], room: Any) ->
     return replace(state, queue=queue), told
 
 
-class NobodyIsEnough(Wrong):
-    """Never drops an event: it remembers who got it, and waits for the others."""
-
-    caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "left-by-itself-still-answers")
-    instead: ClassVar = {"gossip._events": _told_to_all}
-
-
 def _tells_twice(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
     again = Uuid(f"again {sum(len(entry.recipients) for entry in state.queue)}")
     return EVENTS(state, again, said, room) if receiver else (state, [])
-
-
-class TellsTwice(Wrong):
-    """Counts datagrams, not nodes: whoever asks is told again until enough datagrams are out."""
-
-    caught_by: ClassVar = ("anti-entropy-at-the-incarnation-known", "datagram-one-beyond-the-limit")
-    instead: ClassVar = {"gossip._events": _tells_twice}
-
-
-class CountsTheSubject(Wrong):
-    """Counts the node that an event is about among those that were told."""
-
-    caught_by: ClassVar = ("joining-is-replaced-in-the-queue", "fanout-of-3")
-    instead: ClassVar = telling(
-        lambda _, after, __: replace(
-            after,
-            queue=tuple(entry for entry in after.queue if len(entry.recipients) < FANOUT(active_size(after))),
-        )
-    )
 
 
 def _tells_not_the_subject(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
@@ -110,13 +50,6 @@ def _tells_not_the_subject(state: State, receiver: Uuid, said: list[Vector], roo
     others = replace(state, queue=tuple(entry for entry in state.queue if entry.event.node != receiver))
     after, told = EVENTS(others, receiver, said, room)
     return replace(after, queue=(*mine, *after.queue)), told
-
-
-class TellsNotTheSubject(Wrong):
-    """Tells a node nothing of itself."""
-
-    caught_by: ClassVar = ("joining-node-that-restarts-is-normal", "payload-of-the-new-life")
-    instead: ClassVar = {"gossip._events": _tells_not_the_subject}
 
 
 class TellsNotTheTeller(Wrong):
@@ -149,47 +82,15 @@ def _in_place(state: State, said: ClusterEventVector) -> State:
     return replace(state, queue=queue)
 
 
-class NewerKeepsItsPlace(Wrong):
-    """Puts a newer event about a node where the older one was."""
-
-    caught_by: ClassVar = ("events-end-at-the-first-that-does-not-fit", "newer-event-goes-to-the-end")
-    instead: ClassVar = {"gossip.enqueue": _in_place}
-
-
 def _newer_keeps_its_recipients(state: State, said: ClusterEventVector) -> State:
     had = next((entry.recipients for entry in state.queue if entry.event.node == said.node), frozenset[Uuid]())
     after = QUEUED(state, said)
     return replace(after, queue=(*after.queue[:-1], Queued(said, had)))
 
 
-class NewerKeepsItsRecipients(Wrong):
-    """Takes those who got the older event about a node for having got the newer."""
-
-    caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
-    instead: ClassVar = {"gossip.enqueue": _newer_keeps_its_recipients}
-
-
 def _newest_first(state: State, said: ClusterEventVector) -> State:
     after = QUEUED(state, said)
     return replace(after, queue=(after.queue[-1], *after.queue[:-1]))
-
-
-class NewestFirst(Wrong):
-    """Sends the event first that came last."""
-
-    caught_by: ClassVar = ("datagram-of-exactly-the-limit", "datagram-one-beyond-the-limit")
-    instead: ClassVar = {"gossip.enqueue": _newest_first}
-
-
-class OlderStays(Wrong):
-    """Does not queue an event about a node of which one is queued."""
-
-    caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
-    instead: ClassVar = {
-        "gossip.enqueue": lambda state, said: (
-            state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
-        )
-    }
 
 
 def _news(state: State, claim: Claim) -> State:
@@ -200,53 +101,16 @@ def _news(state: State, claim: Claim) -> State:
     return QUEUED(after, event(claim.node, row, emit_incarnation=after.config.emit_incarnation))
 
 
-class EachTxIsNews(Wrong):
-    """Queues an event for every change of a row."""
-
-    caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end", "ack-carries-anti-entropy")
-    instead: ClassVar = {f"{module}.apply_claim": _news for module in ("transitions", "detector", "commands")}
-
-
 def _restart_is_no_news(state: State, claim: Claim) -> State:
     after = CLAIMED(state, claim)
     same = after.rows[claim.node].status is state.rows[claim.node].status
     return replace(after, queue=state.queue) if same else after
 
 
-class RestartIsNoNews(Wrong):
-    """Queues changes of status only."""
-
-    caught_by: ClassVar = ("payload-of-the-new-life", "payload-is-stale-after-a-restart")
-    instead: ClassVar = {f"{module}.apply_claim": _restart_is_no_news for module in ("transitions", "detector", "commands")}
-
-
 def _anti_entropy_is_news(state: State, claim: Claim) -> State:
     after = WITH_MEMBER(state, claim)
     new = claim.node in after.rows and claim.node not in state.rows
     return QUEUED(after, event(claim.node, after.rows[claim.node], emit_incarnation=False)) if new else after
-
-
-class AntiEntropyIsNews(Wrong):
-    """Queues the rows that anti-entropy makes."""
-
-    caught_by: ClassVar = ("anti-entropy-that-is-new-is-not-passed-on", "anti-entropy-of-many")
-    instead: ClassVar = {"transitions.with_member": _anti_entropy_is_news}
-
-
-class JoiningIsNoNews(Wrong):
-    """Does not tell others of who is joining."""
-
-    caught_by: ClassVar = ("joining-about-another-gets-an-ordinary-answer", "anti-entropy-that-does-not-fit-at-all")
-    instead: ClassVar = {"transitions.enqueue": lambda state, _: state}
-
-
-class IncarnationsAlways(Wrong):
-    """Sends all events with an incarnation."""
-
-    caught_by: ClassVar = ("join-second-request-makes-normal", "join-second-request-again")
-    instead: ClassVar = {
-        f"{module}.event": lambda node, row, **_: event(node, row, emit_incarnation=True) for module in ("gossip", "transitions")
-    }
 
 
 class IncarnationsNever(Wrong):
@@ -257,3 +121,114 @@ class IncarnationsNever(Wrong):
     def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
         """Forgets the option."""
         return super().initial(self_id, replace(config, emit_incarnation=False))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "FanoutRoundedDown": (
+            "Rounds the logarithm down.",
+            {"gossip.fanout": lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0},
+            "isolation-ends-with-an-ack isolation-ends-with-the-first-message",
+        ),
+        "FanoutOneMore": (
+            "Rounds the logarithm down and adds one.",
+            {"gossip.fanout": lambda nodes: nodes.bit_length() if nodes > 1 else 0},
+            "leave-by-itself-is-told-with-acks round-of-three-in-the-order-picked",
+        ),
+        "FanoutOfOthers": (
+            "Takes the logarithm of the number of the others.",
+            {"gossip.fanout": lambda nodes: max(1, FANOUT(nodes - 1)) if nodes > 1 else 0},
+            "isolation-ends-with-an-ack isolation-ends-with-the-first-message",
+        ),
+        "FanoutOfAll": (
+            "Tells everybody everything, and pings everybody each time.",
+            {"gossip.fanout": lambda nodes: max(nodes - 1, 0)},
+            "leave-by-itself-is-told-with-acks round-of-three-in-the-order-picked",
+        ),
+        "EventsOnce": (
+            "Tells an event one node.",
+            {"gossip.fanout": lambda _: 1, "rounds.fanout": FANOUT},
+            "relay-pings-a-live-node-as-usual leave-by-itself-of-three",
+        ),
+        "NobodyIsEnough": (
+            "Never drops an event: it remembers who got it, and waits for the others.",
+            {"gossip._events": _told_to_all},
+            "leave-by-itself-is-told-with-acks left-by-itself-still-answers",
+        ),
+        "TellsTwice": (
+            "Counts datagrams, not nodes: whoever asks is told again until enough datagrams are out.",
+            {"gossip._events": _tells_twice},
+            "anti-entropy-at-the-incarnation-known datagram-one-beyond-the-limit",
+        ),
+        "CountsTheSubject": (
+            "Counts the node that an event is about among those that were told.",
+            telling(
+                lambda _, after, __: replace(
+                    after,
+                    queue=tuple(entry for entry in after.queue if len(entry.recipients) < FANOUT(active_size(after))),
+                )
+            ),
+            "joining-is-replaced-in-the-queue fanout-of-3",
+        ),
+        "TellsNotTheSubject": (
+            "Tells a node nothing of itself.",
+            {"gossip._events": _tells_not_the_subject},
+            "joining-node-that-restarts-is-normal payload-of-the-new-life",
+        ),
+        "NewerKeepsItsPlace": (
+            "Puts a newer event about a node where the older one was.",
+            {"gossip.enqueue": _in_place},
+            "events-end-at-the-first-that-does-not-fit newer-event-goes-to-the-end",
+        ),
+        "NewerKeepsItsRecipients": (
+            "Takes those who got the older event about a node for having got the newer.",
+            {"gossip.enqueue": _newer_keeps_its_recipients},
+            "what-is-queued-does-not-count anti-entropy-brings-the-dead-back",
+        ),
+        "NewestFirst": (
+            "Sends the event first that came last.",
+            {"gossip.enqueue": _newest_first},
+            "datagram-of-exactly-the-limit datagram-one-beyond-the-limit",
+        ),
+        "OlderStays": (
+            "Does not queue an event about a node of which one is queued.",
+            {
+                "gossip.enqueue": lambda state, said: (
+                    state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
+                )
+            },
+            "what-is-queued-does-not-count anti-entropy-brings-the-dead-back",
+        ),
+        "EachTxIsNews": (
+            "Queues an event for every change of a row.",
+            {f"{module}.apply_claim": _news for module in ("transitions", "detector", "commands")},
+            "last-message-of-all tx-at-its-end ack-carries-anti-entropy",
+        ),
+        "RestartIsNoNews": (
+            "Queues changes of status only.",
+            {f"{module}.apply_claim": _restart_is_no_news for module in ("transitions", "detector", "commands")},
+            "payload-of-the-new-life payload-is-stale-after-a-restart",
+        ),
+        "AntiEntropyIsNews": (
+            "Queues the rows that anti-entropy makes.",
+            {"transitions.with_member": _anti_entropy_is_news},
+            "anti-entropy-that-is-new-is-not-passed-on anti-entropy-of-many",
+        ),
+        "JoiningIsNoNews": (
+            "Does not tell others of who is joining.",
+            {"transitions.enqueue": lambda state, _: state},
+            "joining-about-another-gets-an-ordinary-answer anti-entropy-that-does-not-fit-at-all",
+        ),
+        "IncarnationsAlways": (
+            "Sends all events with an incarnation.",
+            {
+                f"{module}.event": lambda node, row, **_: event(node, row, emit_incarnation=True)
+                for module in ("gossip", "transitions")
+            },
+            "join-second-request-makes-normal join-second-request-again",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.conformance.mistakes.wendy.joining import with_messages
-from tests.conformance.variant import received
+from tests.support.variant import received, variants
 
 from peerproof.spec.core import Notify, Pick, Send, Sent, Step
 from peerproof.spec.wendy import joining, proximity
@@ -37,61 +37,6 @@ class NeverWarns(Wrong):
         *("the-same-announcement-twice", "the-versions-of-the-moment", "two-join-at-once"),
     )
     instead: ClassVar = {"joining.is_newer": lambda *_: False}
-
-
-class WarnsAtAnyDifference(Wrong):
-    """Warns also of versions that are later than its own."""
-
-    caught_by: ClassVar = (
-        "announcement-with-later-versions",
-        "the-departed-comes-back",
-        "versions-in-an-announcement-are-the-receivers",
-    )
-    instead: ClassVar = {"joining.is_newer": lambda own, included: own != included}
-
-
-class WarnsAtEqualVersions(Wrong):
-    """Warns of the versions that it has."""
-
-    caught_by: ClassVar = (
-        "who-is-known-is-not-warned-in-vain",
-        "announcement-with-the-same-versions",
-        "announcement-to-somebody-alone",
-    )
-    instead: ClassVar = {"joining.is_newer": lambda own, included: any(a >= b for a, b in zip(own, included, strict=True))}
-
-
-class WarnsIfAllAreNewer(Wrong):
-    """Warns only if all of its tables are newer."""
-
-    caught_by: ClassVar = (
-        "announcement-with-an-old-routing-table",
-        "announcement-with-later-and-older-versions",
-        "announcement-with-an-old-leaf-set-by-messages",
-        "versions-mixed",
-    )
-    instead: ClassVar = {"joining.is_newer": lambda own, included: all(a > b for a, b in zip(own, included, strict=True))}
-
-
-class ComparesSums(Wrong):
-    """Adds versions up."""
-
-    caught_by: ClassVar = (
-        "announcement-with-later-and-older-versions",
-        "announcement-with-later-and-older-versions-by-messages",
-    )
-    instead: ClassVar = {"joining.is_newer": lambda own, included: sum(own) > sum(included)}
-
-
-class LooksAtTheLeafSet(Wrong):
-    """Looks at the version of the leaf set only."""
-
-    caught_by: ClassVar = (
-        "announcement-with-an-old-routing-table",
-        "announcement-with-an-old-neighborhood-set",
-        "announcement-with-an-old-neighborhood-set-by-messages",
-    )
-    instead: ClassVar = {"joining.is_newer": lambda own, included: own.leaf_set > included.leaf_set}
 
 
 class InsertsWhomItWarns(Wrong):
@@ -189,26 +134,6 @@ class NoVersionsInAnnouncements(Wrong):
         )
 
 
-class TheLatestVersionsCount(Wrong):
-    """Keeps the versions that came last, also if they are smaller."""
-
-    caught_by: ClassVar = ("the-larger-versions-stay",)
-    instead: ClassVar = {
-        "joining.with_versions": lambda state, sender, versions: replace(state, stored=state.stored.put({sender.id: versions}))
-    }
-
-
-class TheFirstVersionsCount(Wrong):
-    """Keeps the versions that came first."""
-
-    caught_by: ClassVar = ("the-larger-versions-stay", "several-warnings-one-announcement")
-    instead: ClassVar = {
-        "joining.with_versions": lambda state, sender, versions: (
-            state if sender.id in state.stored else WITH_VERSIONS(state, sender, versions)
-        )
-    }
-
-
 class AnnouncesToLeaves(Wrong):
     """Announces itself to its leaves only."""
 
@@ -278,19 +203,6 @@ class MeetsInSilence(Wrong):
         step = super().step(state, event, pick)
         kept = tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, NodeJoined)))
         return step._replace(effects=kept)
-
-
-class WarnedInVain(Wrong):
-    """Applies a warning, and does not announce itself again."""
-
-    caught_by: ClassVar = (
-        "a-warning-is-applied-and-announced",
-        "a-warning-without-news",
-        "several-warnings-one-announcement",
-        "a-warning-is-applied-and-announced-by-messages",
-        "a-warning-without-news-by-messages",
-    )
-    instead: ClassVar = {"joining.announce_again": Step}
 
 
 class AnnouncesAtOnce(Wrong):
@@ -397,3 +309,69 @@ class CountsAMeeting(Wrong):
         step = super().step(state, event, pick)
         capped = Versions(*(min(new, old + 1) for new, old in zip(step.state.versions, state.versions, strict=True)))
         return step if capped == step.state.versions else step._replace(state=replace(step.state, versions=capped))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "WarnsAtAnyDifference": (
+            "Warns also of versions that are later than its own.",
+            {"joining.is_newer": lambda own, included: own != included},
+            "announcement-with-later-versions the-departed-comes-back versions-in-an-announcement-are-the-receivers",
+        ),
+        "WarnsAtEqualVersions": (
+            "Warns of the versions that it has.",
+            {"joining.is_newer": lambda own, included: any(a >= b for a, b in zip(own, included, strict=True))},
+            "who-is-known-is-not-warned-in-vain announcement-with-the-same-versions announcement-to-somebody-alone",
+        ),
+        "WarnsIfAllAreNewer": (
+            "Warns only if all of its tables are newer.",
+            {"joining.is_newer": lambda own, included: all(a > b for a, b in zip(own, included, strict=True))},
+            (
+                "announcement-with-an-old-routing-table announcement-with-later-and-older-versions announcement-with- "
+                "an-old-leaf-set-by-messages versions-mixed"
+            ),
+        ),
+        "ComparesSums": (
+            "Adds versions up.",
+            {"joining.is_newer": lambda own, included: sum(own) > sum(included)},
+            "announcement-with-later-and-older-versions announcement-with-later-and-older-versions-by-messages",
+        ),
+        "LooksAtTheLeafSet": (
+            "Looks at the version of the leaf set only.",
+            {"joining.is_newer": lambda own, included: own.leaf_set > included.leaf_set},
+            (
+                "announcement-with-an-old-routing-table announcement-with-an-old-neighborhood-set announcement-with- "
+                "an-old-neighborhood-set-by-messages"
+            ),
+        ),
+        "TheLatestVersionsCount": (
+            "Keeps the versions that came last, also if they are smaller.",
+            {
+                "joining.with_versions": lambda state, sender, versions: replace(
+                    state, stored=state.stored.put({sender.id: versions})
+                )
+            },
+            "the-larger-versions-stay",
+        ),
+        "TheFirstVersionsCount": (
+            "Keeps the versions that came first.",
+            {
+                "joining.with_versions": lambda state, sender, versions: (
+                    state if sender.id in state.stored else WITH_VERSIONS(state, sender, versions)
+                )
+            },
+            "the-larger-versions-stay several-warnings-one-announcement",
+        ),
+        "WarnedInVain": (
+            "Applies a warning, and does not announce itself again.",
+            {"joining.announce_again": Step},
+            (
+                "a-warning-is-applied-and-announced a-warning-without-news several-warnings-one-announcement "
+                "a-warning-is-applied-and-announced-by-messages a-warning-without-news-by-messages"
+            ),
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

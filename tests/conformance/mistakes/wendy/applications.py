@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Send, Sent, Step
 from peerproof.spec.wendy import transitions
@@ -72,13 +73,6 @@ class DeliversEverything(Wrong):
     others: tuple[Any, ...] = ()
 
 
-class CountsNoHops(Wrong):
-    """Leaves the count of hops as it is."""
-
-    caught_by: ClassVar = ("sent-on-with-its-hops", "purpose-16-is-delivered")
-    instead: ClassVar = {"transitions.on_application": ROUTED}
-
-
 def _counted(message: Any, more: int) -> Any:
     return replace(message, header=replace(message.header, hop=message.header.hop + more))
 
@@ -134,24 +128,6 @@ class ItsOwnMessages(Wrong):
             said: Header = replace(event.message.header, sender=state.node)
             event = replace(event, message=replace(event.message, header=said))
         return super().step(state, event, pick)
-
-
-class NeverAsks(Wrong):
-    """Sends messages on without asking an application that wants to be asked."""
-
-    caught_by: ClassVar = ("asked-first", "asked-about-the-own", "asked-again-on-the-way-round")
-    instead: ClassVar = {
-        "transitions.route_message": lambda state, message, **_: ROUTED(
-            replace(state, config=replace(state.config, is_consulted=False)), message
-        )._replace(state=state)
-    }
-
-
-class AsksForEver(Wrong):
-    """Asks again when the application has said yes."""
-
-    caught_by: ClassVar = ("asked-and-let-go", "asked-and-changed", "asked-again-on-the-way-round")
-    instead: ClassVar = {"transitions.route_message": lambda state, message, **_: ROUTED(state, message)}
 
 
 class AsksAboutDeliveries(Wrong):
@@ -257,3 +233,31 @@ class CountsTheDetour(Wrong):
         if isinstance(event, Sent) and event.took is None and isinstance(event.message, (Application, NodeJoin)):
             event = replace(event, message=_counted(event.message, 1))
         return super().step(state, event, pick)
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "CountsNoHops": (
+            "Leaves the count of hops as it is.",
+            {"transitions.on_application": ROUTED},
+            "sent-on-with-its-hops purpose-16-is-delivered",
+        ),
+        "NeverAsks": (
+            "Sends messages on without asking an application that wants to be asked.",
+            {
+                "transitions.route_message": lambda state, message, **_: ROUTED(
+                    replace(state, config=replace(state.config, is_consulted=False)), message
+                )._replace(state=state)
+            },
+            "asked-first asked-about-the-own asked-again-on-the-way-round",
+        ),
+        "AsksForEver": (
+            "Asks again when the application has said yes.",
+            {"transitions.route_message": lambda state, message, **_: ROUTED(state, message)},
+            "asked-and-let-go asked-and-changed asked-again-on-the-way-round",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import Pick, Sent, Step
 from peerproof.spec.wendy import proximity, tables
@@ -29,92 +30,11 @@ def signed(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-class VersionsAsTuples(Wrong):
-    """Compares versions one after the other, and stops at the first that differs. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {"joining.is_newer": lambda own, included: tuple(own) > tuple(included)}
-
-
-class VersionsFromTheLast(Wrong):
-    """Compares versions from the last to the first, and stops at the first that differs. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {"joining.is_newer": lambda own, included: tuple(own)[::-1] > tuple(included)[::-1]}
-
-
-class TheGreatestVersion(Wrong):
-    """Compares the greatest of the versions. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {"joining.is_newer": lambda own, included: max(own) > max(included)}
-
-
-class TheMostVersions(Wrong):
-    """Warns if most versions are newer. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {
-        "joining.is_newer": lambda own, included: sum(a > b for a, b in zip(own, included, strict=True)) >= 2,
-    }
-
-
-class OlderUnlessNewer(Wrong):
-    """Warns if a version is newer and none is older. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {
-        "joining.is_newer": lambda own, included: own != included and all(a >= b for a, b in zip(own, included, strict=True)),
-    }
-
-
 def _without(name: str) -> Callable[[Versions, Versions], bool]:
     def is_newer(own: Versions, included: Versions) -> bool:
         return any(getattr(own, other) > getattr(included, other) for other in own._fields if other != name)
 
     return is_newer
-
-
-class NotTheRoutingTable(Wrong):
-    """Compares the versions of leaf set and neighborhood set. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {"joining.is_newer": _without("routing_table")}
-
-
-class NotTheLeafSet(Wrong):
-    """Compares the versions of routing table and neighborhood set. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {"joining.is_newer": _without("leaf_set")}
-
-
-class NotTheNeighborhoodSet(Wrong):
-    """Compares the versions of routing table and leaf set. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-mixed",)
-    instead: ClassVar = {"joining.is_newer": _without("neighborhood_set")}
-
-
-class Versions32(Wrong):
-    """Compares versions as signed numbers of 32 bits. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-at-borders",)
-    instead: ClassVar = {"joining.is_newer": _newer_by(lambda version: signed(version, 32))}
-
-
-class VersionsOfFourBytes(Wrong):
-    """Compares the lower 32 bits of versions. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-at-borders",)
-    instead: ClassVar = {"joining.is_newer": _newer_by(lambda version: version & 0xFFFFFFFF)}
-
-
-class SignedVersions(Wrong):
-    """Compares versions as signed numbers of 64 bits. [WA-41]"""
-
-    caught_by: ClassVar = ("versions-at-borders",)
-    instead: ClassVar = {"joining.is_newer": _newer_by(lambda version: signed(version, 64))}
 
 
 def _kept_by(better: Callable[[Versions, Versions], Versions]) -> Callable[[State, Node, Versions], State]:
@@ -129,56 +49,6 @@ def _kept_by(better: Callable[[Versions, Versions], Versions]) -> Callable[[Stat
 
 def _each(measure: Callable[[int], Any]) -> Callable[[Versions, Versions], Versions]:
     return lambda known, new: Versions(*(b if measure(b) > measure(a) else a for a, b in zip(known, new, strict=True)))
-
-
-class KeepsTheGreaterTuple(Wrong):
-    """Keeps the versions of the message whose first different one is greater. [WA-45]"""
-
-    caught_by: ClassVar = ("versions-kept-of-each-table",)
-    instead: ClassVar = {"joining.with_versions": _kept_by(max)}
-
-
-class KeepsIfAllAreGreater(Wrong):
-    """Keeps new versions if none is smaller. [WA-45]"""
-
-    caught_by: ClassVar = ("versions-kept-of-each-table",)
-    instead: ClassVar = {
-        "joining.with_versions": _kept_by(
-            lambda known, new: new if all(b >= a for a, b in zip(known, new, strict=True)) else known
-        ),
-    }
-
-
-class KeepsVersionsAsDoubles(Wrong):
-    """Keeps versions as doubles. [W-63]"""
-
-    caught_by: ClassVar = ("versions-kept-at-borders",)
-    instead: ClassVar = {
-        "joining.with_versions": _kept_by(
-            lambda known, new: Versions(*(min(int(float(max(a, b))), 2**64 - 1) for a, b in zip(known, new, strict=True)))
-        ),
-    }
-
-
-class KeepsByDoubles(Wrong):
-    """Keeps the first of versions that are equal as doubles. [WA-45]"""
-
-    caught_by: ClassVar = ("versions-kept-at-borders",)
-    instead: ClassVar = {"joining.with_versions": _kept_by(_each(float))}
-
-
-class KeepsBySigned(Wrong):
-    """Keeps the greater version as a signed number of 64 bits. [WA-45]"""
-
-    caught_by: ClassVar = ("versions-kept-at-borders",)
-    instead: ClassVar = {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 64)))}
-
-
-class KeepsBy32(Wrong):
-    """Keeps the greater version as a signed number of 32 bits. [WA-45]"""
-
-    caught_by: ClassVar = ("versions-kept-at-borders",)
-    instead: ClassVar = {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 32)))}
 
 
 class _Scores(Wrong):
@@ -244,61 +114,11 @@ def _regions_by(change: Callable[[str], str]) -> Callable[..., Any]:
     return address_of
 
 
-class RegionsWithoutCase(Wrong):
-    """Has regions that differ in capitals be one. [WA-52]"""
-
-    caught_by: ClassVar = ("regions-that-look-alike",)
-    instead: ClassVar = {"proximity.address_of": _regions_by(str.casefold)}
-
-
-class RegionsWithoutBlanks(Wrong):
-    """Has regions that differ in blanks at their ends be one. [WA-52]"""
-
-    caught_by: ClassVar = ("regions-that-look-alike",)
-    instead: ClassVar = {"proximity.address_of": _regions_by(str.strip)}
-
-
-class NoRegionIsAnyRegion(Wrong):
-    """Has who says no region be in the own. [WA-52]"""
-
-    caught_by: ClassVar = ("regions-that-look-alike",)
-    instead: ClassVar = {
-        "proximity.address_of": lambda config, node: ADDRESS_OF(config, node._replace(region=node.region or config.region)),
-    }
-
-
-class Ports15(Wrong):
-    """Has ports of 15 bits only. [WA-52]"""
-
-    caught_by: ClassVar = ("the-greatest-port",)
-    instead: ClassVar = {
-        "proximity.address_of": lambda config, node: None if node.port > 32767 else ADDRESS_OF(config, node),
-    }
-
-
 def _latest_hearsay(state: State, node: Node, *, is_leaf: bool) -> State:
     if node.id in state.measured and state.measured[node.id] != node:
         state = tables.update_address(state, node)
         state = replace(state, measured=state.measured.without((node.id,)))
     return CONSIDER(state, node, is_leaf=is_leaf)
-
-
-class TheLatestHearsay(Wrong):
-    """Measures a leaf where it was heard of last. [WA-68, WA-69]"""
-
-    caught_by: ClassVar = ("a-leaf-heard-of-under-two-addresses",)
-    instead: ClassVar = {"proximity.consider_node": _latest_hearsay}
-
-
-class OneAddressForEver(Wrong):
-    """Keeps the address at which it measures a leaf, whatever that says of itself. [WA-68]"""
-
-    caught_by: ClassVar = ("an-unmeasured-leaf-says-where-it-is",)
-    instead: ClassVar = {
-        "proximity.update_address": lambda state, node: (
-            state if node.id in state.measured else tables.update_address(state, node)
-        ),
-    }
 
 
 class GoneByTheOldAddress(Wrong):
@@ -316,3 +136,151 @@ class GoneByTheOldAddress(Wrong):
             where = ADDRESS_OF(state.config, now) if now else None
             event = replace(event, to=where) if where else event
         return super().step(state, event, pick)
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "VersionsAsTuples": (
+            "Compares versions one after the other, and stops at the first that differs. [WA-41]",
+            {"joining.is_newer": lambda own, included: tuple(own) > tuple(included)},
+            "versions-mixed",
+        ),
+        "VersionsFromTheLast": (
+            "Compares versions from the last to the first, and stops at the first that differs. [WA-41]",
+            {"joining.is_newer": lambda own, included: tuple(own)[::-1] > tuple(included)[::-1]},
+            "versions-mixed",
+        ),
+        "TheGreatestVersion": (
+            "Compares the greatest of the versions. [WA-41]",
+            {"joining.is_newer": lambda own, included: max(own) > max(included)},
+            "versions-mixed",
+        ),
+        "TheMostVersions": (
+            "Warns if most versions are newer. [WA-41]",
+            {
+                "joining.is_newer": lambda own, included: sum(a > b for a, b in zip(own, included, strict=True)) >= 2,
+            },
+            "versions-mixed",
+        ),
+        "OlderUnlessNewer": (
+            "Warns if a version is newer and none is older. [WA-41]",
+            {
+                "joining.is_newer": lambda own, included: (
+                    own != included and all(a >= b for a, b in zip(own, included, strict=True))
+                ),
+            },
+            "versions-mixed",
+        ),
+        "NotTheRoutingTable": (
+            "Compares the versions of leaf set and neighborhood set. [WA-41]",
+            {"joining.is_newer": _without("routing_table")},
+            "versions-mixed",
+        ),
+        "NotTheLeafSet": (
+            "Compares the versions of routing table and neighborhood set. [WA-41]",
+            {"joining.is_newer": _without("leaf_set")},
+            "versions-mixed",
+        ),
+        "NotTheNeighborhoodSet": (
+            "Compares the versions of routing table and leaf set. [WA-41]",
+            {"joining.is_newer": _without("neighborhood_set")},
+            "versions-mixed",
+        ),
+        "Versions32": (
+            "Compares versions as signed numbers of 32 bits. [WA-41]",
+            {"joining.is_newer": _newer_by(lambda version: signed(version, 32))},
+            "versions-at-borders",
+        ),
+        "VersionsOfFourBytes": (
+            "Compares the lower 32 bits of versions. [WA-41]",
+            {"joining.is_newer": _newer_by(lambda version: version & 0xFFFFFFFF)},
+            "versions-at-borders",
+        ),
+        "SignedVersions": (
+            "Compares versions as signed numbers of 64 bits. [WA-41]",
+            {"joining.is_newer": _newer_by(lambda version: signed(version, 64))},
+            "versions-at-borders",
+        ),
+        "KeepsTheGreaterTuple": (
+            "Keeps the versions of the message whose first different one is greater. [WA-45]",
+            {"joining.with_versions": _kept_by(max)},
+            "versions-kept-of-each-table",
+        ),
+        "KeepsIfAllAreGreater": (
+            "Keeps new versions if none is smaller. [WA-45]",
+            {
+                "joining.with_versions": _kept_by(
+                    lambda known, new: new if all(b >= a for a, b in zip(known, new, strict=True)) else known
+                ),
+            },
+            "versions-kept-of-each-table",
+        ),
+        "KeepsVersionsAsDoubles": (
+            "Keeps versions as doubles. [W-63]",
+            {
+                "joining.with_versions": _kept_by(
+                    lambda known, new: Versions(*(min(int(float(max(a, b))), 2**64 - 1) for a, b in zip(known, new, strict=True)))
+                ),
+            },
+            "versions-kept-at-borders",
+        ),
+        "KeepsByDoubles": (
+            "Keeps the first of versions that are equal as doubles. [WA-45]",
+            {"joining.with_versions": _kept_by(_each(float))},
+            "versions-kept-at-borders",
+        ),
+        "KeepsBySigned": (
+            "Keeps the greater version as a signed number of 64 bits. [WA-45]",
+            {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 64)))},
+            "versions-kept-at-borders",
+        ),
+        "KeepsBy32": (
+            "Keeps the greater version as a signed number of 32 bits. [WA-45]",
+            {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 32)))},
+            "versions-kept-at-borders",
+        ),
+        "RegionsWithoutCase": (
+            "Has regions that differ in capitals be one. [WA-52]",
+            {"proximity.address_of": _regions_by(str.casefold)},
+            "regions-that-look-alike",
+        ),
+        "RegionsWithoutBlanks": (
+            "Has regions that differ in blanks at their ends be one. [WA-52]",
+            {"proximity.address_of": _regions_by(str.strip)},
+            "regions-that-look-alike",
+        ),
+        "NoRegionIsAnyRegion": (
+            "Has who says no region be in the own. [WA-52]",
+            {
+                "proximity.address_of": lambda config, node: ADDRESS_OF(
+                    config, node._replace(region=node.region or config.region)
+                ),
+            },
+            "regions-that-look-alike",
+        ),
+        "Ports15": (
+            "Has ports of 15 bits only. [WA-52]",
+            {
+                "proximity.address_of": lambda config, node: None if node.port > 32767 else ADDRESS_OF(config, node),
+            },
+            "the-greatest-port",
+        ),
+        "TheLatestHearsay": (
+            "Measures a leaf where it was heard of last. [WA-68, WA-69]",
+            {"proximity.consider_node": _latest_hearsay},
+            "a-leaf-heard-of-under-two-addresses",
+        ),
+        "OneAddressForEver": (
+            "Keeps the address at which it measures a leaf, whatever that says of itself. [WA-68]",
+            {
+                "proximity.update_address": lambda state, node: (
+                    state if node.id in state.measured else tables.update_address(state, node)
+                ),
+            },
+            "an-unmeasured-leaf-says-where-it-is",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.conformance.mistakes.wendy.joining import with_messages
+from tests.support.variant import variants
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Step
 from peerproof.spec.wendy import repair, transitions
@@ -45,17 +46,6 @@ class TrustsEverybody(Wrong):
         if isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING:
             return Step(state)
         return super().step(state, event, pick)
-
-
-class HeartbeatsToLeaves(Wrong):
-    """Sends heartbeats and exits to the routing table only."""
-
-    caught_by: ClassVar = (
-        "heartbeats-to-everybody",
-        "leaving",
-        "heartbeats-and-exits-to-leaves",
-    )
-    instead: ClassVar = {"transitions.everybody": lambda state: list(state.routing_table.values())}
 
 
 class OneHeartbeat(Wrong):
@@ -177,18 +167,6 @@ def _only_one(state: State, cell: Cell) -> Next:
     return step._replace(effects=tuple(effect for effect in step.effects if effect not in sends[1:]))
 
 
-class AsksOneOfTheRow(Wrong):
-    """Asks one node of a row."""
-
-    caught_by: ClassVar = (
-        "cell-all-of-the-row-are-asked",
-        "cell-rows-without-nodes-are-passed-over",
-        "cell-who-does-not-answer",
-        "cell-all-of-the-row-are-asked-by-messages",
-    )
-    instead: ClassVar = {"repair.advance_repair": _only_one}
-
-
 class AsksForTheirOwnRow(Wrong):
     """Asks the nodes of later rows for a cell of those rows."""
 
@@ -256,36 +234,6 @@ class WaitsForTheGone(Wrong):
             after, effects = super().step(replace(state, repairs=type(state.repairs)()), event, pick)
             return Step(replace(after, repairs=state.repairs), effects)
         return super().step(state, event, pick)
-
-
-class AnyTableAnswers(Wrong):
-    """Takes any state message for an answer about a cell."""
-
-    caught_by: ClassVar = (
-        "cell-other-tables-are-no-answer",
-        "cell-other-tables-are-no-answer-by-messages",
-    )
-    instead: ClassVar = {
-        "transitions.record_answer": lambda state, data: ANSWERED(
-            state, replace(data, tables=data.tables._replace(routing_table=()))
-        )
-    }
-
-
-class OnlyTheCellAnswers(Wrong):
-    """Takes a routing table for an answer only if it has the cell."""
-
-    caught_by: ClassVar = (
-        "cell-nobody-has-one",
-        "cell-nobody-anywhere",
-        "cell-any-answer-counts",
-        "cell-any-answer-counts-by-messages",
-    )
-    instead: ClassVar = {
-        "transitions.record_answer": lambda state, data: (
-            ANSWERED(state, data) if any((e.row, e.column) in state.repairs for e in data.tables.routing_table or ()) else state
-        )
-    }
 
 
 class TheFirstAnswerIsEnough(Wrong):
@@ -363,19 +311,6 @@ class OwnKeyForLeaves(Wrong):
         return with_messages(step, NodeRepair, lambda m: replace(m, header=replace(m.header, key=state.id)))
 
 
-class AsksNoNeighbours(Wrong):
-    """Does not repair the neighborhood set."""
-
-    caught_by: ClassVar = (
-        "neighbour-is-lost",
-        "each-table-by-itself",
-        "the-last-leaf-of-a-side-is-lost",
-        "each-table-by-itself-by-messages",
-        "the-only-greater-leaf-is-lost",
-    )
-    instead: ClassVar = {"repair.query_neighborhood": lambda *_: ()}
-
-
 class LeavesSilently(Wrong):
     """Leaves without a word."""
 
@@ -400,3 +335,53 @@ class GoesOnAfterLeaving(Wrong):
         if not (isinstance(event, Asked) and isinstance(event.command, Leave)):
             return step
         return Step(state, tuple(effect for effect in step.effects if not isinstance(effect, CancelTimer)))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "HeartbeatsToLeaves": (
+            "Sends heartbeats and exits to the routing table only.",
+            {"transitions.everybody": lambda state: list(state.routing_table.values())},
+            "heartbeats-to-everybody leaving heartbeats-and-exits-to-leaves",
+        ),
+        "AsksOneOfTheRow": (
+            "Asks one node of a row.",
+            {"repair.advance_repair": _only_one},
+            (
+                "cell-all-of-the-row-are-asked cell-rows-without-nodes-are-passed-over cell-who-does-not-answer cell- "
+                "all-of-the-row-are-asked-by-messages"
+            ),
+        ),
+        "AnyTableAnswers": (
+            "Takes any state message for an answer about a cell.",
+            {
+                "transitions.record_answer": lambda state, data: ANSWERED(
+                    state, replace(data, tables=data.tables._replace(routing_table=()))
+                )
+            },
+            "cell-other-tables-are-no-answer cell-other-tables-are-no-answer-by-messages",
+        ),
+        "OnlyTheCellAnswers": (
+            "Takes a routing table for an answer only if it has the cell.",
+            {
+                "transitions.record_answer": lambda state, data: (
+                    ANSWERED(state, data)
+                    if any((e.row, e.column) in state.repairs for e in data.tables.routing_table or ())
+                    else state
+                )
+            },
+            "cell-nobody-has-one cell-nobody-anywhere cell-any-answer-counts cell-any-answer-counts-by-messages",
+        ),
+        "AsksNoNeighbours": (
+            "Does not repair the neighborhood set.",
+            {"repair.query_neighborhood": lambda *_: ()},
+            (
+                "neighbour-is-lost each-table-by-itself the-last-leaf-of-a-side-is-lost each-table-by-itself-by- "
+                "messages the-only-greater-leaf-is-lost"
+            ),
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

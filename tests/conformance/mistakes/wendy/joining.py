@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.conformance.variant import received
+from tests.support.variant import received, variants
 
 from peerproof.spec.core import Asked, Duration, NodeId, Notify, Pick, Send, Sent, SetTimer, Step
 from peerproof.spec.errors import NotEnabled
@@ -168,24 +168,6 @@ class AnswersToThePeer(Wrong):
         return step
 
 
-class JoinsGoToLeaves(Wrong):
-    """Sends joins on by its leaf set alone."""
-
-    caught_by: ClassVar = ("a-join-is-routed-by-its-key",)
-    instead: ClassVar = {
-        "joining.next_hop_of_join": lambda state, joiner: NEXT_HOP_OF_JOIN(
-            replace(state, routing_table=type(state.routing_table)()), joiner
-        )
-    }
-
-
-class JoinsEndHere(Wrong):
-    """Sends joins to nobody else."""
-
-    caught_by: ClassVar = ("contact-that-sends-on", "node-on-the-way", "largest-hops-of-a-join", "a-join-is-routed-by-its-key")
-    instead: ClassVar = {"joining.forward_join": lambda *_: None}
-
-
 class TablesOnceMore(Wrong):
     """Sends its routing table again when a join has come back."""
 
@@ -256,24 +238,10 @@ def _any_time(state: State, contact: Any) -> Next:
     return Step(replace(state, stage=Stage.JOINING, contact=contact), (Send(contact, NodeJoin(header(state))),))
 
 
-class JoinsAnyTime(Wrong):
-    """Joins whenever it is asked to, by whomever."""
-
-    caught_by: ClassVar = ("one-join-at-a-time", "no-join-by-itself", "no-join-while-waiting")
-    instead: ClassVar = {"transitions.on_join": _any_time}
-
-
 def _once(state: State, contact: Any) -> Next:
     if state.stage is not Stage.ALONE:
         raise NotEnabled("not_alone", "once")
     return ON_JOIN(state, contact)
-
-
-class JoinsOnce(Wrong):
-    """Asks to join once, whatever comes of it."""
-
-    caught_by: ClassVar = ("a-join-once-more",)
-    instead: ClassVar = {"transitions.on_join": _once}
 
 
 class SilentFailure(Wrong):
@@ -296,61 +264,12 @@ def _failed_anyway(state: State, *, failed: bool) -> Next:
     return Step(replace(state, contact=None, stage=Stage.ALONE), (Notify(JoinFailed(contact)),))
 
 
-class FailsTooLate(Wrong):
-    """Gives up because of its contact although others have answered."""
-
-    caught_by: ClassVar = ("the-join-fails-too-late",)
-    instead: ClassVar = {"transitions.on_join_sent": _failed_anyway}
-
-
 def _waits(state: State, data: StateData, *, may_wait: bool) -> Next:
     after, effects = ON_STATE_DATA(state, data)
     timers = tuple(effect for effect in effects if not isinstance(effect, SetTimer))
     if not may_wait:
         return Step(replace(after, stage=state.stage), timers)
     return Step(replace(after, stage=Stage.WAITING), (*timers, SetTimer(Announce(), Duration(2 * state.config.network_timeout))))
-
-
-class WaitsForAnyLeafSet(Wrong):
-    """Takes any leaf set for that of the destination."""
-
-    caught_by: ClassVar = ("a-leaf-set-without-the-mark",)
-    instead: ClassVar = {
-        "transitions.on_state_data": lambda state, data: (
-            _waits(state, data, may_wait=True)
-            if data.tables.leaf_set is not None and state.stage is Stage.JOINING
-            else ON_STATE_DATA(state, data)
-        )
-    }
-
-
-class WaitsForALeafSet(Wrong):
-    """Does not wait when the mark comes without a leaf set."""
-
-    caught_by: ClassVar = ("the-mark-without-a-leaf-set",)
-    instead: ClassVar = {
-        "transitions.on_state_data": lambda state, data: (
-            _waits(state, data, may_wait=False) if data.tables.leaf_set is None else ON_STATE_DATA(state, data)
-        )
-    }
-
-
-class WaitsAgain(Wrong):
-    """Starts to wait at each mark, whoever it is."""
-
-    caught_by: ClassVar = ("a-second-leaf-set", "a-leaf-set-after-joining", "the-mark-for-somebody-alone")
-    instead: ClassVar = {
-        "transitions.on_state_data": lambda state, data: (
-            _waits(state, data, may_wait=True) if data.destination else ON_STATE_DATA(state, data)
-        )
-    }
-
-
-class WaitsOnce(Wrong):
-    """Waits one network timeout."""
-
-    caught_by: ClassVar = ("announcement-after-the-wait", "another-timeout", "before-the-wait-is-over")
-    instead: ClassVar = {"joining.WAIT": 1}
 
 
 class WaitsTwentySeconds(Wrong):
@@ -404,3 +323,71 @@ class TellsWhoIsMeasured(Wrong):
         sends = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, NodeAnnouncement)]
         more = [replace(sends[0], to=NodeId(f"{node.local_ip}:{node.port}")) for node in state.measured.values()] if sends else []
         return step._replace(effects=(*step.effects, *more))
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "JoinsGoToLeaves": (
+            "Sends joins on by its leaf set alone.",
+            {
+                "joining.next_hop_of_join": lambda state, joiner: NEXT_HOP_OF_JOIN(
+                    replace(state, routing_table=type(state.routing_table)()), joiner
+                )
+            },
+            "a-join-is-routed-by-its-key",
+        ),
+        "JoinsEndHere": (
+            "Sends joins to nobody else.",
+            {"joining.forward_join": lambda *_: None},
+            "contact-that-sends-on node-on-the-way largest-hops-of-a-join a-join-is-routed-by-its-key",
+        ),
+        "JoinsAnyTime": (
+            "Joins whenever it is asked to, by whomever.",
+            {"transitions.on_join": _any_time},
+            "one-join-at-a-time no-join-by-itself no-join-while-waiting",
+        ),
+        "JoinsOnce": ("Asks to join once, whatever comes of it.", {"transitions.on_join": _once}, "a-join-once-more"),
+        "FailsTooLate": (
+            "Gives up because of its contact although others have answered.",
+            {"transitions.on_join_sent": _failed_anyway},
+            "the-join-fails-too-late",
+        ),
+        "WaitsForAnyLeafSet": (
+            "Takes any leaf set for that of the destination.",
+            {
+                "transitions.on_state_data": lambda state, data: (
+                    _waits(state, data, may_wait=True)
+                    if data.tables.leaf_set is not None and state.stage is Stage.JOINING
+                    else ON_STATE_DATA(state, data)
+                )
+            },
+            "a-leaf-set-without-the-mark",
+        ),
+        "WaitsForALeafSet": (
+            "Does not wait when the mark comes without a leaf set.",
+            {
+                "transitions.on_state_data": lambda state, data: (
+                    _waits(state, data, may_wait=False) if data.tables.leaf_set is None else ON_STATE_DATA(state, data)
+                )
+            },
+            "the-mark-without-a-leaf-set",
+        ),
+        "WaitsAgain": (
+            "Starts to wait at each mark, whoever it is.",
+            {
+                "transitions.on_state_data": lambda state, data: (
+                    _waits(state, data, may_wait=True) if data.destination else ON_STATE_DATA(state, data)
+                )
+            },
+            "a-second-leaf-set a-leaf-set-after-joining the-mark-for-somebody-alone",
+        ),
+        "WaitsOnce": (
+            "Waits one network timeout.",
+            {"joining.WAIT": 1},
+            "announcement-after-the-wait another-timeout before-the-wait-is-over",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

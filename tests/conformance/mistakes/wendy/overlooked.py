@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.conformance.variant import received
+from tests.support.variant import received, variants
 
 from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Pick, Sent, SetTimer, Step, Table
 from peerproof.spec.wendy import joining, proximity, repair, tables, transitions
@@ -179,18 +179,6 @@ class VersionsStay(Wrong):
         return step._replace(state=replace(step.state, stored=step.state.stored.put(lost))) if lost else step
 
 
-class CredentialsWithoutCase(Wrong):
-    """Compares credentials as texts, without a look at capitals and blanks. [WA-53]"""
-
-    caught_by: ClassVar = ("credentials-that-are-not-the-same",)
-    instead: ClassVar = {
-        "transitions.is_admitted": lambda state, message: (
-            state.config.credentials is None
-            or (message.header.credentials or b"").strip().lower() == state.config.credentials.strip().lower()
-        ),
-    }
-
-
 def _keeps_versions(*kinds: type[Any]) -> Callable[..., Next]:
     def on_message(state: State, message: Message) -> Next:
         sender = message.header.sender
@@ -199,27 +187,6 @@ def _keeps_versions(*kinds: type[Any]) -> Callable[..., Next]:
         return ON_MESSAGE(state, message)
 
     return on_message
-
-
-class HeartbeatsHaveVersions(Wrong):
-    """Keeps the versions in a heartbeat, whose tables it has not seen. [WA-40]"""
-
-    caught_by: ClassVar = ("versions-in-messages-without-tables",)
-    instead: ClassVar = {"transitions.on_message": _keeps_versions(Heartbeat)}
-
-
-class QuestionsHaveVersions(Wrong):
-    """Keeps the versions in the questions of a node whose tables it has not seen. [WA-40]"""
-
-    caught_by: ClassVar = ("versions-in-messages-without-tables",)
-    instead: ClassVar = {"transitions.on_message": _keeps_versions(NodeJoin, StateRequest, NodeRepair)}
-
-
-class RoutedMessagesHaveVersions(Wrong):
-    """Keeps the versions in a message of an application. [WA-40]"""
-
-    caught_by: ClassVar = ("versions-in-messages-without-tables",)
-    instead: ClassVar = {"transitions.on_message": _keeps_versions(Application)}
 
 
 def _learns_nothing(kind: type[Any], *, from_failures: bool) -> Callable[..., Next]:
@@ -231,95 +198,8 @@ def _learns_nothing(kind: type[Any], *, from_failures: bool) -> Callable[..., Ne
     return on_sent
 
 
-class AnnouncementsDoNotMeasure(Wrong):
-    """Takes no score from an announcement. [W-07, WA-18]"""
-
-    caught_by: ClassVar = ("an-announcement-measures",)
-    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeAnnouncement, from_failures=False)}
-
-
-class JoinsDoNotMeasure(Wrong):
-    """Takes no score from a join that it sends on. [W-07, WA-18]"""
-
-    caught_by: ClassVar = ("a-join-that-goes-on-measures",)
-    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeJoin, from_failures=False)}
-
-
-class WarningsDoNotMeasure(Wrong):
-    """Takes no score from a race warning. [W-07, WA-18]"""
-
-    caught_by: ClassVar = ("a-warning-measures",)
-    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=False)}
-
-
-class RepairsDoNotMeasure(Wrong):
-    """Takes no score from a question for a repair. [W-07, WA-18]"""
-
-    caught_by: ClassVar = ("a-repair-measures",)
-    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeRepair, from_failures=False)}
-
-
-class AnswersMayFail(Wrong):
-    """Has nobody gone whom an answer does not reach. [WA-24]"""
-
-    caught_by: ClassVar = ("an-answer-that-fails",)
-    instead: ClassVar = {"transitions.on_sent": _learns_nothing(StateData, from_failures=True)}
-
-
-class WarningsMayFail(Wrong):
-    """Has nobody gone whom a race warning does not reach. [WA-24]"""
-
-    caught_by: ClassVar = ("a-warning-that-fails",)
-    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=True)}
-
-
 def _admits(*kinds: type[Any]) -> Callable[[State, Message], bool]:
     return lambda state, message: isinstance(message, kinds) or IS_ADMITTED(state, message)
-
-
-class ExitsNeedNoCredentials(Wrong):
-    """Takes an exit with any credentials. [WA-53]"""
-
-    caught_by: ClassVar = ("credentials-of-each-kind",)
-    instead: ClassVar = {"transitions.is_admitted": _admits(NodeExit)}
-
-
-class QuestionsNeedNoCredentials(Wrong):
-    """Answers questions with any credentials. [WA-53]"""
-
-    caught_by: ClassVar = ("credentials-of-each-kind",)
-    instead: ClassVar = {"transitions.is_admitted": _admits(StateRequest, NodeRepair)}
-
-
-class WarningsNeedNoCredentials(Wrong):
-    """Takes a race warning with any credentials. [WA-53]"""
-
-    caught_by: ClassVar = ("credentials-of-each-kind",)
-    instead: ClassVar = {"transitions.is_admitted": _admits(NodeRace)}
-
-
-class BeginningOfCredentials(Wrong):
-    """Compares as many bytes of the credentials as a message has. [WA-53]"""
-
-    caught_by: ClassVar = ("credentials-of-each-kind", "credentials-that-are-no-text")
-    instead: ClassVar = {
-        "transitions.is_admitted": lambda state, message: (
-            state.config.credentials is None
-            or (bool(message.header.credentials) and state.config.credentials.startswith(message.header.credentials))
-        ),
-    }
-
-
-class CredentialsAsTexts(Wrong):
-    """Makes texts of credentials before it compares them. [WA-53]"""
-
-    caught_by: ClassVar = ("credentials-that-are-no-text",)
-    instead: ClassVar = {
-        "transitions.is_admitted": lambda state, message: (
-            state.config.credentials is None
-            or (message.header.credentials or b"").decode(errors="replace") == state.config.credentials.decode(errors="replace")
-        ),
-    }
 
 
 class ExitEndsAnnouncement(Wrong):
@@ -348,26 +228,6 @@ def _only_applies(when: Callable[[State, NodeRace], bool]) -> Callable[..., Next
     return on_node_race
 
 
-class StrangersDoNotWarn(Wrong):
-    """Does not announce itself again for the warning of a node that it does not know. [W-65]"""
-
-    caught_by: ClassVar = ("a-warning-of-a-stranger",)
-    instead: ClassVar = {
-        "joining.on_node_race": _only_applies(lambda state, warning: warning.header.sender.id not in state.known)
-    }
-
-
-class OnlyNewsWarn(Wrong):
-    """Does not announce itself again for versions that it knows already. [W-65]"""
-
-    caught_by: ClassVar = ("a-warning-with-versions-that-are-known",)
-    instead: ClassVar = {
-        "joining.on_node_race": _only_applies(
-            lambda state, warning: state.stored.get(warning.header.sender.id) == warning.header.versions
-        )
-    }
-
-
 class WarningStartsWait(Wrong):
     """Takes the leaf set of a race warning for that of the destination. [W-58, WA-61]"""
 
@@ -382,47 +242,8 @@ class WarningStartsWait(Wrong):
         return Step(replace(step.state, stage=Stage.WAITING), (*step.effects, timer))
 
 
-class JoinersTakeNobodyIn(Wrong):
-    """Passes announcements over while it joins. [W-66]"""
-
-    caught_by: ClassVar = ("a-joiner-takes-announcements",)
-    instead: ClassVar = {
-        "joining.on_node_announcement": lambda state, announcement: (
-            Step(state) if state.stage is Stage.JOINING else ON_NODE_ANNOUNCEMENT(state, announcement)
-        ),
-    }
-
-
-class JoinersDoNotWarn(Wrong):
-    """Warns nobody before it has announced itself. [W-64]"""
-
-    caught_by: ClassVar = ("a-joiner-warns",)
-    instead: ClassVar = {
-        "joining.on_node_announcement": lambda state, announcement: ON_NODE_ANNOUNCEMENT(
-            state,
-            replace(announcement, header=replace(announcement.header, versions=state.versions))
-            if state.stage in (Stage.JOINING, Stage.WAITING)
-            else announcement,
-        ),
-    }
-
-
 def _answers(kind: type[Any]) -> Callable[..., Next]:
     return lambda state, message: ON_MESSAGE(RECORD_ANSWER(state, message) if isinstance(message, kind) else state, message)
-
-
-class AnnouncementsAnswer(Wrong):
-    """Takes the routing table of an announcement for an answer. [WA-26, WA-71]"""
-
-    caught_by: ClassVar = ("an-announcement-answers-no-repair",)
-    instead: ClassVar = {"transitions.on_message": _answers(NodeAnnouncement)}
-
-
-class WarningsAnswer(Wrong):
-    """Takes the routing table of a race warning for an answer. [WA-26, WA-71]"""
-
-    caught_by: ClassVar = ("a-warning-answers-no-repair",)
-    instead: ClassVar = {"transitions.on_message": _answers(NodeRace)}
 
 
 def _answer_for_first(state: State, data: StateData) -> State:
@@ -432,13 +253,6 @@ def _answer_for_first(state: State, data: StateData) -> State:
     return after if first is None else replace(after, repairs=state.repairs.put({first: after.repairs[first]}))
 
 
-class AnswersForOneCell(Wrong):
-    """Takes a routing table for the answer to the first question only. [WA-71]"""
-
-    caught_by: ClassVar = ("one-answer-for-two-cells",)
-    instead: ClassVar = {"repair.record_answer": _answer_for_first}
-
-
 def _brought_back_by(*kinds: type[Any]) -> Callable[..., Next]:
     def on_message(state: State, message: Message) -> Next:
         if isinstance(message, kinds):
@@ -446,49 +260,6 @@ def _brought_back_by(*kinds: type[Any]) -> Callable[..., Next]:
         return ON_MESSAGE(state, message)
 
     return on_message
-
-
-class JoinsBringBack(Wrong):
-    """Takes back who has departed and asks to join. [WA-30]"""
-
-    caught_by: ClassVar = ("only-an-announcement-brings-back",)
-    instead: ClassVar = {"transitions.on_message": _brought_back_by(NodeJoin)}
-
-
-class SignsOfLifeBringBack(Wrong):
-    """Takes back who has departed and sends a heartbeat, a question or a message of an application. [WA-30]"""
-
-    caught_by: ClassVar = ("only-an-announcement-brings-back",)
-    instead: ClassVar = {"transitions.on_message": _brought_back_by(Heartbeat, StateRequest, NodeRepair, Application)}
-
-
-class WarningsBringBack(Wrong):
-    """Takes back who has departed and sends a race warning. [WA-30]"""
-
-    caught_by: ClassVar = ("only-an-announcement-brings-back",)
-    instead: ClassVar = {"transitions.on_message": _brought_back_by(NodeRace)}
-
-
-class DepartedJoinInVain(Wrong):
-    """Does not answer the join of a node that has departed. [W-48]"""
-
-    caught_by: ClassVar = ("the-departed-are-answered",)
-    instead: ClassVar = {
-        "joining.on_node_join": lambda state, join: (
-            Step(state) if join.header.sender.id in state.departed else ON_NODE_JOIN(state, join)
-        ),
-    }
-
-
-class DepartedAskInVain(Wrong):
-    """Does not answer the questions of a node that has departed. [WA-57]"""
-
-    caught_by: ClassVar = ("the-departed-are-answered",)
-    instead: ClassVar = {
-        "repair.on_node_repair": lambda state, question: (
-            Step(state) if question.header.sender.id in state.departed else ON_NODE_REPAIR(state, question)
-        ),
-    }
 
 
 class MissesTheUnknown(Wrong):
@@ -518,71 +289,13 @@ class CommandsPutHeartbeatsOff(Wrong):
         return step._replace(effects=(*step.effects, SetTimer(HeartbeatDue(), state.config.heartbeat)))
 
 
-class KnownBeforeMeasured(Wrong):
-    """Has a confirmation count for who is known at the address only, if there is one. [WA-18, WA-69]"""
-
-    caught_by: ClassVar = ("known-and-measured-at-one-address",)
-    instead: ClassVar = {
-        "state.State.at": lambda state, address: (
-            [node for node in AT(state, address) if node.id in state.known] or list(AT(state, address))
-        ),
-    }
-
-
 def _timeout_without_waiting(state: State, cell: Cell) -> Next:
     after, effects = ON_REPAIR_TIMEOUT(replace(state, measured=Table()), cell)
     return Step(replace(after, measured=state.measured), effects)
 
 
-class TimeoutEndsMeasuring(Wrong):
-    """Goes to the next row at the timeout, although a node that would fit is still being measured. [WA-26]"""
-
-    caught_by: ClassVar = ("a-timeout-while-one-that-fits-is-measured",)
-    instead: ClassVar = {"repair.on_repair_timeout": _timeout_without_waiting}
-
-
-class JoinersDoNotRepair(Wrong):
-    """Does not repair the leaf set before it has announced itself. [W-30]"""
-
-    caught_by: ClassVar = ("a-joiner-repairs-its-leaf-set",)
-    instead: ClassVar = {
-        "repair.query_leaf_set": lambda before, state, gone: (
-            () if state.stage in (Stage.JOINING, Stage.WAITING) else QUERY_LEAF_SET(before, state, gone)
-        ),
-    }
-
-
 def _selects(change: Callable[[Mask], Mask]) -> Callable[..., Tables]:
     return lambda state, mask=ALL: SELECT_TABLES(state, change(mask))
-
-
-class FirstRowIsNone(Wrong):
-    """Takes row 0 for no row, and sends all of them. [WA-57]"""
-
-    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
-    instead: ClassVar = {
-        "tables.select_tables": _selects(lambda mask: mask._replace(rows=() if mask.rows == (0,) else mask.rows))
-    }
-
-
-class FirstColumnIsNone(Wrong):
-    """Takes column 0 for no column, and sends all of them. [WA-57]"""
-
-    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
-    instead: ClassVar = {
-        "tables.select_tables": _selects(lambda mask: mask._replace(columns=() if mask.columns == (0,) else mask.columns))
-    }
-
-
-class RowsAreRange(Wrong):
-    """Sends all rows from the first to the last one that it is asked for. [WA-57]"""
-
-    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
-    instead: ClassVar = {
-        "tables.select_tables": _selects(
-            lambda mask: mask._replace(rows=tuple(range(mask.rows[0], mask.rows[-1] + 1)) if mask.rows else ())
-        )
-    }
 
 
 def _select_pairs(state: State, mask: Mask = ALL) -> Tables:
@@ -593,39 +306,258 @@ def _select_pairs(state: State, mask: Mask = ALL) -> Tables:
     return sent._replace(routing_table=tuple(entry for entry in sent.routing_table if entry[:2] in cells))
 
 
-class RowsAndColumnsArePairs(Wrong):
-    """Takes the first row with the first column, the second with the second, and so on. [WA-57]"""
-
-    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
-    instead: ClassVar = {"tables.select_tables": _select_pairs}
-
-
-class ColumnsOfAllRows(Wrong):
-    """Sends columns of all rows if it is asked for columns and no rows. [WA-57]"""
-
-    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
-    instead: ClassVar = {
-        "tables.select_tables": _selects(
-            lambda mask: mask._replace(rows=tuple(range(32))) if mask.columns and not mask.rows else mask
-        )
-    }
-
-
-class NobodyElseHere(Wrong):
-    """Passes over who is at its own host, whatever the port. [WA-52]"""
-
-    caught_by: ClassVar = ("another-port-of-the-own-host",)
-    instead: ClassVar = {
-        "proximity.is_passed_over": lambda state, node: IS_PASSED_OVER(state, node) or node.local_ip == state.node.local_ip,
-    }
-
-
-class SameHostElsewhere(Wrong):
-    """Passes over who has its own local host and port in another region. [WA-52]"""
-
-    caught_by: ClassVar = ("the-own-local-host-in-another-region",)
-    instead: ClassVar = {
-        "proximity.is_passed_over": lambda state, node: (
-            IS_PASSED_OVER(state, node) or (node.local_ip, node.port) == (state.node.local_ip, state.node.port)
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "CredentialsWithoutCase": (
+            "Compares credentials as texts, without a look at capitals and blanks. [WA-53]",
+            {
+                "transitions.is_admitted": lambda state, message: (
+                    state.config.credentials is None
+                    or (message.header.credentials or b"").strip().lower() == state.config.credentials.strip().lower()
+                ),
+            },
+            "credentials-that-are-not-the-same",
         ),
-    }
+        "HeartbeatsHaveVersions": (
+            "Keeps the versions in a heartbeat, whose tables it has not seen. [WA-40]",
+            {"transitions.on_message": _keeps_versions(Heartbeat)},
+            "versions-in-messages-without-tables",
+        ),
+        "QuestionsHaveVersions": (
+            "Keeps the versions in the questions of a node whose tables it has not seen. [WA-40]",
+            {"transitions.on_message": _keeps_versions(NodeJoin, StateRequest, NodeRepair)},
+            "versions-in-messages-without-tables",
+        ),
+        "RoutedMessagesHaveVersions": (
+            "Keeps the versions in a message of an application. [WA-40]",
+            {"transitions.on_message": _keeps_versions(Application)},
+            "versions-in-messages-without-tables",
+        ),
+        "AnnouncementsDoNotMeasure": (
+            "Takes no score from an announcement. [W-07, WA-18]",
+            {"transitions.on_sent": _learns_nothing(NodeAnnouncement, from_failures=False)},
+            "an-announcement-measures",
+        ),
+        "JoinsDoNotMeasure": (
+            "Takes no score from a join that it sends on. [W-07, WA-18]",
+            {"transitions.on_sent": _learns_nothing(NodeJoin, from_failures=False)},
+            "a-join-that-goes-on-measures",
+        ),
+        "WarningsDoNotMeasure": (
+            "Takes no score from a race warning. [W-07, WA-18]",
+            {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=False)},
+            "a-warning-measures",
+        ),
+        "RepairsDoNotMeasure": (
+            "Takes no score from a question for a repair. [W-07, WA-18]",
+            {"transitions.on_sent": _learns_nothing(NodeRepair, from_failures=False)},
+            "a-repair-measures",
+        ),
+        "AnswersMayFail": (
+            "Has nobody gone whom an answer does not reach. [WA-24]",
+            {"transitions.on_sent": _learns_nothing(StateData, from_failures=True)},
+            "an-answer-that-fails",
+        ),
+        "WarningsMayFail": (
+            "Has nobody gone whom a race warning does not reach. [WA-24]",
+            {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=True)},
+            "a-warning-that-fails",
+        ),
+        "ExitsNeedNoCredentials": (
+            "Takes an exit with any credentials. [WA-53]",
+            {"transitions.is_admitted": _admits(NodeExit)},
+            "credentials-of-each-kind",
+        ),
+        "QuestionsNeedNoCredentials": (
+            "Answers questions with any credentials. [WA-53]",
+            {"transitions.is_admitted": _admits(StateRequest, NodeRepair)},
+            "credentials-of-each-kind",
+        ),
+        "WarningsNeedNoCredentials": (
+            "Takes a race warning with any credentials. [WA-53]",
+            {"transitions.is_admitted": _admits(NodeRace)},
+            "credentials-of-each-kind",
+        ),
+        "BeginningOfCredentials": (
+            "Compares as many bytes of the credentials as a message has. [WA-53]",
+            {
+                "transitions.is_admitted": lambda state, message: (
+                    state.config.credentials is None
+                    or (bool(message.header.credentials) and state.config.credentials.startswith(message.header.credentials))
+                ),
+            },
+            "credentials-of-each-kind credentials-that-are-no-text",
+        ),
+        "CredentialsAsTexts": (
+            "Makes texts of credentials before it compares them. [WA-53]",
+            {
+                "transitions.is_admitted": lambda state, message: (
+                    state.config.credentials is None
+                    or (message.header.credentials or b"").decode(errors="replace")
+                    == state.config.credentials.decode(errors="replace")
+                ),
+            },
+            "credentials-that-are-no-text",
+        ),
+        "StrangersDoNotWarn": (
+            "Does not announce itself again for the warning of a node that it does not know. [W-65]",
+            {"joining.on_node_race": _only_applies(lambda state, warning: warning.header.sender.id not in state.known)},
+            "a-warning-of-a-stranger",
+        ),
+        "OnlyNewsWarn": (
+            "Does not announce itself again for versions that it knows already. [W-65]",
+            {
+                "joining.on_node_race": _only_applies(
+                    lambda state, warning: state.stored.get(warning.header.sender.id) == warning.header.versions
+                )
+            },
+            "a-warning-with-versions-that-are-known",
+        ),
+        "JoinersTakeNobodyIn": (
+            "Passes announcements over while it joins. [W-66]",
+            {
+                "joining.on_node_announcement": lambda state, announcement: (
+                    Step(state) if state.stage is Stage.JOINING else ON_NODE_ANNOUNCEMENT(state, announcement)
+                ),
+            },
+            "a-joiner-takes-announcements",
+        ),
+        "JoinersDoNotWarn": (
+            "Warns nobody before it has announced itself. [W-64]",
+            {
+                "joining.on_node_announcement": lambda state, announcement: ON_NODE_ANNOUNCEMENT(
+                    state,
+                    replace(announcement, header=replace(announcement.header, versions=state.versions))
+                    if state.stage in (Stage.JOINING, Stage.WAITING)
+                    else announcement,
+                ),
+            },
+            "a-joiner-warns",
+        ),
+        "AnnouncementsAnswer": (
+            "Takes the routing table of an announcement for an answer. [WA-26, WA-71]",
+            {"transitions.on_message": _answers(NodeAnnouncement)},
+            "an-announcement-answers-no-repair",
+        ),
+        "WarningsAnswer": (
+            "Takes the routing table of a race warning for an answer. [WA-26, WA-71]",
+            {"transitions.on_message": _answers(NodeRace)},
+            "a-warning-answers-no-repair",
+        ),
+        "AnswersForOneCell": (
+            "Takes a routing table for the answer to the first question only. [WA-71]",
+            {"repair.record_answer": _answer_for_first},
+            "one-answer-for-two-cells",
+        ),
+        "JoinsBringBack": (
+            "Takes back who has departed and asks to join. [WA-30]",
+            {"transitions.on_message": _brought_back_by(NodeJoin)},
+            "only-an-announcement-brings-back",
+        ),
+        "SignsOfLifeBringBack": (
+            "Takes back who has departed and sends a heartbeat, a question or a message of an application. [WA-30]",
+            {"transitions.on_message": _brought_back_by(Heartbeat, StateRequest, NodeRepair, Application)},
+            "only-an-announcement-brings-back",
+        ),
+        "WarningsBringBack": (
+            "Takes back who has departed and sends a race warning. [WA-30]",
+            {"transitions.on_message": _brought_back_by(NodeRace)},
+            "only-an-announcement-brings-back",
+        ),
+        "DepartedJoinInVain": (
+            "Does not answer the join of a node that has departed. [W-48]",
+            {
+                "joining.on_node_join": lambda state, join: (
+                    Step(state) if join.header.sender.id in state.departed else ON_NODE_JOIN(state, join)
+                ),
+            },
+            "the-departed-are-answered",
+        ),
+        "DepartedAskInVain": (
+            "Does not answer the questions of a node that has departed. [WA-57]",
+            {
+                "repair.on_node_repair": lambda state, question: (
+                    Step(state) if question.header.sender.id in state.departed else ON_NODE_REPAIR(state, question)
+                ),
+            },
+            "the-departed-are-answered",
+        ),
+        "KnownBeforeMeasured": (
+            "Has a confirmation count for who is known at the address only, if there is one. [WA-18, WA-69]",
+            {
+                "state.State.at": lambda state, address: (
+                    [node for node in AT(state, address) if node.id in state.known] or list(AT(state, address))
+                ),
+            },
+            "known-and-measured-at-one-address",
+        ),
+        "TimeoutEndsMeasuring": (
+            "Goes to the next row at the timeout, although a node that would fit is still being measured. [WA-26]",
+            {"repair.on_repair_timeout": _timeout_without_waiting},
+            "a-timeout-while-one-that-fits-is-measured",
+        ),
+        "JoinersDoNotRepair": (
+            "Does not repair the leaf set before it has announced itself. [W-30]",
+            {
+                "repair.query_leaf_set": lambda before, state, gone: (
+                    () if state.stage in (Stage.JOINING, Stage.WAITING) else QUERY_LEAF_SET(before, state, gone)
+                ),
+            },
+            "a-joiner-repairs-its-leaf-set",
+        ),
+        "FirstRowIsNone": (
+            "Takes row 0 for no row, and sends all of them. [WA-57]",
+            {"tables.select_tables": _selects(lambda mask: mask._replace(rows=() if mask.rows == (0,) else mask.rows))},
+            "rows-and-columns-of-a-question",
+        ),
+        "FirstColumnIsNone": (
+            "Takes column 0 for no column, and sends all of them. [WA-57]",
+            {"tables.select_tables": _selects(lambda mask: mask._replace(columns=() if mask.columns == (0,) else mask.columns))},
+            "rows-and-columns-of-a-question",
+        ),
+        "RowsAreRange": (
+            "Sends all rows from the first to the last one that it is asked for. [WA-57]",
+            {
+                "tables.select_tables": _selects(
+                    lambda mask: mask._replace(rows=tuple(range(mask.rows[0], mask.rows[-1] + 1)) if mask.rows else ())
+                )
+            },
+            "rows-and-columns-of-a-question",
+        ),
+        "RowsAndColumnsArePairs": (
+            "Takes the first row with the first column, the second with the second, and so on. [WA-57]",
+            {"tables.select_tables": _select_pairs},
+            "rows-and-columns-of-a-question",
+        ),
+        "ColumnsOfAllRows": (
+            "Sends columns of all rows if it is asked for columns and no rows. [WA-57]",
+            {
+                "tables.select_tables": _selects(
+                    lambda mask: mask._replace(rows=tuple(range(32))) if mask.columns and not mask.rows else mask
+                )
+            },
+            "rows-and-columns-of-a-question",
+        ),
+        "NobodyElseHere": (
+            "Passes over who is at its own host, whatever the port. [WA-52]",
+            {
+                "proximity.is_passed_over": lambda state, node: (
+                    IS_PASSED_OVER(state, node) or node.local_ip == state.node.local_ip
+                ),
+            },
+            "another-port-of-the-own-host",
+        ),
+        "SameHostElsewhere": (
+            "Passes over who has its own local host and port in another region. [WA-52]",
+            {
+                "proximity.is_passed_over": lambda state, node: (
+                    IS_PASSED_OVER(state, node) or (node.local_ip, node.port) == (state.node.local_ip, state.node.port)
+                ),
+            },
+            "the-own-local-host-in-another-region",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import Asked, Pick, Step, Table
 from peerproof.spec.wendy import routing
@@ -33,85 +34,9 @@ def with_cells(state: State, rows: Iterable[int]) -> State:
     return replace(state, routing_table=Table({cell: node for cell, node in state.routing_table.items() if cell[0] in kept}))
 
 
-class LeavesByTheirIdsOnly(Wrong):
-    """Has only the ids of leaves for keys within the leaf set."""
-
-    caught_by: ClassVar = (
-        "route-to-itself-though-cells-fit",
-        "route-of-two-at-the-closer",
-        "route-to-itself-though-cells-fit-by-messages",
-        "route-by-leaves-that-were-met",
-    )
-    instead: ClassVar = {
-        "routing.leaf_span": lambda state, key: tuple(n for side in state.leaf_set for n in side if n.id == key) or None
-    }
-
-
-class NeverItself(Wrong):
-    """Looks for the closest leaf, and forgets itself."""
-
-    caught_by: ClassVar = (
-        "route-to-itself-within",
-        "route-a-tie-of-neighbours",
-        "route-by-all-bits",
-        "route-a-tie-of-neighbours-by-messages",
-        "route-of-two-at-the-closer-by-messages",
-    )
-    instead: ClassVar = {
-        "routing.leaf_span": lambda state, key: (span := SPAN(state, key)) and span[-1:],
-        "routing.closest": lambda state, key, nodes: min(nodes, key=lambda n: state.config.ring.rank(n.id, key), default=None),
-    }
-
-
 def _only_the_ends(state: State, key: Id) -> tuple[Node, ...] | None:
     span = SPAN(state, key)
     return None if span is None else ENDS(state)
-
-
-class TheFurthestLeaves(Wrong):
-    """Looks at the ends of its leaf set, also for what lies within."""
-
-    caught_by: ClassVar = (
-        "route-to-a-leaf-by-its-id",
-        "route-a-tie-of-leaves",
-        "route-to-the-nearer-of-lower-leaves-by-messages",
-        "route-by-leaves-that-were-met",
-    )
-    instead: ClassVar = {"routing.leaf_span": _only_the_ends}
-
-
-class LeavesWithoutTheirEnds(Wrong):
-    """Has the furthest leaves' ids outside of the leaf set."""
-
-    caught_by: ClassVar = (
-        "route-at-the-end-of-the-leaves",
-        "route-at-the-end-of-the-leaves-by-messages",
-        "route-to-a-leaf-by-its-id-by-messages",
-    )
-    instead: ClassVar = {
-        "routing.leaf_span": lambda state, key: None if key in (n.id for n in ENDS(state)) else SPAN(state, key),
-        "routing.leaf_ends": lambda _: (),
-    }
-
-
-class NoCells(Wrong):
-    """Never looks at the cell of the key before the rest of the row."""
-
-    caught_by: ClassVar = (
-        "route-to-a-cell-that-is-further",
-        "route-to-the-cell-of-no-leaf",
-        "route-to-the-cell-by-messages",
-        "route-by-a-cell-that-was-met",
-    )
-
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: NEXT_HOP(
-            replace(state, routing_table=state.routing_table.without((state.config.ring.cell(state.id, key),)))
-            if key != state.id
-            else state,
-            key,
-        )
-    }
 
 
 def _a_closer_cell(state: State, key: Id) -> Node | None:
@@ -119,32 +44,9 @@ def _a_closer_cell(state: State, key: Id) -> Node | None:
     return node if node and closer(state, key, [node]) else None
 
 
-class CellsOnlyIfCloser(Wrong):
-    """Sends to the cell of the key only if that is closer to it."""
-
-    caught_by: ClassVar = (
-        "route-to-a-cell-that-is-further",
-        "route-to-a-cell-that-is-further-by-messages",
-    )
-    instead: ClassVar = {"routing.next_hop": _a_closer_cell}
-
-
 def _row_zero(state: State, key: Id) -> Node | None:
     cells = Table({cell: node for cell, node in state.routing_table.items() if cell[0] == 0})
     return NEXT_HOP(replace(state, routing_table=cells), key)
-
-
-class OneRow(Wrong):
-    """Knows the first row of its routing table only."""
-
-    caught_by: ClassVar = (
-        "route-to-a-cell-deeper",
-        "route-to-later-rows",
-        "route-to-later-rows-any-column",
-        "route-to-a-cell-deeper-by-messages",
-        "route-to-later-rows-that-were-met",
-    )
-    instead: ClassVar = {"routing.next_hop": _row_zero}
 
 
 def _first_of(state: State, key: Id, order: Any) -> Node | None:
@@ -158,96 +60,10 @@ def _first_of(state: State, key: Id, order: Any) -> Node | None:
     return found or NEXT_HOP(replace(state, routing_table=Table()), key)
 
 
-class TheClosestInTheTable(Wrong):
-    """Takes the closest one of the row and of those below instead of the first."""
-
-    caught_by: ClassVar = (
-        "route-to-the-first-not-the-closest",
-        "route-to-the-first-not-the-closest-by-messages",
-    )
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: _first_of(
-            state, key, lambda rows: next(iter(closer(state, key, [n for _, n in rows])), None)
-        )
-    }
-
-
-class AnyoneInTheRow(Wrong):
-    """Takes the first one of the row, closer or not."""
-
-    caught_by: ClassVar = (
-        "route-past-one-that-is-not",
-        "route-past-one-that-is-not-by-messages",
-        "route-to-the-first-closer-that-was-met",
-    )
-    instead: ClassVar = {"routing.next_hop": lambda state, key: _first_of(state, key, lambda rows: rows[0][1] if rows else None)}
-
-
-class FromTheLastColumn(Wrong):
-    """Searches rows and columns backwards."""
-
-    caught_by: ClassVar = (
-        "route-to-the-first-closer",
-        "route-to-the-row-before-the-later",
-        "route-to-the-first-closer-by-messages",
-        "route-to-the-first-closer-that-was-met",
-    )
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: _first_of(
-            state, key, lambda rows: next((n for _, n in reversed(rows) if closer(state, key, [n])), None)
-        )
-    }
-
-
-class NotTheRestOfTheRow(Wrong):
-    """Goes to the rows below at once."""
-
-    caught_by: ClassVar = (
-        "route-to-the-first-closer",
-        "route-to-the-row-before-the-later",
-        "route-to-the-first-closer-by-messages",
-        "route-to-the-first-closer-that-was-met",
-    )
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: _first_of(
-            state,
-            key,
-            lambda rows: next(
-                (n for at, n in rows if at[0] > state.config.ring.prefix(state.id, key) and closer(state, key, [n])), None
-            ),
-        )
-    }
-
-
-class NotTheRowsBelow(Wrong):
-    """Searches the row of the key only."""
-
-    caught_by: ClassVar = ("route-to-later-rows", "route-to-later-rows-any-column", "route-to-later-rows-that-were-met")
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: (
-            NEXT_HOP(state, key)
-            if key == state.id
-            else NEXT_HOP(with_cells(state, (state.config.ring.prefix(state.id, key),)), key)
-        )
-    }
-
-
 def _without_the_last_look(state: State, key: Id) -> Node | None:
     if key == state.id or SPAN(state, key) is not None:
         return NEXT_HOP(state, key)
     return NEXT_HOP(replace(state, leaf_set=NO_LEAVES), key)
-
-
-class NoLastLook(Wrong):
-    """Takes the document's steps for all there are, and does not look at its leaves once more."""
-
-    caught_by: ClassVar = (
-        "route-to-the-furthest-leaf",
-        "route-to-the-furthest-leaf-below",
-        "route-to-the-furthest-leaf-by-messages",
-        "route-to-the-furthest-of-two-leaves-by-messages",
-    )
-    instead: ClassVar = {"routing.next_hop": _without_the_last_look}
 
 
 def _lower_rows(state: State, key: Id) -> Node | None:
@@ -258,17 +74,6 @@ def _lower_rows(state: State, key: Id) -> Node | None:
     return node or NEXT_HOP(with_cells(state, range(row)), key)
 
 
-class LowerMeansSmaller(Wrong):
-    """Takes the lower rows for those with smaller indices."""
-
-    caught_by: ClassVar = (
-        "route-to-later-rows",
-        "route-to-later-rows-by-messages",
-        "route-to-later-rows-that-were-met",
-    )
-    instead: ClassVar = {"routing.next_hop": _lower_rows}
-
-
 def _every_row(state: State, key: Id) -> Node | None:
     if key == state.id or SPAN(state, key) is not None:
         return NEXT_HOP(state, key)
@@ -277,80 +82,10 @@ def _every_row(state: State, key: Id) -> Node | None:
     )
 
 
-class EveryRow(Wrong):
-    """Searches the rows above as well."""
-
-    caught_by: ClassVar = (
-        "route-not-to-earlier-rows-though-closer",
-        "route-not-to-earlier-rows-though-closer-by-messages",
-    )
-    instead: ClassVar = {"routing.next_hop": _every_row}
-
-
-class AnybodyRatherThanItself(Wrong):
-    """Sends to anybody in the routing table before it delivers."""
-
-    caught_by: ClassVar = (
-        "route-not-to-earlier-rows",
-        "route-to-itself-though-cells-fit",
-        "route-to-the-own-key-by-messages",
-        "route-to-itself-though-cells-fit-by-messages",
-    )
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: NEXT_HOP(state, key) or next(iter(state.routing_table.values()), None)
-    }
-
-
 def _above_is_closer(ring: Ring, node: Id, key: Id) -> int:
     above = (node - key) % ring.size
     below = ring.size - above
     return 2 * above if above <= below else 2 * below + 1
-
-
-class TiesGoUp(Wrong):
-    """Has the upper one of two that are equally far for the closer."""
-
-    caught_by: ClassVar = (
-        "route-a-tie-of-neighbours",
-        "route-a-tie-of-leaves",
-        "route-a-tie-in-the-row",
-        "route-a-tie-in-the-row-stays",
-        "route-a-tie-in-the-row-by-messages",
-    )
-    instead: ClassVar = {"ids.Ring.rank": _above_is_closer}
-
-
-class TiesStay(Wrong):
-    """Keeps a message if another is only as close."""
-
-    caught_by: ClassVar = (
-        "route-a-tie-to-the-lower",
-        "route-a-tie-in-the-row",
-        "route-a-tie-in-the-row-by-messages",
-    )
-    instead: ClassVar = {"ids.Ring.rank": Ring.distance}
-
-
-class NotRound(Wrong):
-    """Takes the ids for numbers on a line."""
-
-    caught_by: ClassVar = (
-        "route-round-the-top",
-        "route-round-the-top-by-messages",
-    )
-    instead: ClassVar = {"ids.Ring.rank": lambda _, node, key: abs(node - key)}
-
-
-class HalfOfTheBits(Wrong):
-    """Compares the upper halves of ids."""
-
-    caught_by: ClassVar = (
-        "route-by-all-bits",
-        "route-by-all-bits-by-messages",
-    )
-    instead: ClassVar = {
-        "ids.Ring.rank": lambda ring, node, key: abs((node >> 64) - (key >> 64)) if ring.bits > 64 else abs(node - key)
-    }
 
 
 def _by_score(state: State, key: Id) -> Node | None:
@@ -358,41 +93,6 @@ def _by_score(state: State, key: Id) -> Node | None:
     if node is None or SPAN(state, key) is not None:
         return node
     return min(closer(state, key, state.routing_table.values()) or [node], key=lambda n: (state.score(n.id), n.id != node.id))
-
-
-class TheFastest(Wrong):
-    """Takes the closest in proximity of those that are closer on the ring."""
-
-    caught_by: ClassVar = (
-        "route-whatever-the-scores",
-        "route-whatever-the-scores-by-messages",
-    )
-    instead: ClassVar = {"routing.next_hop": _by_score}
-
-
-class ByNeighbours(Wrong):
-    """Sends to a neighbour if that is the closest of all."""
-
-    caught_by: ClassVar = (
-        "route-never-by-neighbours",
-        "route-at-the-end-of-the-leaves-by-messages",
-    )
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: (
-            next(iter(closer(state, key, state.neighborhood_set)), None) or NEXT_HOP(state, key)
-        )
-    }
-
-
-class OnlyFastLeaves(Wrong):
-    """Sends to nobody who is slow."""
-
-    caught_by: ClassVar = ("a-bad-neighborhood-set",)
-    instead: ClassVar = {
-        "routing.next_hop": lambda state, key: (
-            None if any(score > 10**6 for score in state.scores.values()) else NEXT_HOP(state, key)
-        )
-    }
 
 
 class NothingToItself(Wrong):
@@ -422,3 +122,202 @@ class NotBeforeItHasJoined(Wrong):
         if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage in (Stage.JOINING, Stage.WAITING):
             return Step(state)
         return super().step(state, event, pick)
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "LeavesByTheirIdsOnly": (
+            "Has only the ids of leaves for keys within the leaf set.",
+            {"routing.leaf_span": lambda state, key: tuple(n for side in state.leaf_set for n in side if n.id == key) or None},
+            (
+                "route-to-itself-though-cells-fit route-of-two-at-the-closer route-to-itself-though-cells-fit-by- "
+                "messages route-by-leaves-that-were-met"
+            ),
+        ),
+        "NeverItself": (
+            "Looks for the closest leaf, and forgets itself.",
+            {
+                "routing.leaf_span": lambda state, key: (span := SPAN(state, key)) and span[-1:],
+                "routing.closest": lambda state, key, nodes: min(
+                    nodes, key=lambda n: state.config.ring.rank(n.id, key), default=None
+                ),
+            },
+            (
+                "route-to-itself-within route-a-tie-of-neighbours route-by-all-bits route-a-tie-of-neighbours-by- "
+                "messages route-of-two-at-the-closer-by-messages"
+            ),
+        ),
+        "TheFurthestLeaves": (
+            "Looks at the ends of its leaf set, also for what lies within.",
+            {"routing.leaf_span": _only_the_ends},
+            (
+                "route-to-a-leaf-by-its-id route-a-tie-of-leaves route-to-the-nearer-of-lower-leaves-by-messages "
+                "route-by-leaves-that-were-met"
+            ),
+        ),
+        "LeavesWithoutTheirEnds": (
+            "Has the furthest leaves' ids outside of the leaf set.",
+            {
+                "routing.leaf_span": lambda state, key: None if key in (n.id for n in ENDS(state)) else SPAN(state, key),
+                "routing.leaf_ends": lambda _: (),
+            },
+            ("route-at-the-end-of-the-leaves route-at-the-end-of-the-leaves-by-messages route-to-a-leaf-by-its-id- by-messages"),
+        ),
+        "NoCells": (
+            "Never looks at the cell of the key before the rest of the row.",
+            {
+                "routing.next_hop": lambda state, key: NEXT_HOP(
+                    replace(state, routing_table=state.routing_table.without((state.config.ring.cell(state.id, key),)))
+                    if key != state.id
+                    else state,
+                    key,
+                )
+            },
+            (
+                "route-to-a-cell-that-is-further route-to-the-cell-of-no-leaf route-to-the-cell-by-messages route-by- "
+                "a-cell-that-was-met"
+            ),
+        ),
+        "CellsOnlyIfCloser": (
+            "Sends to the cell of the key only if that is closer to it.",
+            {"routing.next_hop": _a_closer_cell},
+            "route-to-a-cell-that-is-further route-to-a-cell-that-is-further-by-messages",
+        ),
+        "OneRow": (
+            "Knows the first row of its routing table only.",
+            {"routing.next_hop": _row_zero},
+            (
+                "route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by- "
+                "messages route-to-later-rows-that-were-met"
+            ),
+        ),
+        "TheClosestInTheTable": (
+            "Takes the closest one of the row and of those below instead of the first.",
+            {
+                "routing.next_hop": lambda state, key: _first_of(
+                    state, key, lambda rows: next(iter(closer(state, key, [n for _, n in rows])), None)
+                )
+            },
+            "route-to-the-first-not-the-closest route-to-the-first-not-the-closest-by-messages",
+        ),
+        "AnyoneInTheRow": (
+            "Takes the first one of the row, closer or not.",
+            {"routing.next_hop": lambda state, key: _first_of(state, key, lambda rows: rows[0][1] if rows else None)},
+            "route-past-one-that-is-not route-past-one-that-is-not-by-messages route-to-the-first-closer-that-was-met",
+        ),
+        "FromTheLastColumn": (
+            "Searches rows and columns backwards.",
+            {
+                "routing.next_hop": lambda state, key: _first_of(
+                    state, key, lambda rows: next((n for _, n in reversed(rows) if closer(state, key, [n])), None)
+                )
+            },
+            (
+                "route-to-the-first-closer route-to-the-row-before-the-later route-to-the-first-closer-by-messages "
+                "route-to-the-first-closer-that-was-met"
+            ),
+        ),
+        "NotTheRestOfTheRow": (
+            "Goes to the rows below at once.",
+            {
+                "routing.next_hop": lambda state, key: _first_of(
+                    state,
+                    key,
+                    lambda rows: next(
+                        (n for at, n in rows if at[0] > state.config.ring.prefix(state.id, key) and closer(state, key, [n])), None
+                    ),
+                )
+            },
+            (
+                "route-to-the-first-closer route-to-the-row-before-the-later route-to-the-first-closer-by-messages "
+                "route-to-the-first-closer-that-was-met"
+            ),
+        ),
+        "NotTheRowsBelow": (
+            "Searches the row of the key only.",
+            {
+                "routing.next_hop": lambda state, key: (
+                    NEXT_HOP(state, key)
+                    if key == state.id
+                    else NEXT_HOP(with_cells(state, (state.config.ring.prefix(state.id, key),)), key)
+                )
+            },
+            "route-to-later-rows route-to-later-rows-any-column route-to-later-rows-that-were-met",
+        ),
+        "NoLastLook": (
+            "Takes the document's steps for all there are, and does not look at its leaves once more.",
+            {"routing.next_hop": _without_the_last_look},
+            (
+                "route-to-the-furthest-leaf route-to-the-furthest-leaf-below route-to-the-furthest-leaf-by-messages "
+                "route-to-the-furthest-of-two-leaves-by-messages"
+            ),
+        ),
+        "LowerMeansSmaller": (
+            "Takes the lower rows for those with smaller indices.",
+            {"routing.next_hop": _lower_rows},
+            "route-to-later-rows route-to-later-rows-by-messages route-to-later-rows-that-were-met",
+        ),
+        "EveryRow": (
+            "Searches the rows above as well.",
+            {"routing.next_hop": _every_row},
+            "route-not-to-earlier-rows-though-closer route-not-to-earlier-rows-though-closer-by-messages",
+        ),
+        "AnybodyRatherThanItself": (
+            "Sends to anybody in the routing table before it delivers.",
+            {"routing.next_hop": lambda state, key: NEXT_HOP(state, key) or next(iter(state.routing_table.values()), None)},
+            (
+                "route-not-to-earlier-rows route-to-itself-though-cells-fit route-to-the-own-key-by-messages route- "
+                "to-itself-though-cells-fit-by-messages"
+            ),
+        ),
+        "TiesGoUp": (
+            "Has the upper one of two that are equally far for the closer.",
+            {"ids.Ring.rank": _above_is_closer},
+            (
+                "route-a-tie-of-neighbours route-a-tie-of-leaves route-a-tie-in-the-row route-a-tie-in-the-row-stays "
+                "route-a-tie-in-the-row-by-messages"
+            ),
+        ),
+        "TiesStay": (
+            "Keeps a message if another is only as close.",
+            {"ids.Ring.rank": Ring.distance},
+            "route-a-tie-to-the-lower route-a-tie-in-the-row route-a-tie-in-the-row-by-messages",
+        ),
+        "NotRound": (
+            "Takes the ids for numbers on a line.",
+            {"ids.Ring.rank": lambda _, node, key: abs(node - key)},
+            "route-round-the-top route-round-the-top-by-messages",
+        ),
+        "HalfOfTheBits": (
+            "Compares the upper halves of ids.",
+            {"ids.Ring.rank": lambda ring, node, key: abs((node >> 64) - (key >> 64)) if ring.bits > 64 else abs(node - key)},
+            "route-by-all-bits route-by-all-bits-by-messages",
+        ),
+        "TheFastest": (
+            "Takes the closest in proximity of those that are closer on the ring.",
+            {"routing.next_hop": _by_score},
+            "route-whatever-the-scores route-whatever-the-scores-by-messages",
+        ),
+        "ByNeighbours": (
+            "Sends to a neighbour if that is the closest of all.",
+            {
+                "routing.next_hop": lambda state, key: (
+                    next(iter(closer(state, key, state.neighborhood_set)), None) or NEXT_HOP(state, key)
+                )
+            },
+            "route-never-by-neighbours route-at-the-end-of-the-leaves-by-messages",
+        ),
+        "OnlyFastLeaves": (
+            "Sends to nobody who is slow.",
+            {
+                "routing.next_hop": lambda state, key: (
+                    None if any(score > 10**6 for score in state.scores.values()) else NEXT_HOP(state, key)
+                )
+            },
+            "a-bad-neighborhood-set",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

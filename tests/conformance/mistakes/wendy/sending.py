@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec import wendy
 from peerproof.spec.core import Asked, Notify, Pick, Received, Send, Sent, Step
@@ -34,24 +35,10 @@ class SendsByRouting(Wrong):
     }
 
 
-class ForgetsTheHops(Wrong):
-    """Counts hops from 0, whatever the application says."""
-
-    caught_by: ClassVar = ("sent-straight-with-hops", "sent-straight-in-vain", "sent-straight-in-vain-and-delivered")
-    instead: ClassVar = {"transitions.on_send_to": lambda state, command: ON_SEND_TO(state, replace(command, hop=0))}
-
-
 def _known_only(state: State, command: SendTo) -> Next:
     if command.node.id not in state.known:
         raise NotEnabled("bad_value", "a node that nobody knows")
     return ON_SEND_TO(state, command)
-
-
-class RefusesStrangers(Wrong):
-    """Sends only to nodes in its tables."""
-
-    caught_by: ClassVar = ("sent-straight-to-a-stranger", "sent-straight-to-a-stranger-in-vain")
-    instead: ClassVar = {"transitions.on_send_to": _known_only}
 
 
 class AsksAboutIt(Wrong):
@@ -148,3 +135,22 @@ class DeliversWhatComesStraight(Wrong):
             counted = replace(message, header=replace(message.header, hop=message.header.hop + 1))
             return Step(state, (Notify(wendy.Delivered(counted)),))
         return super().step(state, event, pick)
+
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "ForgetsTheHops": (
+            "Counts hops from 0, whatever the application says.",
+            {"transitions.on_send_to": lambda state, command: ON_SEND_TO(state, replace(command, hop=0))},
+            "sent-straight-with-hops sent-straight-in-vain sent-straight-in-vain-and-delivered",
+        ),
+        "RefusesStrangers": (
+            "Sends only to nodes in its tables.",
+            {"transitions.on_send_to": _known_only},
+            "sent-straight-to-a-stranger sent-straight-to-a-stranger-in-vain",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

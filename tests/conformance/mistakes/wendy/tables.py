@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import Pick, Sent, Step, Table
 from peerproof.spec.wendy import proximity, tables
@@ -21,67 +22,9 @@ IS_PASSED_OVER = proximity.is_passed_over
 NODES_OF = tables.nodes_of
 
 
-class ColumnFromTheOwner(Wrong):
-    """Takes the column from its own id."""
-
-    caught_by: ClassVar = ("cell-of-the-document", "cell-of-the-first-digit", "rows-and-columns-of-several", "digit-31")
-
-    instead: ClassVar = {"ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(own, row))}
-
-
-class ColumnsFromOne(Wrong):
-    """Counts columns from one: E is 15."""
-
-    caught_by: ClassVar = ("cell-of-the-document", "cell-of-the-last-digit", "cell-in-row-11", "digit-0", "digit-15", "digit-16")
-
-    instead: ClassVar = {
-        "ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(other, row) + 1),
-    }
-
-
 def _by_bytes(ring: Ring, own: Id, other: Id) -> Cell:
     row, _ = CELL(ring, own, other)
     return row - row % 2, ring.digit(other, row - row % 2)
-
-
-class DigitsOfABytes(Wrong):
-    """Compares ids byte by byte."""
-
-    caught_by: ClassVar = ("cell-of-the-last-digit", "digit-15", "digit-31")
-    instead: ClassVar = {"ids.Ring.cell": _by_bytes}
-
-
-class TheLatestTakesTheCell(Wrong):
-    """Puts the latest node into a cell, whatever its score."""
-
-    caught_by: ClassVar = ("worse-score-does-not", "equal-scores-the-first-stays")
-    instead: ClassVar = {
-        "tables.in_routing_table": lambda state, node: (
-            state.routing_table
-            if state.routing_table.get(cell := state.config.ring.cell(state.id, node.id)) == node
-            else state.routing_table.put({cell: node})
-        )
-    }
-
-
-class TheFirstKeepsTheCell(Wrong):
-    """Never replaces anybody in the routing table."""
-
-    caught_by: ClassVar = ("better-score-takes-the-cell", "an-unknown-score-gives-way", "a-score-of-zero")
-    instead: ClassVar = {
-        "tables.in_routing_table": lambda state, node: (
-            state.routing_table
-            if state.config.ring.cell(state.id, node.id) in state.routing_table
-            else IN_ROUTING_TABLE(state, node)
-        )
-    }
-
-
-class ZeroIsUnknown(Wrong):
-    """Takes a score of 0 for none."""
-
-    caught_by: ClassVar = ("a-score-of-zero",)
-    instead: ClassVar = {"state.State.score": lambda state, node: (not state.scores.get(node), state.scores.get(node) or 0)}
 
 
 class CellsAsTheyCome(Wrong):
@@ -97,13 +40,6 @@ class CellsAsTheyCome(Wrong):
             return step
         placed = {(row, column): node for row, column, node in sent.routing_table if node.id != state.id}
         return step._replace(state=replace(step.state, routing_table=step.state.routing_table.put(placed)))
-
-
-class TheFirstOfATable(Wrong):
-    """Looks at one node of each table that it is sent."""
-
-    caught_by: ClassVar = ("all-cells-of-a-received-table", "everybody-is-evaluated", "more-than-sixteen-on-a-wire-side")
-    instead: ClassVar = {"proximity.nodes_of": lambda sent: dict(list(NODES_OF(sent).items())[:1])}
 
 
 class AheadOfEquals(Wrong):
@@ -123,55 +59,9 @@ class AheadOfEquals(Wrong):
     instead: ClassVar = {"tables.in_neighborhood_set": _insert}
 
 
-class BehindTheOthers(Wrong):
-    """Appends a neighbour, and sorts nothing."""
-
-    caught_by: ClassVar = ("neighbours-by-score", "a-neighbour-moves-ahead")
-    instead: ClassVar = {
-        "tables.in_neighborhood_set": lambda state, node: (
-            state.neighborhood_set
-            if node in state.neighborhood_set
-            else (*state.neighborhood_set, node)[: state.config.neighborhood_set]
-        )
-    }
-
-
-class NeighboursWithoutEnd(Wrong):
-    """Has as many neighbours as it meets."""
-
-    caught_by: ClassVar = ("thirty-two-neighbours", "a-neighbour-that-is-too-far", "neighbours-of-another-number")
-    instead: ClassVar = {
-        "tables.in_neighborhood_set": lambda state, node: IN_NEIGHBORHOOD_SET(
-            replace(state, config=replace(state.config, neighborhood_set=10**6)), node
-        )
-    }
-
-
-class TheLastOfEqualsGivesWay(Wrong):
-    """Lets somebody with the score of the last one into a full set."""
-
-    caught_by: ClassVar = ("a-neighbour-as-far-as-the-last",)
-    instead: ClassVar = {
-        "tables.in_neighborhood_set": lambda state, node: (
-            (*state.neighborhood_set[:-1], node)
-            if len(state.neighborhood_set) == state.config.neighborhood_set
-            and node.id not in (member.id for member in state.neighborhood_set)
-            and state.score(node.id) == state.score(state.neighborhood_set[-1].id)
-            else IN_NEIGHBORHOOD_SET(state, node)
-        )
-    }
-
-
 def _measured_anyway(state: State, node: Node, *, is_leaf: bool) -> State:
     after = ENCOUNTERED(state, node, is_leaf=is_leaf)
     return after if IS_PASSED_OVER(state, node) else replace(after, measured=after.measured.put({node.id: node}))
-
-
-class AsksOnceMore(Wrong):
-    """Measures whoever it meets, known or not."""
-
-    caught_by: ClassVar = ("no-request-for-a-known-score", "scores-outlive-the-cache", "a-cached-score-is-used")
-    instead: ClassVar = {"proximity.consider_node": _measured_anyway}
 
 
 class ForgetsScoresWithTheCache(Wrong):
@@ -196,13 +86,6 @@ class NeverEmptiesTheCache(Wrong):
         return step._replace(state=replace(step.state, cache=state.cache)) if state.cache and not step.state.cache else step
 
 
-class EmptiesTheCacheEarly(Wrong):
-    """Empties its cache each half of an hour."""
-
-    caught_by: ClassVar = ("the-cache-just-before-an-hour",)
-    instead: ClassVar = {"transitions.CACHE_MS": 1_800_000}
-
-
 class EmptiesTheCacheOnce(Wrong):
     """Sets the timer of the cache once."""
 
@@ -216,29 +99,124 @@ class EmptiesTheCacheOnce(Wrong):
         return step._replace(effects=())
 
 
-class AnybodyIsMet(Wrong):
-    """Inserts whoever it hears of: itself, and those without an address."""
-
-    caught_by: ClassVar = ("own-id-is-passed-over", "own-id-as-the-sender", "no-host", "no-port", "the-own-address")
-    instead: ClassVar = {
-        "proximity.is_passed_over": lambda state, node: node.id in state.departed,
-        "joining.is_passed_over": IS_PASSED_OVER,
-    }
-
-
-class AnyAddressIsBelieved(Wrong):
-    """Takes over what anybody says of anybody's address."""
-
-    caught_by: ClassVar = ("an-address-by-hearsay",)
-    instead: ClassVar = {
-        "proximity.consider_node": lambda state, node, *, is_leaf: ENCOUNTERED(
-            tables.update_address(state, node), node, is_leaf=is_leaf
-        )
-    }
-
-
-class NoNewAddress(Wrong):
-    """Keeps the first address that it hears of a node."""
-
-    caught_by: ClassVar = ("a-new-address",)
-    instead: ClassVar = {"proximity.update_address": lambda state, _: state}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "ColumnFromTheOwner": (
+            "Takes the column from its own id.",
+            {"ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(own, row))},
+            "cell-of-the-document cell-of-the-first-digit rows-and-columns-of-several digit-31",
+        ),
+        "ColumnsFromOne": (
+            "Counts columns from one: E is 15.",
+            {
+                "ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(other, row) + 1),
+            },
+            "cell-of-the-document cell-of-the-last-digit cell-in-row-11 digit-0 digit-15 digit-16",
+        ),
+        "DigitsOfABytes": (
+            "Compares ids byte by byte.",
+            {"ids.Ring.cell": _by_bytes},
+            "cell-of-the-last-digit digit-15 digit-31",
+        ),
+        "TheLatestTakesTheCell": (
+            "Puts the latest node into a cell, whatever its score.",
+            {
+                "tables.in_routing_table": lambda state, node: (
+                    state.routing_table
+                    if state.routing_table.get(cell := state.config.ring.cell(state.id, node.id)) == node
+                    else state.routing_table.put({cell: node})
+                )
+            },
+            "worse-score-does-not equal-scores-the-first-stays",
+        ),
+        "TheFirstKeepsTheCell": (
+            "Never replaces anybody in the routing table.",
+            {
+                "tables.in_routing_table": lambda state, node: (
+                    state.routing_table
+                    if state.config.ring.cell(state.id, node.id) in state.routing_table
+                    else IN_ROUTING_TABLE(state, node)
+                )
+            },
+            "better-score-takes-the-cell an-unknown-score-gives-way a-score-of-zero",
+        ),
+        "ZeroIsUnknown": (
+            "Takes a score of 0 for none.",
+            {"state.State.score": lambda state, node: (not state.scores.get(node), state.scores.get(node) or 0)},
+            "a-score-of-zero",
+        ),
+        "TheFirstOfATable": (
+            "Looks at one node of each table that it is sent.",
+            {"proximity.nodes_of": lambda sent: dict(list(NODES_OF(sent).items())[:1])},
+            "all-cells-of-a-received-table everybody-is-evaluated more-than-sixteen-on-a-wire-side",
+        ),
+        "BehindTheOthers": (
+            "Appends a neighbour, and sorts nothing.",
+            {
+                "tables.in_neighborhood_set": lambda state, node: (
+                    state.neighborhood_set
+                    if node in state.neighborhood_set
+                    else (*state.neighborhood_set, node)[: state.config.neighborhood_set]
+                )
+            },
+            "neighbours-by-score a-neighbour-moves-ahead",
+        ),
+        "NeighboursWithoutEnd": (
+            "Has as many neighbours as it meets.",
+            {
+                "tables.in_neighborhood_set": lambda state, node: IN_NEIGHBORHOOD_SET(
+                    replace(state, config=replace(state.config, neighborhood_set=10**6)), node
+                )
+            },
+            "thirty-two-neighbours a-neighbour-that-is-too-far neighbours-of-another-number",
+        ),
+        "TheLastOfEqualsGivesWay": (
+            "Lets somebody with the score of the last one into a full set.",
+            {
+                "tables.in_neighborhood_set": lambda state, node: (
+                    (*state.neighborhood_set[:-1], node)
+                    if len(state.neighborhood_set) == state.config.neighborhood_set
+                    and node.id not in (member.id for member in state.neighborhood_set)
+                    and state.score(node.id) == state.score(state.neighborhood_set[-1].id)
+                    else IN_NEIGHBORHOOD_SET(state, node)
+                )
+            },
+            "a-neighbour-as-far-as-the-last",
+        ),
+        "AsksOnceMore": (
+            "Measures whoever it meets, known or not.",
+            {"proximity.consider_node": _measured_anyway},
+            "no-request-for-a-known-score scores-outlive-the-cache a-cached-score-is-used",
+        ),
+        "EmptiesTheCacheEarly": (
+            "Empties its cache each half of an hour.",
+            {"transitions.CACHE_MS": 1_800_000},
+            "the-cache-just-before-an-hour",
+        ),
+        "AnybodyIsMet": (
+            "Inserts whoever it hears of: itself, and those without an address.",
+            {
+                "proximity.is_passed_over": lambda state, node: node.id in state.departed,
+                "joining.is_passed_over": IS_PASSED_OVER,
+            },
+            "own-id-is-passed-over own-id-as-the-sender no-host no-port the-own-address",
+        ),
+        "AnyAddressIsBelieved": (
+            "Takes over what anybody says of anybody's address.",
+            {
+                "proximity.consider_node": lambda state, node, *, is_leaf: ENCOUNTERED(
+                    tables.update_address(state, node), node, is_leaf=is_leaf
+                )
+            },
+            "an-address-by-hearsay",
+        ),
+        "NoNewAddress": (
+            "Keeps the first address that it hears of a node.",
+            {"proximity.update_address": lambda state, _: state},
+            "a-new-address",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import variants
 
 from peerproof.spec.core import Table
 from peerproof.spec.wendy import routing, tables
@@ -42,55 +43,6 @@ def _rank_by(measure: Callable[[int], Any]) -> Callable[[Ring, int, int], Any]:
     return rank
 
 
-class LeavesByTheUpperHalf(Wrong):
-    """Orders leaves by the upper 64 bits of their distance. [W-26, W-28]"""
-
-    caught_by: ClassVar = ("leaves-that-differ-in-the-lower-half",)
-    instead: ClassVar = {"tables.in_side": _side_by(lambda away: away >> 64)}
-
-
-class LeavesByTheLowerHalf(Wrong):
-    """Orders leaves by the lower 64 bits of their distance. [W-26, W-28]"""
-
-    caught_by: ClassVar = ("leaves-that-differ-in-both-halves",)
-    instead: ClassVar = {"tables.in_side": _side_by(lambda away: away & LOW)}
-
-
-class LeavesByDoubles(Wrong):
-    """Orders leaves by their distance as a double. [W-26, W-28]"""
-
-    caught_by: ClassVar = ("leaves-that-differ-in-the-lower-half", "leaves-that-doubles-cannot-tell-apart")
-    instead: ClassVar = {"tables.in_side": _side_by(float)}
-
-
-class LeavesBySignedHalves(Wrong):
-    """Compares the lower halves of distances as signed numbers. [W-26, W-28]"""
-
-    caught_by: ClassVar = ("leaves-on-both-sides-of-two-to-the-63",)
-    instead: ClassVar = {"tables.in_side": _side_by(lambda away: (away >> 64, (away & LOW) - 2 * (away & 2**63)))}
-
-
-class RanksByTheUpperHalf(Wrong):
-    """Has those whose distances differ in the lower half only equally far from a key. [W-37, WA-09]"""
-
-    caught_by: ClassVar = ("route-by-the-lower-half",)
-    instead: ClassVar = {"ids.Ring.rank": _rank_by(lambda away: away >> 64)}
-
-
-class RanksByTheLowerHalf(Wrong):
-    """Compares distances from a key by their lower halves. [W-37]"""
-
-    caught_by: ClassVar = ("route-by-both-halves",)
-    instead: ClassVar = {"ids.Ring.rank": _rank_by(lambda away: away & LOW)}
-
-
-class RanksByDoubles(Wrong):
-    """Compares distances from a key as doubles. [W-37, WA-09]"""
-
-    caught_by: ClassVar = ("route-by-the-last-bit",)
-    instead: ClassVar = {"ids.Ring.rank": _rank_by(float)}
-
-
 def _without_borrow(bits: int) -> Callable[[Ring, Id, Id], int]:
     def clockwise(ring: Ring, start: Id, end: Id) -> int:
         word = (1 << bits) - 1
@@ -98,13 +50,6 @@ def _without_borrow(bits: int) -> Callable[[Ring, Id, Id], int]:
         return sum((((end >> place & word) - (start >> place & word)) & word) << place for place in places)
 
     return clockwise
-
-
-class NoBorrowOfHalves(Wrong):
-    """Subtracts halves of ids each by itself. [W-02, WA-02]"""
-
-    caught_by: ClassVar = ("leaves-with-a-borrow-at-bit-64",)
-    instead: ClassVar = {"ids.Ring.clockwise": _without_borrow(64)}
 
 
 class NoBorrowOfWords(Wrong):
@@ -124,20 +69,6 @@ def _one_borrow_lost(lost: int) -> Callable[[Ring, Id, Id], int]:
     return clockwise
 
 
-class NoBorrowAt32(Wrong):
-    """Loses the borrow from the second to the last word of 32 bits. [W-02]"""
-
-    caught_by: ClassVar = ("leaves-with-a-borrow-at-bit-32",)
-    instead: ClassVar = {"ids.Ring.clockwise": _one_borrow_lost(32)}
-
-
-class NoBorrowAt96(Wrong):
-    """Loses the borrow from the first to the second word of 32 bits. [W-02]"""
-
-    caught_by: ClassVar = ("leaves-with-a-borrow-at-bit-96",)
-    instead: ClassVar = {"ids.Ring.clockwise": _one_borrow_lost(96)}
-
-
 def _rank_without_borrow(lost: int) -> Callable[[Ring, Id, Id], int]:
     clockwise = _one_borrow_lost(lost)
 
@@ -148,43 +79,6 @@ def _rank_without_borrow(lost: int) -> Callable[[Ring, Id, Id], int]:
     return rank
 
 
-class RanksWithoutBorrowAt32(Wrong):
-    """Loses the borrow into the last word of 32 bits when it measures how far a key is. [W-37]"""
-
-    caught_by: ClassVar = ("route-with-a-borrow-at-bit-32",)
-    instead: ClassVar = {"ids.Ring.rank": _rank_without_borrow(32)}
-
-
-class RanksWithoutBorrowAt64(Wrong):
-    """Loses the borrow between the halves when it measures how far a key is. [W-37]"""
-
-    caught_by: ClassVar = ("route-with-a-borrow-at-bit-64",)
-    instead: ClassVar = {"ids.Ring.rank": _rank_without_borrow(64)}
-
-
-class RanksWithoutBorrowAt96(Wrong):
-    """Loses the borrow out of the first word of 32 bits when it measures how far a key is. [W-37]"""
-
-    caught_by: ClassVar = ("route-with-a-borrow-at-bit-96",)
-    instead: ClassVar = {"ids.Ring.rank": _rank_without_borrow(96)}
-
-
-class SidesByTheUpperHalf(Wrong):
-    """Decides by the upper halves whether an id is greater. [W-03, WA-03]"""
-
-    caught_by: ClassVar = ("sides-by-the-last-bit",)
-    instead: ClassVar = {
-        "ids.Ring.is_right": lambda ring, own, other: 0 < CLOCKWISE(ring, own, other) >> 64 <= 2**63,
-    }
-
-
-class SidesByDoubles(Wrong):
-    """Compares the distance to an id with half of the ring as doubles. [W-03, WA-04]"""
-
-    caught_by: ClassVar = ("sides-by-the-last-bit",)
-    instead: ClassVar = {"ids.Ring.is_right": lambda ring, own, other: 0 < float(CLOCKWISE(ring, own, other)) <= float(2**127)}
-
-
 def _span_by_doubles(state: State, key: Id) -> tuple[Node, ...] | None:
     ring, own, (left, right) = state.config.ring, state.id, state.leaf_set
     up, down = ring.clockwise(own, key), ring.clockwise(key, own)
@@ -193,13 +87,6 @@ def _span_by_doubles(state: State, key: Id) -> tuple[Node, ...] | None:
     if left and down > ring.clockwise(left[-1].id, own) and float(down) <= float(ring.clockwise(left[-1].id, own)):
         return left[-1:]
     return SPAN(state, key)
-
-
-class LeafRangeByDoubles(Wrong):
-    """Has a key just beyond the furthest leaf within the leaf set. [W-39, WA-06]"""
-
-    caught_by: ClassVar = ("route-just-outside-by-messages",)
-    instead: ClassVar = {"routing.leaf_span": _span_by_doubles}
 
 
 def _prefix_wrong_at(row: int) -> Callable[[Ring, Id, Id], int]:
@@ -247,28 +134,12 @@ def _blind_to(row: int) -> type[Wrong]:
 globals().update({variant.__name__: variant for variant in (*map(_of_row, range(32)), *map(_blind_to, range(30)))})
 
 
-class ColumnsOfSevenBits(Wrong):
-    """Reads the low digit of each byte with three bits. [W-16]"""
-
-    caught_by: ClassVar = ("cells-in-all-columns",)
-    instead: ClassVar = {
-        "ids.Ring.digit": lambda ring, node, index: (node >> (ring.bits - 4 * (index + 1))) & (7 if index % 2 else 15),
-    }
-
-
 def _across_zero(state: State, key: Id) -> tuple[Node, ...] | None:
     left, right = state.leaf_set
     if bool(left) == bool(right):
         return SPAN(state, key)
     first, last = (left[-1].id, state.id) if left else (state.id, right[-1].id)
     return SPAN(state, key) if first <= key <= last else None
-
-
-class OneSideNotAcrossZero(Wrong):
-    """Has a leaf set with one empty side end at zero. [WA-06]"""
-
-    caught_by: ClassVar = ("route-one-side-across-zero", "route-lower-side-across-zero")
-    instead: ClassVar = {"routing.leaf_span": _across_zero}
 
 
 def _own_end_closed(state: State, key: Id) -> tuple[Node, ...] | None:
@@ -278,8 +149,109 @@ def _own_end_closed(state: State, key: Id) -> tuple[Node, ...] | None:
     return (left or right)[-1:] if left or right else None
 
 
-class AnEmptySideHasNoEnd(Wrong):
-    """Has all keys within a leaf set with one empty side. [WA-06]"""
-
-    caught_by: ClassVar = ("route-one-side-across-zero", "route-lower-side-across-zero")
-    instead: ClassVar = {"routing.leaf_span": _own_end_closed}
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "LeavesByTheUpperHalf": (
+            "Orders leaves by the upper 64 bits of their distance. [W-26, W-28]",
+            {"tables.in_side": _side_by(lambda away: away >> 64)},
+            "leaves-that-differ-in-the-lower-half",
+        ),
+        "LeavesByTheLowerHalf": (
+            "Orders leaves by the lower 64 bits of their distance. [W-26, W-28]",
+            {"tables.in_side": _side_by(lambda away: away & LOW)},
+            "leaves-that-differ-in-both-halves",
+        ),
+        "LeavesByDoubles": (
+            "Orders leaves by their distance as a double. [W-26, W-28]",
+            {"tables.in_side": _side_by(float)},
+            "leaves-that-differ-in-the-lower-half leaves-that-doubles-cannot-tell-apart",
+        ),
+        "LeavesBySignedHalves": (
+            "Compares the lower halves of distances as signed numbers. [W-26, W-28]",
+            {"tables.in_side": _side_by(lambda away: (away >> 64, (away & LOW) - 2 * (away & 2**63)))},
+            "leaves-on-both-sides-of-two-to-the-63",
+        ),
+        "RanksByTheUpperHalf": (
+            "Has those whose distances differ in the lower half only equally far from a key. [W-37, WA-09]",
+            {"ids.Ring.rank": _rank_by(lambda away: away >> 64)},
+            "route-by-the-lower-half",
+        ),
+        "RanksByTheLowerHalf": (
+            "Compares distances from a key by their lower halves. [W-37]",
+            {"ids.Ring.rank": _rank_by(lambda away: away & LOW)},
+            "route-by-both-halves",
+        ),
+        "RanksByDoubles": (
+            "Compares distances from a key as doubles. [W-37, WA-09]",
+            {"ids.Ring.rank": _rank_by(float)},
+            "route-by-the-last-bit",
+        ),
+        "NoBorrowOfHalves": (
+            "Subtracts halves of ids each by itself. [W-02, WA-02]",
+            {"ids.Ring.clockwise": _without_borrow(64)},
+            "leaves-with-a-borrow-at-bit-64",
+        ),
+        "NoBorrowAt32": (
+            "Loses the borrow from the second to the last word of 32 bits. [W-02]",
+            {"ids.Ring.clockwise": _one_borrow_lost(32)},
+            "leaves-with-a-borrow-at-bit-32",
+        ),
+        "NoBorrowAt96": (
+            "Loses the borrow from the first to the second word of 32 bits. [W-02]",
+            {"ids.Ring.clockwise": _one_borrow_lost(96)},
+            "leaves-with-a-borrow-at-bit-96",
+        ),
+        "RanksWithoutBorrowAt32": (
+            "Loses the borrow into the last word of 32 bits when it measures how far a key is. [W-37]",
+            {"ids.Ring.rank": _rank_without_borrow(32)},
+            "route-with-a-borrow-at-bit-32",
+        ),
+        "RanksWithoutBorrowAt64": (
+            "Loses the borrow between the halves when it measures how far a key is. [W-37]",
+            {"ids.Ring.rank": _rank_without_borrow(64)},
+            "route-with-a-borrow-at-bit-64",
+        ),
+        "RanksWithoutBorrowAt96": (
+            "Loses the borrow out of the first word of 32 bits when it measures how far a key is. [W-37]",
+            {"ids.Ring.rank": _rank_without_borrow(96)},
+            "route-with-a-borrow-at-bit-96",
+        ),
+        "SidesByTheUpperHalf": (
+            "Decides by the upper halves whether an id is greater. [W-03, WA-03]",
+            {
+                "ids.Ring.is_right": lambda ring, own, other: 0 < CLOCKWISE(ring, own, other) >> 64 <= 2**63,
+            },
+            "sides-by-the-last-bit",
+        ),
+        "SidesByDoubles": (
+            "Compares the distance to an id with half of the ring as doubles. [W-03, WA-04]",
+            {"ids.Ring.is_right": lambda ring, own, other: 0 < float(CLOCKWISE(ring, own, other)) <= float(2**127)},
+            "sides-by-the-last-bit",
+        ),
+        "LeafRangeByDoubles": (
+            "Has a key just beyond the furthest leaf within the leaf set. [W-39, WA-06]",
+            {"routing.leaf_span": _span_by_doubles},
+            "route-just-outside-by-messages",
+        ),
+        "ColumnsOfSevenBits": (
+            "Reads the low digit of each byte with three bits. [W-16]",
+            {
+                "ids.Ring.digit": lambda ring, node, index: (node >> (ring.bits - 4 * (index + 1))) & (7 if index % 2 else 15),
+            },
+            "cells-in-all-columns",
+        ),
+        "OneSideNotAcrossZero": (
+            "Has a leaf set with one empty side end at zero. [WA-06]",
+            {"routing.leaf_span": _across_zero},
+            "route-one-side-across-zero route-lower-side-across-zero",
+        ),
+        "AnEmptySideHasNoEnd": (
+            "Has all keys within a leaf set with one empty side. [WA-06]",
+            {"routing.leaf_span": _own_end_closed},
+            "route-one-side-across-zero route-lower-side-across-zero",
+        ),
+    },
+)
+__getattr__ = MISTAKES.find

@@ -1,0 +1,213 @@
+"""`peerproof draw` draws whatever shows a run, tells from its content what that is, and says what it leaves out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+import pytest
+from tests.support.drawing import Capture, ended, line, story
+
+from peerproof.cli.main import main
+from peerproof.conformance.diagrams.svg import render_svg
+from peerproof.conformance.suite import locations
+from peerproof.conformance.vectors.suite import load
+from peerproof.tla.manifest import models, root
+
+ROUND: Final = "scuttlebutt/exchange/a-whole-round-seen-by-its-partner"
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return story(tmp_path)
+
+
+# Vectors
+
+
+def test_a_vector_is_drawn_by_its_id_or_its_place_in_a_file(capsys: Capture) -> None:
+    path = locations.vectors_root() / "scuttlebutt/exchange/round.yaml"
+
+    assert ended("a-whole-round-seen-by-its-partner") == 0
+    by_id = capsys.readouterr().out
+    assert ended(f"{path}#a-whole-round-seen-by-its-partner") == 0
+
+    assert capsys.readouterr().out == by_id
+    assert by_id.splitlines()[4:6] == ["node => peer  delta []", "node => peer  digest_response [c:1 1, a:1 0]"]
+
+
+def test_a_file_with_one_vector_needs_no_id_and_one_with_more_names_them(tmp_path: Path, capsys: Capture) -> None:
+    from tests.conformance.conftest import CODEC, EXCHANGE
+
+    for layer, text in (("codec", CODEC), ("exchange", EXCHANGE)):
+        (tmp_path / "scuttlebutt" / layer).mkdir(parents=True)
+        (tmp_path / "scuttlebutt" / layer / "one.yaml").write_text(text, encoding="utf-8")
+
+    assert ended(tmp_path / "scuttlebutt/exchange/one.yaml") == 0
+    assert "node => peer" in capsys.readouterr().out
+    assert ended(tmp_path / "scuttlebutt/codec/one.yaml") == 2
+    assert "one.yaml#request-of-one" in capsys.readouterr().err
+
+
+def test_every_vector_can_be_drawn_in_every_format() -> None:
+    from peerproof.conformance.runner.vector_diagram import of_vector
+
+    for vector in load().vectors[::211]:
+        graph = of_vector(vector)
+        assert graph.text().splitlines()
+        assert graph.mermaid().startswith("sequenceDiagram\n    participant p0 as ")
+        ElementTree.fromstring(render_svg(graph, vector.title))
+
+
+def test_show_has_the_same_picture(capsys: Capture) -> None:
+    assert main(["show", ROUND, "--format", "svg"]) == 0
+    shown = capsys.readouterr().out
+    assert ended(ROUND, "--format", "svg") == 0
+
+    assert capsys.readouterr().out == shown
+    assert str(ElementTree.fromstring(shown)[0].text).startswith(f"{ROUND}: the partner of a round")
+
+
+# Formats
+
+
+@pytest.mark.parametrize(("name", "begins"), [("a.svg", "<svg "), ("a.mmd", "sequenceDiagram"), ("a.txt", "a  .")])
+def test_the_name_of_the_file_says_the_format(name: str, begins: str, trace: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert ended(trace, "--output", tmp_path / name) == 0
+
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_file_that_cannot_be_written_is_told(trace: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert ended(trace, "--output", tmp_path / "missing" / "a.svg") == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_more_than_mermaid_draws_is_told(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_text("\n".join(line("a", at, "timer", args={"type": "x" * 1000}) for at in range(60)), encoding="utf-8")
+
+    assert ended(path, "--format", "mermaid") == 0
+    assert "Mermaid draws 50,000 characters" in capsys.readouterr().err
+
+
+# Models and their counterexamples
+
+
+def test_a_model_that_fails_is_drawn(capsys: Capture) -> None:
+    assert ended("DX-01-letter") == 0
+
+    out, err = capsys.readouterr()
+    assert "n1 -> n2" in out
+    assert re.fullmatch(r"peerproof draw: DX-01-letter: Converged is violated in \d+ steps\n", err)
+
+
+def test_a_counterexample_is_told_from_its_content(tmp_path: Path, capsys: Capture) -> None:
+    assert ended("DX-01-letter") == 0
+    expected = capsys.readouterr().out
+    path = tmp_path / "nameless"
+    path.write_bytes((root() / "distkv/counterexamples/DX-01-letter.itf.json").read_bytes())
+
+    assert ended(path) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_variables_can_be_left_out(capsys: Capture) -> None:
+    assert ended("DX-01-letter") == 0
+    assert "n1  .     tock 6, ticks n2@0" in capsys.readouterr().out
+    assert ended("DX-01-letter", "--without", "tock, other") == 0
+    assert "n1  .     ticks n2@0" in capsys.readouterr().out
+
+
+def test_a_model_is_named_with_its_protocol_where_several_have_the_name(capsys: Capture) -> None:
+    assert ended("sometimes-cut") == 2
+    assert "peter/sometimes-cut and distkv/sometimes-cut" in capsys.readouterr().err
+    assert ended("peter/sometimes-cut") == 0
+
+
+def test_a_model_that_holds_cannot_be_drawn(capsys: Capture) -> None:
+    holds = next(model for model in models("swim") if model.verdict == "success")
+
+    assert ended(f"swim/{holds.name}") == 2
+    assert "holds: there is no run in which it fails" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_tlc_finds_it_anew(capsys: Capture) -> None:
+    assert ended("DX-01-letter", "--tlc") == 0
+    out, err = capsys.readouterr()
+
+    assert "Converged is violated" in err
+    assert "n2" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"states": []}', "KeyError('protocol')"),
+        ('{"#meta": {"protocol": "swim", "model": "none"}, "states": [{}]}', "there is no model swim/none"),
+        ('{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": []}', "it has no states"),
+        ('{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": [{"last": 1}]}', "not a run of DX-01-letter"),
+        ('{"states": ', "JSONDecodeError"),
+    ],
+)
+def test_a_spoilt_counterexample_is_told(text: str, problem: str, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(text, encoding="utf-8")
+
+    assert ended(path) == 2
+    assert problem in capsys.readouterr().err
+
+
+# Nothing to draw
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is empty"),
+        (b"words", "is no trace, no capture, no file of vectors and no counterexample"),
+        (b'{"a": 1}', "is JSON, but neither a trace"),
+        (b"\nvectors: []\n", "vectors are in files like PROTOCOL/LAYER/TOPIC.yaml"),
+        (b"\xa1\xb2\xc3\xd4", "--protocol: expected whose messages"),
+    ],
+)
+def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+
+    assert ended(path) == 2
+    assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["no-such-vector"], "no vector 'no-such-vector'"),
+        (["gone.jsonl"], "there is no file gone.jsonl"),
+        (["."], "is a directory"),
+        ([ROUND, "DX-01-letter"], f"{ROUND} is no file; several sources are the traces of one run"),
+        ([ROUND, "--from", "5"], "--from means nothing for a vector"),
+        ([ROUND, "--most", "5"], "--most means nothing for a vector"),
+        (["DX-01-letter", "--port", "5"], "--port means nothing for a model"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(arguments: list[str], problem: str, capsys: Capture) -> None:
+    assert ended(*arguments) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_trace_and_something_else_are_not_drawn_together(trace: Path, capsys: Capture) -> None:
+    assert ended(trace, root() / "distkv/counterexamples/DX-01-letter.itf.json") == 2
+    assert "these are a counterexample and a trace" in capsys.readouterr().err
+
+
+def test_traces_of_two_protocols_are_not_one_run(trace: Path, tmp_path: Path, capsys: Capture) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text(line("a", 0, "start", protocol="swim"), encoding="utf-8")
+
+    assert ended(trace, other) == 2
+    assert "traces of several protocols: scuttlebutt, swim" in capsys.readouterr().err

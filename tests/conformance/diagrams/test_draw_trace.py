@@ -1,0 +1,168 @@
+"""A trace is drawn as what happened, whoever wrote it down: arrivals, losses, and what was under way when it ended."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.drawing import PING, STORY, Capture, ended, line, story
+
+from peerproof.cli.main import main
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt
+from peerproof.conformance.traces.trace_diagram import Reader, trace_graph
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return story(tmp_path)
+
+
+def test_a_message_stands_where_it_is_received_and_a_lost_one_where_it_was_sent(trace: Path, capsys: Capture) -> None:
+    assert ended(trace) == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "a  .    0 ms: start",
+        "b  .    0 ms: start",
+        "a  .    100 ms: timer round",
+        "a -> x  hello",
+        "a -> b  105 ms: ping 1",
+        "b  .    tells join a",
+        "b -> a  110 ms: ack",
+        "a  .    200 ms: update k",
+        "a  .    refused: is_full",
+        "a -x b  gone",
+        "b  .    250 ms: timer round",
+        "a  .    300 ms: timer round",
+        "a  .    still under way to b, sent at 300 ms: late",
+    ]
+
+
+def test_a_time_and_a_node_can_be_chosen(trace: Path, capsys: Capture) -> None:
+    assert ended(trace, "--from", "100", "--to", "110", "--node", "b") == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "a -> b  105 ms: ping 1",
+        "b  .    tells join a",
+        "b  .    still under way to a, sent at 105 ms: ack",
+    ]
+
+
+def test_what_is_beyond_the_limit_is_counted_and_where_to_go_on(trace: Path, capsys: Capture) -> None:
+    assert ended(trace, "--most", "4") == 0
+
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1].split(maxsplit=1) == [".", "… 9 more, from 105 ms on"]
+    assert err == "peerproof draw: 4 happenings are drawn, 9 more are not: go on with --from 105, or raise --most\n"
+
+
+def test_nothing_of_that_time_is_told(trace: Path, capsys: Capture) -> None:
+    assert ended(trace, "--from", "5000") == 4
+    assert "nothing is left to draw" in capsys.readouterr().err
+
+
+def test_a_trace_may_come_on_stdin(trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    assert ended(trace) == 0
+    expected = capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(trace.read_bytes())))
+
+    assert ended("-") == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_lines_that_cannot_be_read_are_told_and_the_others_drawn(trace: Path, capsys: Capture) -> None:
+    trace.write_bytes(trace.read_bytes() + b"\n{}\n\xff\n[1\nnothing\n")
+
+    assert ended(trace) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 13
+    assert re.findall(r"run\.jsonl:(\d+): not drawn", err) == ["10", "11", "12"]
+    assert "1 more lines cannot be read" in err
+
+
+def test_milliseconds_since_1970_are_counted_from_the_first_line(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(line("a", 1_800_000_000_000 + at, "timer", args={"type": "t"}) for at in (0, 7)), encoding="utf-8")
+
+    assert ended(path, "--from", "5") == 0
+    assert capsys.readouterr().out == "a  .    7 ms: timer t\n"
+
+
+def test_a_message_that_did_not_arrive_over_a_connection_is_told_to_its_sender(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "a.jsonl"
+    outcome = {"took": None, "message": PING}
+    path.write_text(line("a", 5, "sent", peer="b", args=outcome), encoding="utf-8")
+
+    assert ended(path) == 0
+    assert capsys.readouterr().out == "a  .    5 ms: did not arrive at b: ping 1\n"
+
+
+def test_runs_are_not_mixed(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "two.jsonl"
+    path.write_text("\n".join([line("a", 0, "start"), line("b", 1, "start", run="other")]), encoding="utf-8")
+
+    assert ended(path) == 2
+    assert "2 runs; choose one with --run" in capsys.readouterr().err
+    assert ended(path, "--run", "other") == 0
+    assert capsys.readouterr().out == "b  .    1 ms: start\n"
+    assert ended(path, "--run", "third") == 2
+    assert "no run 'third'" in capsys.readouterr().err
+
+
+def test_lines_beyond_what_can_be_kept_are_told() -> None:
+    reader = Reader(most=3)
+    reader.read("run", io.BytesIO("\n".join(STORY).encode()))
+
+    assert reader.cut == ["run"]
+    assert "still under way to b, sent at 100 ms: ping 1" in trace_graph(reader, Excerpt()).text()
+
+
+def simulated(protocol: str, path: Path, *options: str) -> Path:
+    assert main(["simulate", protocol, "--seed", "3", "--trace", str(path), *options]) == 0
+    return path
+
+
+def arrows(*files: Path) -> Iterator[Arrow]:
+    """Those that arrive, without their times."""
+    reader = Reader()
+    for path in files:
+        with path.open("rb") as file:
+            reader.read(path.name, file, share=len(files))
+    for each in trace_graph(reader, Excerpt(most=10_000)).happenings:
+        if isinstance(each, Arrow):
+            yield each._replace(label=re.sub(r"^\d+ ms: | \(.*\)$", "", each.label))
+
+
+def test_every_datagram_of_a_simulated_run_is_an_arrow(tmp_path: Path, capsys: Capture) -> None:
+    path = simulated(
+        "scuttlebutt", tmp_path / "run.jsonl", "--nodes", "4", "--rounds", "6", "--loss", "0.2", "--duplication", "0.1"
+    )
+
+    found = list(arrows(path))
+    lines = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
+    received = Counter((each["peer"], each["node"]) for each in lines if each["kind"] == "recv")
+    count = sum("send" in effect for each in lines for effect in each["effects"])
+
+    assert Counter((each.source, each.target) for each in found if not each.lost) == received
+    assert 0 < sum(each.lost for each in found) < count
+
+
+def test_nodes_with_clocks_of_their_own_are_brought_together(tmp_path: Path, capsys: Capture) -> None:
+    """The files of three nodes that began at different times show the messages of the one file of all."""
+    whole = simulated("scuttlebutt", tmp_path / "run.jsonl", "--nodes", "3", "--rounds", "6", "--loss", "0.2")
+    files = []
+    by_node: dict[str, list[str]] = {}
+    for text in whole.read_text(encoding="utf-8").splitlines():
+        by_node.setdefault(json.loads(text)["node"], []).append(text)
+    for number, texts in enumerate(by_node.values()):
+        begun = json.loads(texts[0])["t_us"]
+        shifted = [re.sub(r'"t_us":(\d+)', lambda found: f'"t_us":{int(found[1]) - begun}', text, count=1) for text in texts]  # noqa: B023
+        files.append(tmp_path / f"{number}.jsonl")
+        files[-1].write_text("\n".join(shifted), encoding="utf-8")
+
+    assert Counter(arrows(*files)) == Counter(arrows(whole))

@@ -1,0 +1,295 @@
+"""Decoders under bytes that are nearly messages: mistakes are found, made small, kept, and become vectors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+import pytest
+from tests.conformance.mistakes.scuttlebutt import wire
+from tests.support import mistaken_codecs
+
+from peerproof.cli import fuzz_bytes
+from peerproof.cli.main import main
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
+from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
+from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
+from peerproof.conformance.fuzz.bytes.coverage_guided import Guided
+from peerproof.conformance.fuzz.bytes.effort import effort
+from peerproof.conformance.fuzz.bytes.flaws import Flaw, flaw_of
+from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
+from peerproof.conformance.fuzz.bytes.seeds import Seeds, read, seeds_of
+from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import load
+from peerproof.reference.divergences.scuttlebutt import BD04
+from peerproof.reference.harness.harness import Harness
+
+Capture: TypeAlias = pytest.CaptureFixture[str]
+
+ROOT = Path(__file__).parents[3]
+
+
+def ended(*arguments: str) -> int:
+    """The exit code of a command, also where it ends by itself."""
+    return main(list(arguments))
+
+
+def implementation(variant: type) -> str:
+    """For `--impl`."""
+    return f"py:{variant.__module__}:{variant.__name__}"
+
+
+@pytest.fixture(scope="module")
+def seeds() -> Seeds:
+    """Of Scuttlebutt."""
+    return seeds_of(load(), "scuttlebutt")
+
+
+def guided(seeds: Seeds, corpus: Corpus, name: str) -> Guided:
+    """A search through one of the mistaken codecs."""
+    codec = getattr(mistaken_codecs, name)
+    return Guided(replace(seeds, codec=codec), corpus, f"{mistaken_codecs.__name__}:{name}")
+
+
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "swim", "wendy", "peter", "distkv"])
+def test_the_bytes_of_every_codec_vector_show_no_flaw_of_the_specification(protocol: str, tmp_path: Path) -> None:
+    """Whether they are messages or not; and what is nearly one of them shows none either."""
+    seeds = seeds_of(load(), protocol)
+    search, lot = Guided(seeds, Corpus(tmp_path, protocol), ""), Random(0)
+
+    data = (*seeds.data[::20], *(mutate(lot, seeds.data, 500) for _ in range(50)))
+
+    assert [flaw for one in data if (flaw := search.check(one))] == []
+    assert len([one for one in data if read(seeds, one) is not None]) > 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("PAST_THE_END", "0300", "raised"),
+        ("LOSSY", "01 00 1000000000000000", "second-form"),
+        ("UNREADABLE", "01", "unreadable"),
+        ("QUADRATIC", "03" + "00" * 1500, "slow"),
+        ("ENDLESS", "0300", "slow"),
+        ("BELIEVING", "03ff", "slow"),
+    ],
+)
+def test_what_is_wrong_with_a_decoder_is_said_of_one_input(name: str, data: str, kind: str, seeds: Seeds, tmp_path: Path) -> None:
+    """In lines and bytes, not in seconds."""
+    search = guided(seeds, Corpus(tmp_path, "scuttlebutt"), name)
+
+    flaw = search.check(bytes.fromhex(data))
+
+    assert flaw is not None
+    assert flaw.kind == kind
+
+
+def test_the_same_call_takes_the_same_effort(seeds: Seeds) -> None:
+    data = seeds.data[-1]
+
+    first, second = (effort(lambda: seeds.codec.decode(data), len(data)) for _ in range(2))
+
+    assert first.lines == second.lines > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kind", "shown"),
+    [("PAST_THE_END", "raised", b"\x03\x00"), ("BEHIND_A_LETTER", "raised", b"~")],
+)
+def test_a_mistake_in_a_codec_is_found_by_the_code_that_it_reaches_and_made_small(
+    name: str, kind: str, shown: bytes, seeds: Seeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_spec("atheris"), "pip install 'peerproof[fuzz-bytes]'"
+    monkeypatch.syspath_prepend(ROOT)
+    corpus = Corpus(tmp_path, "scuttlebutt")
+
+    flaw = guided(seeds, corpus, name).search(seed=0, runs=100_000, seconds=None)
+
+    assert flaw is not None
+    assert flaw.kind == kind
+    assert shown in flaw.data
+    assert [data for _, data in corpus.inputs(BYTE_FINDINGS)] == [flaw.data]
+    again = guided(seeds, corpus, name)
+    found = again.search(seed=0, runs=0, seconds=None)
+    assert found is not None
+    assert found.what == flaw.what
+    assert again.replayed == 1
+
+
+@pytest.mark.slow
+def test_the_same_seed_reaches_the_same_code_on_the_same_way(seeds: Seeds, tmp_path: Path) -> None:
+    searches = [Guided(seeds, Corpus(tmp_path / name, "scuttlebutt"), "peerproof.spec.scuttlebutt:MESSAGE") for name in "ab"]
+
+    assert [search.search(seed=3, runs=3_000, seconds=None) for search in searches] == [None, None]
+
+    first, second = (sorted(data for _, data in search.corpus.inputs(BYTES)) for search in searches)
+    assert first == second != []
+    assert searches[0].status == searches[1].status
+
+
+@pytest.mark.slow
+def test_nothing_is_found_in_the_specification_and_what_led_somewhere_new_is_kept(tmp_path: Path, capsys: Capture) -> None:
+    assert ended("fuzz", "scuttlebutt", "--bytes", "--corpus", str(tmp_path)) == 0
+
+    assert "scuttlebutt: nothing found in 20,000 inputs, from seed 0\n" in capsys.readouterr().out
+    corpus = Corpus(tmp_path, "scuttlebutt")
+    assert list(corpus.inputs(BYTES))
+    assert corpus.position("peerproof.spec.scuttlebutt:MESSAGE --bytes --seed 0") == 1
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind"),
+    [
+        (BD04, "crashed"),
+        (wire.VersionsAreDoubles, "value"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(
+    variant: type, kind: str, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "kept/scuttlebutt/codec/found.yaml"
+
+    assert ended("fuzz", "scuttlebutt", "--bytes", "--impl", implementation(variant), "--promote", str(file)) == 1
+
+    text = capsys.readouterr().out
+    assert text.startswith(f"FOUND {kind}: ")
+    assert f"kept:  {file}, which it fails and the reference passes" in text
+    vectors = ("--vectors", str(tmp_path / "kept"))
+    assert ended("lint", *vectors) == 0
+    assert ended("run", *vectors, "--impl", implementation(variant), "--decisions", "strict") == 1
+
+
+class Generous(Harness):
+    """Reads what follows a message, too, as long as it is a zero."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Leaves a zero at the end away."""
+        if request["op"] == "decode" and request["bytes"].endswith("00") and request["bytes"].startswith("02"):
+            reply = super().handle({**request, "bytes": request["bytes"][:-2]}, choose)
+            return reply if "value" in reply else super().handle(request, choose)
+        return super().handle(request, choose)
+
+
+def searched(seeds: Seeds, variant: type, corpus: Corpus | None, seed: int = 0, inputs: int = 20_000) -> Search:
+    """A search through the decoder of a class."""
+    adapter = InProcess(f"{variant.__module__}:{variant.__name__}", Timeouts(), "")
+    adapter.start()
+    search = Search(seeds, Decoder(adapter, seeds), corpus, None)
+    try:
+        search.search("some", seed, inputs)
+    finally:
+        adapter.kill()
+    return search
+
+
+def test_what_is_no_message_and_accepted_is_found_too(seeds: Seeds) -> None:
+    search = searched(seeds, Generous, None)
+
+    assert search.flaw is not None
+    assert (search.flaw.kind, search.flaw.data) == ("accepted", b"\x02\x00")
+
+
+def test_the_same_seed_finds_the_same(seeds: Seeds) -> None:
+    found = [searched(replace(seeds, data=(b"\x02",)), Generous, None, seed=7) for _ in range(2)]
+
+    assert found[0].flaw is not None
+    assert found[0].flaw == found[1].flaw
+    assert found[0].inputs == found[1].inputs
+
+
+def test_a_finding_is_replayed_first_until_it_is_mended(seeds: Seeds, tmp_path: Path) -> None:
+    """And what was interesting stays."""
+    corpus = Corpus(tmp_path, "scuttlebutt")
+    found = searched(seeds, Generous, corpus)
+
+    again, mended = searched(seeds, Generous, corpus), searched(seeds, Harness, corpus, inputs=512)
+
+    assert again.flaw == found.flaw
+    assert (again.inputs, again.replayed) == (0, 1)
+    assert (mended.flaw, mended.gone) == (None, 1)
+    assert [data for _, data in corpus.inputs(BYTE_FINDINGS)] == [b"\x02\x00"]
+
+
+def test_a_search_goes_on_where_it_ended_and_takes_any_file_for_an_input(seeds: Seeds, tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, "scuttlebutt")
+    searched(seeds, Harness, corpus, inputs=512)
+    garbage = corpus.folder(BYTES) / "garbage.txt"
+    garbage.write_bytes(b"\x00garbage" * 10_000)
+
+    searched(seeds, Harness, corpus, inputs=512)
+
+    assert corpus.position("some") == 4
+    assert garbage.stat().st_size == 80_000
+
+
+def test_a_flaw_of_the_specification_becomes_the_vector_that_it_should_pass(seeds: Seeds) -> None:
+    """No message: to be rejected. A message: to be read so."""
+    spoilt = replace(seeds, codec=mistaken_codecs.PAST_THE_END)
+    flaw = flaw_of(spoilt.codec, b"\x03\x00", one_form=True)
+    assert flaw is not None
+
+    vector = vector_of(spoilt, flaw)
+
+    assert "BA-20" in vector["clauses"]
+    assert (vector["bytes"], vector["rejects"]) == ("0300", {})
+    assert vector_of(seeds, Flaw("value", b"\x01", ""))["message"] == {"type": "digest_request", "entries": []}
+
+
+def test_bytes_get_smaller_as_long_as_they_show_the_same(seeds: Seeds) -> None:
+    def judge(data: bytes) -> Flaw | None:
+        return Flaw("accepted", data, "") if b"\x07" in data and len(data) > 2 else None
+
+    shrinking = Shrinking(seeds.codec, judge, Flaw("accepted", b"abcdefg\x07hijkl", ""))
+    shrinking.shrink()
+
+    assert sorted(shrinking.flaw.data) == [0, 0, 7]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "no protocol 'nowhere' can be fuzzed"),
+        (["scuttlebutt", "--nodes", "2"], "with --bytes there are no nodes: leave out --nodes"),
+        (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "expected …/scuttlebutt/codec/NAME.yaml"),
+        (["scuttlebutt", "--minutes", "1", "--seconds", "1"], "not allowed with argument"),
+    ],
+    ids=["protocol", "nodes", "place of the vector", "two limits"],
+)
+def test_a_mistake_in_the_command_line_ends_with_2(arguments: list[str], message: str, capsys: Capture) -> None:
+    assert ended("fuzz", *arguments, "--bytes", "--impl", "x") == 2
+
+    assert message in capsys.readouterr().err
+
+
+def test_without_atheris_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(fuzz_bytes, "find_spec", lambda _: None)
+
+    assert ended("fuzz", "scuttlebutt", "--bytes") == 2
+
+    assert (
+        capsys.readouterr().err == "peerproof: fuzz --bytes without --impl needs atheris: pip install 'peerproof[fuzz-bytes]'\n"
+    )
+
+
+def test_an_adapter_without_a_codec_ends_with_3(capsys: Capture) -> None:
+    assert ended("fuzz", "scuttlebutt", "--bytes", "--impl", "py:tests.conformance.fuzz.test_fuzz_bytes:NoCodec") == 3
+
+    assert "cannot be fuzzed: it does not offer codec" in capsys.readouterr().err
+
+
+class NoCodec(Harness):
+    """Nodes only."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Says hello."""
+        reply = super().handle(request, choose)
+        if request["op"] == "hello":
+            reply["protocols"] = {"scuttlebutt": {"capabilities": ["exchange"]}}
+        return reply

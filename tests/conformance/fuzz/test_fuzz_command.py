@@ -1,0 +1,212 @@
+"""`peerproof fuzz`: what it prints, how it ends, and that a vector it keeps tells right from wrong."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import ClassVar, TypeAlias
+
+import pytest
+from tests.conformance.mistakes.scuttlebutt import answers
+
+from peerproof.cli import fuzz
+from peerproof.cli.main import main
+from peerproof.conformance.fuzz import restarts
+from peerproof.reference.divergences.scuttlebutt import BD02, BD03, BD04, BD05, BD11, BD14
+
+pytestmark = pytest.mark.slow
+
+Capture: TypeAlias = pytest.CaptureFixture[str]
+
+MISBEHAVING = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parents[2] / 'support' / 'misbehaving.py'))}"
+
+
+def ended(*arguments: str) -> int:
+    """The exit code of a command, also where it ends by itself."""
+    return main(list(arguments))
+
+
+def implementation(variant: type) -> str:
+    """For `--impl`."""
+    return f"py:{variant.__module__}:{variant.__name__}"
+
+
+def test_nothing_is_found_in_the_specification_and_the_line_says_what_happened(capsys: Capture) -> None:
+    assert ended("fuzz", "scuttlebutt", "--nodes", "3") == 0
+
+    text = capsys.readouterr().out
+    assert re.match(r"scuttlebutt: nothing found in \d+ runs, [\d,]+ steps, from seed 0\n  [\d,]+ deliveries, ", text)
+    assert " crashes, " in text
+
+
+def test_nothing_is_found_in_the_reference_as_a_program(capsys: Capture) -> None:
+    assert (
+        ended(
+            "fuzz",
+            "scuttlebutt",
+            "--impl",
+            f"{shlex.quote(sys.executable)} -m peerproof.reference.harness.harness",
+            "--seed",
+            "3",
+        )
+        == 0
+    )
+
+    captured = capsys.readouterr()
+    assert "peerproof-reference" in captured.err
+    assert "which asks for its choices" in captured.err
+    assert "nothing found" in captured.out
+
+
+def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_to_see_it_again(capsys: Capture) -> None:
+    impl = implementation(BD03)
+
+    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--seed", "1", "--profile", "ci") == 1
+
+    text = capsys.readouterr().out
+    assert text.startswith("FOUND messages: no choice of the specification leads to what was sent\n")
+    assert "  B-14 must: " in text
+    assert re.search(r"^ +\S+ -> \S+ +0 ms: digest_request \[", text, re.MULTILINE)
+    assert "first difference, at " in text
+    again = re.search(r"  again: peerproof (.*)\n", text)
+    assert again is not None
+    assert ended(*shlex.split(again[1])) == 1
+    assert capsys.readouterr().out.split("found in run")[0] == text.split("found in run")[0]
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [BD02, BD04, BD05, BD11, answers.IsTheWildcard, BD14],
+    ids=lambda v: v.__name__,
+)
+def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passes(
+    variant: type, tmp_path: Path, own_cache: Path, capsys: Capture
+) -> None:
+    """An effect, a crash, a refusal, an event, a query, and the answers to questions of chance."""
+    impl, file = implementation(variant), tmp_path / "kept/scuttlebutt/exchange/found.yaml"
+
+    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci", "--promote", str(file)) == 1
+
+    assert f"kept:  {file}, which it fails and the reference passes" in capsys.readouterr().out
+    vectors = ("--vectors", str(tmp_path / "kept"))
+    assert ended("lint", *vectors) == 0
+    assert ended("run", *vectors) == 0
+    assert ended("run", *vectors, "--impl", impl, "--decisions", "strict") == 1
+    assert ended("show", "found", *vectors) == 0
+
+
+def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, own_cache: Path, capsys: Capture) -> None:
+    file = tmp_path / "scuttlebutt/exchange/found.yaml"
+
+    assert (
+        ended("fuzz", "scuttlebutt", "--impl", "py:tests.conformance.fuzz.test_fuzz:WrongNowAndThen", "--promote", str(file)) == 1
+    )
+
+    captured = capsys.readouterr()
+    assert "FOUND messages" in captured.out
+    assert "peerproof: no vector is written: the implementation passes it" in captured.err
+    assert not file.exists()
+
+
+@pytest.mark.slow
+def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It dies of every datagram that is an empty digest response."""
+    monkeypatch.setattr(restarts, "MOST", 40)
+    impl = f'{MISBEHAVING} die \'"bytes":"02"\''
+
+    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci") == 1
+
+    text = capsys.readouterr().out
+    assert text.startswith("FOUND crashed: the implementation ended\n")
+    assert "digest_response []" in text
+    assert "    | panic: index out of range" in text
+
+
+def test_a_program_that_cannot_be_started_again_ends_the_search_with_what_was_found(tmp_path: Path, capsys: Capture) -> None:
+    impl = f"{MISBEHAVING} start-once {shlex.quote(str(tmp_path / 'started'))} recv"
+
+    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci") == 1
+
+    captured = capsys.readouterr()
+    assert "the implementation cannot be started again" in captured.err
+    assert captured.out.startswith("FOUND crashed")
+
+
+@pytest.mark.parametrize(
+    ("impl", "message"),
+    [
+        ("/nowhere/adapter", "there is no such program"),
+        (f"{MISBEHAVING} die-at-hello x", "cannot open my database"),
+        ("py:tests.conformance.fuzz.test_fuzz_command:CodecOnly", "cannot be fuzzed: it does not offer exchange"),
+        (
+            "py:tests.conformance.fuzz.test_fuzz_command:OtherProtocol",
+            "cannot be fuzzed: it does not offer scuttlebutt, but raft",
+        ),
+    ],
+    ids=["no program", "dies at hello", "codec only", "another protocol"],
+)
+def test_an_adapter_that_cannot_be_fuzzed_ends_with_3(impl: str, message: str, capsys: Capture) -> None:
+    assert ended("fuzz", "scuttlebutt", "--impl", impl) == 3
+
+    assert message in capsys.readouterr().err
+
+
+class CodecOnly:
+    """An adapter without nodes."""
+
+    protocols: ClassVar = {"scuttlebutt": {"capabilities": ["codec"]}}
+
+    def handle(self, request: dict[str, object], _: object) -> dict[str, object]:
+        """Says hello."""
+        return {"id": request["id"], "ok": True, "protocol": 1, "name": "mine", "version": "1", "protocols": self.protocols}
+
+
+class OtherProtocol(CodecOnly):
+    """An adapter for something else."""
+
+    protocols: ClassVar = {"raft": {"capabilities": ["exchange"]}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "no protocol 'nowhere' can be fuzzed; there are distkv, peter, scuttlebutt"),
+        (["scuttlebutt", "--nodes", "6"], "expected a number from 1 to 5"),
+        (["scuttlebutt", "--seed", "-1"], "expected a whole number"),
+        (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "--promote needs --impl"),
+        (["scuttlebutt", "--impl", "x", "--promote", "b.yaml"], "expected …/scuttlebutt/exchange/NAME.yaml"),
+    ],
+    ids=["protocol", "nodes", "seed", "nobody to judge", "place of the vector"],
+)
+def test_a_mistake_in_the_command_line_ends_with_2(arguments: list[str], message: str, capsys: Capture) -> None:
+    assert ended("fuzz", *arguments) == 2
+
+    assert message in capsys.readouterr().err
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "scuttlebutt/exchange/mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+
+    assert ended("fuzz", "scuttlebutt", "--impl", implementation(BD02), "--promote", str(file)) == 2
+
+    assert "is there already" in capsys.readouterr().err
+    assert file.read_text() == "mine"
+
+
+def test_without_hypothesis_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(fuzz, "find_spec", lambda _: None)
+
+    assert ended("fuzz", "scuttlebutt") == 2
+
+    assert capsys.readouterr().err == "peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'\n"
+
+
+def test_with_seconds_it_goes_on_seed_after_seed_until_the_time_is_over(capsys: Capture) -> None:
+    """More runs than a profile has, or fewer; but it ends."""
+    assert ended("fuzz", "scuttlebutt", "--nodes", "1", "--seconds", "1") == 0
+
+    assert "nothing found in " in capsys.readouterr().out

@@ -1,0 +1,250 @@
+"""Vectors made from state graphs: always the same, of every step of every node, and found out when they are others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conformance.runner.test_commands import ended
+
+from peerproof.conformance.models import generation
+from peerproof.conformance.models.generation import fingerprint, in_time, render_table, select_configurations
+from peerproof.conformance.models.local_steps import local_steps
+from peerproof.conformance.models.path_cover import LONGEST, covering, state_graph
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.schema import unfit
+from peerproof.conformance.vectors import plain_forms
+from peerproof.conformance.vectors.model_table import OutOfTime, Table, schedule, table_of
+from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
+from peerproof.spec.scuttlebutt.model.bounded import Model
+
+pytestmark = pytest.mark.slow
+
+Capture = pytest.CaptureFixture[str]
+
+PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
+CONFIGURATIONS = {one.name: one for one in select_configurations("scuttlebutt")}
+
+of_each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
+
+
+def kept(name: str, protocol: str = "scuttlebutt") -> Path:
+    return locations.vectors_root() / protocol / "model" / f"{name}.json"
+
+
+def table(name: str, protocol: str = "scuttlebutt") -> Table:
+    return table_of(json.loads(kept(name, protocol).read_bytes()))
+
+
+def of(name: str, kind: str = "", protocol: str = "scuttlebutt") -> list[Vector]:
+    return [vector for vector in suite().vectors if vector.id.startswith(f"{protocol}/model/{name}-{kind}")]
+
+
+@cache
+def suite() -> Suite:
+    return load()
+
+
+@of_each_protocol
+def test_each_configuration_that_says_so_has_its_table(protocol: str) -> None:
+    names = {one.name for one in select_configurations(protocol)}
+
+    assert {path.stem for path in kept("tiny", protocol).parent.iterdir()} == names
+    assert {"tiny", {"wendy": "small-joins", "peter": "small-chain", "distkv": "small-split"}.get(protocol, "small-a")} <= names
+
+
+@of_each_protocol
+def test_the_table_of_tiny_is_what_is_made_now(protocol: str) -> None:
+    tiny = next(one for one in select_configurations(protocol) if one.name == "tiny")
+
+    assert render_table(tiny) == kept("tiny", protocol).read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_all_tables_are_what_is_made_now_in_a_process_with_another_hash_seed() -> None:
+    command = [sys.executable, "-m", "peerproof.cli.main", "generate", "--check"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "4711"}, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("as it is: ") == sum(len(select_configurations(protocol)) for protocol in PROTOCOLS)
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A root of vectors that has only the tables."""
+    shutil.copytree(kept("tiny").parent, tmp_path / "scuttlebutt" / "model")
+    return tmp_path
+
+
+def test_check_names_the_file_and_the_line_that_differ_and_writes_nothing(copied: Path, capsys: Capture) -> None:
+    file = copied / "scuttlebutt" / "model" / "tiny.json"
+    spoilt = file.read_text(encoding="utf-8").replace('["timer",', '["timer" ,')
+    file.write_text(spoilt, encoding="utf-8")
+
+    assert ended("generate", "--check", "--only", "tiny", "--vectors", str(copied)) == 1
+    line = spoilt[: spoilt.index('["timer" ,')].count("\n") + 1
+    assert f'tiny.json  differs in line {line}: it has ["timer" ,{{' in capsys.readouterr().out
+    assert file.read_text(encoding="utf-8") == spoilt
+
+
+def test_check_misses_a_table_and_generate_writes_it(copied: Path, capsys: Capture) -> None:
+    file = copied / "scuttlebutt" / "model" / "tiny.json"
+    file.unlink()
+    arguments = ("--only", "tiny", "--vectors", str(copied))
+
+    assert ended("generate", "--check", *arguments) == 1
+    assert "tiny.json  is missing; peerproof generate makes it anew" in capsys.readouterr().out
+    assert ended("generate", *arguments) == 0
+    assert file.read_bytes() == kept("tiny").read_bytes()
+    assert ended("generate", "--check", *arguments) == 0
+
+
+def test_generate_refuses_what_it_does_not_know(capsys: Capture) -> None:
+    assert ended("generate", "smoke-signals") == 2
+    assert "'smoke-signals' has no model; there are distkv, peter, scuttlebutt" in capsys.readouterr().err
+    assert ended("generate", "scuttlebutt", "--only", "enormous") == 2
+    assert "no tables are made of enormous, but of small-a, small-b, small-c, tiny" in capsys.readouterr().err
+    assert ended("generate", "--check", "--every-edge", "x") == 2
+
+
+def test_a_table_that_would_be_too_large_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(generation, "MOST_STEPS", 128)
+
+    assert ended("generate", "scuttlebutt", "--only", "tiny", "--check") == 2
+    assert "the nodes of tiny take 129 different steps, a table holds 128; in constants.json, give" in capsys.readouterr().err
+
+
+def test_paths_take_every_edge_of_tiny_and_are_no_longer_than_they_may_be() -> None:
+    graph = state_graph(local_steps(Model(CONFIGURATIONS["tiny"].constants)))
+    taken, paths = set[tuple[int, int]](), list(covering(graph, every_edge=True))
+    for path in paths:
+        world = 0
+        for token in path:
+            at = next(at for at, (known, _) in enumerate(graph.edges[world]) if known == token)
+            taken.add((world, at))
+            world = graph.edges[world][at][1]
+
+    assert len(taken) == graph.count
+    assert max(map(len, paths)) <= LONGEST
+    assert fingerprint(paths) == fingerprint(table("tiny").paths)
+
+
+def test_every_refusal_is_of_a_call_that_the_specification_refuses_in_that_state() -> None:
+    refusals = of("small-a", "refusal")
+
+    assert len(refusals) == len({json.dumps(vector.body["nodes"]["node"]) for vector in refusals}) == len(table("small-a").states)
+    assert all(vector.body["steps"][0]["refused"] for vector in refusals)
+
+
+def some(name: str, kind: str, protocol: str) -> list[Vector]:
+    every = of(name, kind, protocol)
+    return every[:: 1 + len(every) // 4]
+
+
+@of_each_protocol
+def test_bodies_are_vectors_as_somebody_would_write_them(protocol: str) -> None:
+    """The schema knows the layers that people write; but for its layer each body fits, and so do its forms."""
+    names = [one.name for one in select_configurations(protocol)]
+
+    for vector in (vector for name in names for kind in ("step", "refusal", "path") for vector in some(name, kind, protocol)):
+        body = json.loads(json.dumps(dict(vector.body))) | {"id": vector.id.replace("/model/", "/exchange/")}
+        document = {"format": 1, "protocol": protocol, "about": "one", "vectors": [body]}
+
+        assert unfit(document, "vector") is None, vector.id
+        assert list(plain_forms.misfits(protocol, body)) == [], vector.id
+
+
+def test_what_is_the_same_has_the_same_id_wherever_it_stands(copied: Path) -> None:
+    file = copied / "scuttlebutt" / "model" / "small-c.json"
+    before = {vector.id for vector in load(copied).vectors if "small-c-step" in vector.id}
+    plain = json.loads(file.read_bytes())
+    plain |= {"steps": plain["steps"][5:], "paths": [], "walks": []}
+    file.write_text(json.dumps(plain), encoding="utf-8")
+
+    assert {vector.id for vector in load(copied).vectors if "small-c-step" in vector.id} < before
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"format": 1', '"format": 2', "format: 1 was expected"),
+        ('"about"', '"abuot"', "'about' is a required property"),
+        ('"protocol": "scuttlebutt"', '"protocol": "swim"', "it belongs into swim/model/tiny.json"),
+        ('"notices": [', '"notices": [', None),
+        ("{", "", "no JSON"),
+    ],
+)
+def test_a_table_that_is_none_is_refused_with_its_name(copied: Path, before: str, after: str, message: str | None) -> None:
+    file = copied / "scuttlebutt" / "model" / "tiny.json"
+    file.write_text(file.read_text(encoding="utf-8").replace(before, after, 1), encoding="utf-8")
+
+    if message is None:
+        assert load(copied).vectors
+        return
+    with pytest.raises(VectorError) as raised:
+        load(copied)
+    assert "tiny.json" in str(raised.value)
+    assert message in str(raised.value)
+
+
+def test_a_row_that_names_what_is_not_there_is_refused(copied: Path) -> None:
+    file = copied / "scuttlebutt" / "model" / "tiny.json"
+    plain = json.loads(file.read_bytes())
+    plain["steps"][3][1] = 999
+    file.write_text(json.dumps(plain), encoding="utf-8")
+
+    with pytest.raises(VectorError, match=r"tiny\.json: its rows do not fit together: IndexError"):
+        load(copied)
+
+
+#: A node with two timers, and a step for each; every step starts both again.
+TWO_TIMERS: dict[str, Any] = {
+    "format": 1,
+    "protocol": "scuttlebutt",
+    "configuration": "two",
+    "about": "",
+    "clauses": {},
+    "nodes": [{"addr": "1", "config": {}, "timers": [[0, 10], [1, 25]]}],
+    "parts": [],
+    "states": [[0, []]],
+    "events": [["timer", {"type": "short"}], ["timer", {"type": "long"}], ["call", {"type": "ask"}]],
+    "messages": [],
+    "notices": [],
+    "steps": [[0, 0, [], 0, [], [[0, 10]], []], [0, 1, [], 0, [], [[1, 25]], []], [0, 2, [], 0, [], [[0, None]], []]],
+    "refusals": [],
+    "paths": [],
+    "walks": [],
+}
+
+
+def test_a_timer_takes_its_step_when_it_is_due() -> None:
+    assert [at for at, _ in schedule(table_of(TWO_TIMERS), 0, [2, 1, 1])] == [0, 25, 50]
+    assert [at for at, _ in schedule(table_of(TWO_TIMERS), 0, [0, 0, 2])] == [10, 20, 20]
+
+
+@pytest.mark.parametrize("steps", [[1], [0, 1], [2, 0]])
+def test_a_timer_that_is_not_the_next_one_due_cannot_take_its_step(steps: list[int]) -> None:
+    with pytest.raises(OutOfTime):
+        list(schedule(table_of(TWO_TIMERS), 0, steps))
+
+
+def test_a_path_is_walked_no_further_than_the_clock_lets_it() -> None:
+    local = local_steps(Model(CONFIGURATIONS["tiny"].constants))
+    state_graph(local)
+    full = table("tiny")
+    walk = max(range(len(full.walks)), key=lambda number: full.walks[number][2])
+    place, path, count = full.walks[walk]
+
+    assert len(list(in_time(local, full, place, path))) == count
+
+    hurried = [*full.nodes]
+    hurried[place] = hurried[place] | {"timers": [[event, 5] for event, _ in hurried[place]["timers"]] + [[999, 5]]}
+    with_two_timers = table_of(json.loads(kept("tiny").read_bytes()) | {"nodes": hurried})
+    assert len(list(in_time(local, with_two_timers, place, path))) < count

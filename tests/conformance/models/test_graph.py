@@ -1,0 +1,183 @@
+"""Two state graphs are the same, and it is noticed if they are not, whichever side was changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.support.graphs import compared
+
+from peerproof.conformance.models.graph_comparison import difference_graph
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Send, Step
+from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry, DigestResponse
+from peerproof.spec.scuttlebutt.model.bounded import Model
+from peerproof.tla.manifest import models, root
+from peerproof.tla.output.dot import BadDump
+from peerproof.tla.tools.installation import find
+from peerproof.tla.tools.tlc import Run, run
+
+pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
+
+TINY = next(model for model in models("scuttlebutt") if model.name == "tiny")
+
+
+def dumped(folder: Path, module: Path | None = None) -> Path:
+    dump = folder / "graph.dot"
+    run(
+        find(),
+        Run(module=module or TINY.module_path, configuration=TINY.cfg(), library=(root(), TINY.module_path.parent), dump=dump),
+    )
+    return dump
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dumped(tmp_path_factory.mktemp("tlc"))
+
+
+def changed(change: Any) -> Model:
+    """The tiny world with a specification in which `change` has the last word on each step."""
+
+    def step(state: Any, event: Any, pick: Any) -> Any:
+        return change(state, scuttlebutt.step(state, event, pick))
+
+    model = Model(TINY.configuration.constants)
+    model.spec = SimpleNamespace(step=step, MESSAGE=scuttlebutt.MESSAGE)  # all that a world and its pictures need of it
+    return model
+
+
+def test_graphs_of_the_module_and_of_the_specification_are_equal(graph: Path) -> None:
+    comparison, exploration = compared(graph, Model(TINY.configuration.constants))
+
+    assert comparison.equal
+    assert comparison.states == len(exploration.depths)
+    assert comparison.labels == exploration.edges
+
+
+def without_empty_deltas(_: Any, taken: Any) -> Any:
+    return Step(taken.state, tuple(e for e in taken.effects if not (isinstance(e, Send) and e.message == Delta(()))))
+
+
+def with_a_version_too_high(_: Any, taken: Any) -> Any:
+    def raised(effect: Any) -> Any:
+        if isinstance(effect, Send) and isinstance(effect.message, DigestResponse):
+            entries = tuple(DigestEntry(addr, version + 1) for addr, version in effect.message.entries)
+            return Send(effect.to, DigestResponse(entries))
+        return effect
+
+    return Step(taken.state, tuple(raised(effect) for effect in taken.effects))
+
+
+def nothing_learnt(before: Any, taken: Any) -> Any:
+    return taken if before.store[before.self_id] != taken.state.store[before.self_id] else Step(before, taken.effects)
+
+
+@pytest.mark.parametrize("change", [without_empty_deltas, with_a_version_too_high, nothing_learnt])
+def test_bug_in_the_specification_is_found_with_a_shortest_way_to_it(graph: Path, change: Any) -> None:
+    comparison, exploration = compared(graph, changed(change))
+
+    assert not comparison.equal
+    assert comparison.only_tla
+    assert comparison.first is not None
+    assert comparison.first.source is not None
+    lines = list(difference_graph(exploration, comparison.first))
+    assert sum(bool(re.search(r"  \d+\. ", line)) for line in lines) >= exploration.depths[comparison.first.source]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("entry[4] > PairVersion(", "entry[4] < PairVersion("),
+        ("version == record.version + 1", "version == record.version + 0"),
+        ("wanted # <<>>", "wanted = <<>>"),
+        (".version > digest[i][2]}", ".version < digest[i][2]}"),
+    ],
+)
+def test_one_character_wrong_in_the_module_is_found(tmp_path: Path, right: str, wrong: str) -> None:
+    text = (TINY.module_path.parent / "Scuttlebutt.tla").read_text(encoding="utf-8")
+    assert right in text
+    (tmp_path / "Scuttlebutt.tla").write_text(text.replace(right, wrong), encoding="utf-8")
+    module = tmp_path / TINY.module_path.name
+    module.write_bytes(TINY.module_path.read_bytes())
+    comparison, _ = compared(dumped(tmp_path, module), Model(TINY.configuration.constants))
+
+    assert not comparison.equal
+
+
+def test_truncated_dump_is_no_verdict(graph: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.dot"
+    cut.write_bytes(graph.read_bytes()[: graph.stat().st_size // 2])
+
+    with pytest.raises(BadDump):
+        compared(cut, Model(TINY.configuration.constants))
+
+
+def test_dump_of_another_configuration_is_not_equal(graph: Path) -> None:
+    comparison, _ = compared(graph, Model({**TINY.configuration.constants, "MaxPayload": 12}))
+
+    assert not comparison.equal
+
+
+def without(graph: Path, folder: Path, line: Callable[[str], bool]) -> Path:
+    """The dump without the first line of this kind."""
+    lines = graph.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines.remove(next(text for text in lines[10:] if line(text)))
+    path = folder / "without.dot"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_dump_without_a_state_is_no_verdict(graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadDump, match="is no state of the file"):
+        compared(without(graph, tmp_path, lambda text: " -> " not in text), Model(TINY.configuration.constants))
+
+
+def test_dump_without_an_edge_is_not_equal(graph: Path, tmp_path: Path) -> None:
+    comparison, exploration = compared(without(graph, tmp_path, lambda text: " -> " in text), Model(TINY.configuration.constants))
+
+    assert (comparison.only_tla, comparison.only_python) == (0, 1)
+    assert str(comparison.digest) != str(exploration.digest)
+
+
+def test_dump_with_a_state_twice_is_no_verdict(graph: Path, tmp_path: Path) -> None:
+    text = graph.read_text(encoding="utf-8")
+    first = next(line for line in text.splitlines() if line.endswith("style = filled]"))
+    (tmp_path / "twice.dot").write_text(text.replace(first, f"{first}\n{first}"), encoding="utf-8")
+
+    with pytest.raises(BadDump, match="there twice"):
+        compared(tmp_path / "twice.dot", Model(TINY.configuration.constants))
+
+
+def test_dump_of_another_module_is_no_verdict(graph: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.dot").write_text(graph.read_text(encoding="utf-8").replace("restarts = ", "crashes = "), encoding="utf-8")
+
+    with pytest.raises(BadDump, match="no variable 'restarts'"):
+        compared(tmp_path / "other.dot", Model(TINY.configuration.constants))
+
+
+def test_full_disk_is_no_verdict(tmp_path: Path) -> None:
+    """TLC does not notice: it says that all is well, and the dump ends where there was no more room."""
+    tools = find()
+    java = tmp_path / "java"
+    java.write_text(f'#!/bin/sh\nulimit -f 64\nexec {tools.java} "$@"\n', encoding="utf-8")
+    java.chmod(0o755)
+    dump = tmp_path / "graph.dot"
+    what = Run(module=TINY.module_path, configuration=TINY.cfg(checks=False), library=(root(),), dump=dump, brief=True)
+
+    result = run(replace(tools, java=str(java)), what)
+
+    assert result.distinct == TINY.configuration.expected["distinct"]
+    with pytest.raises(BadDump, match="the file ends within a line; is there room left on the disk"):
+        compared(dump, Model(TINY.configuration.constants))
+
+
+def test_digest_of_the_dump_is_the_one_that_is_written_down(graph: Path) -> None:
+    comparison, exploration = compared(graph, Model(TINY.configuration.constants))
+
+    assert str(comparison.digest) == str(exploration.digest) == TINY.configuration.expected["digest"]

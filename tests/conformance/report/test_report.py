@@ -1,0 +1,408 @@
+"""Reports: many forms of the same, and what is left of them when the disk is full or somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from tests.support.numbered import COUNT, command, digits, vector_id, write_suite
+
+from peerproof.cli.main import main
+from peerproof.conformance.report.record import NoReport, Report, read
+from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text
+from peerproof.conformance.runner.result import Result, of_plain
+from peerproof.conformance.runner.trial import Arrow, TrialEvent
+from peerproof.conformance.suite.output import CannotWrite, Deferred, write_whole
+from peerproof.conformance.vectors.matching import Difference
+
+DIED = Result(
+    "scuttlebutt/codec/number-1#decode",
+    "crashed",
+    "scuttlebutt/codec/number-1",
+    1,
+    "must",
+    ("B-43",),
+    seed="ab",
+    failure="crashed",
+    reason="the implementation exited with code 3",
+    confirmed=True,
+    errors="panic\x00\x1b[31m",
+    essence=({"op": "decode", "protocol": "scuttlebutt", "bytes": "01"},),
+)
+MISSED = Result(
+    "scuttlebutt/exchange/one",
+    "failed",
+    "scuttlebutt/exchange/one",
+    1,
+    "must",
+    ("B-11", "ZZ-99"),
+    failure="messages",
+    difference=Difference(
+        "steps[1].messages[0].bytes, from byte 0", "03", "01", {"type": "delta", "entries": []}, "no | message"
+    ),
+    story=(Arrow(10, "peer", "node", "03"), TrialEvent(10, "node", "event join"), Arrow(10, "node", "peer", "01")),
+)
+PASSED = Result("scuttlebutt/exchange/two", "passed", "scuttlebutt/exchange/two", 1, "must", ("B-11",), milliseconds=1.25)
+
+
+@pytest.fixture
+def report() -> Report:
+    return Report(
+        implementation={"name": "mine", "version": "2"},
+        vectors={"version": "1.0.0", "digest": "00", "count": 3},
+        selected=3,
+        seed="0",
+        arguments={"impl": "./mine --flag"},
+        results=[DIED, MISSED, PASSED],
+    )
+
+
+def test_totals_count_cases_by_status(report: Report) -> None:
+    totals = {
+        "selected": 3,
+        "passed": 1,
+        "failed": 1,
+        "crashed": 1,
+        "hung": 0,
+        "flooded": 0,
+        "known": 0,
+        "stale": 0,
+        "differs": 0,
+        "skipped": 0,
+        "undetermined": 0,
+        "tolerated": 0,
+    }
+
+    assert report.totals == totals
+    assert report.plain()["totals"] == totals
+    assert not report.partial
+
+
+@pytest.mark.parametrize("result", [DIED, MISSED, PASSED])
+def test_a_result_survives_its_line(result: Result) -> None:
+    assert of_plain(json.loads(json.dumps(result.plain()))) == result
+
+
+def test_json_lines_hold_the_whole_report(report: Report) -> None:
+    lines = list(report.lines())
+
+    assert [next(iter(json.loads(line))) for line in lines] == ["header", "case", "case", "case", "footer"]
+    assert read(lines) == report
+
+
+def test_without_its_footer_a_report_is_partial_in_every_form(report: Report) -> None:
+    lines = list(report.lines())
+    cut = read([*lines[:-2], lines[-2][:20]])
+
+    assert cut.results == [DIED, MISSED]
+    assert cut.partial
+    for name, render in FORMATS.items():
+        assert "artial" in render(cut, {}).lower(), name
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", '{"case":{}}\n', '{"header":{"format":2}}\n'])
+def test_what_is_no_report_is_refused(text: str) -> None:
+    with pytest.raises(NoReport):
+        read(text.splitlines(keepends=True))
+
+
+def test_a_failing_case_prints_clause_story_difference_and_two_lines_to_paste(report: Report) -> None:
+    text = as_text(report, {MISSED.vector: "its title"})
+
+    assert "FAILED scuttlebutt/exchange/one (messages: other messages were sent)\n  its title\n  B-11 must: " in text
+    assert "peer -> node  10 ms: delta []   03" in text
+    assert "first difference: steps[1].messages[0].bytes, from byte 0\n    expected  03\n              = delta []" in text
+    assert "again:   peerproof replay scuttlebutt/exchange/one --impl './mine --flag'" in text
+    assert "by hand: peerproof replay scuttlebutt/exchange/one --impl './mine --flag' --emit stdin | ./mine --flag" in text
+    assert 'by hand: printf \'%s\\n\' \'{"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"01"}\' | ./mine --flag' in text
+    assert text.endswith("mine 2, vectors 1.0.0\n3 cases, 3 vectors: 1 passed, 1 failed, 1 crashed\n")
+
+
+def test_junit_is_xml_whatever_an_implementation_has_written(report: Report) -> None:
+    suite = Xml.fromstring(as_junit(report, {}))
+
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "3",
+        "failures": "1",
+        "errors": "1",
+        "skipped": "0",
+    }
+    assert [case.get("name") for case in suite.iter("testcase")] == ["number-1#decode", "one", "two"]
+
+
+def test_markdown_tables_hold_no_stray_bars(report: Report) -> None:
+    report.results = [PASSED, Result("a/b/c", "tolerated", "a/b/c", 1, "may", (), reason="one | two\nthree")]
+
+    assert "| `a/b/c` | tolerated |  |  | one \\| two three |" in as_markdown(report, {})
+
+
+def test_a_file_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text("old")
+    file.chmod(0o640)
+    write_whole(file, "new")
+
+    assert file.read_text() == "new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(CannotWrite, match="File too large"):
+            write_whole(file, "x" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_interruption_waits_until_a_line_is_written() -> None:
+    with Deferred() as interruption:
+        signal.raise_signal(signal.SIGINT)
+        written = True
+
+    assert written
+    assert interruption.seen
+
+
+# The command as a process, since signals and full disks are a process's matter.
+
+
+@pytest.fixture
+def numbered(tmp_path: Path, own_cache: Path) -> Path:
+    return write_suite(tmp_path / "numbered")
+
+
+def peerproof(*arguments: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs the command, with a limit on the size of files."""
+
+    def limited() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.run(
+        [sys.executable, "-m", "peerproof.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limited,  # one thread here, and nothing but a system call
+        timeout=300,
+    )
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_form_comes_out_of_the_command(numbered: Path, tmp_path: Path, form: str) -> None:
+    file, record = tmp_path / "report", tmp_path / "record.jsonl"
+    impl = command("die", digits(17))
+    arguments = ["run", "--vectors", str(numbered), "--impl", impl, "--format", form, "--output", str(file)]
+    code = main([*arguments, "--record", str(record)])
+
+    assert code == 1
+    if form != "html":  # report html has titles of what passed, too
+        converted = tmp_path / "converted"
+        assert main(["report", "convert", str(record), "--format", form, "--output", str(converted)]) == 0
+        assert converted.read_text() == file.read_text()
+    assert ("number-17" if form == "html" else "number-17#decode") in file.read_text()  # a page has ids and parts apart
+
+
+@pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("1", signal.SIGTERM)])
+def test_interrupting_a_run_leaves_what_was_judged_marked_partial(
+    tmp_path: Path, own_cache: Path, jobs: str, number: signal.Signals
+) -> None:
+    record, report = tmp_path / "record.jsonl", tmp_path / "report.json"
+    # Cases that take nodes are asked one by one, so that they finish one by one; each of these waits a little.
+    arguments = [
+        "run",
+        "--vectors",
+        str(_hostile(tmp_path)),
+        "--impl",
+        command("slow", "0.1"),
+        "--record",
+        str(record),
+        "-j",
+        jobs,
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "peerproof.cli.main", *arguments, "--format", "json", "--output", str(report)],
+        stderr=subprocess.PIPE,
+    )
+    until = time.monotonic() + 30
+    while time.monotonic() < until and not (record.exists() and record.read_text().count('"case"') >= 2):
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+
+    assert process.returncode == 130, errors
+    shown = json.loads(report.read_text())
+    assert shown["partial"] is True
+    assert shown["because"] == "interrupted"
+    assert 2 <= len(shown["cases"]) < shown["totals"]["selected"]
+    recorded = read(record.read_text().splitlines(keepends=True))
+    assert {case["id"] for case in shown["cases"]} == {result.id for result in recorded.results}
+    assert {result.status for result in recorded.results} == {"passed"}
+
+
+def _hostile(tmp_path: Path) -> Path:
+    """Vectors each of which is four cases, three of them with nodes."""
+    folder = tmp_path / "hostile" / "scuttlebutt" / "codec"
+    folder.mkdir(parents=True)
+    vectors = "".join(
+        f"- id: scuttlebutt/codec/hostile-{number}\n  rev: 1\n  title: hostile\n  level: must\n  clauses: [BA-20]\n"
+        f'  bytes: "{number:02x}"\n  rejects: {{}}\n'
+        for number in range(16, 48)
+    )
+    (folder / "hostile.yaml").write_text(f"format: 1\nprotocol: scuttlebutt\nabout: Hostile.\nvectors:\n{vectors}")
+    return tmp_path / "hostile"
+
+
+def test_an_interruption_while_the_report_is_written_marks_it_partial(
+    numbered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "report.json"
+
+    def interrupted(path: Path | None, text: str) -> None:
+        if not file.exists():
+            signal.raise_signal(signal.SIGINT)
+        write_whole(path, text)
+
+    monkeypatch.setattr("peerproof.conformance.suite.output.write_whole", interrupted)
+
+    assert main(["run", "--vectors", str(numbered), "--format", "json", "--output", str(file)]) == 130
+    shown = json.loads(file.read_text())
+    assert shown["partial"] is True
+    assert shown["totals"]["passed"] == COUNT
+
+
+def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("peerproof.conformance.runner.worker.Worker.alone", broken)
+
+    assert main(["run", "--vectors", str(_hostile(tmp_path)), "--format", "json"]) == 5
+    shown = capfd.readouterr()
+    assert "the suite's own fault" in shown.err
+    assert json.loads(shown.out)["because"].startswith("the suite's own fault: ZeroDivisionError")
+    assert json.loads(shown.out)["totals"]["passed"] == 32
+
+
+def test_a_full_disk_leaves_whole_lines_of_what_was_judged(numbered: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    done = peerproof("run", "--vectors", str(numbered), "--record", str(record), limit=4096)
+
+    assert done.returncode == 130, done.stderr
+    kept = read(record.read_text().splitlines(keepends=True))
+    assert kept.partial
+    assert 0 < len(kept.results) < COUNT
+    assert record.read_text().endswith("\n")
+    assert "PARTIAL: the report cannot be written" in done.stdout
+
+
+def test_a_report_that_does_not_fit_on_the_disk_comes_on_standard_output(numbered: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text("old")
+    done = peerproof("run", "--vectors", str(numbered), "--format", "json", "--output", str(file), limit=2048)
+
+    assert done.returncode == 130
+    shown = json.loads(done.stdout)
+    assert shown["partial"] is True
+    assert shown["totals"]["passed"] == COUNT
+    assert file.read_text() == "old"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_standard_output_is_said_on_standard_error(numbered: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "peerproof.cli.main", "run", "--vectors", str(numbered)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    assert done.returncode == 130
+    assert "No space left on device" in done.stderr
+    assert f"{COUNT} passed" in done.stderr
+
+
+def test_where_no_file_can_be_is_said_before_anything_is_judged(tmp_path: Path) -> None:
+    for path, said in ((tmp_path, "is a folder"), (tmp_path / "no" / "where", "does not exist")):
+        done = peerproof("run", "--output", str(path))
+
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["-k", "number-3"], 0),
+        (["-k", "number-3#decode"], 0),
+        (["-k", "no-such-vector"], 4),
+        (["-k", "number-3 number-4"], 4),
+        (["-k", "no-such-key:number-3"], 2),
+        (["--impl", "./no-such-adapter"], 3),
+        (["--op-timeout", "soon"], 2),
+        (["-j", "0"], 2),
+    ],
+)
+def test_the_exit_code_says_what_kind_of_outcome_it_is(numbered: Path, arguments: list[str], code: int) -> None:
+    found = main(["run", "--vectors", str(numbered), *arguments])
+
+    assert found == code
+
+
+def test_replay_shows_every_line_and_the_verdict(numbered: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code = main(["replay", f"{vector_id(3)}#decode", "--vectors", str(numbered)])
+    shown = capfd.readouterr().out.splitlines()
+
+    assert code == 0
+    assert [line[:2] for line in shown[:6]] == ["> ", "< ", "> ", "< ", "> ", "< "]
+    assert json.loads(shown[2][2:])["bytes"] == digits(3)
+    assert f"PASSED {vector_id(3)}#decode" in shown
+
+
+def test_what_replay_emits_can_be_fed_by_hand(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    vector = "scuttlebutt/exchange/rounds-come-at-the-interval"
+    assert main(["replay", vector, "--emit", "stdin"]) == 0
+    lines = capfd.readouterr().out
+    done = subprocess.run(
+        [sys.executable, "-m", "peerproof.reference.harness.harness"],
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert '"choice":{"for"' in lines  # the answers are among them
+    assert '"error"' not in done.stdout
+    assert json.loads(done.stdout.splitlines()[-1])["ok"] is True
+
+
+def test_replay_runs_a_failing_case_exactly_once(numbered: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code = main(["replay", vector_id(3), "--vectors", str(numbered), "--impl", command("die", digits(3))])
+    shown = capfd.readouterr().out
+
+    assert code == 1
+    assert shown.count(digits(3)) >= 1
+    assert shown.count('> {"id":0,"op":"hello"') == 1
+    assert "CRASHED" in shown

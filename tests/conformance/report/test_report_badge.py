@@ -1,0 +1,131 @@
+"""A badge, and the annotations of a workflow."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from tests.support.numbered import command, digits, write_suite
+from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
+
+from peerproof.cli.main import main
+from peerproof.conformance.report.badge import as_endpoint, as_svg, make_badge
+from peerproof.conformance.report.record import Report, as_json_lines
+from peerproof.conformance.report.renderings import as_annotations
+
+
+@pytest.mark.parametrize(
+    ("shown", "message", "colour"),
+    [
+        (report(PASSED, SKIPPED), "1 passing", "brightgreen"),
+        (report(PASSED, MISSED), "1 failing, 1 passing", "red"),
+        (report(PASSED, replace(MISSED, status="known")), "1 passing, 1 known", "brightgreen"),
+        (report(replace(PASSED, status="stale")), "1 failing", "red"),
+        (report(PASSED, problems=["an entry is dead"]), "1 passing", "red"),
+        (report(PASSED, because="interrupted"), "1 passing, partial", "lightgrey"),
+        (report(SKIPPED), "nothing judged", "lightgrey"),
+        (report(because="interrupted"), "nothing judged, partial", "lightgrey"),
+    ],
+)
+def test_a_badge_is_green_only_if_nothing_is_wrong_or_missing(shown: Report, message: str, colour: str) -> None:
+    assert make_badge([shown])[1:] == (message, colour)
+
+
+def test_a_badge_needs_nothing_else() -> None:
+    picture = Xml.fromstring(as_svg(make_badge([report(PASSED)], "<mine> & co")))
+
+    assert picture.get("aria-label") == "<mine> & co: 1 passing"
+    assert not re.search(r"href|url\(|<image|<script", as_svg(make_badge([report(PASSED)])))
+
+
+def test_the_endpoint_is_what_the_service_asks_for() -> None:
+    assert json.loads(as_endpoint(make_badge([report(MISSED)]))) == {
+        "schemaVersion": 1,
+        "label": "peerproof",
+        "message": "1 failing",
+        "color": "red",
+        "isError": True,
+    }
+
+
+def test_the_command_writes_either(tmp_path: Path) -> None:
+    record, svg, plain = (tmp_path / name for name in ("run.jsonl", "badge.svg", "badge.json"))
+    record.write_text(as_json_lines(report(PASSED)))
+
+    assert main(["report", "badge", str(record), "--output", str(svg)]) == 0
+    assert main(["report", "badge", str(record), "--format", "json", "--label", "swim", "--output", str(plain)]) == 0
+    assert Xml.parse(svg).getroot().tag.endswith("svg")
+    assert json.loads(plain.read_text())["label"] == "swim"
+
+
+def unescaped(text: str) -> str:
+    """As the runner of workflows reads it."""
+    for escape, sign in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(escape, sign)
+    return text
+
+
+def commands(text: str) -> list[tuple[str, dict[str, str], str]]:
+    """Kind, properties and text of each annotation."""
+    found = re.findall(r"^::(\w+)(?: (.*?))?::(.*)$", text, re.MULTILINE)
+    return [
+        (kind, {name: unescaped(value) for name, value in re.findall(r"(\w+)=([^,]*)", told)}, unescaped(data))
+        for kind, told, data in found
+    ]
+
+
+def test_an_annotation_stands_at_the_vector() -> None:
+    arguments = {"impl": "./mine --flag", "vectors": "conformance/vectors"}
+    (kind, told, text), *_ = commands(as_annotations(report(PASSED, MISSED, arguments=arguments)))
+
+    assert kind == "error"
+    assert told["file"].endswith("conformance/vectors/scuttlebutt/exchange/some.yaml")
+    assert told["line"] == "12"
+    assert told["title"] == "scuttlebutt/exchange/one: other messages were sent"
+    assert "first difference: steps[1].messages[1].bytes" in text
+    assert "peerproof replay scuttlebutt/exchange/one" in text
+
+
+def test_whatever_an_implementation_says_ends_no_command() -> None:
+    hostile = replace(MISSED, reason="100%\r\n::error file=a.py,line=1::no, not: this", errors="::set-output name=x::y\n::stop")
+    text = as_annotations(report(hostile))
+    lines = text.splitlines()
+
+    assert len(lines) == 2
+    assert lines[0].startswith("::error title=")
+    assert "100%" in commands(text)[0][2]
+    assert "::error file=a.py,line=1::no, not: this" in commands(text)[0][2]
+    assert not any(line.startswith("::") for line in lines[1:])
+
+
+def test_properties_hold_colons_and_commas() -> None:
+    told = commands(as_annotations(report(named(MISSED, "a:b,c%"))))[0][1]
+
+    assert told["title"] == "scuttlebutt/exchange/a:b,c%: other messages were sent"
+
+
+def test_what_is_wrong_beside_the_cases_is_annotated_too() -> None:
+    kinds = [
+        (kind, told.get("title")) for kind, told, _ in commands(as_annotations(report(problems=["dead"], because="interrupted")))
+    ]
+
+    assert kinds == [("error", "list of known failures"), ("error", "the report is partial")]
+
+
+def test_it_is_said_that_a_workflow_shows_only_some() -> None:
+    *_, (kind, _, text) = commands(as_annotations(report(*(named(MISSED, f"v-{number}") for number in range(11)))))
+
+    assert (kind, text) == ("notice", "11 cases failed; a workflow shows the first 10, its log has all of them")
+
+
+def test_the_command_annotates_the_line_of_the_vector(tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    suite = write_suite(tmp_path / "numbered")
+    assert main(["run", "--vectors", str(suite), "--impl", command("die", digits(3)), "--format", "github"]) == 1
+
+    (kind, told, _) = commands(capfd.readouterr().out)[0]
+    assert kind == "error"
+    assert Path(told["file"]).read_text().splitlines()[int(told["line"]) - 1] == "- id: scuttlebutt/codec/number-3"

@@ -1,0 +1,122 @@
+"""Records that are cut off, garbled or of another kind: an error that says where, or partial; never another verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.reports import MISSED, PASSED, SKIPPED, report
+
+from peerproof.conformance.report.record import NoReport, load, read, read_all
+from peerproof.conformance.runner.result import of_plain
+
+OTHER = {"implementation": {"name": "theirs", "version": "1"}}
+
+
+def test_what_a_picture_needs_survives_its_line() -> None:
+    assert of_plain(json.loads(json.dumps(MISSED.plain()))) == MISSED
+
+
+def test_the_page_about_reports_shows_a_record_and_every_member() -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/read-a-report.md").read_text(encoding="utf-8")
+    shown = read(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0].splitlines(keepends=True))
+    members: dict[str, Any] = dict.fromkeys(("seed", "reason", "branches", "errors", "essence"), "x")
+    every = replace(shown.results[0], **members, known={"link": "-"}, confirmed=True, milliseconds=1.0, judged=1)
+
+    assert not shown.partial
+    assert [name for name in every.plain() if f"`{name}`" not in page] == []
+
+
+def test_a_record_without_what_pictures_need_is_read() -> None:
+    plain = {name: value for name, value in MISSED.plain().items() if name not in ("title", "file", "line", "judged", "expected")}
+    old = of_plain(plain)
+
+    assert (old.title, old.file, old.line, old.judged, old.expected) == ("", "", None, 0, ())
+    assert old.story == MISSED.story
+
+
+def test_a_file_holds_reports_of_several_implementations() -> None:
+    lines = [*report(PASSED).lines(), *report(MISSED, **OTHER).lines()]
+
+    assert [one.implementation["name"] for one in read_all(lines)] == ["mine", "theirs"]
+    assert not any(one.partial for one in read_all(lines))
+    with pytest.raises(NoReport, match="2 reports, of mine 2, theirs 1"):
+        read(lines)
+
+
+def test_only_the_report_without_a_footer_is_partial() -> None:
+    cut, whole = read_all([*list(report(PASSED).lines())[:-1], *report(MISSED, **OTHER).lines()])
+
+    assert cut.partial
+    assert not whole.partial
+
+
+def test_a_lost_line_makes_a_report_partial() -> None:
+    lines = list(report(PASSED, MISSED, SKIPPED).lines())
+    del lines[2]
+
+    told, there = "3 selected, 1 passed, 1 failed, 1 skipped", "3 selected, 1 passed, 1 skipped"
+    assert read(lines).because == f"lines are missing: the footer counts {told}, there are {there}"
+
+
+@pytest.mark.parametrize("kept", [1, 30, 200])
+def test_a_last_line_that_is_cut_off_makes_a_report_partial(kept: int) -> None:
+    lines = list(report(PASSED, MISSED).lines())
+    cut = read([*lines[:2], lines[2][:kept]])
+
+    assert cut.results == [PASSED]
+    assert cut.partial
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("garbage\n", "line 2: expected an object with header, case or footer"),
+        ("[1, 2]\n", "line 2: expected an object with header, case or footer"),
+        ('{"case":{"id":"a/b/c"}}\n', "line 2: a case without 'status'"),
+        ('{"case":7}\n', "line 2: this is no case"),
+        ('{"remark":{}}\n', "line 2: expected header, case or footer, found 'remark'"),
+        ('{"footer":[]}\n', "line 2: this is no footer"),
+        (json.dumps({"case": {**PASSED.plain(), "status": "fine"}}) + "\n", "has the status 'fine', which is none"),
+        (json.dumps({"case": {**PASSED.plain(), "id": "two"}}) + "\n", "'two' is no name of a case"),
+        (json.dumps({"case": PASSED.plain()}) + "\n" + json.dumps({"case": PASSED.plain()}) + "\n", "is there a second time"),
+        ('{"footer":{"totals":{}}}\n{"case":{}}\n', "line 3: after the footer comes a case"),
+    ],
+)
+def test_what_is_garbled_in_the_middle_is_refused_with_its_line(line: str, said: str) -> None:
+    header, *rest = report(PASSED, MISSED).lines()
+    with pytest.raises(NoReport, match=said):
+        read([header, *line.splitlines(keepends=True), *rest])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": 2}, "expected a header of format 1, found 2: another peerproof wrote it"),
+        ({"selected": "all"}, "the header's 'selected' is 'all'"),
+        ({"implementation": {}}, "the header's 'implementation' has no 'name'"),
+        ({"vectors": None}, "the header's 'vectors' is None"),
+    ],
+)
+def test_a_header_of_another_kind_is_refused(change: dict[str, object], said: str) -> None:
+    header = json.loads(report(PASSED).header())["header"]
+    with pytest.raises(NoReport, match=f"line 1: {said}"):
+        read([json.dumps({"header": {**header, **change}}) + "\n"])
+
+
+def test_what_is_wrong_with_a_file_is_said_with_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    for content, said in (
+        (None, "No such file"),
+        (b"\xff\xfe", "no text in UTF-8"),
+        (b"", "it is empty"),
+        (b"{}\n", "line 1: expected an object"),
+    ):
+        if content is not None:
+            file.write_bytes(content)
+        with pytest.raises(NoReport, match=f"run.jsonl: .*{said}"):
+            load(file)

@@ -1,0 +1,130 @@
+"""The list of known failures is strict in every direction."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from tests.support.numbered import COUNT, command, digits, vector_id, write_suite
+
+from peerproof.cli.main import main
+from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures
+from peerproof.conformance.runner.result import Result
+
+TODAY = date(2026, 6, 1)
+ID = "scuttlebutt/codec/one#decode"
+
+
+def listed(tmp_path: Path, *lines: str) -> ExpectedFailures:
+    file = tmp_path / "known.txt"
+    file.write_text("\n".join(("# id  failure  expiry  link  reason", "", *lines, "")))
+    return load_expected_failures(file)
+
+
+def result(status: str, failure: str | None = None) -> Result:
+    return Result(ID, status, "scuttlebutt/codec/one", 1, "must", ("B-40",), failure=failure)
+
+
+@pytest.mark.parametrize("pattern", [ID, "scuttlebutt/codec/*#decode", "*"])
+def test_a_case_that_fails_as_the_list_says_is_known(tmp_path: Path, pattern: str) -> None:
+    known = listed(tmp_path, f"{pattern} value 2026-12-31 https://example.org/7 versions are little-endian")
+
+    judged = known.apply_to(result("failed", "value"))
+    assert (judged.status, judged.reason) == ("known", "versions are little-endian")
+    assert judged.known == {"link": "https://example.org/7", "reason": "versions are little-endian"}
+
+
+def test_a_case_that_fails_in_another_way_fails(tmp_path: Path) -> None:
+    known = listed(tmp_path, f"{ID} value - - versions are little-endian")
+
+    judged = known.apply_to(result("crashed", "crashed"))
+    assert judged.status == "crashed"
+    assert "listed as value" in str(judged.reason)
+
+
+@pytest.mark.parametrize("status", ["passed", "tolerated"])
+def test_a_case_that_does_not_fail_is_stale(tmp_path: Path, status: str) -> None:
+    assert listed(tmp_path, f"{ID} value - - it fails").apply_to(result(status)).status == "stale"
+
+
+def test_a_case_that_is_skipped_or_not_listed_is_as_it_was(tmp_path: Path) -> None:
+    known = listed(tmp_path, f"{ID} value - - it fails", "other value - - it fails")
+
+    assert known.apply_to(result("skipped")).status == "skipped"
+    assert listed(tmp_path, "other value - - x").apply_to(result("failed", "value")).status == "failed"
+
+
+def test_two_entries_can_name_the_same_case_with_different_failures(tmp_path: Path) -> None:
+    known = listed(tmp_path, f"{ID} value - - sometimes", f"{ID} crashed - - at other times")
+
+    assert known.apply_to(result("crashed", "crashed")).reason == "at other times"
+
+
+def test_an_entry_that_no_case_fits_is_dead(tmp_path: Path) -> None:
+    known = listed(tmp_path, "scuttlebutt/codec/one value - - it fails")
+    (problem,) = known.problems([ID], TODAY)
+
+    assert ":3: no case fits" in problem
+    assert f"its cases are {ID}" in problem
+
+
+@pytest.mark.parametrize(("expiry", "problems"), [("2026-05-31", 1), ("2026-06-01", 0), ("-", 0)])
+def test_an_entry_is_good_up_to_the_day_of_its_expiry(tmp_path: Path, expiry: str, problems: int) -> None:
+    assert len(list(listed(tmp_path, f"{ID} value {expiry} - it fails").problems([ID], TODAY))) == problems
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{ID} value - https://example.org", "there is no reason"),
+        (ID, "there is no failure-class, expiry-or-dash, link, reason"),
+        (f"{ID} valu - - why", "expected one of crashed"),
+        (f"{ID} value soon - why", "expected a date"),
+        (f"{ID} value 2026-02-30 - why", "expected a date"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named_with_its_place(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(ListError, match=said) as raised:
+        listed(tmp_path, line)
+    assert "known.txt:3:" in str(raised.value)
+
+
+def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ListError, match="already, in line 3"):
+        listed(tmp_path, f"{ID} value - - why", f"{ID} value - - why not")
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (f"{vector_id(3)}#decode crashed - - it dies", 0),
+        ("# nothing", 1),
+        (f"{vector_id(3)}#decode hung - - another failure", 1),
+        (f"{vector_id(3)}#decode crashed - - it dies\n{vector_id(4)}#decode crashed - - it passes", 1),
+        (f"{vector_id(3)}#decode crashed - - it dies\nno/such#case crashed - - dead", 1),
+        (f"{vector_id(3)}#decode crashed 2020-01-01 - expired", 1),
+    ],
+)
+def test_the_exit_code_says_whether_list_and_implementation_agree(
+    tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str], lines: str, code: int
+) -> None:
+    root = write_suite(tmp_path / "numbered")
+    (tmp_path / "known.txt").write_text(f"{lines}\n")
+    impl = command("die", digits(3))
+
+    assert main(["run", "--vectors", str(root), "--impl", impl, "--known-failing", str(tmp_path / "known.txt")]) == code
+    assert f"{COUNT} cases" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nowhere.txt", "nowhere.txt: the list of known failures cannot be read"), ("spoilt.txt", "spoilt.txt:1:9: expected")],
+)
+def test_a_list_that_cannot_be_read_ends_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, said: str
+) -> None:
+    (tmp_path / "spoilt.txt").write_text("nonsense\n")
+    assert main(["run", "--known-failing", str(tmp_path / name)]) == 2
+    assert said in capfd.readouterr().err

@@ -1,0 +1,334 @@
+"""
+Vectors over connections on loopback: messages that are acknowledged or not, and nodes that do not keep to it.
+
+As over datagrams, a machine may be too slow for a verdict, as long as no verdict is wrong.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conformance.runner.test_over_sockets import PATIENCE, SLACK, ran, statuses
+
+from peerproof.cli.exits import NOTHING
+from peerproof.conformance.runner.address_map import Places, addresses, host
+from peerproof.conformance.runner.eligibility import unfit, waits_behind
+from peerproof.conformance.runner.peers import Datagram, Streams, endpoint
+from peerproof.conformance.vectors.suite import load
+from peerproof.reference.divergences.wendy import WD12
+from peerproof.reference.harness.harness import Harness
+from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
+
+JOIN = "wendy/exchange/a-join-goes-to-the-contact"
+MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in load().vectors if v.id == "wendy/codec/sample-heartbeat")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        ("wendy", "a-join-goes-to-the-contact,credentials-others,same-region-local-host"),
+        ("wendy", "leaf-that-does-not-answer,an-unreachable-hop-then-here"),
+        ("wendy", "a-message-in-pieces,a-connection-that-ends-early,garbage-is-not-confirmed,an-answer-goes-its-own-way"),
+        ("peter", "subscriber-asks-its-next-hop,copies-in-the-order-of-children"),
+    ],
+)
+def test_the_reference_does_over_connections_what_it_does_under_virtual_time(tmp_path: Path, protocol: str, words: str) -> None:
+    code, report = ran(tmp_path, "--transport", "virtual,tcp", "--protocol", protocol, "-k", words, *SLACK)
+
+    assert code == 0
+    assert statuses(report) <= {"passed", "undetermined"}
+    assert report["transports"]["otherwise"] == []
+    assert sum(case["id"].endswith("@tcp") for case in report["cases"]) == len(words.split(","))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variant", "word", "failure"),
+    [("WD12", "hops-of-a-join-count-nodes", "messages"), ("WD25", "an-unreachable-hop-then-here", "events")],
+)
+def test_an_implementation_that_is_wrong_is_found_over_connections(tmp_path: Path, variant: str, word: str, failure: str) -> None:
+    """WD12 counts rows as hops; WD25 drops a message that is not acknowledged."""
+    case = until_failed(tmp_path, f"peerproof.reference.divergences.wendy:{variant}", word)
+
+    assert case["failure"] == failure
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("node", "read"),
+    [("Silent", "None"), ("BreaksOff", "truncated"), ("Garbled", "bad_type"), ("Empty", "None")],
+)
+def test_a_node_that_sends_no_message_has_not_sent_the_one_expected(tmp_path: Path, node: str, read: str) -> None:
+    case = until_failed(tmp_path, f"tests.conformance.runner.test_over_connections:{node}", JOIN)
+
+    assert case["failure"] == "messages"
+    assert read in str(case["difference"]["actual"])
+
+
+@pytest.mark.slow
+def test_a_node_that_does_not_acknowledge_is_found(tmp_path: Path) -> None:
+    case = until_failed(tmp_path, "tests.conformance.runner.test_over_connections:Silent", "a-message-and-its-confirmation")
+
+    assert case["failure"] == "streams"
+
+
+@pytest.mark.slow
+def test_whoever_is_slow_is_not_called_wrong(tmp_path: Path) -> None:
+    """Slow in the dialogue with the runner, and wrong as well."""
+    chosen = ("--transport", "tcp", "--protocol", "wendy", "-k", "hops-of-a-join-count-nodes", "--slack", "0.1")
+    code, report = ran(tmp_path, "--impl", "py:tests.conformance.runner.test_over_connections:Slow", *chosen)
+
+    assert code == NOTHING
+    assert statuses(report) == {"undetermined"}
+
+
+def until_failed(tmp_path: Path, implementation: str, word: str) -> dict[str, Any]:
+    """The one case, as soon as the machine is fast enough for a verdict."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        chosen = ("--transport", "tcp", "--protocol", "wendy", "-k", word, "--slack", "2", "--decisions", "strict")
+        code, report = ran(tmp_path, "--impl", f"py:{implementation}", *chosen)
+        case: dict[str, Any]
+        (case,) = report["cases"]
+        assert case["status"] in ("failed", "undetermined")
+        if case["status"] == "failed":
+            assert code == 1
+            return case
+        assert time.monotonic() < end
+
+
+class Slow(WD12):
+    """It thinks before it speaks."""
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """The reply."""
+        time.sleep(0.05)
+        return super().handle(request, choose)
+
+
+class Silent(Harness):
+    """A node that can be reached, and says to its contact what it should not."""
+
+    said: bytes | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listening: list[socket.socket] = []
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """The reply."""
+        match request:
+            case {"op": "serve", "bind": bind}:
+                self._listening.append(socket.create_server((bind.rpartition(":")[0], 0)))
+                name, port = self._listening[-1].getsockname()
+                return {"id": request["id"], "ok": True, "handle": len(self._listening), "addrs": {"tcp": f"{name}:{port}"}}
+            case {"op": "call", "args": {"contact": contact}} if self.said is not None:
+                with socket.create_connection(endpoint(contact)) as opened:
+                    opened.sendall(self.said)
+            case {"op": "close"}:
+                self._listening[request["handle"] - 1].close()
+            case {"op": "call" | "advance"}:
+                pass
+            case _:
+                return super().handle(request, choose)
+        return {"id": request["id"], "ok": True, "effects": [], "next_timer_ms": None}
+
+
+class BreaksOff(Silent):
+    """In the middle of a message."""
+
+    said = MESSAGE[:40]
+
+
+class Garbled(Silent):
+    """No object at all."""
+
+    said = b"[1, 2]\n"
+
+
+class Empty(Silent):
+    """Nothing: it just looks whether somebody is there."""
+
+    said = b""
+
+
+@pytest.fixture
+def streams() -> Iterator[Streams]:
+    """The peers of a node of Wendy."""
+    opened = Streams("wendy")
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def come(streams: Streams) -> Datagram:
+    """The one thing that comes next."""
+    end = time.monotonic() + PATIENCE
+    while not (arrived := list(streams.receive(0.01))):
+        assert time.monotonic() < end
+    (datagram,) = arrived
+    return datagram
+
+
+def told(streams: Streams, opened: socket.socket) -> bytes:
+    """All that the peer says on a connection."""
+    opened.settimeout(0.01)
+    end, data = time.monotonic() + PATIENCE, b""
+    while time.monotonic() < end:
+        assert list(streams.receive(0)) == []
+        with suppress(TimeoutError):
+            try:
+                piece = opened.recv(100)
+            except ConnectionError:
+                return data
+            if not piece:
+                return data
+            data += piece
+    raise AssertionError("nobody closes the connection")
+
+
+def connected(streams: Streams) -> socket.socket:
+    """To a peer."""
+    return socket.create_connection(endpoint(streams.open(["a:1"], [host(0)])["a:1"]))
+
+
+def test_a_message_is_there_before_it_is_acknowledged(streams: Streams) -> None:
+    with connected(streams) as opened:
+        for piece in (MESSAGE[:10], MESSAGE[10:-1]):  # its line feed is not waited for
+            opened.sendall(piece)
+        first = come(streams)
+        opened.sendall(MESSAGE[-1:])
+        streams.settle("a:1", 0, is_confirmed=True)
+
+        assert first == Datagram("a:1", None, MESSAGE, is_open=True)
+        assert told(streams, opened) == ACKNOWLEDGEMENT
+
+
+def test_who_says_that_there_is_no_more_is_still_answered(streams: Streams) -> None:
+    with connected(streams) as opened:
+        opened.sendall(MESSAGE)
+        opened.shutdown(socket.SHUT_WR)
+        come(streams)
+        list(streams.receive(0.01))
+        streams.settle("a:1", 0, is_confirmed=True)
+
+        assert told(streams, opened) == ACKNOWLEDGEMENT
+
+
+def test_what_is_not_to_arrive_is_not_acknowledged(streams: Streams) -> None:
+    with connected(streams) as opened:
+        opened.sendall(MESSAGE)
+        come(streams)
+        streams.settle("a:1", 0, is_confirmed=False)
+
+        assert told(streams, opened) == b""
+
+
+def test_a_connection_that_a_vector_speaks_of_is_heard(streams: Streams) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        to = server.getsockname()
+        streams.stream("c1", "open", to, b"")
+        streams.stream("c1", "data", to, b"ab")
+        end, heard = time.monotonic() + PATIENCE, list[dict[str, str]]()
+        while streams.is_busy:
+            list(streams.receive(0.01))
+            assert time.monotonic() < end
+        opened, _ = server.accept()
+        with opened:
+            said = opened.recv(100)
+            opened.sendall(b"x")
+        while len(heard) < 2:
+            list(streams.receive(0.01))
+            heard += streams.take_events()
+            assert time.monotonic() < end
+        streams.stream("c1", "data", to, b"more")
+
+    assert said == b"ab"
+    assert heard == [{"conn": "c1", "event": "data", "bytes": "78"}, {"conn": "c1", "event": "close"}]
+    assert not streams.is_busy
+
+
+@pytest.mark.parametrize("data", [b"[1, 2]\n", MESSAGE[:50]])
+def test_what_is_no_message_is_handed_on_as_it_is(streams: Streams, data: bytes) -> None:
+    with connected(streams) as opened:
+        opened.sendall(data)
+        opened.shutdown(socket.SHUT_WR)
+
+        assert come(streams) == Datagram("a:1", None, data)
+        assert told(streams, opened) == b""
+
+
+def test_a_peer_waits_for_its_acknowledgement(streams: Streams) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        streams.send("a:1", server.getsockname(), MESSAGE)
+        list(streams.receive(0.01))
+        opened, _ = server.accept()
+        with opened:
+            opened.settimeout(PATIENCE)
+            data = opened.recv(2**16)
+            was_busy = streams.is_busy
+            opened.sendall(ACKNOWLEDGEMENT)
+            assert told(streams, opened) == b""
+
+    assert data == MESSAGE
+    assert was_busy
+    assert not streams.is_busy
+
+
+def test_a_peer_does_not_wait_for_who_is_not_there(streams: Streams) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        to = server.getsockname()
+    streams.send("a:1", to, MESSAGE)
+    end = time.monotonic() + PATIENCE
+    while streams.is_busy:
+        assert time.monotonic() < end
+        assert list(streams.receive(0.01)) == []
+
+
+def test_all_peers_have_one_port(streams: Streams) -> None:
+    real = streams.open(["a:1", "b:1", "c:1"], [host(0), host(1), host(2)])
+
+    assert len({address.rpartition(":")[2] for address in real.values()}) == 1
+    assert list(real.values()) == sorted(real.values())
+
+
+def test_a_node_has_two_hosts_and_one_port() -> None:
+    places, node = Places("wendy"), {"local_ip": "a", "global_ip": "fd00::1", "port": 4000}
+    places.put("a:4000", "127.0.100.100:40001")
+    places.put("[fd00::1]:4000", "127.0.100.101:40001")
+
+    out = places.outward({"node": node})
+
+    assert addresses("wendy", {"nodes": {"n": node}}) == ["[fd00::1]:4000", "a:4000"]
+    assert out == {"node": {"local_ip": "127.0.100.100", "global_ip": "127.0.100.101", "port": 40001}}
+    assert places.outward(node | {"port": 0}) == node | {"port": 0}
+
+
+def test_an_expected_message_must_not_wait_behind_one_that_is_open() -> None:
+    first, second = ({"expect": {"messages": {"ordered": [{"to": "n", "message": {"type": kind}}]}}} for kind in ("x", "y"))
+    sent = {"at": 1, "sent": {"node": "node", "to": "n", "type": "x", "took": 1}}
+
+    assert waits_behind([first, second, sent]) == "n"
+    assert waits_behind([first, sent, second]) is None
+    assert waits_behind([second, first, sent]) is None  # what nothing is said of is acknowledged at once
+    assert waits_behind([first, second]) is None
+
+
+def test_each_protocol_has_its_transport() -> None:
+    suite = load().vectors
+    wendy = next(v for v in suite if v.id == JOIN)
+    scuttlebutt = next(v for v in suite if "udp" in v.body.get("transports", ()))
+    over_tcp = replace(scuttlebutt, body={**scuttlebutt.body, "transports": ["tcp"]})
+
+    assert unfit(wendy, "tcp") is None
+    assert unfit(wendy, "udp") == "the vector is not for udp"
+    assert unfit(over_tcp, "tcp") == f"{scuttlebutt.protocol} does not come over tcp"

@@ -1,0 +1,310 @@
+"""
+Vectors over real sockets on loopback: what is right passes, what is wrong is found, and who is slow is not blamed.
+
+A machine may be too slow for a verdict; that is no failure here either, as long as no verdict is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerproof.cli.main import main
+from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
+from peerproof.conformance.runner.eligibility import unfit
+from peerproof.conformance.runner.result import Result, compare_transports, transport_lines
+from peerproof.conformance.vectors.suite import load
+
+#: Seconds that a process has to come up, or to go.
+PATIENCE = 600.0
+
+SLACK = ("--slack", "20", "--op-timeout", "60", "--hello-timeout", "120")
+
+
+def ran(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the report of a run."""
+    report = tmp_path / "report.json"
+    code = main(["run", *arguments, "--format", "json", "--output", str(report)])
+    return code, json.loads(report.read_text()) if report.exists() else {}
+
+
+def statuses(report: dict[str, Any]) -> set[str]:
+    """Those that occur."""
+    return {case["status"] for case in report["cases"]}
+
+
+def test_every_vector_that_names_a_socket_can_be_tried_over_it() -> None:
+    marked = [vector for vector in load().vectors if set(vector.body.get("transports", ())) - {"virtual"}]
+
+    assert {vector.protocol for vector in marked} >= {"scuttlebutt", "swim", "wendy", "peter"}
+    assert [(v.id, unfit(v, name)) for v in marked for name in v.body["transports"] if name != "virtual" and unfit(v, name)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("protocol", "words"), [("scuttlebutt", "digest-answers,digest-behind"), ("swim", "join-first-answer")])
+def test_the_reference_does_over_its_socket_what_it_does_under_virtual_time(tmp_path: Path, protocol: str, words: str) -> None:
+    code, report = ran(tmp_path, "--transport", "virtual,udp", "--protocol", protocol, "-k", words, *SLACK)
+
+    assert code == 0
+    assert statuses(report) <= {"passed", "undetermined"}
+    assert report["transports"]["otherwise"] == []
+    assert any(case["id"].endswith("@udp") for case in report["cases"])
+
+
+@pytest.mark.slow
+def test_an_implementation_that_is_wrong_is_found_over_its_socket(tmp_path: Path) -> None:
+    """BD03 answers with all that it knows."""
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        "from peerproof.reference.divergences.scuttlebutt import BD03\n"
+        "from peerproof.reference.harness.request_channel import serve_stdio\nserve_stdio(BD03())\n"
+    )
+    root = Path(__file__).parents[3]
+    implementation = f"env PYTHONPATH={root} {sys.executable} {wrong}"
+    chosen = ("--transport", "udp", "--protocol", "scuttlebutt", "-k", "digest-response-keeps-the-order-received")
+    strict = ("--decisions", "strict")
+    end = time.monotonic() + PATIENCE
+    while True:  # until the machine is fast enough for a verdict
+        code, report = ran(tmp_path, "--impl", implementation, *chosen, *strict, *SLACK)
+        (case,) = report["cases"]
+        assert case["status"] in ("failed", "undetermined")
+        if case["status"] == "failed" or time.monotonic() > end:
+            break
+
+    assert code == 1
+    assert case["failure"] == "messages"
+
+
+def test_who_serves_no_socket_is_not_blamed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    adapter = tmp_path / "adapter.py"
+    hello = {
+        "id": 0,
+        "ok": True,
+        "protocol": 1,
+        "name": "x",
+        "version": "1",
+        "protocols": {"scuttlebutt": {"capabilities": ["api.update_local", "observe.view"]}},
+    }
+    adapter.write_text(f"input(); print({json.dumps(hello)!r}, flush=True); input()\n")
+
+    code = main(
+        ["run", "--impl", f"{sys.executable} {adapter}", "--transport", "udp", "-k", "digest-answers", "--hello-timeout", "120"]
+    )
+
+    assert code == 4
+    assert "the implementation serves no nodes over udp" in capsys.readouterr().out
+
+
+def test_a_protocol_without_vectors_for_a_socket_selects_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--transport", "tcp", "--protocol", "scuttlebutt", "-k", "digest-answers"]) == 4
+    assert "0 of 1 selected vectors are for tcp" in capsys.readouterr().err
+
+
+def test_messages_come_back_as_they_went_out() -> None:
+    places = Places("scuttlebutt")
+    places.put("a:1", "127.0.100.100:40001")
+    digits = "0103613a310000000000000002" + "03623a310000000000000000"
+
+    out = places.outward_bytes(digits)
+
+    assert b"127.0.100.100:40001" in out
+    assert b"b:1" in out
+    assert places.inward_bytes(out) == digits
+
+
+def test_what_is_no_message_stays_as_it_is() -> None:
+    places = Places("scuttlebutt")
+    places.put("a:1", "127.0.100.100:40001")
+
+    assert places.outward_bytes("0103613a31") == bytes.fromhex("0103613a31")
+    assert places.inward_bytes(b"\x01\x03a:1") == "0103613a31"
+
+
+def test_a_host_and_a_port_are_an_address_too() -> None:
+    places = Places("swim")
+    places.put("127.0.0.1:5001", "127.0.100.100:40001")
+
+    assert places.outward({"host": "127.0.0.1", "port": 5001}) == {"host": "127.0.100.100", "port": 40001}
+    assert places.inward([{"host": "127.0.100.100", "port": 40001}]) == [{"host": "127.0.0.1", "port": 5001}]
+
+
+def test_addresses_keep_their_order() -> None:
+    found = addresses(
+        "scuttlebutt", {"nodes": {"n": {"addr": "b:1"}}, "steps": [{"send": {"bytes": "0103613a310000000000000002"}}]}
+    )
+
+    assert found == ["a:1", "b:1"]
+    assert [host(rank) for rank in range(400)] == sorted(host(rank) for rank in range(400))
+
+
+def test_bytes_in_another_form_are_not_rewritten() -> None:
+    """The lenient forms that a decoder must read would be lost."""
+    places = Places("swim")
+    vectors = [
+        v for v in load().vectors if v.file == "swim/codec/accepted-forms.yaml" and "host" in json.dumps(v.body["message"])
+    ]
+    assert vectors
+    for vector in vectors:
+        for name in addresses("swim", {"nodes": vector.body["message"]}):
+            places.put(name, "127.0.100.100:40001")
+    kept = 0
+    for vector in vectors:
+        try:
+            places.outward_bytes(vector.body["bytes"])
+        except Unmovable:
+            kept += 1
+
+    assert kept
+
+
+def result(name: str, status: str) -> Result:
+    """Of a case."""
+    return Result(name, status, name.partition("@")[0], 1, "must", ("B-13",), failure="messages" if status == "failed" else None)
+
+
+def test_a_report_says_where_a_socket_comes_out_otherwise() -> None:
+    results = [result("p/exchange/a", "passed"), result("p/exchange/a@udp", "failed"), result("p/exchange/b", "passed")]
+    results += [
+        result("p/exchange/b@udp", "passed"),
+        result("p/exchange/c", "passed"),
+        result("p/exchange/c@udp", "undetermined"),
+    ]
+
+    assert [each.plain() for each in compare_transports(results)[1]] == [
+        {"vector": "p/exchange/a", "virtual": "passed", "udp": "failed"}
+    ]
+    assert list(transport_lines(results)) == [
+        "otherwise: p/exchange/a: passed under virtual time, failed (messages) over udp",
+        "virtual time and real sockets: 2 vectors came out both ways, 1 disagree",
+    ]
+    assert list(transport_lines(results[2:3])) == []
+
+
+def running(folder: Path, *arguments: str) -> Iterator[tuple[str, int]]:
+    """The address of a node that runs, and its process."""
+    out = folder / "node.out"
+    with out.open("w") as stdout, (folder / "node.err").open("w") as stderr:
+        command = [sys.executable, "-m", "peerproof.cli.main", "node", *arguments, "--bind", "127.0.0.1:0", "--json"]
+        process = subprocess.Popen(command, stdout=stdout, stderr=stderr)
+        try:
+            end = time.monotonic() + PATIENCE
+            while not (text := out.read_text()).endswith("\n"):
+                assert time.monotonic() < end
+                assert process.poll() is None
+                time.sleep(0.05)
+            yield json.loads(text.splitlines()[0])["node"], process.pid
+        finally:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """One of Scuttlebutt."""
+    yield from running(tmp_path, "scuttlebutt", "--set", "colour=red")
+
+
+@pytest.fixture
+def member(tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """One of SWIM."""
+    yield from running(tmp_path, "swim")
+
+
+@pytest.mark.slow
+def test_a_node_that_runs_is_judged_without_an_adapter(node: tuple[str, int], tmp_path: Path) -> None:
+    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "--protocol", "scuttlebutt", "-k", "layer:exchange", *SLACK[:4])
+    judged = [case for case in report["cases"] if case["status"] != "skipped"]
+
+    assert code == 0
+    assert {case["status"] for case in judged} <= {"passed", "undetermined"}
+    assert judged
+    assert all(case["reason"].startswith("not_applicable: ") for case in report["cases"] if case["status"] == "skipped")
+
+
+@pytest.mark.slow
+def test_malformed_datagrams_do_not_keep_a_node_from_answering(node: tuple[str, int], tmp_path: Path) -> None:
+    words = "file:scuttlebutt/codec/malformed.yaml reject-type"
+    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "--protocol", "scuttlebutt", "-k", words, *SLACK[:4])
+
+    assert code == 0
+    assert {case["status"] for case in report["cases"] if not case["id"].endswith("#rejects")} <= {"passed", "undetermined"}
+
+
+@pytest.mark.slow
+def test_a_node_that_dies_on_the_way_is_told_as_that(node: tuple[str, int], tmp_path: Path) -> None:
+    record = tmp_path / "run.jsonl"
+    command = [sys.executable, "-m", "peerproof.cli.main", "run", "--connect", f"udp://{node[0]}", "--protocol", "scuttlebutt"]
+    process = subprocess.Popen([*command, "--slack", "5", "--record", str(record)], stdout=subprocess.PIPE, text=True)
+    end = time.monotonic() + PATIENCE
+    while not (record.exists() and '"status":"passed"' in record.read_text()):
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.kill(node[1], signal.SIGKILL)
+    out, _ = process.communicate(timeout=PATIENCE)
+
+    assert process.returncode == 3
+    assert "no longer answers" in out
+    assert "cannot be started again" in out
+
+
+def test_where_nobody_listens_nobody_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:  # never read, or refused: both are said
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        silent = main(
+            ["run", "--connect", f"udp://127.0.0.1:{port}", "--protocol", "scuttlebutt", "--slack", "0.2", "-k", "digest-a"]
+        )
+    told = capsys.readouterr().err
+    refused = main(["run", "--connect", f"udp://127.0.0.1:{port}", "--protocol", "scuttlebutt", "-k", "digest-answers"])
+
+    assert (silent, refused) == (3, 3)
+    assert "nobody answers" in told
+    assert "Connection refused" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--connect", "udp://127.0.0.1:1"], "needs --protocol"),
+        (["--connect", "tcp://127.0.0.1:1", "--protocol", "scuttlebutt"], "expected udp://HOST:PORT"),
+        (["--connect", "udp://127.0.0.1", "--protocol", "scuttlebutt"], "expected HOST:PORT"),
+        (["--connect", "udp://127.0.0.1:1", "--protocol", "scuttlebutt", "--impl", "x"], "give one of them"),
+        (["--transport", "sctp"], "expected some of virtual, udp, tcp"),
+        (["--slack", "0"], "expected seconds"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-k", "digest-answers", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_node_of_swim_is_asked_by_a_probe(member: tuple[str, int], tmp_path: Path) -> None:
+    words = "reject-byte-left-over,reject-nested,join-first-answer"
+    code, report = ran(tmp_path, "--connect", f"udp://{member[0]}", "--protocol", "swim", "-k", words, *SLACK[:4])
+    exchange = [case for case in report["cases"] if case["id"].startswith("swim/exchange/")]
+    judged = [case for case in report["cases"] if case["id"].endswith(("#survives", "#unchanged", "#serves"))]
+
+    assert code == 0
+    assert judged
+    assert {case["status"] for case in judged} <= {"passed", "undetermined"}
+    assert {case["reason"] for case in exchange} == {"not_applicable: the node is configured already"}
+
+
+def test_in_other_protocols_no_question_is_answered_by_every_node(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["run", "--connect", "udp://127.0.0.1:1", "--protocol", "wendy", "-k", "heartbeat"])
+
+    assert code == 4
+    assert "not_applicable" in capsys.readouterr().out

@@ -1,0 +1,462 @@
+"""The runner: who is judged how, who is to blame when a process dies, and when it ends."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conformance.conftest import Written
+from tests.support.numbered import COUNT, argv, digits, vector_id, write_suite
+
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import program
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.runner import worker
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import End, Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors import suite as vectors
+
+REFERENCE = "peerproof.reference.harness.harness:Harness"
+PATIENCE = Timeouts(hello=20, op=0.5, bye=1)
+
+
+@pytest.fixture
+def numbered(tmp_path: Path, own_cache: Path) -> Path:
+    return write_suite(tmp_path / "numbered")
+
+
+def judged(
+    root: Path, *habit: str, patience: Timeouts = PATIENCE, impl: str = REFERENCE, **settings: Any
+) -> tuple[dict[str, Result], End]:
+    """Results by id, and how the run ended; without a habit, of the reference, or another class, in this process."""
+    suite = vectors.load(root)
+    results: dict[str, Result] = {}
+
+    def reach() -> Adapter:
+        return program(argv(*habit), patience, suite.version) if habit else InProcess(impl, patience, suite.version)
+
+    def take(result: Result) -> bool:
+        assert result.id not in results, "a case has one result"
+        results[result.id] = result
+        return STATUSES[result.status]
+
+    adapter = reach()
+    end = run(reach, adapter, adapter.start(), cases(suite, suite.vectors), Settings(**settings), take)
+    return results, end
+
+
+def statuses(results: dict[str, Result]) -> Counter[str]:
+    return Counter(result.status for result in results.values())
+
+
+def numbered_case(number: int) -> str:
+    return f"{vector_id(number)}#decode"
+
+
+def test_dying_at_vector_17_is_a_confirmed_crash_of_that_case_and_of_no_other(numbered: Path) -> None:
+    results, end = judged(numbered, "die", digits(17))
+
+    crashed = results[numbered_case(17)]
+    assert (crashed.status, crashed.confirmed) == ("crashed", True)
+    assert "exited with code 3" in str(crashed.reason)
+    assert "panic: index out of range" in crashed.errors
+    assert statuses(results) == {"passed": COUNT - 1, "crashed": 1}
+    assert end.because is None
+
+
+def test_hanging_at_vector_18_is_a_confirmed_hang_of_that_case_and_of_no_other(numbered: Path) -> None:
+    results, _ = judged(numbered, "hang", digits(18))
+
+    assert (results[numbered_case(18)].status, results[numbered_case(18)].confirmed) == ("hung", True)
+    assert statuses(results) == {"passed": COUNT - 1, "hung": 1}
+
+
+def test_a_line_of_garbage_fails_the_case_that_it_answers(numbered: Path) -> None:
+    results, _ = judged(numbered, "debug-print", digits(9))
+
+    assert (results[numbered_case(9)].status, results[numbered_case(9)].failure) == ("failed", "garbled")
+    assert "got a request" in str(results[numbered_case(9)].reason)
+    assert statuses(results) == {"passed": COUNT - 1, "failed": 1}
+
+
+def test_a_crash_that_does_not_come_again_stands_unconfirmed(numbered: Path, tmp_path: Path) -> None:
+    results, _ = judged(numbered, "die-once", digits(17), str(tmp_path / "died"))
+
+    unconfirmed = [result for result in results.values() if result.status == "crashed"]
+    assert [result.confirmed for result in unconfirmed] == [False]
+    assert "together with" in str(unconfirmed[0].reason)
+    assert len(results) == COUNT
+
+
+def test_a_batch_that_takes_too_long_blames_nobody_who_is_fast_enough_alone(numbered: Path) -> None:
+    results, _ = judged(numbered, "no-batch")
+    assert statuses(results) == {"passed": COUNT}
+
+    results, _ = judged(numbered, "slow", "0.05", patience=Timeouts(hello=20, op=0.2, bye=1))
+    assert statuses(results) == {"passed": COUNT}
+
+
+def test_a_case_that_is_slow_is_tried_again_with_more_time_and_passes(numbered: Path) -> None:
+    results, end = judged(numbered, "slow-at", digits(5), "0.8", most_restarts=1)
+    slow = results[numbered_case(5)]
+
+    assert statuses(results) == {"passed": COUNT}
+    assert "did not answer within 0.5 s; tried again alone, with" in str(slow.reason)
+    assert "slow and not wrong" in str(slow.reason)
+    assert slow.confirmed is None
+    assert end.because is None
+
+
+def test_a_case_that_hangs_once_is_not_hung(numbered: Path, tmp_path: Path) -> None:
+    results, end = judged(numbered, "slow-once", digits(5), str(tmp_path / "slept"), most_restarts=1)
+
+    assert statuses(results) == {"passed": COUNT}
+    assert end.because is None
+
+
+def test_the_longer_time_holds_for_what_comes_after_it(numbered: Path) -> None:
+    slow_at_all = judged(numbered, "slow-at", '"op":"decode"', "0.4", patience=Timeouts(hello=20, op=0.2, bye=1), most_restarts=1)
+    results, end = slow_at_all
+    told = [result for result in results.values() if result.reason]
+
+    assert statuses(results) == {"passed": COUNT}
+    assert len(told) == 1
+    assert end.because is None
+
+
+def test_of_what_hangs_the_report_says_both_times(numbered: Path) -> None:
+    begin = time.monotonic()
+    results, _ = judged(numbered, "hang", digits(18), patience=Timeouts(hello=20, op=0.2, bye=1))
+    hung = results[numbered_case(18)]
+
+    assert (hung.status, hung.confirmed) == ("hung", True)
+    assert str(hung.reason).count("did not answer within") == 2
+    assert time.monotonic() - begin < 60
+
+
+def test_what_hangs_at_everything_ends_the_run_after_so_many_restarts(numbered: Path) -> None:
+    results, end = judged(numbered, "hang", '"op":"decode"', patience=Timeouts(hello=20, op=0.05, bye=1), most_restarts=3)
+
+    assert "started again 3 times" in str(end.because)
+    assert statuses(results) == {"hung": 3}
+
+
+def test_a_time_out_that_the_adapter_itself_tells_is_tried_again_too(numbered: Path) -> None:
+    results, end = judged(numbered, "told-late", digits(5), most_restarts=1)
+
+    assert results[numbered_case(5)].outcome == "hung (hung)"
+    assert "the adapter says that it took too long; tried again alone" in str(results[numbered_case(5)].reason)
+    assert end.because is None
+
+
+@pytest.mark.parametrize(("took", "times"), [(0.0, 4), (0.5, 4), (1.0, 8), (60.0, 20)])
+def test_the_slower_it_starts_the_more_time_it_has(took: float, times: float) -> None:
+    assert worker.more_time(took) == times
+
+
+def test_after_so_many_restarts_the_run_ends_with_all_results_so_far(numbered: Path) -> None:
+    results, end = judged(numbered, "die", '"op":"decode"', most_restarts=4)
+
+    assert "started again 4 times" in str(end.because)
+    assert statuses(results) == {"crashed": 3}  # the pack was the first restart
+    assert all(result.confirmed for result in results.values())
+
+
+def test_an_implementation_that_does_not_come_back_ends_the_run_with_all_results_so_far(numbered: Path, tmp_path: Path) -> None:
+    results, end = judged(numbered, "start-once", str(tmp_path / "started"), digits(COUNT))
+
+    assert end.unusable
+    assert "cannot be started again" in str(end.because)
+    assert statuses(results) == {"passed": 8}  # the first batch; the others were asked together with the one that kills
+
+
+def test_an_error_called_panic_is_a_crash_without_a_restart(numbered: Path) -> None:
+    results, end = judged(numbered, "panics", digits(5), most_restarts=1)
+
+    assert end.because is None
+    assert len(results) == COUNT
+    assert results[numbered_case(5)].status == "crashed"
+
+
+def test_a_reply_with_a_member_that_nobody_knows_is_the_adapters_mistake(numbered: Path) -> None:
+    results, _ = judged(numbered, "new-member", digits(5))
+
+    assert results[numbered_case(5)].failure == "misshapen"
+    assert "unknown member 'duration'" in str(results[numbered_case(5)].difference)
+
+
+def test_fail_fast_ends_the_run_at_the_first_failure(numbered: Path) -> None:
+    results, end = judged(numbered, "die", digits(17), fail_fast=True)
+
+    assert "--fail-fast" in str(end.because)
+    assert statuses(results)["crashed"] == 1
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_several_processes_judge_the_same_as_one(numbered: Path, jobs: int) -> None:
+    results, _ = judged(numbered, "die", digits(17), jobs=jobs)
+
+    assert statuses(results) == {"passed": COUNT - 1, "crashed": 1}
+
+
+def test_a_flood_on_standard_error_changes_no_verdict(numbered: Path) -> None:
+    results, _ = judged(numbered, "flood", "nowhere", patience=Timeouts(hello=60, op=5, bye=1))
+
+    assert statuses(results) == {"passed": COUNT}
+
+
+# What exchanges and clusters are judged by: the reference, under vectors that are right or spoilt.
+
+STEPS = """\
+format: 1
+protocol: scuttlebutt
+about: Steps.
+vectors:
+- id: scuttlebutt/exchange/one
+  rev: 1
+  title: a node under test
+  level: {level}
+  clauses: [B-11]
+  nodes:
+    node: {{addr: "b:1"}}
+    peer: {{addr: "a:1", role: scripted}}
+{steps}
+"""
+ASKED = """\
+  - {at: 10, send: {from: peer, to: node, message: {type: digest_request, entries: [{addr: "a:1", version: 2}]}}}
+"""
+ANSWERED = """\
+  - expect:
+      messages:
+        ordered:
+        - {to: peer, bytes: "03"}
+        - {to: peer, message: {type: digest_response, entries: [{addr: "a:1", version: 0}]}}
+"""
+
+
+def one(written: Written, steps: str, *, level: str = "must", **settings: Any) -> Result:
+    results, _ = judged(written(exchange=STEPS.format(level=level, steps=steps)), **settings)
+    (result,) = results.values()
+    return result
+
+
+RIGHT = {
+    "ordered": f"  steps:\n{ASKED}{ANSWERED}",
+    "unordered": f"  steps:\n{ASKED}{ANSWERED}".replace("ordered", "unordered"),
+    "events": f"  steps:\n{ASKED}{ANSWERED}      events: [{{name: join, peer: {{bind: who}}}}]\n",
+    "setup is not judged": f"  setup:\n{ASKED}  steps:\n  - {{expect: {{quiet_until: 999}}}}\n",
+    "refusal": "  steps:\n"
+    f'  - {{at: 0, call: {{node: node, op: update_local, args: {{key: k, value: "{"v" * 256}"}}}}, refused: too_large}}\n',
+    "timers first": f"  setup:\n{ASKED}  steps:\n  - {{at: 1000, crash: node}}\n"
+    "  - {expect: {messages: {ordered: [{to: peer, message: {type: digest_request, entries: {any: true}}}]}}}\n"
+    "  - {at: 3000, restart: node}\n  - {expect: {quiet_until: 4000}}\n",
+    "picks": f"  setup:\n{ASKED}  steps:\n"
+    '  - {at: 1000, advance: node, picks: [{site: digest.order, pick: ["b:1", "a:1"]}]}\n'
+    '  - {expect: {messages: {ordered: [{to: peer, bytes: "0103623a31000000000000000003613a310000000000000000"}]}}}\n',
+    "within": f"  setup:\n{ASKED}  steps:\n  - {{at: 500, advance: node}}\n"
+    "  - {expect: {within: 500, messages: {ordered: [{to: peer, message: {type: digest_request, entries: {any: true}}}]}}}\n",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_reference_passes_what_is_right(written: Written, name: str) -> None:
+    result = one(written, RIGHT[name])
+
+    assert result.status == "passed", result.difference
+
+
+WRONG = {
+    "missing message": (f"  steps:\n{ASKED}{ANSWERED}        - {{to: peer, bytes: '03'}}\n", "messages", "messages[2]"),
+    "unexpected message": (f"  steps:\n{ASKED}  - {{expect: {{messages: {{ordered: []}}}}}}\n", "messages", "messages[0]"),
+    "unjudged at the end": (f"  steps:\n{ASKED}", "messages", "after the last step"),
+    "not quiet": (f"  steps:\n{ASKED}{ANSWERED}  - {{expect: {{quiet_until: 1000}}}}\n", "messages", "messages[0]"),
+    "other bytes": (f"  steps:\n{ASKED}{ANSWERED}".replace('"03"', '"0301610000"'), "messages", "messages[0].bytes, from byte 1"),
+    "other receiver": (
+        f"  steps:\n{ASKED}{ANSWERED}".replace('to: peer, bytes: "03"', 'to: "z:9", bytes: "03"'),
+        "messages",
+        ".to",
+    ),
+    "other entry": (f"  steps:\n{ASKED}{ANSWERED}".replace("version: 0", "version: 1"), "messages", "message.entries[0].version"),
+    "other events": (f"  steps:\n{ASKED}{ANSWERED}      events: []\n", "events", "events[0]"),
+    "not refused": (
+        "  steps:\n  - {at: 0, call: {node: node, op: update_local, args: {key: k, value: v}}, refused: true}\n",
+        "refused",
+        "call",
+    ),
+    "refused": (
+        f'  setup:\n  - {{at: 0, call: {{node: node, op: update_local, args: {{key: k, value: "{"v" * 256}"}}}}}}\n'
+        "  steps:\n  - {expect: {quiet_until: 5}}\n",
+        "refused",
+        "setup[0].call",
+    ),
+    "refused for another reason": (
+        "  steps:\n"
+        f'  - {{at: 0, call: {{node: node, op: update_local, args: {{key: k, value: "{"v" * 256}"}}}}, refused: overflow}}\n',
+        "refused",
+        "call",
+    ),
+    "observed": ("  steps:\n  - {observe: {node: node, query: peers, equals: [x]}}\n", "observed", "observe.peers[0]"),
+    "pick that is no option": (
+        f'  setup:\n{ASKED}  steps:\n  - {{at: 1000, advance: node, picks: [{{site: digest.order, pick: ["z:9", "a:1"]}}]}}\n',
+        "choice",
+        "choice",
+    ),
+    "branches": (
+        f"  steps:\n{ASKED}  - expect:\n      any_of:\n"
+        '      - {branch: one, verdict: conformant, because: so, messages: {ordered: [{to: peer, bytes: "01"}]}}\n'
+        "      - {branch: two, verdict: conformant, because: so, messages: {ordered: []}}\n",
+        "messages",
+        "none of the branches one, two",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_not_as_expected_fails_with_the_first_difference(written: Written, name: str) -> None:
+    steps, failure, where = WRONG[name]
+    result = one(written, steps)
+
+    assert (result.status, result.failure) == ("failed", failure)
+    assert result.difference is not None
+    assert where in result.difference.where
+
+
+def test_a_tolerated_branch_is_tolerated_and_named(written: Written) -> None:
+    steps = f"  steps:\n{ASKED}  - expect:\n      any_of:\n" + (
+        "      - {branch: strict, verdict: conformant, because: x, messages: {ordered: []}}\n"
+        '      - {branch: loose, verdict: tolerated, because: it happens, messages: {ordered: [{to: peer, bytes: "03"}, '
+        "{to: peer, message: {any: true}}]}}\n"
+    )
+    result = one(written, steps)
+
+    assert (result.status, result.branches, result.reason) == ("tolerated", ("loose",), "loose: it happens")
+
+
+def test_a_miss_of_what_should_be_is_tolerated_unless_the_run_is_strict(written: Written) -> None:
+    steps = WRONG["unexpected message"][0]
+
+    assert one(written, steps, level="should").status == "tolerated"
+    assert one(written, steps, level="should", strict=True).status == "failed"
+    assert one(written, steps, level="may", strict=True).status == "tolerated"
+
+
+def test_what_is_drawn_by_lot_follows_from_the_seed(written: Written) -> None:
+    steps = (
+        "  setup:\n  - {at: 0, send: {from: peer, to: node, message: {type: digest_response, entries: "
+        '[{addr: "a:1", version: 0}, {addr: "c:1", version: 0}, {addr: "d:1", version: 0}, {addr: "e:1", version: 0}]}}}\n'
+        "  steps:\n  - {at: 3000, advance: node}\n"
+    )
+
+    def told(seed: str) -> Any:
+        return one(written, steps, seed=seed).plain()["story"]
+
+    assert told("1") == told("1")
+    assert len({str(told(str(seed))) for seed in range(4)}) > 1
+
+
+CLUSTER = """\
+format: 1
+protocol: scuttlebutt
+about: A cluster.
+vectors:
+- id: scuttlebutt/cluster/two
+  rev: 1
+  title: two nodes
+  level: must
+  clauses: [B-05]
+  nodes:
+    a: {addr: "a:1"}
+    b: {addr: "b:1", config: {seeds: ["a:1"]}}
+  network: {delay: 3}
+  steps:
+  - {at: 0, call: {node: a, op: update_local, args: {key: k, value: v}}}
+CUT  - {at: 5000, advance: all}
+  - observe:
+      node: b
+      query: view
+      equals: {contains: [{addr: "a:1", version: VERSION, pairs: {any: true}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cut", "status"),
+    [
+        ("", "passed"),
+        ("  - {at: 0, cut: [[a], [b]]}\n", "failed"),
+        ("  - {at: 0, cut: [[a], [b]]}\n  - {at: 1, heal: true}\n", "passed"),
+    ],
+)
+def test_messages_of_a_cluster_arrive_unless_a_cut_lies_between(written: Written, cut: str, status: str) -> None:
+    root = written(cluster=CLUSTER.replace("CUT", cut).replace("VERSION", "1"))
+    (result,) = judged(root)[0].values()
+
+    assert result.status == status
+
+
+@pytest.mark.parametrize(("joined", "status"), [("[{name: join, peer: {any: true}}]", "passed"), ("[]", "failed")])
+def test_of_a_node_of_a_cluster_it_is_judged_what_it_was_told_of_one_kind_since_the_last_time(
+    written: Written, joined: str, status: str
+) -> None:
+    told = f"  - told: {{node: b, event: join, equals: {joined}}}\n  - told: {{node: b, event: join, equals: []}}\n"
+    root = written(cluster=CLUSTER.replace("CUT", "").replace("VERSION", "1") + told)
+    (result,) = judged(root)[0].values()
+
+    assert (result.status, result.failure) == (status, None if status == "passed" else "events")
+
+
+def test_a_case_that_needs_what_the_implementation_does_not_offer_is_skipped_with_the_reason(written: Written) -> None:
+    text = STEPS.format(level="must", steps="  needs: [time.travel]\n" + RIGHT["ordered"])
+    (result,) = judged(written(exchange=text))[0].values()
+
+    assert (result.status, result.reason) == ("skipped", "the implementation does not offer time.travel")
+
+
+IMPOSSIBLE = """\
+from peerproof.reference.harness.harness import Harness
+
+
+class Impossible(Harness):
+    '''It answers `unsupported` to an op, where a member of the request has this value.'''
+
+    def handle(self, request, choose):
+        if all(request.get(name) == value for name, value in WHERE.items()):
+            return {"id": request["id"], "error": {"code": "unsupported", "message": "not with this library"}}
+        return super().handle(request, choose)
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "config", "status", "failure"),
+    [
+        ({"op": "open"}, ", config: {max_payload: 100}", "skipped", None),
+        ({"op": "open"}, "", "failed", "error"),
+        ({"op": "recv"}, ", config: {max_payload: 100}", "failed", "error"),
+        ({"op": "close"}, "", "passed", None),
+    ],
+)
+def test_what_is_unsupported_is_skipped_unless_hello_claims_it(
+    where: dict[str, str],
+    config: str,
+    status: str,
+    failure: str | None,
+    written: Written,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A capability claims an op with the protocol's defaults; one certain configuration is claimed by none."""
+    (tmp_path / "impossible.py").write_text(f"{IMPOSSIBLE}\n\nWHERE = {where!r}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "impossible", raising=False)
+    exchange = STEPS.format(level="must", steps=RIGHT["ordered"]).replace('node: {addr: "b:1"}', f'node: {{addr: "b:1"{config}}}')
+
+    (result,) = judged(written(exchange=exchange), impl="impossible:Impossible")[0].values()
+
+    assert (result.status, result.failure) == (status, failure)
+    if status == "skipped":
+        assert result.reason == "the implementation does not support this open: not with this library"

@@ -1,0 +1,289 @@
+"""Vectors made from state graphs, run: who can be judged by them, how, and what they catch."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import pytest
+from tests.conformance.models.test_generate import PROTOCOLS, of, suite
+from tests.conformance.runner.test_commands import ended
+from tests.support.catching import Mistakes, failed, known, path_of
+from tests.support.numbered import argv
+
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import create_adapter, program
+from peerproof.conformance.models.generation import select_configurations
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import Vector
+from peerproof.reference.harness.harness import Harness
+
+Capture = pytest.CaptureFixture[str]
+
+REFERENCE: Final = "py:peerproof.reference.harness.harness:Harness"
+
+
+class Drawing(Harness):
+    """The reference, drawing by lot itself."""
+
+    def __init__(self) -> None:
+        super().__init__(oracle=False)
+
+
+class NotLoading(Harness):
+    """The reference, which cannot be loaded."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Does not say that it can, and cannot."""
+        if request["op"] == "load":
+            return {"error": {"code": "unknown_op", "message": "no load"}}
+        reply = super().handle(request, choose)
+        if request["op"] == "hello":
+            for offered in reply["protocols"].values():
+                offered["capabilities"].remove("state.load")
+        return reply
+
+
+class ForgetsItsOrder(Harness):
+    """The reference, which says that it asks and then draws itself."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:  # noqa: ARG002  # asks nobody
+        """Always draws the first."""
+        return super().handle(request, lambda asked: list(range(1 if asked["kind"] == "one" else len(asked["of"]))))
+
+
+def judged(adapter: Adapter | str, vectors: Iterable[Vector], *, fail_fast: bool = False) -> list[Result]:
+    """The results of an implementation, in the order in which they came."""
+    if isinstance(adapter, str):
+        adapter = create_adapter(adapter, suite().version, Timeouts(op=30))
+    started, results = adapter, list[Result]()
+
+    def report(result: Result) -> bool:
+        results.append(result)
+        return STATUSES[result.status]
+
+    settings = Settings(most_restarts=10_000, strict=True, decisions="strict", fail_fast=fail_fast)
+    run(lambda: started, started, started.start(), cases(suite(), vectors), settings, report)
+    return results
+
+
+def py(variant: type[Harness]) -> str:
+    return f"py:{variant.__module__}:{variant.__qualname__}"
+
+
+def test_an_implementation_that_draws_itself_is_judged_by_all_that_it_may_draw() -> None:
+    results = judged(py(Drawing), [*of("tiny"), *of("small-c")])
+    reasons = Counter(result.reason for result in results if result.status == "skipped")
+
+    assert Counter(result.status for result in results) == {"passed": len(results) - reasons.total(), "skipped": reasons.total()}
+    assert set(reasons) == {"the implementation does not offer choices.oracle"}
+    assert not [result.id for result in results if "-path-" in result.id and result.status == "skipped"]
+
+
+def test_of_what_may_be_drawn_one_vector_judges_who_draws_itself_by_all_that_may_come_of_it() -> None:
+    vectors = {vector.id: vector for vector in of("small-a", "step", "swim")}
+    results = judged(py(Drawing), vectors.values())
+
+    skipped = [vectors[result.id].body for result in results if result.status == "skipped"]
+    passed = [vectors[result.id].body for result in results if result.status == "passed"]
+    with_draws = [what_happens(body) for body in passed if "any_of" in body["steps"][-1]["expect"]]
+    assert len(skipped) + len(passed) == len(results)
+    assert skipped
+    assert {what_happens(body) for body in skipped} == set(with_draws)
+    assert len(with_draws) == len(set(with_draws))
+
+
+def what_happens(body: Any) -> str:
+    """The state and the event of a step, without its draws."""
+    fed = {name: value for name, value in body["steps"][0].items() if name != "picks"}
+    return json.dumps([body["nodes"]["node"], fed], sort_keys=True)
+
+
+def test_an_implementation_that_draws_itself_walks_paths_as_far_as_nothing_follows_from_a_draw() -> None:
+    results = judged(py(Drawing), of("small-a", "path", "swim"))
+
+    assert Counter(result.status for result in results).keys() == {"passed", "skipped"}
+    assert all("choices.oracle" in _vector(result).needs for result in results if result.status == "skipped")
+
+
+def test_an_implementation_that_cannot_be_loaded_walks_the_paths_and_the_rest_says_why_not() -> None:
+    results = judged(py(NotLoading), of("small-c"))
+
+    assert {(result.id.split("-")[2], result.status) for result in results} == {
+        ("step", "skipped"),
+        ("refusal", "skipped"),
+        ("path", "passed"),
+    }
+    assert {r.reason for r in results} == {None, "the implementation does not offer state.load"}
+
+
+def test_who_cannot_be_loaded_is_judged_along_the_paths_of_nodes_that_begin_as_fresh_ones() -> None:
+    results = judged(py(NotLoading), [*of("tiny", "path", "swim"), *of("small-suspicion", "path", "swim")])
+
+    assert {(result.id.split("-path-")[0].rpartition("/")[2], result.status) for result in results} == {
+        ("tiny", "passed"),
+        ("small-suspicion", "skipped"),
+    }
+
+
+@pytest.mark.parametrize(("protocol", "name"), [("scuttlebutt", "small-c"), ("swim", "small-a")])
+def test_who_claims_to_be_told_what_to_draw_must_draw_that(protocol: str, name: str) -> None:
+    results = judged(py(ForgetsItsOrder), of(name, "step", protocol))
+
+    assert {result.status for result in results} == {"passed", "failed"}
+    assert all(result.status == "passed" for result in results if "choices.oracle" not in _vector(result).needs)
+
+
+def test_cases_of_a_model_are_asked_together_and_each_is_answered_its_own_questions() -> None:
+    lines: list[tuple[str, str]] = []
+    adapter = program(argv("good"), Timeouts(op=30), suite().version, lambda *line: lines.append(line))
+
+    results = judged(adapter, [*of("small-c", "step"), *of("small-c", "path")])
+
+    requests = sum(len(json.loads(line).get("items", [0])) for direction, line in lines if direction == ">")
+    assert {result.status for result in results} == {"passed"}
+    assert requests > 1000
+    assert sum('"op":"batch"' in line for _, line in lines) < requests / 20
+
+
+def test_an_adapter_whose_batch_is_for_the_codec_only_is_asked_one_by_one() -> None:
+    lines: list[tuple[str, str]] = []
+    adapter = program(argv("codec-batch"), Timeouts(op=30), suite().version, lambda *line: lines.append(line))
+
+    results = judged(adapter, of("small-c", "step")[:40])
+
+    assert {result.status for result in results} == {"passed"}
+    assert sum('"op":"batch"' in line for _, line in lines) == 1
+
+
+def test_a_question_in_a_batch_that_is_for_no_item_is_the_adapters_mistake() -> None:
+    round_step = next(vector for vector in of("small-c", "step") if "picks" in vector.body["steps"][0])
+    adapter = program(argv("wrong-question"), Timeouts(op=30), suite().version)
+
+    (result, _) = judged(adapter, [round_step, of("small-c", "step")[0]])
+
+    assert (result.status, result.failure) == ("failed", "garbled")
+    assert "a choice is an object with" in str(result.reason)
+
+
+def test_who_dies_in_a_pack_is_found_and_nobody_else_is_blamed() -> None:
+    """Every case that feeds the datagram dies of it, and only those."""
+    vectors = of("small-c", "step")[:60]
+    fed = Counter(vector.body["steps"][0].get("send", {}).get("bytes") for vector in vectors)
+    datagram = next(digits for digits, count in fed.items() if digits and 1 < count < 5)
+    adapter = program(argv("die", f'"bytes":"{datagram}"'), Timeouts(op=30), suite().version)
+
+    results = judged(adapter, vectors)
+
+    feeding = {vector.id for vector in vectors if vector.body["steps"][0].get("send", {}).get("bytes") == datagram}
+    assert len(feeding) == fed[datagram]
+    assert {result.id for result in results if result.status == "crashed"} == feeding
+    assert {result.status for result in results if result.id not in feeding} == {"passed"}
+    assert all(result.confirmed for result in results if result.status == "crashed")
+
+
+def test_a_failure_says_what_happened_and_how_to_see_it_again(capsys: Capture) -> None:
+    implementation = "divergence:BD-02"
+
+    assert ended("run", "--impl", implementation, "-k", "tiny-step", "--fail-fast") == 1
+
+    text = capsys.readouterr().out
+    failed = next(line.split()[1] for line in text.splitlines() if line.startswith("FAILED "))
+    assert "tiny: node " in text
+    assert "first difference: steps[1].messages" in text
+    assert f"again:   peerproof replay {failed} --impl {implementation}" in text
+    assert ended("replay", failed, "--impl", implementation) == 1
+    assert '"op":"load"' in capsys.readouterr().out
+
+
+def test_a_vector_of_a_table_is_shown_as_it_would_be_written(capsys: Capture) -> None:
+    vector = of("small-b", "path")[3]
+
+    assert ended("show", vector.id) == 0
+    text = capsys.readouterr().out
+    assert f"vectors/scuttlebutt/model/small-b.json:{vector.line}\n" in text
+    assert f"- id: {vector.id}\n" in text
+    assert "  model: {config: small-b, path: [" in text
+    assert text.count('\n  - {"') == len(vector.body["steps"])
+
+
+def test_the_line_of_a_vector_is_its_row() -> None:
+    for kind, member in (("step", "steps"), ("refusal", "refusals"), ("path", "walks")):
+        vector = of("small-c", kind)[4]
+        lines = suite().path(vector).read_text(encoding="utf-8").splitlines()
+        rows = json.loads("\n".join(lines))[member]
+
+        assert json.loads(lines[vector.line - 1].rstrip(",")) == rows[4]
+
+
+def test_a_vector_of_a_table_can_be_selected_by_what_it_is_about(capsys: Capture) -> None:
+    assert ended("list", "-k", "layer:model need:restart clause:B-08 small-b-step", "--format", "ids") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 24
+
+
+def _vector(result: Result) -> Vector:
+    return next(vector for vector in suite().vectors if vector.id == result.vector)
+
+
+class Score(NamedTuple):
+    """How many mistakes vectors from state graphs alone find out, of those that a model can know of."""
+
+    mistakes: Mistakes
+    vectors: Sequence[Vector]
+    at_least: int
+
+
+#: The modules of mistakes that the models of a protocol can know of. Malformed datagrams are in none.
+MODULES: Final = {
+    "scuttlebutt": ("packing", "answers", "store", "rounds"),  # nor is a failure detector
+    "swim": ("answers", "beliefs", "carrying", "hearsay", "introductions", "queue"),  # nor is a death, nor how Transit is written
+    "wendy": ("announcing", "departures", "joining", "routing", "tables"),  # nor is an application, nor how JSON is written
+    "peter": ("events", "subscribing"),  # nor is a text of a topic; nobody comes or goes in those that are tables
+    "distkv": ("answering", "changes", "electing", "greeting", "store", "telling", "timing"),  # nor is a download, nor a size
+}
+
+
+def score(protocol: str) -> Score:
+    """Enough of the vectors to show it, so that it does not take long."""
+    mistakes = Mistakes(protocol, MODULES[protocol])
+    tables = [configuration.name for configuration in select_configurations(protocol)]
+    match protocol:
+        case "scuttlebutt":
+            some = [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]]
+            return Score(mistakes, some, 57)
+        case "swim":
+            whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
+            steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
+            some = [*of("small-relay", "step", protocol)[::8], *of("small-a", "step", protocol)[::4]]
+            return Score(mistakes, [*whole, *steps, *some], 100)
+        case "wendy":
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)], 60)
+        case "peter":
+            return Score(mistakes, [vector for name in tables for vector in of(name, "", protocol)], 20)
+        case _:
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)[::2]], 120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_vectors_from_state_graphs_alone_find_out_most_mistakes_that_the_models_can_see(
+    protocol: str, record_property: Any
+) -> None:
+    mistakes, _, at_least = score(protocol)
+    variants = {variant.__name__: variant for variant in mistakes.variants}
+    vectors = {vector.id: vector for vector in suite().vectors}
+    found_out = known("vector of a model", protocol)
+
+    assert found_out.keys() <= variants.keys()
+    for name, by in found_out.items():
+        assert by in vectors, "python -m tests.support.caught finds out by which vectors mistakes are found out now"
+        assert failed(path_of(variants[name]), [vectors[by]]) == {by}, name
+
+    missed = sorted(variants.keys() - found_out.keys())
+    record_property("missed", f"{len(missed)} of {len(variants)}: {', '.join(missed)}")
+    assert len(found_out) >= at_least, missed

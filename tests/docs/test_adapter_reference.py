@@ -1,0 +1,95 @@
+"""The reference page of the adapter protocol describes all that the code has, as the reference answers it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.adapter.messages import event_kinds
+from peerproof.conformance.authoring.form_tables import adapter_tables, query_answers
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import load
+from peerproof.reference.harness.harness import Harness
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.spec.forms.form import Form
+from peerproof.spec.protocols import PROTOCOLS
+
+_FILE = Path(__file__).parents[2] / "docs/generate.py"
+_SPEC = importlib.util.spec_from_file_location("generate", _FILE)
+assert _SPEC
+assert _SPEC.loader
+generate: Any = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(generate)
+
+#: Queries that were asked, by protocol and name; a StateForm is read by `load`, and checked there.
+checked: Counter[tuple[str, str]] = Counter()
+
+
+class Checking(Harness):
+    """The reference, whose answers to queries must have the form that is described."""
+
+    def _query(self, request: dict[str, Any]) -> dict[str, Any]:
+        reply = super()._query(request)
+        protocol, what = self._handles[request["handle"]].protocol.name, request["what"]
+        form = query_answers(protocol)[what].form
+        if isinstance(form, Form):
+            form.value(reply["value"], what)
+        checked[protocol, what] += 1
+        return reply
+
+
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_every_capability_query_event_call_and_site_is_described(protocol: str) -> None:
+    spec, page = RUNTIMES[protocol].specification(), "\n".join(adapter_tables(protocol))
+    described = {need: generate.claims(protocol, need) for need in RUNTIMES[protocol].capabilities()}
+
+    assert query_answers(protocol).keys() == spec.QUERIES.keys()
+    assert all(described.values())
+    for name in (*spec.QUERIES, *event_kinds(protocol), *spec.COMMAND.cases):
+        assert f"**`{name}`**" in page, name
+    assert all(f"| `{site}` |" in page for site in PROTOCOLS[protocol].sites)
+
+
+def test_what_nobody_has_described_is_no_capability() -> None:
+    with pytest.raises(KeyError):
+        generate.claims("scuttlebutt", "time.travel")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_the_reference_answers_as_described_in_every_written_vector(protocol: str) -> None:
+    suite, results = load(), list[Result]()
+    vectors = [v for v in suite.vectors if v.protocol == protocol and v.layer in ("exchange", "cluster")]
+
+    def reach() -> InProcess:
+        return InProcess(f"{__name__}:Checking", Timeouts(op=60), suite.version)
+
+    def take(result: Result) -> bool:
+        results.append(result)
+        return False
+
+    adapter = reach()
+    run(reach, adapter, adapter.start(), cases(suite, vectors), Settings(), take)
+
+    assert {result.status for result in results} <= {"passed", "skipped"}
+    asked = {what for name, what in checked if name == protocol}
+    observed = {need.removeprefix("observe.") for vector in vectors for need in vector.needs if need.startswith("observe.")}
+    assert asked == observed
+    assert asked
+
+
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_the_sites_are_those_that_vectors_fix(protocol: str) -> None:
+    """Each site of the table is fixed by a vector, and no vector fixes another."""
+    vectors = [vector for vector in load().vectors if vector.protocol == protocol and vector.layer in ("exchange", "cluster")]
+    fixed = {str(pick["site"]) for vector in vectors for pick in generate.picks(vector.body)}
+
+    assert fixed == set(PROTOCOLS[protocol].sites)

@@ -1,0 +1,203 @@
+"""The documentation says what the code says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.test_library import PACKAGES, public
+
+from peerproof.cli.main import COMMANDS
+from peerproof.conformance.runner.result import STATUSES
+from peerproof.conformance.runner.trial import FAILURES
+from peerproof.conformance.vectors.suite import load
+from peerproof.reference.harness.harness import Harness
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.tla.manifest import models
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("spec/*.md"), *(ROOT / "docs").glob("**/*.md")])
+
+_DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d{2,3})\*\* ", re.MULTILINE)
+_MENTION = re.compile(r"(?<![\w-])([A-Z]{1,2}-\d{2,3})(?!\d)")
+_PICTURE = re.compile(r"<!-- model ([\w-]+) -->")
+_MADE = re.compile(r"<!-- (?:model|run|vector) [^>]*-->\n.*?<!-- end -->", re.DOTALL)
+_MAP = re.compile(r"<!-- map: [a-z.]+ -->.*?<!-- end -->", re.DOTALL)
+_CONSOLE = re.compile(r"```console\n.*?```", re.DOTALL)
+_INCLUDED = re.compile(r"^::: (\S+)$", re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_reference_pages_are_generated(tmp_path: Path) -> None:
+    """Each command's help, each message's members and each clause are in them."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/generate.py", "--into", tmp_path], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    commands, messages, clauses = ((tmp_path / f"{name}.md").read_text("utf-8") for name in ("commands", "messages", "clauses"))
+    assert all(f"usage: peerproof {name}" in commands for name, _, _ in COMMANDS)
+    assert messages == (ROOT / "docs/reference/messages.md").read_text("utf-8"), "stale: python docs/generate.py makes it anew"
+    assert all(f"`{case}`" in messages for p in RUNTIMES.values() for case in p.specification().MESSAGE.form.cases)
+    assert all(f"| {clause} |" in clauses for clause in clauses_of("scuttlebutt") if clause.startswith(("B-", "BA-")))
+    library = (tmp_path / "library.md").read_text("utf-8")
+    assert all(re.search(rf"(^### |\.){name}$", library, re.MULTILINE) for package in PACKAGES for name, _ in public(package))
+
+
+@pytest.mark.slow
+def test_pages_show_what_the_models_make() -> None:
+    """To make them again: python docs/models.py."""
+    done = subprocess.run([sys.executable, ROOT / "docs/models.py", "--check"], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr or "stale"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_message_graph_is_made_from_a_vector_or_a_model(page: Path) -> None:
+    """What stands between marks is checked above; nobody draws by hand."""
+    by_hand = _MAP.sub("", _MADE.sub("", page.read_text(encoding="utf-8")))
+
+    assert "```mermaid" not in by_hand
+    assert "sequenceDiagram" not in _CONSOLE.sub("", by_hand)
+
+
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_page_shows_every_counterexample(protocol: str) -> None:
+    """But those of what is only claimed so that it fails: that something interesting never happens."""
+    page = (ROOT / f"docs/explanation/counterexamples-{protocol}.md").read_text(encoding="utf-8")
+    negative = {model.name for model in models(protocol) if model.verdict != "success"}
+
+    assert set(_PICTURE.findall(page)) == {name for name in negative if not name.startswith("sometimes-")}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page.is_relative_to(ROOT / "docs")]
+
+    assert [page for page in pages if f": {page}\n" not in navigation] == []
+
+
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_included_objects_exist(protocol: str) -> None:
+    """Prose includes code by object name; a name that is gone fails here, and in `make docs`."""
+    included = _INCLUDED.findall((ROOT / f"spec/{protocol}.md").read_text(encoding="utf-8"))
+
+    assert included
+    for name in included:
+        module, _, member = name.rpartition(".")
+        assert hasattr(import_module(module), member), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_mentioned_clauses_exist(page: Path) -> None:
+    """A clause that prose mentions is defined in some protocol's specification."""
+    known = {clause for protocol in RUNTIMES for clause in clauses_of(protocol)}
+    prefixes = {clause.split("-")[0] for clause in known}
+    mentioned = {clause for clause in _MENTION.findall(page.read_text(encoding="utf-8")) if clause.split("-")[0] in prefixes}
+
+    assert mentioned - known == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_commands_and_files_exist(page: Path) -> None:
+    """`peerproof X`, `make X` and `path/to/file` in prose are there."""
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    commands = {name for name, _, _ in COMMANDS}
+    files = re.findall(r"`((?:spec|tla|conformance|reference|tests|docs)/[\w./-]+)`", text)
+
+    assert set(re.findall(r"(?:`|\$ |^)peerproof ([a-z-]+)", text, re.MULTILINE)) <= commands
+    assert set(re.findall(r"(?:`|\$ |^)make ([a-z-]+)", text, re.MULTILINE)) <= set(targets)
+    assert [name for name in files if not (ROOT / name).exists() and not name.startswith("docs/reference")] == []
+
+
+def test_every_status_and_class_of_failure_is_explained() -> None:
+    """Each word that a report can hold has its row."""
+    page = (ROOT / "docs/explanation/failing-vector.md").read_text(encoding="utf-8")
+
+    assert [word for word in (*STATUSES, *FAILURES) if f"| `{word}` | " not in page] == []
+
+
+def test_adapter_page_shows_what_the_reference_answers() -> None:
+    """The requests of the page, in their order, get the replies of the page."""
+    page = (ROOT / "docs/how-to/write-an-adapter.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL) for line in objects(block)]
+    harness = Harness()
+    tried = set()
+    for request, reply in pairwise(lines):
+        if request.get("op") in ("encode", "decode", "open", "call", "recv", "query"):
+            actual = harness.handle(request, lambda _: [])
+            for shown in (actual, reply):
+                shown.get("rejected", {}).pop("message", None)
+            assert actual == reply
+            tried.add(request["op"])
+
+    assert tried == {"encode", "decode", "open", "call", "recv", "query"}
+
+
+def test_vector_page_shows_a_vector_file(tmp_path: Path) -> None:
+    """The file on the page loads."""
+    page = (ROOT / "docs/how-to/write-a-vector.md").read_text(encoding="utf-8")
+    (tmp_path / "scuttlebutt/exchange").mkdir(parents=True)
+    (tmp_path / "scuttlebutt/exchange/example.yaml").write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0], "utf-8")
+
+    (vector,) = load(tmp_path).vectors
+
+    assert vector.needs == ("api.update_local", "exchange", "observe.peers")
+
+
+@pytest.mark.slow
+def test_example_adapter_passes_and_fails_as_the_tutorial_says(tmp_path: Path) -> None:
+    """It passes what it offers; with versions packed the wrong way round it fails, and the report shows the first difference."""
+    example = ROOT / "docs/how-to/codec_adapter.py"
+    broken = tmp_path / "mine.py"
+    broken.write_text(example.read_text(encoding="utf-8").replace('struct.pack(">Q"', 'struct.pack("<Q"'), encoding="utf-8")
+
+    smoke = peerproof("smoke", "--impl", f"'{sys.executable}' '{example}'")
+    assert smoke.returncode == 0, smoke.stdout
+    good, bad = (judged(f"'{sys.executable}' '{adapter}'") for adapter in (example, broken))
+
+    assert (good.returncode, bad.returncode) == (0, 1), good.stdout + good.stderr + bad.stderr
+    assert "FAILED" not in good.stdout
+    assert "FAILED scuttlebutt/codec/digest-request-document-example#encode" in bad.stdout
+    assert "first difference: bytes, from byte 19" in bad.stdout
+
+
+def judged(implementation: str) -> subprocess.CompletedProcess[str]:
+    """What the vectors of the codec say of it."""
+    return peerproof("run", "--impl", implementation, "-k", "layer:codec")
+
+
+def peerproof(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command's exit code and output."""
+    command = [sys.executable, "-m", "peerproof.cli.main", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+
+
+def objects(text: str) -> Iterator[Any]:
+    """The JSON objects that stand one after the other in a text."""
+    at = 0
+    while at < len(text.rstrip()):
+        value, at = json.JSONDecoder().raw_decode(text, at)
+        yield value
+        at += len(text[at:]) - len(text[at:].lstrip())
+
+
+def clauses_of(protocol: str) -> list[str]:
+    """The ids that a specification defines."""
+    return _DEFINITION.findall((ROOT / f"spec/{protocol}.md").read_text(encoding="utf-8"))
+
+
+def test_map_of_the_code_is_that_of_its_imports() -> None:
+    """The diagrams of the architecture page, and the table of folders in CONTRIBUTING.md."""
+    done = subprocess.run([sys.executable, ROOT / "docs/architecture.py", "--check"], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr

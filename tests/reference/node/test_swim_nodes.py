@@ -1,0 +1,161 @@
+"""Real SWIM nodes in real processes on the loopback."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from queue import Empty
+from time import monotonic
+from typing import Any, ClassVar
+
+import pytest
+from tests.reference.conftest import COMMAND, PATIENCE, NodeProcess, launching
+
+from peerproof.reference.protocols.swim.runtime import swim_uuid
+from peerproof.spec.core import NodeId
+
+pytestmark = pytest.mark.slow
+
+#: A node that has lived once before.
+SECOND_LIFE = ("--restart-counter", "1")
+
+
+class SwimNode(NodeProcess):
+    """`peerproof node swim --json` on a free port of the loopback."""
+
+    command: ClassVar = [*COMMAND[:-1], "swim", "--interval", "80"]
+
+    @property
+    def uuid(self) -> str:
+        """Its name."""
+        return swim_uuid(NodeId(self.addr))
+
+    def row(self, other: SwimNode) -> dict[str, Any]:
+        """What it knew of another one when it last said so."""
+        return next((row for row in self.latest["nodes"] if row["uuid"] == other.uuid), {"status": "unknown", "restart": None})
+
+    def now(self, fact: Callable[[SwimNode], bool]) -> None:
+        """Until a view shows a fact that was printed after this was asked."""
+        with suppress(Empty):
+            while True:
+                self.latest = self._views.get_nowait()
+        self.next_view()
+        deadline = monotonic() + PATIENCE
+        while not fact(self):
+            assert monotonic() < deadline, f"not in {PATIENCE} s: {self.latest}; {self.errors}"
+            self.next_view()
+
+
+Launch = Callable[..., SwimNode]
+
+
+@pytest.fixture
+def start() -> Iterator[Launch]:
+    """Starts nodes that do not outlive the test."""
+    yield from launching(SwimNode)
+
+
+def everybody(nodes: Iterable[SwimNode], about: SwimNode, status: str, **row: str) -> None:
+    """Until all of these think so of a node."""
+    for node in nodes:
+        if node is not about:
+            node.now(lambda node: node.row(about).items() >= {"status": status, **row}.items())
+
+
+def some(nodes: Iterable[SwimNode], about: SwimNode, status: str, least: int) -> None:
+    """Until so many of these think so of a node: as many as it tells. Whether they tell all others is chance [SX-05]."""
+    left, deadline = set(nodes), monotonic() + PATIENCE
+    size = len(left)
+    while size - len(left) < least:
+        assert monotonic() < deadline, f"not in {PATIENCE} s: {[node.latest for node in left]}"
+        for node in list(left):
+            node.next_view()
+            if node.row(about)["status"] == status:
+                left.remove(node)
+
+
+def cluster(start: Launch, size: int, *options: str) -> list[SwimNode]:
+    """Nodes that have the first one as seed, and know each other."""
+    first = start(*SECOND_LIFE, *options)
+    nodes = [first, *(start(*SECOND_LIFE, *options, "--seed", first.addr) for _ in range(size - 1))]
+    for node in nodes:
+        everybody(nodes, node, "normal")
+    return nodes
+
+
+@pytest.mark.slow
+def test_eight_nodes_find_each_other_a_dead_one_a_silent_one_a_new_one_and_one_that_leaves(start: Launch) -> None:
+    first, *_, paused, killed = nodes = cluster(start, 8)
+    others = [node for node in nodes if node is not killed]
+    first.now(lambda node: node.latest["own"]["joined"])
+
+    killed.end(signal.SIGKILL)
+    everybody(others, killed, "dead")
+
+    # Its counter was kept, and raised for this start.
+    again = start("--restart-counter", "2", "--seed", first.addr, "--set", "role=db", bind=killed.addr)
+    everybody(others, again, "normal", restart="2", payload={"role": "db"})  # type: ignore[arg-type]  # a payload is an object
+
+    paused.process.send_signal(signal.SIGSTOP)
+    first.now(lambda node: node.row(paused)["status"] in ("suspicious", "dead"))
+    paused.process.send_signal(signal.SIGCONT)
+    everybody([node for node in others if node is not paused], paused, "normal", restart="1")  # refuted, without a new life
+
+    paused.type(f"leave_node {paused.uuid}")
+    some([node for node in others if node is not paused], paused, "leave", 3)
+    first.type("quit")
+    assert first.process.wait(PATIENCE) == 0
+
+
+def test_a_node_that_forgot_its_counter_is_told_so_and_believed_in_a_new_life(start: Launch) -> None:
+    first, _, killed = nodes = cluster(start, 3)
+
+    killed.end(signal.SIGKILL)
+    again = start("--restart-counter", "0", "--seed", first.addr, bind=killed.addr)
+
+    everybody(nodes[:2], again, "normal", restart="2")
+    again.now(lambda node: node.latest["own"]["restart"] == "2")
+
+
+def test_a_node_that_hears_nobody_finds_the_fault_in_itself_until_somebody_speaks(start: Launch) -> None:
+    lonely, *others = cluster(start, 4)
+
+    for node in others:
+        node.process.send_signal(signal.SIGSTOP)
+    lonely.now(lambda node: node.latest["own"]["isolated"])
+    before = {node.uuid: lonely.row(node)["status"] for node in others}
+    lonely.next_view()
+    assert {node.uuid: lonely.row(node)["status"] for node in others} == before
+
+    for node in others:
+        node.process.send_signal(signal.SIGCONT)
+    lonely.now(lambda node: not node.latest["own"]["isolated"])
+    for node in others:
+        everybody([lonely], node, "normal")
+
+
+def test_what_is_typed_is_done_and_what_makes_no_sense_is_refused(start: Launch) -> None:
+    first = start(*SECOND_LIFE, "-v")
+    second = start(*SECOND_LIFE)
+
+    first.type(f"add_node {second.uuid} 127.0.0.1 {second.addr.rpartition(':')[2]}")
+    second.now(lambda node: node.row(first)["status"] == "normal")
+    first.type(f"set_payload {first.uuid} {json.dumps(json.dumps({'role': 'db', 'n': 1}))}")
+    second.now(lambda node: node.row(first).get("payload") == {"role": "db", "n": 1})
+    first.type("set mood=good")
+    second.now(lambda node: node.row(first).get("payload") == {"role": "db", "n": 1, "mood": "good"})
+    for nonsense in ("nonsense", f"set_payload {second.uuid} {{}}", "leave_node 7", "add_node"):
+        first.type(nonsense)
+    first.type(f"probe_node 127.0.0.1 {second.addr.rpartition(':')[2]}")
+    first.now(lambda node: any("Reachable" in line for line in node.errors))
+    first.type(f"remove_node {second.uuid}")
+    first.now(lambda node: node.row(second)["status"] == "unknown")
+    first.type("quit")
+    assert first.process.wait(PATIENCE) == 0
+    errors = "".join(first.errors)
+    assert f"Reachable(host='127.0.0.1', port={second.addr.rpartition(':')[2]}, node='{second.uuid}')" in errors
+    assert "the payload of" in errors
+    assert "a UUID" in errors
+    assert "set_payload UUID DATA" in errors  # what can be typed
