@@ -85,7 +85,7 @@ def decisions() -> Iterator[str]:
     """What each document leaves open, and how it was settled; and where a known implementation does something else."""
     from peerproof.conformance.clauses import catalogue as clauses
     from peerproof.conformance.clauses.catalogue import in_order
-    from peerproof.conformance.readings import readings_of
+    from peerproof.conformance.readings import readings_of, settled_by
     from peerproof.conformance.vectors.suite import load as suite
     from peerproof.conformance.vectors.suite import load_basis
 
@@ -110,6 +110,10 @@ def decisions() -> Iterator[str]:
         if readings := readings_of(protocol):
             yield from ("### Other readings", "", "| clause | reading | an implementation that takes it |", "| --- | --- | --- |")
             yield from (f"| {one.clause} | `{one.name}` | {one.text} |" for one in readings)
+            yield ""
+        if settled := settled_by(protocol):
+            yield from ("### Decisions without another reading", "", "| decision | why |", "| --- | --- |")
+            yield from (f"| {decision} | {why} |" for decision, why in sorted(settled.items(), key=lambda one: in_order(one[0])))
             yield ""
 
 

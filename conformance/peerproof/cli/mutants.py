@@ -7,7 +7,7 @@ Mutants of the specifications: how many small faults do the vectors detect?
   peerproof mutants swim --list                  which there are
   peerproof mutants swim --unlisted              only those of which nobody has said that they are equivalent: these take longest
   peerproof mutants swim --record swim.jsonl     each verdict as it comes; the same command goes on where it was interrupted
-  peerproof mutants swim --matrix swim.jsonl     the same with all vectors that detect each, not only the first (longer)
+  peerproof mutants swim --matrix swim.jsonl     the same with up to twenty vectors that detect each, not only the first
   peerproof mutants --format json --output mutants.json
   peerproof mutants --serve NAME                 speak the adapter protocol as this mutant, so that its vectors can be looked at:
                                                  peerproof run --protocol swim --impl 'peerproof mutants --serve NAME'

@@ -63,6 +63,8 @@ class Protocol:
     inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: what fuzzing draws from
     #: Sequence of `peerproof.conformance.readings.reading.Reading`: what the document may also mean.
     readings: Reference[Any] | None = None
+    #: Reason -> the decisions, with blanks between, that for it nobody can reasonably take otherwise.
+    settled: Reference[Mapping[str, str]] | None = None
     #: Name of a query -> `peerproof.spec.forms.answers.Answer`: for who writes an adapter; nothing that runs needs it.
     query_answers: Reference[Mapping[str, Any]] | None = None
     #: Site of a question of chance -> what is chosen there.
@@ -129,6 +131,7 @@ PROTOCOLS: Final = Protocols(
         divergences=Reference("peerproof.reference.divergences.scuttlebutt:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.scuttlebutt:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.scuttlebutt:READINGS"),
+        settled=Reference("peerproof.conformance.readings.protocols.scuttlebutt:SETTLED"),
         sites={
             "round.partner": "one of the other known peers, to send the digest of this round to",
             "round.seed": "one of the seeds that are not known, to send a digest to as well",
@@ -159,6 +162,7 @@ PROTOCOLS: Final = Protocols(
         divergences=Reference("peerproof.reference.divergences.swim:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.swim:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.swim:READINGS"),
+        settled=Reference("peerproof.conformance.readings.protocols.swim:SETTLED"),
         answers=Reference("peerproof.conformance.runner.answer_rules:SWIM"),
         measures=Reference("peerproof.pipeline.measures.protocols.swim"),
         proofs=Reference("peerproof.conformance.proofs.swim.proofs:PROOFS"),
@@ -182,6 +186,7 @@ PROTOCOLS: Final = Protocols(
         divergences=Reference("peerproof.reference.divergences.wendy:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.wendy:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.wendy:READINGS"),
+        settled=Reference("peerproof.conformance.readings.protocols.wendy:SETTLED"),
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
         measures=Reference("peerproof.pipeline.measures.protocols.wendy"),
         proofs=Reference("peerproof.conformance.proofs.wendy.proofs:PROOFS"),
@@ -201,6 +206,7 @@ PROTOCOLS: Final = Protocols(
         divergences=Reference("peerproof.reference.divergences.peter:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.peter:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.peter:READINGS"),
+        settled=Reference("peerproof.conformance.readings.protocols.peter:SETTLED"),
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
         measures=Reference("peerproof.pipeline.measures.protocols.peter"),
         proofs=Reference("peerproof.conformance.proofs.peter.proofs:PROOFS"),
@@ -230,6 +236,7 @@ PROTOCOLS: Final = Protocols(
         divergences=Reference("peerproof.reference.divergences.distkv:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.distkv:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.distkv:READINGS"),
+        settled=Reference("peerproof.conformance.readings.protocols.distkv:SETTLED"),
         measures=Reference("peerproof.pipeline.measures.protocols.distkv"),
         proofs=Reference("peerproof.conformance.proofs.distkv.proofs:PROOFS"),
     ),

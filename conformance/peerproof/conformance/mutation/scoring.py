@@ -196,7 +196,7 @@ class Scoring:
     mutants: Sequence[Mutant]
     record: Record | None = None  #: of verdicts that are taken from it, and added to it
     is_whole: bool = False  #: whether these are all mutants of the protocol
-    is_matrix: bool = False  #: whether each is tried on all vectors, but those made from state graphs, also after one detects it
+    is_matrix: bool = False  #: whether each is tried on more vectors after one detects it, but those made from state graphs
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     on_progress: Callable[[str], None] = lambda _: None  #: gets a sentence on how far it is
     verdicts: dict[Mutant, Verdict] = field(default_factory=dict)

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from math import ceil
 from types import FrameType, MappingProxyType
@@ -51,6 +51,9 @@ MEMORY: Final = 4 << 30
 
 SURVIVED, HUNG, BROKEN = "survived", "hung", "not loaded"
 
+#: A mutant that so many vectors detect says nothing about one of them, so that no more are looked for.
+MOST_KILLERS: Final = 20
+
 #: Cases that are tried at once, at first: most mutants are killed by the first few.
 FEW: Final = 16
 
@@ -71,7 +74,8 @@ class Verdict:
     killer: str | None  #: the case that detected it; None: none did
     how: str  #: failed, crashed, …, or one of those below
     cases: int  #: that come by the place
-    killers: tuple[str, ...] = ()  #: every vector that detected it and is not made from a state graph, where all were asked for
+    #: The vectors that detected it and are not made from a state graph, where they were asked for; at most MOST_KILLERS.
+    killers: tuple[str, ...] = ()
 
     @property
     def killed(self) -> bool:
@@ -172,11 +176,11 @@ class Bench:
         return _Running(mutant, len(chosen), *_fork(work))
 
     def _find_killers(self, numbers: Sequence[int], seconds: Sequence[float]) -> list[Result]:
-        """All that fail of the cases that are not made from state graphs."""
+        """What fails of the cases that are not made from state graphs."""
         written = [number for number in numbers if self.cases[number].vector.layer != LAYER]
         _may_compute(TIMES * sum(seconds[number] for number in written) + MORE)
         try:
-            results = self._results([self.cases[number] for number in written], replace(SETTINGS, fail_fast=False))
+            results = self._results([self.cases[number] for number in written], MOST_KILLERS)
         except (AdapterUnavailable, MemoryError):
             return []
         return [result for result in results if STATUSES[result.status]]
@@ -197,15 +201,16 @@ class Bench:
             return Verdict(None, HUNG, len(numbers))
         return Verdict(None, SURVIVED, len(numbers))
 
-    def _results(self, cases: Sequence[Case], settings: Settings = SETTINGS) -> list[Result]:
+    def _results(self, cases: Sequence[Case], failures: int = 1) -> list[Result]:
+        """What comes out, until vectors have failed so many times."""
         results: list[Result] = []
 
         def report(result: Result) -> bool:
             results.append(result)
-            return settings.fail_fast and STATUSES[result.status]
+            return STATUSES[result.status] and len(_vectors(one for one in results if STATUSES[one.status])) >= failures
 
         adapter = InProcess(self._implementation, PATIENCE, self._version)
-        run(lambda: adapter, adapter, adapter.start(), cases, settings, report)
+        run(lambda: adapter, adapter, adapter.start(), cases, SETTINGS, report)
         return results
 
     def _reach(self, modules: Sequence[Module]) -> Reach:

@@ -100,3 +100,14 @@ def readings_of(protocol: str) -> tuple[Reading, ...]:
     """
     reference = PROTOCOLS[protocol].readings
     return reference.load() if reference else ()
+
+
+def settled_by(protocol: str) -> Mapping[str, str]:
+    """
+    The decisions of a protocol that nobody can reasonably take otherwise, each with the reason.
+
+    >>> settled_by("peter")["PA-06"]
+    'to do otherwise contradicts P-10'
+    """
+    reference = PROTOCOLS[protocol].settled
+    return {decision: why for why, decisions in reference.load().items() for decision in decisions.split()} if reference else {}

@@ -7,7 +7,6 @@ Of each map there is one text: the one that a node has of it who was sent it. So
 from __future__ import annotations
 
 import json
-import math
 from json.encoder import encode_basestring
 from typing import Any, Final
 
@@ -45,7 +44,6 @@ def render_json(value: Any, depth: int = PAYLOAD_DEPTH) -> str:
 
 
 _INFINITY: Final = float("inf")
-_LARGEST: Final = 2**1024 - 2**970  #: integers from here on are infinite as floats
 
 
 def _deeper(depth: int) -> int:
@@ -97,7 +95,7 @@ def _concise(plain: Any, depth: int) -> Any:
     if isinstance(plain, str):
         return _read(plain)
     if type(plain) is int and abs(plain) >= EXACT:  # an integer would be a string: JSON of some languages has no point in a float
-        plain = float(plain) if abs(plain) < _LARGEST else math.copysign(_INFINITY, plain)
+        plain = float(str(plain))  # infinite, where float(plain) would raise
     if isinstance(plain, (bool, int)) or plain is None:
         return plain
     if isinstance(plain, float):

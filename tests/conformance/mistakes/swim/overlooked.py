@@ -701,6 +701,11 @@ MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
+        "KeepsBareNumbersFrom253": (
+            "Takes each bare number without a point for an integer.",
+            {"transit_json.EXACT": 2**63},
+            "payload-with-bare-numbers-at-2-53",
+        ),
         "AnswersBeforeThePing": (
             "Takes an ack that came in a round before the round's ping for its answer. [SA-02]",
             acked(

@@ -1,21 +1,25 @@
-"""
-What the document of Peter may also mean.
-
-Decisions without another reading here follow from the document's words, so that to do otherwise contradicts a clause [PA-04,
-PA-16, PA-19, PA-21: P-27; PA-06: P-10; PA-08, PA-09: P-09, P-11; PA-13: P-18, P-19; PA-22: P-07, P-15]. Of the topics without
-a parent [PA-11] PA-27 demands the same. How topics and messages are written is what vectors are written in: an adapter
-translates [PA-01, PA-03, PA-24].
-"""
+"""What the document of Peter may also mean."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from peerproof.conformance.readings.protocols.wendy import rank_above_first
 from peerproof.conformance.readings.reading import Reading
 from peerproof.spec.core import Notify, Step
-from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE, Own, PublishMessage, Rerouted, TreeEffect
+from peerproof.spec.peter.messages import (
+    PUBLISH,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    NotifyMessage,
+    Own,
+    PublishMessage,
+    Rerouted,
+    TreeEffect,
+    lift_message,
+)
 from peerproof.spec.peter.topics import Row, State, id_of_topic, is_reachable
 from peerproof.spec.peter.tree import (
     Next,
@@ -25,6 +29,7 @@ from peerproof.spec.peter.tree import (
     on_message,
     on_node_joined,
     on_notice,
+    on_notify,
     on_rerouted,
     on_subscribe_message,
     on_unsubscribe_message,
@@ -33,7 +38,7 @@ from peerproof.spec.peter.tree import (
     update_row,
 )
 from peerproof.spec.stack import Request, Seek
-from peerproof.spec.wendy import Id, Leave, Node, Route, SendTo
+from peerproof.spec.wendy import Delivered, Forward, Forwarding, Id, Leave, Node, Route, SendTo
 from peerproof.spec.wendy.ids import ID_BYTES
 
 
@@ -178,6 +183,38 @@ def _look_when_joined(state: State, notice: Any, seek: Seek) -> Next:
     return Step(state) if isinstance(notice, Rerouted) else on_notice(state, notice, seek)
 
 
+def _copy_as_published(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    after = fan_out(state, topic, value, hop, source)
+    return after._replace(effects=tuple(_with_purpose(effect, PUBLISH) for effect in after.effects))
+
+
+def _with_purpose(effect: Any, purpose: int) -> Any:
+    is_copy = isinstance(effect, Request) and isinstance(effect.command, SendTo)
+    return Request(replace(effect.command, purpose=purpose)) if is_copy else effect
+
+
+def _take_publish_from_parent(state: State, notice: Any, seek: Seek) -> Next:
+    message = lift_message(notice.message) if isinstance(notice, Delivered | Forwarding) else None
+    if isinstance(message, NotifyMessage):
+        passed_on = (Request(Forward(notice.message)),) if isinstance(notice, Forwarding) else ()
+        return Step(state, (Notify(notice), *passed_on))
+    if isinstance(message, PublishMessage):
+        header = message.header
+        parent = state.row(header.key).parent
+        if parent is not None and parent.id == header.sender.id:
+            return fan_out(state, header.key, message.value, header.hop, header.sender.id)
+    return on_notice(state, notice, seek)
+
+
+def _refuse_unwanted(state: State, copy: NotifyMessage) -> Next:
+    header = copy.header
+    return (
+        on_notify(state, copy)
+        if header.key in state.topics
+        else Step(state, tree_message(header.sender, header.key, UNSUBSCRIBE))
+    )
+
+
 READINGS: Final = (
     Reading(
         clause="PA-02",
@@ -222,10 +259,29 @@ READINGS: Final = (
         instead={"tree.on_departure": _keep_children},
     ),
     Reading(
+        clause="PA-15",
+        name="one-purpose",
+        text="A copy is the published message itself; who gets it from its parent takes it for a copy.",
+        instead={"tree.fan_out": _copy_as_published, "tree.on_notice": _take_publish_from_parent},
+    ),
+    Reading(
         clause="PA-17",
         name="of-others-only",
         text="A meeting point is not told of what it publishes itself.",
         instead={"tree.on_message": _publish_to_others},
+    ),
+    Reading(
+        clause="PA-18",
+        name="unspecified",
+        text="The document does not say what is done about a copy that is not wanted: it may be answered with an UNSUBSCRIBE.",
+        instead={"tree.on_notify": _refuse_unwanted},
+        is_open=True,
+    ),
+    Reading(
+        clause="PA-20",
+        name="above",
+        text="Of two nodes that are equally far from a topic's id, the one above it is the meeting point.",
+        instead={"peerproof.spec.wendy.ids.Ring.rank": rank_above_first},
     ),
     Reading(
         clause="PA-25",
@@ -313,3 +369,15 @@ READINGS: Final = (
         instead={"tree.fan_out": _copy_from_anybody},
     ),
 )
+
+#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+SETTLED: Final[Mapping[str, str]] = {
+    "to do otherwise contradicts P-27": "PA-04 PA-16 PA-19 PA-21",
+    "to do otherwise contradicts P-10": "PA-06",
+    "to do otherwise contradicts P-09 or P-11": "PA-08 PA-09",
+    "to do otherwise contradicts P-18 or P-19": "PA-13",
+    "to do otherwise contradicts P-07 or P-15": "PA-22",
+    "PA-27 demands the same of topics without a parent": "PA-11",
+    "it is how topics and messages are written, and an adapter can translate it": "PA-01 PA-03 PA-24",
+    "it may be done, or not, and is not tested": "PA-23",
+}

@@ -1,13 +1,8 @@
-"""
-What the document of Scuttlebutt may also mean.
-
-Decisions without another reading here follow from the document's words: to do otherwise contradicts a clause [BA-06, BA-17,
-BA-21, BA-22, BA-25], or leaves a node that others never learn of or cannot answer [BA-01, BA-09, BA-10].
-"""
+"""What the document of Scuttlebutt may also mean."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from peerproof.conformance.readings.reading import Reading
@@ -383,3 +378,16 @@ READINGS: Final = (
         step=_respond_always,
     ),
 )
+
+#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+SETTLED: Final[Mapping[str, str]] = {
+    "to do otherwise contradicts B-24": "BA-06",
+    "to do otherwise contradicts B-36": "BA-17",
+    "to do otherwise contradicts B-16 or B-32": "BA-21",
+    "to do otherwise contradicts B-11": "BA-22",
+    "to do otherwise contradicts B-17, which says known peers": "BA-25",
+    "to do otherwise contradicts B-42, by which every size of one byte is one": "BA-04",
+    "otherwise there would be nodes that nobody learns of, or can answer": "BA-09 BA-10",
+    "it is how numbers are written, and an adapter can translate it": "BA-01",
+    "it settles how the text is read, and is not tested": "BA-27",
+}

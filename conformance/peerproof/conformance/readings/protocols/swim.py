@@ -1,17 +1,8 @@
-"""
-What the document of SWIM may also mean.
-
-Decisions without another reading here follow from the document's words, so that to do otherwise contradicts a clause [SA-01:
-S-02; SA-08: S-06; SA-10, SA-11, SA-16: S-41, S-42; SA-14: S-11, S-13; SA-20: S-28; SA-33: S-31; SA-34: S-47; SA-57: S-24,
-S-27], or leave a node that others never learn of [SA-45]. How messages are written is what vectors are written in: an adapter
-translates [SA-44, SA-61, SA-62, SA-66]. What is no message is all of one decision, that of SA-31 [SA-19, SA-30, SA-64,
-SA-65]. How a node counts its messages is part of every datagram [SA-09], and so is the counter that it is configured with
-[SA-48].
-"""
+"""What the document of SWIM may also mean."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
@@ -23,7 +14,7 @@ from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Send, Ste
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.swim.codec import encode
 from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_remove_node, on_set_payload
-from peerproof.spec.swim.detector import close_round
+from peerproof.spec.swim.detector import MISSES, close_round
 from peerproof.spec.swim.gossip import (
     ANSWER,
     ack_of,
@@ -73,6 +64,7 @@ from peerproof.spec.swim.transitions import (
     on_ack,
     on_ping,
     refute,
+    request_relays,
     with_member,
     with_vector,
 )
@@ -123,10 +115,18 @@ def _close_each_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
 
 
 def _ask_any_relay(state: State, pick: Pick) -> tuple[State, Sends]:
+    return _ask_for(state, pick, lambda node, _: [other for other in state.live if other != node])
+
+
+def _ask_for_those_found(state: State, pick: Pick) -> tuple[State, Sends]:
+    relays = [node for node in state.live if state.rows[node].status is not Status.SUSPICIOUS]
+    return _ask_for(state, pick, lambda _, row: relays if row.misses >= MISSES else [])
+
+
+def _ask_for(state: State, pick: Pick, relays_of: Callable[[Uuid, Row], Sequence[Uuid]]) -> tuple[State, Sends]:
     sends: list[Send[Message]] = []
     for node, row in state.rows.items():
-        relays = [other for other in state.live if other != node]
-        if row.status is not Status.SUSPICIOUS or not relays:
+        if row.status is not Status.SUSPICIOUS or not (relays := relays_of(node, row)):
             continue
         (relay,) = pick("indirect.relay", relays)
         asking = with_row(state, node, replace(row, indirect_asked=True))
@@ -134,6 +134,20 @@ def _ask_any_relay(state: State, pick: Pick) -> tuple[State, Sends]:
         state = asking if sent else state
         sends += sent
     return state, tuple(sends)
+
+
+def _close_and_remember(state: State, pick: Pick) -> tuple[State, Sends]:
+    relays = state.relays
+    state, sends = close_round(state, pick)
+    return replace(state, relays=relays), sends
+
+
+def _answer_for_itself(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+    state, sends = request_relays(state, ping, pick)
+    if ping.sender in state.rows and any(isinstance(one, IndirectPing) and one.target == state.uuid for one in ping.vectors):
+        state, told = request(state, ping.sender, pick, (IndirectAck(state.uuid, state.incarnation),))
+        sends += told
+    return state, sends
 
 
 def _without(*kinds: type[Any]) -> Callable[[Callable[[bytes], Any], bytes], Any]:
@@ -705,6 +719,24 @@ READINGS: Final = (
         instead={"rounds.on_quantum": _close_each_quantum},
     ),
     Reading(
+        clause="SA-54",
+        name="left-to-others",
+        text="A node asks only about those that it has found to be suspicious itself.",
+        instead={"detector._indirect_pings": _ask_for_those_found},
+    ),
+    Reading(
+        clause="SA-55",
+        name="remembered",
+        text="A relay remembers a request until the answer comes, however long that takes.",
+        instead={"rounds.close_round": _close_and_remember},
+    ),
+    Reading(
+        clause="SA-55",
+        name="for-itself",
+        text="Asked to ping itself, a node says that it is there.",
+        instead={"transitions.request_relays": _answer_for_itself},
+    ),
+    Reading(
         clause="SA-56",
         name="first-payload",
         text="Of two payloads in a message the first counts.",
@@ -742,3 +774,20 @@ READINGS: Final = (
         decode=_decode_canonical,
     ),
 )
+
+#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+SETTLED: Final[Mapping[str, str]] = {
+    "to do otherwise contradicts S-02": "SA-01",
+    "to do otherwise contradicts S-06": "SA-08",
+    "to do otherwise contradicts S-41 or S-42": "SA-10 SA-11 SA-16",
+    "to do otherwise contradicts S-11 or S-13": "SA-14",
+    "to do otherwise contradicts S-28": "SA-20",
+    "to do otherwise contradicts S-31": "SA-33",
+    "to do otherwise contradicts S-47": "SA-34",
+    "to do otherwise contradicts S-24 or S-27": "SA-57",
+    "otherwise there would be nodes that others never learn of": "SA-45",
+    "it is how messages are written, and an adapter can translate it": "SA-44 SA-61 SA-62 SA-66",
+    "what is no message is all of one decision, that of SA-31": "SA-19 SA-30 SA-64 SA-65",
+    "it is part of every datagram how a node counts them, and from which counter": "SA-09 SA-48",
+    "it settles how the text is read, and is not tested": "SA-43 SA-46",
+}

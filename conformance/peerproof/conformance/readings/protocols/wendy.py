@@ -1,18 +1,10 @@
-"""
-What the document of Wendy may also mean.
-
-Decisions without another reading here follow from the document's words: to do otherwise contradicts a clause [WA-01, WA-02,
-WA-03, WA-05, WA-06, WA-07, WA-10, WA-12, WA-13, WA-14, WA-15, WA-21, WA-25, WA-27, WA-29, WA-35, WA-38, WA-41], or gives a
-joiner versions of tables that it has not been sent [WA-40]. Others are about what the document does not have, and their vectors
-demand nothing else, so that all of these rest on them: texts, bytes and connections [WA-49, WA-55, WA-64, WA-65, WA-66],
-credentials [WA-53], questions [WA-57], messages past routing [WA-73].
-"""
+"""What the document of Wendy may also mean."""
 
 from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -100,7 +92,8 @@ def _opposite_is_lower(ring: Ring, own: Id, other: Id) -> bool:
     return 0 < ring.clockwise(own, other) < ring.size // 2
 
 
-def _rank_above_first(ring: Ring, node: Id, key: Id) -> int:
+def rank_above_first(ring: Ring, node: Id, key: Id) -> int:
+    """How close a node is to a key, the smaller the closer, where of two as close the one above it is closer."""
     below = (key - node) % ring.size
     above = ring.size - below
     return 2 * below + 1 if below < above else 2 * above
@@ -503,7 +496,7 @@ READINGS: Final = (
         clause="WA-09",
         name="above",
         text="Of two nodes that are equally far from a key, the one above it is closer.",
-        instead={"ids.Ring.rank": _rank_above_first},
+        instead={"ids.Ring.rank": rank_above_first},
     ),
     Reading(
         clause="WA-11",
@@ -859,3 +852,16 @@ READINGS: Final = (
         instead={"joining.on_node_announcement": _tell_of_every_announcer},
     ),
 )
+
+#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+SETTLED: Final[Mapping[str, str]] = {
+    "to do otherwise contradicts a sentence that it quotes, or the clause that it names": (
+        "WA-01 WA-02 WA-03 WA-05 WA-06 WA-07 WA-10 WA-12 WA-13 WA-14 WA-15 WA-21 WA-25 WA-27 WA-29 WA-35 WA-38 WA-41"
+    ),
+    "otherwise a joiner would be said to have tables that it has not been sent": "WA-40",
+    "the document has no such thing, so that all vectors about it can only differ": (
+        "WA-49 WA-53 WA-55 WA-57 WA-64 WA-65 WA-66 WA-73"
+    ),
+    "it may be done, or not": "WA-31",
+    "nothing follows from it, and it is not tested": "WA-32 WA-50",
+}
