@@ -238,7 +238,7 @@ MISTAKES: Final = variants(
             "Waits off a chain of nodes without data as off any other.",
             {"election.is_authoritative": lambda _: True},
             (
-                "off-a-chain-of-zeros-with-a-tick a-new-node-pings-over-the-first old-data-behind-zeros first-node- "
+                "off-a-chain-of-zeros-with-a-tick a-new-node-pings-over-the-first old-data-behind-zeros first-node-"
                 "hears-of-an-empty-network"
             ),
         ),

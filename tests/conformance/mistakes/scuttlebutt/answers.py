@@ -146,13 +146,13 @@ MISTAKES: Final = variants(
                     if entry.version > reconcile.version_of(state, entry.addr)
                 )
             },
-            ("digest-ahead-on-the-receiver digest-ahead-on-the-receiver-and-on-others restarted-node-does-not-ask- for-its-past"),
+            ("digest-ahead-on-the-receiver digest-ahead-on-the-receiver-and-on-others restarted-node-does-not-ask-for-its-past"),
         ),
         "StoresTheDigestsVersion": (
             "Stores peers that it did not know at the version in the digest, as if it had their pairs.",
             {"transitions.add_peers": _with_versions_of_digest},
             (
-                "unknown-peers-are-stored-at-version-0 stored-peer-is-asked-for-again peers-beyond-the-limit-are- "
+                "unknown-peers-are-stored-at-version-0 stored-peer-is-asked-for-again peers-beyond-the-limit-are-"
                 "stored two-nodes-agree"
             ),
         ),

@@ -124,9 +124,9 @@ MISTAKES: Final = variants(
             "Does not count the type byte.",
             {"reconcile.TYPE_SIZE": 0, "transitions.TYPE_SIZE": 0},
             (
-                "delta-with-limit-15 delta-with-limit-30 delta-with-limit-46 delta-with-limit-62 delta-with-limit- "
-                "below-a-pair delta-of-1401-bytes request-with-limit-13 request-with-limit-26 request-lists-one-of- "
-                "two-with-limit-26 response-with-limit-12 response-with-limit-24 response-with-limit-36 update-that- "
+                "delta-with-limit-15 delta-with-limit-30 delta-with-limit-46 delta-with-limit-62 delta-with-limit-"
+                "below-a-pair delta-of-1401-bytes request-with-limit-13 request-with-limit-26 request-lists-one-of-"
+                "two-with-limit-26 response-with-limit-12 response-with-limit-24 response-with-limit-36 update-that-"
                 "could-never-be-sent"
             ),
         ),

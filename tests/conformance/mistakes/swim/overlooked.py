@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
@@ -697,13 +698,21 @@ class SendsUpTo1432(Wrong):
         return super().initial(self_id, replace(config, max_datagram=min(config.max_datagram, 1432)))
 
 
+def _whole_if_it_can_be(digits: str) -> float:
+    number = float(digits)
+    return int(number) if number.is_integer() else number
+
+
 MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
-        "KeepsBareNumbersFrom253": (
-            "Takes each bare number without a point for an integer.",
-            {"transit_json.EXACT": 2**63},
+        "WritesLargeFloatsAsIntegers": (
+            "Writes a float without a fraction as an integer, however large it is.",
+            {
+                "transit_json.EXACT": 2**63,
+                "codec._concise": lambda data: transit_json.concise(json.loads(data, parse_float=_whole_if_it_can_be)),
+            },
             "payload-with-bare-numbers-at-2-53",
         ),
         "AnswersBeforeThePing": (
@@ -941,7 +950,7 @@ MISTAKES: Final = variants(
                 )
             ),
             (
-                "suspicion-after-a-refutation-begins-anew suspicion-after-anti-entropy-begins-anew suspicion-after-a- "
+                "suspicion-after-a-refutation-begins-anew suspicion-after-anti-entropy-begins-anew suspicion-after-a-"
                 "death-begins-anew"
             ),
         ),

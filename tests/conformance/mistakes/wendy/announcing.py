@@ -329,7 +329,7 @@ MISTAKES: Final = variants(
             "Warns only if all of its tables are newer.",
             {"joining.is_newer": lambda own, included: all(a > b for a, b in zip(own, included, strict=True))},
             (
-                "announcement-with-an-old-routing-table announcement-with-later-and-older-versions announcement-with- "
+                "announcement-with-an-old-routing-table announcement-with-later-and-older-versions announcement-with-"
                 "an-old-leaf-set-by-messages versions-mixed"
             ),
         ),
@@ -342,7 +342,7 @@ MISTAKES: Final = variants(
             "Looks at the version of the leaf set only.",
             {"joining.is_newer": lambda own, included: own.leaf_set > included.leaf_set},
             (
-                "announcement-with-an-old-routing-table announcement-with-an-old-neighborhood-set announcement-with- "
+                "announcement-with-an-old-routing-table announcement-with-an-old-neighborhood-set announcement-with-"
                 "an-old-neighborhood-set-by-messages"
             ),
         ),

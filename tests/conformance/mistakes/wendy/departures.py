@@ -350,7 +350,7 @@ MISTAKES: Final = variants(
             "Asks one node of a row.",
             {"repair.advance_repair": _only_one},
             (
-                "cell-all-of-the-row-are-asked cell-rows-without-nodes-are-passed-over cell-who-does-not-answer cell- "
+                "cell-all-of-the-row-are-asked cell-rows-without-nodes-are-passed-over cell-who-does-not-answer cell-"
                 "all-of-the-row-are-asked-by-messages"
             ),
         ),
@@ -378,7 +378,7 @@ MISTAKES: Final = variants(
             "Does not repair the neighborhood set.",
             {"repair.query_neighborhood": lambda *_: ()},
             (
-                "neighbour-is-lost each-table-by-itself the-last-leaf-of-a-side-is-lost each-table-by-itself-by- "
+                "neighbour-is-lost each-table-by-itself the-last-leaf-of-a-side-is-lost each-table-by-itself-by-"
                 "messages the-only-greater-leaf-is-lost"
             ),
         ),

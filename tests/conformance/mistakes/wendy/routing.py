@@ -132,7 +132,7 @@ MISTAKES: Final = variants(
             "Has only the ids of leaves for keys within the leaf set.",
             {"routing.leaf_span": lambda state, key: tuple(n for side in state.leaf_set for n in side if n.id == key) or None},
             (
-                "route-to-itself-though-cells-fit route-of-two-at-the-closer route-to-itself-though-cells-fit-by- "
+                "route-to-itself-though-cells-fit route-of-two-at-the-closer route-to-itself-though-cells-fit-by-"
                 "messages route-by-leaves-that-were-met"
             ),
         ),
@@ -145,7 +145,7 @@ MISTAKES: Final = variants(
                 ),
             },
             (
-                "route-to-itself-within route-a-tie-of-neighbours route-by-all-bits route-a-tie-of-neighbours-by- "
+                "route-to-itself-within route-a-tie-of-neighbours route-by-all-bits route-a-tie-of-neighbours-by-"
                 "messages route-of-two-at-the-closer-by-messages"
             ),
         ),
@@ -163,7 +163,7 @@ MISTAKES: Final = variants(
                 "routing.leaf_span": lambda state, key: None if key in (n.id for n in ENDS(state)) else SPAN(state, key),
                 "routing.leaf_ends": lambda _: (),
             },
-            ("route-at-the-end-of-the-leaves route-at-the-end-of-the-leaves-by-messages route-to-a-leaf-by-its-id- by-messages"),
+            ("route-at-the-end-of-the-leaves route-at-the-end-of-the-leaves-by-messages route-to-a-leaf-by-its-id-by-messages"),
         ),
         "NoCells": (
             "Never looks at the cell of the key before the rest of the row.",
@@ -176,7 +176,7 @@ MISTAKES: Final = variants(
                 )
             },
             (
-                "route-to-a-cell-that-is-further route-to-the-cell-of-no-leaf route-to-the-cell-by-messages route-by- "
+                "route-to-a-cell-that-is-further route-to-the-cell-of-no-leaf route-to-the-cell-by-messages route-by-"
                 "a-cell-that-was-met"
             ),
         ),
@@ -189,7 +189,7 @@ MISTAKES: Final = variants(
             "Knows the first row of its routing table only.",
             {"routing.next_hop": _row_zero},
             (
-                "route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by- "
+                "route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by-"
                 "messages route-to-later-rows-that-were-met"
             ),
         ),
@@ -268,7 +268,7 @@ MISTAKES: Final = variants(
             "Sends to anybody in the routing table before it delivers.",
             {"routing.next_hop": lambda state, key: NEXT_HOP(state, key) or next(iter(state.routing_table.values()), None)},
             (
-                "route-not-to-earlier-rows route-to-itself-though-cells-fit route-to-the-own-key-by-messages route- "
+                "route-not-to-earlier-rows route-to-itself-though-cells-fit route-to-the-own-key-by-messages route-"
                 "to-itself-though-cells-fit-by-messages"
             ),
         ),
