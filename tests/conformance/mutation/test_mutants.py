@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import pytest
 
+from peerproof.cli.main import main
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.mutation import trials
 from peerproof.conformance.mutation.late_effects import late
@@ -256,6 +257,32 @@ def test_vectors_notice_a_mistake_and_the_suite_goes_on_judging_by_what_is_right
     killed = [mutant for mutant, verdict in verdicts.items() if verdict.killed]
     assert len(killed) > 10
     assert all(verdict.killer in {case.id for case in bench.cases} for verdict in verdicts.values() if verdict.killer)
+
+
+@pytest.mark.slow
+def test_a_matrix_has_more_than_the_first_vector_that_detects_a_mutant_but_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "MOST_KILLERS", 4)
+    suite = load(protocol="scuttlebutt")
+    chosen = [vector for vector in suite.vectors if vector.file.endswith(("delta-order.yaml", "digest-response.yaml"))]
+    named = "peerproof.reference.harness.harness:Harness", ("peerproof.reference",), suite.version
+    benches = [Bench("scuttlebutt", cases(suite, chosen), *named, is_matrix=is_matrix) for is_matrix in (False, True)]
+    (reconcile,) = (each for each in modules("scuttlebutt") if each.name.endswith(".reconcile"))
+    made = mutants(reconcile)
+
+    first, matrix = (dict(bench.trials(made, bench.reach([reconcile]), jobs=2)) for bench in benches)
+
+    assert [mutant for mutant in made if first[mutant].killed] == [mutant for mutant in made if matrix[mutant].killed]
+    assert not any(verdict.killers for verdict in first.values())
+    found = [matrix[mutant].killers for mutant in made if matrix[mutant].killed]
+    assert {len(killers) for killers in found} > {4}
+    assert all(len({*killers}) == len(killers) <= 4 for killers in found)
+    assert {vector for killers in found for vector in killers} <= {vector.id for vector in chosen}
+
+
+def test_a_matrix_is_a_record_so_that_both_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mutants", "swim", "--matrix", "a", "--record", "b"]) == 2
+
+    assert "exclude each other" in capsys.readouterr().err
 
 
 @pytest.mark.slow
