@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.pipeline.captures.test_passive import ROUND, capture
+from tests.conformance.captures.test_passive import ROUND, capture
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/how-to/use-as-a-library.md"
@@ -28,16 +28,16 @@ PACKAGES = [*STUBS, "peerproof.tla"]
 
 #: Public names that have no example, and why.
 WITHOUT_EXAMPLE = {
-    "peerproof.conformance.authoring.find_counterexample": "it needs Java; tests/conformance/diagrams/test_draw.py",
-    "peerproof.conformance.authoring.promote_finding": "it needs a finding; tests/conformance/fuzz/test_fuzz_command.py",
-    "peerproof.conformance.authoring.review_clauses": "it writes into the sources; tests/conformance/clauses/test_reviewed.py",
-    "peerproof.conformance.models.generate_tables": "it writes the tables; tests/conformance/models/test_generate.py",
-    "peerproof.conformance.models.record_digest": "it writes into the sources; tests/conformance/models/test_graph_command.py",
+    "peerproof.conformance.authoring.find_counterexample": "it needs Java; tests/conformance/authoring/test_drawing.py",
+    "peerproof.conformance.authoring.promote_finding": "it needs a finding; tests/conformance/fuzz/test_command.py",
+    "peerproof.conformance.authoring.review_clauses": "it writes into the sources; tests/conformance/authoring/test_reviewed.py",
+    "peerproof.conformance.models.generate_tables": "it writes the tables; tests/conformance/models/test_generation.py",
+    "peerproof.conformance.models.record_digest": "it writes into the sources; tests/conformance/models/test_graph_check.py",
     "peerproof.conformance.models.report_edges": "it takes minutes",
     "peerproof.conformance.models.rewrite_vectors": "it writes into the source tree",
-    "peerproof.conformance.mutation.load_mutant": "it changes the process; tests/conformance/mutation/test_mutants.py",
-    "peerproof.conformance.report.load_edges": "its file takes minutes to make; tests/conformance/report/test_report_page.py",
-    "peerproof.conformance.report.load_scores": "its file takes minutes to make; tests/conformance/report/test_report_page.py",
+    "peerproof.conformance.mutation.load_mutant": "it changes the process; tests/conformance/mutation/test_trials.py",
+    "peerproof.conformance.report.load_edges": "its file takes minutes to make; tests/conformance/report/test_html.py",
+    "peerproof.conformance.report.load_scores": "its file takes minutes to make; tests/conformance/report/test_html.py",
     "peerproof.pipeline.stages.count_results": "it needs a batch of matrix; tests/pipeline/stages/test_matrix.py",
     "peerproof.pipeline.stages.count_verdicts": "it needs a batch of validate; tests/pipeline/stages/test_validate_runs.py",
     "peerproof.reference.harness.serve_stdio": "it serves until the end of its input; tests/reference/harness/test_harness.py",

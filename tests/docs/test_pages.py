@@ -21,11 +21,11 @@ PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for folder in FOLDERS 
 
 #: Pages with needs of their own, and what types them.
 ELSEWHERE = {
-    "docs/how-to/draw-a-message-graph.md": "tests/conformance/diagrams/test_draw_page.py",
+    "docs/how-to/draw-a-message-graph.md": "tests/conformance/authoring/test_drawing_page.py",
     "docs/how-to/foreign-implementations.md": "tests/conformance/adapters/test_adapter_distkv_pypi.py",
-    "docs/how-to/test-a-go-implementation.md": "tests/conformance/authoring/test_init_pages.py",
+    "docs/how-to/test-a-go-implementation.md": "tests/conformance/authoring/test_skeleton_pages.py",
     "docs/how-to/test-a-javascript-implementation.md": "tests/conformance/adapters/test_adapter_js.py",
-    "docs/how-to/test-a-python-implementation.md": "tests/conformance/authoring/test_init_pages.py",
+    "docs/how-to/test-a-python-implementation.md": "tests/conformance/authoring/test_skeleton_pages.py",
 }
 
 INSTALLS = "it changes the environment that the tests run in"
@@ -49,10 +49,10 @@ UNTYPED = {
     (
         "docs/how-to/add-a-clause.md",
         "peerproof lint --reviewed",
-    ): "it writes into the source tree; tests/conformance/clauses/test_reviewed.py",
+    ): "it writes into the source tree; tests/conformance/authoring/test_reviewed.py",
     ("docs/how-to/fuzz.md", "pip install 'peerproof[fuzz]'"): INSTALLS,
     ("docs/how-to/fuzz.md", "pip install 'peerproof[fuzz-bytes]'"): INSTALLS,
-    ("docs/how-to/fuzz.md", "peerproof fuzz scuttlebutt --bytes"): "it needs atheris; tests/conformance/fuzz/test_fuzz_bytes.py",
+    ("docs/how-to/fuzz.md", "peerproof fuzz scuttlebutt --bytes"): "it needs atheris; tests/conformance/fuzz/test_bytes.py",
     ("docs/how-to/ingest-logs.md", "sudo tcpdump -i any -s 0 -w cluster.pcap"): CAPTURES,
     ("docs/how-to/ingest-logs.md", "sudo tcpdump -i any -s 0 -w ring.pcap"): CAPTURES,
     (
@@ -67,7 +67,7 @@ UNTYPED = {
     (
         "docs/explanation/mixed-clusters.md",
         "python -m tests.pipeline.silences",
-    ): "its capture lies beside the repository; tests/pipeline/captures/test_capture_originals.py has the same figures",
+    ): "its capture lies beside the repository; tests/pipeline/captures/test_originals.py has the same figures",
     ("docs/how-to/pipeline.md", "pip install"): INSTALLS,
     ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --out /shared/out --master"): CLUSTER,
     ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --out /shared/out --remote"): CLUSTER,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.conformance.models.test_generate import PROTOCOLS, kept, suite
+from tests.conformance.models.test_generation import PROTOCOLS, kept, suite
 
 from peerproof.conformance.models.edge_coverage import EdgeCoverage, as_text, coverage
 from peerproof.conformance.models.generation import select_configurations

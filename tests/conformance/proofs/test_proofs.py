@@ -263,7 +263,7 @@ def test_list_says_what_each_proof_is_about(capsys: pytest.CaptureFixture[str]) 
     assert items == sorted(items)
     assert [item for item, _ in groupby(items)] == [f"BZ-0{number}" for number in range(1, 8)]
     assert "    evaluates scuttlebutt.reconcile.merge, with dict, Table on terms\n" in listed
-    assert "    defines forms.packing._u64, compared by tests/conformance/proofs/test_proofs_terms.py::" in listed
+    assert "    defines forms.packing._u64, compared by tests/conformance/proofs/test_terms.py::" in listed
     assert "    twin: newest pairs first (BX-05)\n" in listed
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.conformance.models.test_generate import PROTOCOLS, of, suite
+from tests.conformance.models.test_generation import PROTOCOLS, of, suite
 from tests.conformance.runner.test_commands import ended
 from tests.support.catching import Mistakes, failed, known, path_of
 from tests.support.numbered import argv

@@ -249,7 +249,7 @@ class Cites:
 
 
 #: Shows that `terms.BigEndian` is `struct.Struct(">Q")`.
-DIGITS_TEST: Final = "tests/conformance/proofs/test_proofs_terms.py::test_digits_are_the_bytes_of_struct"
+DIGITS_TEST: Final = "tests/conformance/proofs/test_terms.py::test_digits_are_the_bytes_of_struct"
 
 
 def codec_proofs(form: Tagged, entries: Mapping[str, Record], cites: Cites) -> ProofTable:

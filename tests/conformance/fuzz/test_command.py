@@ -101,7 +101,10 @@ def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, own_cac
     file = tmp_path / "scuttlebutt/exchange/found.yaml"
 
     assert (
-        ended("fuzz", "scuttlebutt", "--impl", "py:tests.conformance.fuzz.test_fuzz:WrongNowAndThen", "--promote", str(file)) == 1
+        ended(
+            "fuzz", "scuttlebutt", "--impl", "py:tests.conformance.fuzz.test_node_search:WrongNowAndThen", "--promote", str(file)
+        )
+        == 1
     )
 
     captured = capsys.readouterr()
@@ -139,9 +142,9 @@ def test_a_program_that_cannot_be_started_again_ends_the_search_with_what_was_fo
     [
         ("/nowhere/adapter", "there is no such program"),
         (f"{MISBEHAVING} die-at-hello x", "cannot open my database"),
-        ("py:tests.conformance.fuzz.test_fuzz_command:CodecOnly", "cannot be fuzzed: it does not offer exchange"),
+        ("py:tests.conformance.fuzz.test_command:CodecOnly", "cannot be fuzzed: it does not offer exchange"),
         (
-            "py:tests.conformance.fuzz.test_fuzz_command:OtherProtocol",
+            "py:tests.conformance.fuzz.test_command:OtherProtocol",
             "cannot be fuzzed: it does not offer scuttlebutt, but raft",
         ),
     ],

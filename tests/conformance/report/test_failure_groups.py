@@ -77,7 +77,7 @@ def test_an_answer_that_nothing_asked_for_makes_one_group() -> None:
 
 
 def test_of_two_faults_the_smaller_one_is_not_hidden() -> None:
-    groups = group_failures(run("tests.conformance.report.test_report_groups:TwoFaults", "layer:exchange"))
+    groups = group_failures(run("tests.conformance.report.test_failure_groups:TwoFaults", "layer:exchange"))
     by_difference = {group.difference: group for group in groups}
     missing, surplus = "empty delta was expected and not sent", "digest_response was sent and not expected"
 
@@ -93,7 +93,7 @@ def test_of_two_faults_the_smaller_one_is_not_hidden() -> None:
     ],
 )
 def test_a_vector_meets_the_fault_that_another_one_hides_elsewhere(variant: str, flag: str, difference: str) -> None:
-    groups = group_failures(run(f"tests.conformance.report.test_report_groups:{variant}", f"flag:{flag}"))
+    groups = group_failures(run(f"tests.conformance.report.test_failure_groups:{variant}", f"flag:{flag}"))
     found = {group.difference: group.cases for group in groups}
     assert any("response" in case for case in found[difference])
 

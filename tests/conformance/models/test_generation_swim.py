@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.conformance.models.test_generate import of, table
+from tests.conformance.models.test_generation import of, table
 
 from peerproof.conformance.models.generation import select_configurations
 from peerproof.conformance.models.local_steps import CutShort, local_steps

@@ -279,7 +279,7 @@ def test_without_atheris_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, cap
 
 
 def test_an_adapter_without_a_codec_ends_with_3(capsys: Capture) -> None:
-    assert ended("fuzz", "scuttlebutt", "--bytes", "--impl", "py:tests.conformance.fuzz.test_fuzz_bytes:NoCodec") == 3
+    assert ended("fuzz", "scuttlebutt", "--bytes", "--impl", "py:tests.conformance.fuzz.test_bytes:NoCodec") == 3
 
     assert "cannot be fuzzed: it does not offer codec" in capsys.readouterr().err
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
-from tests.pipeline.captures.test_capture_wendy import ingested, judged
+from tests.pipeline.captures.test_wendy import ingested, judged
 from tests.pipeline.clusters import simulated
 from tests.pipeline.rings import TIMEOUT, Arrival, RingRecording, arrivals, frames, record_trees
 from tests.pipeline.stages.test_planted import traced

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.pipeline.clusters import simulated
 from tests.pipeline.handmade import SECOND, Log, log_of
-from tests.pipeline.measures.test_measure_wendy import config, header, sends
+from tests.pipeline.measures.test_wendy import config, header, sends
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation import campaign

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
-from tests.pipeline.captures.test_capture_streams import EMPTY, REQUEST, udp
+from tests.conformance.captures.test_tcp_streams import EMPTY, REQUEST, udp
 from tests.pipeline.conftest import ran
 
 from peerproof.conformance.traces.events import Event, line_of
