@@ -16,12 +16,12 @@ ITEMS = "digest_response.entries: an item was not expected"
 EMPTY = "empty delta was expected and not sent"
 
 
-def run(tmp_path: Path, variant: str, *lines: str, select: str = "layer:exchange") -> tuple[int, dict[str, Any]]:
+def run(tmp_path: Path, implementation: str, *lines: str, select: str = "layer:exchange") -> tuple[int, dict[str, Any]]:
     """The exit code and the report of a run that assumes these lines."""
     assumed, report = tmp_path / "known.txt", tmp_path / "report.json"
     assumed.write_text("".join(f"{line}\n" for line in lines))
     chosen = ("--protocol", "scuttlebutt", "-k", select, "--assume", str(assumed), "--format", "json", "--output", str(report))
-    code = main(["run", "--impl", f"py:tests.conformance.{variant}", *chosen])
+    code = main(["run", "--impl", implementation, *chosen])
     return code, json.loads(report.read_text())
 
 
@@ -35,7 +35,7 @@ def statuses(report: dict[str, Any]) -> dict[str, set[str]]:
 
 def test_who_has_only_a_known_fault_passes(tmp_path: Path) -> None:
     lines = ("# the original's", f"{SURPLUS}   # BD-03")
-    code, report = run(tmp_path, "wrong:BD03", *lines, select="digest-behind-gets")
+    code, report = run(tmp_path, "divergence:BD-03", *lines, select="digest-behind-gets")
 
     found = statuses(report)
     assert code == OK
@@ -46,8 +46,8 @@ def test_who_has_only_a_known_fault_passes(tmp_path: Path) -> None:
 
 def test_the_next_fault_shows(tmp_path: Path) -> None:
     """A case that fails twice fails by the second fault when the first is assumed."""
-    _, before = run(tmp_path, "test_report_groups:TwoFaults")
-    code, after = run(tmp_path, "test_report_groups:TwoFaults", SURPLUS, ITEMS)
+    _, before = run(tmp_path, "py:tests.conformance.report.test_failure_groups:TwoFaults")
+    code, after = run(tmp_path, "py:tests.conformance.report.test_failure_groups:TwoFaults", SURPLUS, ITEMS)
 
     hidden = statuses(after)["failed"]
     assert code == FAILED
@@ -58,7 +58,7 @@ def test_the_next_fault_shows(tmp_path: Path) -> None:
 
 
 def test_a_difference_that_no_case_shows_is_told(tmp_path: Path) -> None:
-    code, report = run(tmp_path, "wrong:BD03", SURPLUS, ITEMS, "nothing of the kind")
+    code, report = run(tmp_path, "divergence:BD-03", SURPLUS, ITEMS, "nothing of the kind")
 
     assert code == FAILED
     (problem,) = report["problems"]
