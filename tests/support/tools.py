@@ -88,4 +88,4 @@ def left_out(reasons: Iterable[str]) -> Iterator[str]:
     """A line for each program that tests were left out for: how many, and what installs it."""
     missing = Counter(reason.partition(LEFT_OUT)[2] for reason in reasons if LEFT_OUT in reason)
     for (what, _, install), count in sorted(((text.partition(": "), count) for text, count in missing.items()), key=str):
-        yield f"{count} tests left out: no {what}. {install}"
+        yield f"{count} test{'' if count == 1 else 's'} left out: no {what}. {install}"
