@@ -518,3 +518,15 @@ def test_a_line_of_the_list_is_stale_if_its_mutant_is_killed_other_or_gone(tmp_p
     assert (score.killed, score.equivalent, score.survivors) == ([first], [second], [])
     assert score.plain()["kill nothing"] == ["w"]
     assert Score("sample", verdicts, listed, frozenset(), whole=False).stale == score.stale[:2]
+
+
+def test_of_a_matrix_is_told_which_vectors_are_alone_in_detecting_a_mutant(tmp_path: Path) -> None:
+    first, second, third, fourth, *_ = mutants(module(tmp_path, "def f(a):\n    return a < 1 and a > -8\n"))
+    both, alone = Verdict("v#decode", "bytes", 3, ("v", "w")), Verdict("w", "messages", 3, ("w",))
+    unknown = Verdict("v", "messages", 2)  # nobody has asked which others there are
+
+    score = Score("sample", {first: both, second: alone, third: alone, fourth: unknown}, {}, frozenset({"v", "w"}))
+
+    assert score.detects_alone() == {"w": 2}
+    assert score.plain()["kill alone"] == {"w": 2}
+    assert "1 vectors are alone in killing 2 mutants" in score.text()

@@ -73,6 +73,10 @@ class Score:
         killers = (verdict.killer for verdict in self.verdicts.values())
         return Counter(killer.partition("#")[0] for killer in killers if killer is not None)
 
+    def detects_alone(self) -> Counter[str]:
+        """Of a matrix: by vector, how many mutants no other vector detects, of those that are not made from state graphs."""
+        return Counter(verdict.killers[0] for verdict in self.verdicts.values() if len(verdict.killers) == 1)
+
     def plain(self) -> dict[str, Any]:
         """For programs."""
         kills = self.kills()
@@ -88,6 +92,7 @@ class Score:
             "stale": self.stale,
             "kills": dict(kills.most_common()),
             "kill nothing": sorted(self.vectors - kills.keys()),
+            "kill alone": dict(self.detects_alone().most_common()),
         }
 
     def counts(self) -> dict[str, Any]:
@@ -121,6 +126,8 @@ class Score:
         lines += ["", "vectors that were the first to kill most:"]
         lines += [f"{count:>7,}  {name}" for name, count in kills.most_common(LISTED)]
         lines += [f"{len(self.vectors) - len(kills):,} of {len(self.vectors):,} vectors were the first to kill none", ""]
+        if alone := self.detects_alone():
+            lines += [f"{len(alone):,} vectors are alone in killing {alone.total():,} mutants", ""]
         for mutant in self.survivors:
             lines += [f"not killed: {mutant.id}, by which {self.verdicts[mutant].cases:,} cases come", mutant.diff(), ""]
         return "\n".join([*lines, *self.stale])
