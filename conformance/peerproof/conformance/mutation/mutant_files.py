@@ -105,7 +105,7 @@ class Record:
                 continue
             try:
                 name = plain.pop("mutant")
-                self.found[name] = Verdict(**plain)
+                self.found[name] = Verdict(**{**plain, "killers": (*plain.get("killers", ()),)})
             except (TypeError, KeyError, AttributeError):
                 raise WrongRecord(f"{path}:{number}: this is no verdict on a mutant") from None
         self._file = path.open("ab")
