@@ -9,6 +9,7 @@ Runs a few nodes over a faulty network, at random, and looks for a run in which 
   peerproof fuzz scuttlebutt --impl … --promote new/scuttlebutt/exchange/found.yaml
   peerproof fuzz scuttlebutt --bytes --impl …                 only its decoder, with bytes that are nearly messages
   peerproof fuzz scuttlebutt --bytes                          the specification's own decoder, guided by the code it reaches
+  peerproof fuzz scuttlebutt --bytes --unguided --minutes 5   the same with many more inputs, at random
 
 Messages are lost, repeated, overtaken and cut off, nodes crash and start again, time passes, applications ask for things, and
 strangers send what is malformed or forged. After each step every effect must be one that the specification can have, every
@@ -29,8 +30,8 @@ list with a reason. A run or an input that shows a known one is counted, and the
 is PROTOCOL/exchange/NAME.yaml below some folder, which is what --vectors of other commands takes; with --bytes,
 PROTOCOL/codec/NAME.yaml.
 
-Needs Hypothesis: pip install 'peerproof[fuzz]'. With --bytes, that is not needed; without --impl, atheris is: pip install
-'peerproof[fuzz-bytes]'. Ends with 1 if something is found, with 3 if the adapter cannot be used.
+Needs Hypothesis: pip install 'peerproof[fuzz]'. With --bytes, that is not needed; without --impl and --unguided, atheris is:
+pip install 'peerproof[fuzz-bytes]'. Ends with 1 if something is found, with 3 if the adapter cannot be used.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def configure(parser: ArgumentParser) -> None:
     limit.add_argument("--minutes", metavar="N", type=positive, help="the same, in minutes")
     add("--corpus", metavar="DIR", type=Path, help="keep what is found and what is new; go on where it ended")
     add("--bytes", action="store_true", help="only the decoder, with bytes that are nearly messages")
+    add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, but at random")
     add("--known", metavar="FILE", type=Path, help="findings that are known, by name and reason, one a line: they end no search")
     add("--promote", metavar="FILE", type=Path, help="write what is found as a vector; needs --impl, or --bytes")
 
@@ -76,6 +78,8 @@ def run(args: Namespace) -> int:
         raise Refusal(
             "peerproof: fuzz: --known is for an implementation, named by --impl: what is wrong in the specification may not stay"
         )
+    if args.unguided and (not args.bytes or args.impl is not None):
+        raise Refusal("peerproof: fuzz: --unguided is for the specification's own decoder: --bytes, and no --impl")
     if args.bytes:
         if args.nodes is not None:
             raise Refusal("peerproof: fuzz: with --bytes there are no nodes: leave out --nodes")

@@ -35,8 +35,10 @@ def run(args: Namespace) -> int:
     """Searches, and tells what is found."""
     if args.protocol not in protocols():
         raise Refusal(f"peerproof: no protocol {args.protocol!r} can be fuzzed; there are {', '.join(protocols())}")
-    if args.impl is None and find_spec("atheris") is None:
-        raise Refusal("peerproof: fuzz --bytes without --impl needs atheris: pip install 'peerproof[fuzz-bytes]'")
+    is_guided = args.impl is None and not args.unguided
+    if is_guided and find_spec("atheris") is None:
+        needed = "without --impl and --unguided needs atheris: pip install 'peerproof[fuzz-bytes]'"
+        raise Refusal(f"peerproof: fuzz --bytes {needed}")
     if args.promote:
         fuzz_search.check_place(args, "codec")
     ticker = Ticker()
@@ -45,10 +47,11 @@ def run(args: Namespace) -> int:
         args.impl,
         FuzzSettings(args.profile, args.seed, args.seconds),
         args.corpus,
+        is_guided,
         patience(args),
         fuzz_search.known_findings(args),
         _greet,
-        lambda status: ticker(_progress(status, guided=args.impl is None)),
+        lambda status: ticker(_progress(status, guided=is_guided)),
     )
     try:
         with searching(ticker):
@@ -67,7 +70,7 @@ def run(args: Namespace) -> int:
         status = search.status
         print(f"{args.protocol}: nothing found in {status.inputs:,} inputs, from seed {args.seed}")
         fuzz_search.print_known(search.known)
-        if args.impl is None:
+        if is_guided:
             print(f"  {status.reached:,} points of the decoder's code reached, by {status.kept:,} inputs that are kept")
     return EXIT_CODES[verdict]
 
@@ -79,7 +82,7 @@ def _greet(hello: Hello) -> None:
 def _progress(status: Status, *, guided: bool) -> str:
     if guided:
         return f"{status.inputs:,} inputs, {status.reached:,} points of the code reached, {status.kept:,} inputs kept"
-    return f"{status.inputs:,} inputs, {status.kept:,} of them begin something new"
+    return f"{status.inputs:,} inputs" + (f", {status.kept:,} of them begin something new" if status.kept else "")
 
 
 def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> None:

@@ -122,6 +122,37 @@ def test_a_mistake_in_a_codec_is_found_by_the_code_that_it_reaches_and_made_smal
     assert again.replayed == 1
 
 
+@pytest.mark.parametrize(("name", "kind"), [("PAST_THE_END", "raised"), ("LOSSY", "second-form")])
+def test_a_mistake_in_a_codec_is_found_without_a_guide_too_and_made_small(
+    name: str, kind: str, seeds: Seeds, tmp_path: Path
+) -> None:
+    corpus = Corpus(tmp_path, "scuttlebutt")
+
+    flaw = guided(seeds, corpus, name).search_unguided(seed=0, inputs=100_000, seconds=None)
+
+    assert flaw is not None
+    assert flaw.kind == kind
+    assert [data for _, data in corpus.inputs(BYTE_FINDINGS)] == [flaw.data]
+    again = guided(seeds, corpus, name)
+    found = again.search_unguided(seed=0, inputs=0, seconds=None)
+    assert found is not None
+    assert found.what == flaw.what
+
+
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "swim", "wendy", "peter", "distkv"])
+def test_without_a_guide_nothing_is_found_in_the_specification(protocol: str, capsys: Capture) -> None:
+    assert ended("fuzz", protocol, "--bytes", "--unguided", "--seed", "7") == 0
+
+    assert f"{protocol}: nothing found in 20,000 inputs, from seed 7\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [("--unguided",), ("--bytes", "--unguided", "--impl", "py:a:B")])
+def test_only_the_specifications_decoder_can_do_without_a_guide(options: tuple[str, ...], capsys: Capture) -> None:
+    assert ended("fuzz", "scuttlebutt", *options) == 2
+
+    assert "--unguided is for the specification's own decoder" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_the_same_seed_reaches_the_same_code_on_the_same_way(seeds: Seeds, tmp_path: Path) -> None:
     searches = [Guided(seeds, Corpus(tmp_path / name, "scuttlebutt"), "peerproof.spec.scuttlebutt:MESSAGE") for name in "ab"]
@@ -273,9 +304,8 @@ def test_without_atheris_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, cap
 
     assert ended("fuzz", "scuttlebutt", "--bytes") == 2
 
-    assert (
-        capsys.readouterr().err == "peerproof: fuzz --bytes without --impl needs atheris: pip install 'peerproof[fuzz-bytes]'\n"
-    )
+    needed = "without --impl and --unguided needs atheris: pip install 'peerproof[fuzz-bytes]'"
+    assert capsys.readouterr().err == f"peerproof: fuzz --bytes {needed}\n"
 
 
 def test_an_adapter_without_a_codec_ends_with_3(capsys: Capture) -> None:

@@ -34,6 +34,7 @@ class ByteSearch:
     implementation: str | None = None  #: as `create_adapter` takes it; None: the specification's own decoder
     settings: FuzzSettings = field(default_factory=FuzzSettings)
     corpus: Path | None = None  #: keeps findings and inputs that led somewhere new
+    guided: bool = True  #: whether the specification's own decoder gets bytes by the code that they reach, which needs atheris
     timeouts: Timeouts | None = None  #: seconds
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
     on_hello: Callable[[Hello], None] = lambda _: None
@@ -70,7 +71,7 @@ class ByteSearch:
                 adapter.kill()
         else:
             with TemporaryDirectory() as folder:
-                self._search_guided(Corpus(self.corpus or Path(folder), self.protocol))
+                self._search_own(Corpus(self.corpus or Path(folder), self.protocol))
         return self.verdict
 
     def _search(self, adapter: Adapter, corpus: Corpus | None) -> None:
@@ -92,11 +93,12 @@ class ByteSearch:
             self.flaw, self.kept, self.status = search.flaw, search.found, Status(search.inputs)
             self.replayed, self.gone = search.replayed, search.gone
 
-    def _search_guided(self, corpus: Corpus) -> None:
+    def _search_own(self, corpus: Corpus) -> None:
         seconds = None if self.settings.seconds is None else int(self.settings.seconds)
         search = Guided(self.seeds, corpus, f"{PROTOCOLS[self.protocol].specification.target}:MESSAGE", self.on_progress)
+        find = search.search if self.guided else search.search_unguided
         try:
-            self.flaw = search.search(self.settings.seed, INPUTS[self.settings.profile], seconds)
+            self.flaw = find(self.settings.seed, INPUTS[self.settings.profile], seconds)
         finally:
             self.kept, self.status = search.found, search.status
             self.replayed, self.gone = search.replayed, search.gone
@@ -115,15 +117,16 @@ def fuzz_decoder(
     *,
     settings: FuzzSettings | None = None,
     corpus: Path | None = None,
+    guided: bool = True,
     timeouts: Timeouts | None = None,
 ) -> ByteSearch:
     """
     Feeds a decoder bytes that are nearly messages; returns the search, whose `flaw` shows the smallest input that is wrong.
 
     `implementation` is what `create_adapter` takes; it must read, reject and write what the specification does. None is the
-    specification's own decoder, which needs atheris. `corpus` is a folder to keep findings in, `timeouts` are in seconds. Raises
-    NoInputs, AdapterUnavailable, CannotFuzz, CorpusError, FuzzerError.
+    specification's own decoder, which needs atheris if it is to be `guided` by the code that inputs reach. `corpus` is a folder
+    to keep findings in, `timeouts` are in seconds. Raises NoInputs, AdapterUnavailable, CannotFuzz, CorpusError, FuzzerError.
     """
-    search = ByteSearch(protocol, implementation, settings or FuzzSettings(), corpus, timeouts)
+    search = ByteSearch(protocol, implementation, settings or FuzzSettings(), corpus, guided, timeouts)
     search.run()
     return search

@@ -1,4 +1,8 @@
-"""The specification's own decoder under bytes that atheris makes: a process of its own, a corpus, and what is found in it."""
+"""
+The specification's own decoder under bytes that are nearly messages, a corpus, and what is found in it.
+
+Atheris makes the bytes, in a process of its own, guided by the code that they reach; or they are drawn, many more in that time.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
 from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
 from peerproof.conformance.fuzz.bytes.effort import effort
 from peerproof.conformance.fuzz.bytes.flaws import Flaw, flaw_of
@@ -22,6 +29,9 @@ from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
 #: So long and so much may one input take before libFuzzer ends it; what takes less than that is measured in lines, not seconds.
 SECONDS: Final = 20
 MEBIBYTES: Final = 2_048
+
+#: Inputs that are drawn before the next look at the clock.
+AT_ONCE: Final = 5_000
 
 #: So many smaller inputs are tried at most.
 MOST_TRIED: Final = 5_000
@@ -67,6 +77,30 @@ class Guided:
             self.corpus.advance(name, position + 1)
             flaw = self._search_new_inputs(seed + position, runs, seconds)
         return flaw
+
+    def search_unguided(self, seed: int, inputs: int, seconds: int | None) -> Flaw | None:
+        """The same without a look at the code: so many inputs, or as many as there is time for. Raises CorpusError."""
+        name = f"{self.target} --bytes --unguided --seed {seed}"
+        position = self.corpus.position(name)
+        flaw = self._replay_corpus()
+        if flaw is None:
+            self.corpus.advance(name, position + 1)
+            flaw = self._draw_inputs(Random(f"{seed} {position}"), inputs, seconds)
+        return flaw
+
+    def _draw_inputs(self, lot: Random, inputs: int, seconds: int | None) -> Flaw | None:
+        codec, known, one_form = self.seeds.codec, self.seeds.data, self.seeds.one_form
+        until = None if seconds is None else time.monotonic() + seconds
+        while self.status.inputs < inputs if until is None else time.monotonic() < until:
+            for _ in range(AT_ONCE if until else min(AT_ONCE, inputs - self.status.inputs)):
+                self.status.inputs += 1
+                data = mutate(lot, known, LONGEST)
+                if flaw := flaw_of(codec, data, one_form=one_form):
+                    return self._smallest(self.corpus.keep(BYTE_FINDINGS, data), flaw)
+            self.progress(self.status)
+            if flaw := self.check(data):  # one of them is measured
+                return self._smallest(self.corpus.keep(BYTE_FINDINGS, data), flaw)
+        return None
 
     def check(self, data: bytes) -> Flaw | None:
         """
