@@ -1,8 +1,7 @@
 """
-DistKV as the original implementation has it, one difference at a time [DD-01…DD-31]; `variant.py` says how it is done.
+DistKV as the original implementation has it, one difference at a time [DD-01…DD-31].
 
-Four have no variant: two keep the original from starting [DD-04, DD-05], two no vector sees [DD-16, DD-32]. `mistakes_distkv`
-holds those that others make.
+Four are missing: two keep the original from starting [DD-04, DD-05], two no vector sees [DD-16, DD-32].
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """
-Peter as the original implementation has it, one difference at a time [PD-01…PD-13]; `variant.py` says how it is done.
+Peter as the original implementation has it, one difference at a time [PD-01…PD-13].
 
-Two have no variant, because a runner who says what happens cannot see them: a crash that needs parents, which the original never
-has [PD-10], and messages that overtake each other, which takes two connections [PD-14]. `mistakes_peter` holds those that others
-make.
+Two are missing, because a runner who says what happens cannot see them: a crash that needs parents, which the original never has
+[PD-10], and messages that overtake each other, which takes two connections [PD-14].
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """
-Scuttlebutt as the original implementation has it, one difference at a time [BD-01…BD-17]; `variant.py` says how it is done.
+Scuttlebutt as the original library has it, one difference at a time [BD-01…BD-17].
 
-Two have no variant, because no vector can show them: what a node takes for its identity [BD-12], and locks [BD-15].
-
-`mistakes` holds those that others make.
+Two are missing, because no vector can show them: what a node takes for its identity [BD-12], and locks [BD-15].
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ class BD05(Diverging):
 
     def encode(self, message: Any) -> bytes:
         """Dies of what a size byte cannot say."""
-        if any(len(str(part)) > 255 for entry in message.entries for part in entry):  # ASCII in these tests
+        if any(len(str(part)) > 255 for entry in message.entries for part in entry):  # of ASCII alone
             raise RuntimeError("string too large")
         return super().encode(message)
 

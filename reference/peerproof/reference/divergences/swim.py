@@ -1,8 +1,4 @@
-"""
-SWIM as the original implementation has it, one difference at a time [SD-01…SD-23]; `variant.py` says how it is done.
-
-`mistakes_swim` holds those that others make.
-"""
+"""SWIM as the original implementation has it, one difference at a time [SD-01…SD-23]."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """
-Wendy as the original implementation has it, one difference at a time [WD-01…WD-32]; `variant.py` says how it is done.
+Wendy as the original library has it, one difference at a time [WD-01…WD-32].
 
-Two have no variant, because a runner who says what happens cannot see them: versions that are read later than tables [WD-18],
-and scores that are the time of connecting alone [WD-26]. That of WD-16 announces itself without end as well [WD-30].
-`mistakes_wendy` holds those that others make.
+Two are missing, because a runner who says what happens cannot see them: versions that are read later than tables [WD-18], and
+scores that are the time of connecting alone [WD-26]. That of WD-16 announces itself without end as well [WD-30].
 """
 
 from __future__ import annotations

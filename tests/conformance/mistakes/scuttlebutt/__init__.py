@@ -1,5 +1,5 @@
 """
-Mistakes that implementations of Scuttlebutt make, each alone in an otherwise right one; `variant.py` says how it is done.
+Mistakes that implementations of Scuttlebutt make, one at a time; `tests/support/variant.py` says how it is done.
 
 `peerproof run --impl py:tests.conformance.mistakes.scuttlebutt.packing:NewestFirst` shows what it looks like to have made one.
 """

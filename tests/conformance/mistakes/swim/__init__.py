@@ -1,5 +1,5 @@
 """
-Mistakes that implementations of SWIM make, each alone in an otherwise right one; `variant.py` says how it is done.
+Mistakes that implementations of SWIM make, one at a time; `tests/support/variant.py` says how it is done.
 
 `peerproof run --impl py:tests.conformance.mistakes.swim.transit:UuidsAsStrings` shows what it looks like to have made one.
 """

@@ -1,5 +1,5 @@
 """
-Mistakes that implementations of Wendy make, each alone in an otherwise right one; `variant.py` says how it is done.
+Mistakes that implementations of Wendy make, one at a time; `tests/support/variant.py` says how it is done.
 
 `peerproof run --impl py:tests.conformance.mistakes.wendy.routing:AnyoneInTheRow` shows what it looks like to have made one.
 """
