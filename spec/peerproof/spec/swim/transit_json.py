@@ -35,7 +35,8 @@ def render_json(value: Any, depth: int = PAYLOAD_DEPTH) -> str:
     if kind is Pairs:
         return _object(value, depth)
     if kind is list:
-        return f"[{','.join([render_json(item, _deeper(depth)) for item in value])}]"
+        inside = _deeper(depth)
+        return f"[{','.join([render_json(item, inside) for item in value])}]"
     if kind is float:
         if abs(value) < EXACT and value.is_integer():
             return str(int(value))

@@ -698,6 +698,10 @@ class SendsUpTo1432(Wrong):
         return super().initial(self_id, replace(config, max_datagram=min(config.max_datagram, 1432)))
 
 
+def _empty_at_any_depth(value: Any, depth: int = transit_json.PAYLOAD_DEPTH) -> str:
+    return "[]" if value == [] else RENDERED(value, depth)
+
+
 def _whole_if_it_can_be(digits: str) -> float:
     number = float(digits)
     return int(number) if number.is_integer() else number
@@ -707,6 +711,11 @@ MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
+        "CountsNoEmptyArrays": (
+            "Does not count how deep an array without elements nests in the text of a payload.",
+            {"transit_json.render_json": _empty_at_any_depth, "codec.render_json": _empty_at_any_depth},
+            "reject-payload-of-composite-keys-too-deep-around-nothing",
+        ),
         "WritesLargeFloatsAsIntegers": (
             "Writes a float without a fraction as an integer, however large it is.",
             {
