@@ -52,7 +52,8 @@ def print_again(args: Namespace, kept: object, name: str, **changed: object) -> 
         print(f"  kept:  {kept}, which is replayed first from now on")
     chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus", "known")} | changed
     shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
-    print(f"  again: peerproof fuzz {args.protocol} {'--bytes ' if args.bytes else ''}{shown}", flush=True)
+    flags = "".join(f"--{flag} " for flag in ("bytes", "unguided") if getattr(args, flag))
+    print(f"  again: peerproof fuzz {args.protocol} {flags}{shown}", flush=True)
 
 
 def print_replayed(args: Namespace, what: str, replayed: int, gone: int) -> None:

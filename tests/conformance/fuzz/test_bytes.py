@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.conformance.mistakes.scuttlebutt import wire
 from tests.support import mistaken_codecs
 
 from peerproof.cli import fuzz_bytes
+from peerproof.cli.fuzz_search import print_again
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
@@ -144,6 +146,14 @@ def test_without_a_guide_nothing_is_found_in_the_specification(protocol: str, ca
     assert ended("fuzz", protocol, "--bytes", "--unguided", "--seed", "7") == 0
 
     assert f"{protocol}: nothing found in 20,000 inputs, from seed 7\n" in capsys.readouterr().out
+
+
+def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:
+    said = {"impl": None, "profile": "quick", "nodes": None, "seed": 7, "corpus": None, "known": None}
+
+    print_again(Namespace(protocol="swim", bytes=True, unguided=True, **said), None, "unwritable")
+
+    assert capsys.readouterr().out == "  again: peerproof fuzz swim --bytes --unguided --profile quick --seed 7\n"
 
 
 @pytest.mark.parametrize("options", [("--unguided",), ("--bytes", "--unguided", "--impl", "py:a:B")])
