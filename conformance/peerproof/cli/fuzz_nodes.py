@@ -14,11 +14,10 @@ from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.fuzz.findings import render_counts, render_finding
-from peerproof.conformance.fuzz.inputs.inputs import NoInputs
 from peerproof.conformance.fuzz.known_findings import name_finding
 from peerproof.conformance.fuzz.node_search import NodeSearch
 from peerproof.conformance.fuzz.promotion import vector_of
-from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, FuzzVerdict
+from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, FuzzVerdict, NoInputs
 
 
 def run(args: Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from dataclasses import replace
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from typing import Any, TypeAlias
 import pytest
 from tests.conformance.mistakes.scuttlebutt import wire
 from tests.support import mistaken_codecs
+from tests.support.light_install import run_without_extras
 
 from peerproof.cli import fuzz_bytes
 from peerproof.cli.fuzz_search import print_again
@@ -146,6 +148,13 @@ def test_without_a_guide_nothing_is_found_in_the_specification(protocol: str, ca
     assert ended("fuzz", protocol, "--bytes", "--unguided", "--seed", "7") == 0
 
     assert f"{protocol}: nothing found in 20,000 inputs, from seed 7\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("impl", [(), ("--impl", f"{sys.executable} -m peerproof.reference.harness.harness")])
+def test_decoders_are_fuzzed_with_the_base_dependencies_alone(impl: tuple[str, ...]) -> None:
+    done = run_without_extras("fuzz", "swim", "--bytes", *(impl or ("--unguided",)))
+
+    assert (done.returncode, "swim: nothing found in 2" in done.stdout) == (0, True), done.stderr
 
 
 def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:

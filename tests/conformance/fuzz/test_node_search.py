@@ -16,11 +16,11 @@ from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.fuzz import implementation_players, restarts
 from peerproof.conformance.fuzz.findings import HAPPENINGS, Finding, Over, render_finding
 from peerproof.conformance.fuzz.implementation_players import Implementation
-from peerproof.conformance.fuzz.inputs.inputs import NoInputs, inputs_of
+from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
-from peerproof.conformance.fuzz.search_settings import PROFILES
+from peerproof.conformance.fuzz.search_settings import PROFILES, NoInputs
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.divergences.scuttlebutt import BD01, BD02, BD03, BD04, BD05, BD06, BD08, BD11, BD13, BD14
 from peerproof.reference.harness.harness import Harness

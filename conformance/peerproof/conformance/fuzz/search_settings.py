@@ -55,5 +55,9 @@ class FuzzVerdict(Enum):
     UNUSABLE = "unusable"  #: the implementation, or the corpus, could no longer be used
 
 
+class NoInputs(Exception):
+    """There is nothing to draw from for a protocol of this name; the message says for which there is."""
+
+
 class CannotFuzz(Exception):
     """The implementation lacks what fuzzing needs; the message says what."""

@@ -18,9 +18,8 @@ from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
 from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of
 from peerproof.conformance.fuzz.corpus import Corpus
 from peerproof.conformance.fuzz.findings import Over
-from peerproof.conformance.fuzz.inputs.inputs import NoInputs
 from peerproof.conformance.fuzz.known_findings import KnownFindings
-from peerproof.conformance.fuzz.search_settings import INPUTS, CannotFuzz, FuzzSettings, FuzzVerdict
+from peerproof.conformance.fuzz.search_settings import INPUTS, CannotFuzz, FuzzSettings, FuzzVerdict, NoInputs
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import load
 from peerproof.spec.protocols import PROTOCOLS

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, cast
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from peerproof.conformance.fuzz.search_settings import NoInputs
 from peerproof.conformance.fuzz.strategies import Named
 from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.forms.form import Plain
@@ -69,10 +70,6 @@ class Inputs:
             return False
         is_always = promise.of != "cluster" and promise.name not in self.survives
         return is_always or faults <= self.survives.get(promise.name, frozenset())
-
-
-class NoInputs(Exception):
-    """There is nothing to draw from for a protocol of this name; the message says for which there is."""
 
 
 def inputs_of(protocol: str) -> Inputs:
