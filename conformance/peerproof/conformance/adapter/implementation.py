@@ -79,8 +79,10 @@ def _find_divergence(name: str) -> str:
     known = divergences()
     if found := known.get(name.upper()):
         return f"{found.__module__}:{found.__qualname__}"
-    alike = [other for other in known if other.startswith(name.upper()[:2])] or list(known)
-    raise AdapterUnavailable(f"there is no divergence {name!r}: expected one of {', '.join(alike)}")
+    letters = dict.fromkeys(other[:2] for other in known)
+    of_each = {first: [other for other in known if other.startswith(first)] for first in letters}
+    expected = ", ".join(of_each.get(name.upper()[:2], (f"{ids[0]} to {ids[-1]}" for ids in of_each.values())))
+    raise AdapterUnavailable(f"there is no divergence {name!r}: expected one of {expected}")
 
 
 def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> Adapter:
