@@ -49,12 +49,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--format", choices=("text", "json"), default="text")
     add("--output", type=Path, metavar="FILE", help="where the result goes, if not to standard output")
     add("--record", type=Path, metavar="FILE", help="keep each verdict; go on from those there")
-    add(
-        "--matrix",
-        type=Path,
-        metavar="FILE",
-        help="the same, with all vectors that detect each, but those made from state graphs",
-    )
+    add("--matrix", type=Path, metavar="FILE", help="the same, with up to 20 vectors that detect each, none from state graphs")
     add("--list", action="store_true", help="print the mutants, and end")
     add("--unlisted", action="store_true", help="not those that are listed as equivalent")
     add("--serve", metavar="NAME", help="be this mutant, behind the adapter protocol")

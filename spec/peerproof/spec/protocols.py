@@ -63,7 +63,7 @@ class Protocol:
     inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: what fuzzing draws from
     #: Sequence of `peerproof.conformance.readings.reading.Reading`: what the document may also mean.
     readings: Reference[Any] | None = None
-    #: Reason -> the decisions, with blanks between, that for it nobody can reasonably take otherwise.
+    #: Reason -> the decisions, with blanks between, that for it have one reasonable reading only.
     settled: Reference[Mapping[str, str]] | None = None
     #: Name of a query -> `peerproof.spec.forms.answers.Answer`: for who writes an adapter; nothing that runs needs it.
     query_answers: Reference[Mapping[str, Any]] | None = None

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
-from peerproof.conformance.adapter.implementation import divergences
 from peerproof.conformance.authoring.reviewed import stale
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Clauses, in_order
@@ -23,6 +22,7 @@ from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.schema import did_you_mean
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import KINDS, Suite, Vector, load
+from peerproof.spec.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from peerproof.conformance.models.edge_coverage import EdgeCoverage  # it loads the models, which clauses do not need
@@ -257,7 +257,9 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     others = (other for other in clauses.items.values() if name in catalogue.find_clause_ids(other.text))
     beside = [f"{other.id}  {_start(other.text)}" for other in others]
     about = ((title, getattr(clauses, title).get(name, [])) for title in ("properties", "proofs", "models"))
-    run = [f"peerproof run --impl divergence:{name} -k flag:{name.lower()}"] if name in divergences() else []
+    divergences = PROTOCOLS[clauses.protocol].divergences
+    is_divergence = divergences is not None and name in divergences.load()
+    run = [f"peerproof run --impl divergence:{name} -k flag:{name.lower()}"] if is_divergence else []
     lists = (("code", code), ("vectors", vectors), *about, ("cited by", beside), ("to see them fail", run))
     is_stale = any(one.clause == clause for one in stale(clauses))
     to_do = f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof lint --reviewed {name}"

@@ -104,7 +104,7 @@ def readings_of(protocol: str) -> tuple[Reading, ...]:
 
 def settled_by(protocol: str) -> Mapping[str, str]:
     """
-    The decisions of a protocol that nobody can reasonably take otherwise, each with the reason.
+    The decisions of a protocol that have one reasonable reading only, each with the reason.
 
     >>> settled_by("peter")["PA-06"]
     'to do otherwise contradicts P-10'

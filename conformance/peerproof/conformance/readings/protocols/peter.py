@@ -370,7 +370,7 @@ READINGS: Final = (
     ),
 )
 
-#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+#: Why a decision has one reasonable reading only, and the decisions of which that is so.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts P-27": "PA-04 PA-16 PA-19 PA-21",
     "to do otherwise contradicts P-10": "PA-06",

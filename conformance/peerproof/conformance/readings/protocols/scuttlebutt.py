@@ -379,7 +379,7 @@ READINGS: Final = (
     ),
 )
 
-#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+#: Why a decision has one reasonable reading only, and the decisions of which that is so.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts B-24": "BA-06",
     "to do otherwise contradicts B-36": "BA-17",
@@ -387,7 +387,7 @@ SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts B-11": "BA-22",
     "to do otherwise contradicts B-17, which says known peers": "BA-25",
     "to do otherwise contradicts B-42, by which every size of one byte is one": "BA-04",
-    "otherwise there would be nodes that nobody learns of, or can answer": "BA-09 BA-10",
+    "otherwise there would be nodes that others never learn of, or cannot answer": "BA-09 BA-10",
     "it is how numbers are written, and an adapter can translate it": "BA-01",
     "it settles how the text is read, and is not tested": "BA-27",
 }

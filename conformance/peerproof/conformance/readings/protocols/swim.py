@@ -775,7 +775,7 @@ READINGS: Final = (
     ),
 )
 
-#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+#: Why a decision has one reasonable reading only, and the decisions of which that is so.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts S-02": "SA-01",
     "to do otherwise contradicts S-06": "SA-08",

@@ -853,7 +853,7 @@ READINGS: Final = (
     ),
 )
 
-#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+#: Why a decision has one reasonable reading only, and the decisions of which that is so.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts a sentence that it quotes, or the clause that it names": (
         "WA-01 WA-02 WA-03 WA-05 WA-06 WA-07 WA-10 WA-12 WA-13 WA-14 WA-15 WA-21 WA-25 WA-27 WA-29 WA-35 WA-38 WA-41"

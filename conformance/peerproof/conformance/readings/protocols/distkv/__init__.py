@@ -16,7 +16,7 @@ READINGS: Final[tuple[Reading, ...]] = (
     *recovery.READINGS,
 )
 
-#: Why nobody can reasonably take a decision otherwise, and the decisions of which that is so.
+#: Why a decision has one reasonable reading only, and the decisions of which that is so.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts a sentence that it quotes, or the clause that it names": (
         "DA-02 DA-11 DA-13 DA-15 DA-20 DA-22 DA-28 DA-31 DA-32 DA-34 DA-37 DA-46 DA-48 DA-52 DA-89"
