@@ -51,7 +51,6 @@ def test_the_reference_passes_all_vectors() -> None:
     assert failed("peerproof.reference.harness.harness:Harness", suite().vectors) == set()
 
 
-@pytest.mark.slow
 @of_each_protocol
 def test_a_variant_with_nothing_replaced_passes_all_vectors(mistakes: Mistakes) -> None:
     """What catches a variant is its mistake, not the way in which it was put there."""

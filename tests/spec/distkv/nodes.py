@@ -7,10 +7,9 @@ Nodes in few words, and what they do in words. The clock is 4 s, both lengths ar
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-from peerproof.spec.core import Asked, CancelTimer, Duration, Expired, Instant, NodeId, Notify, Received, Send, SetTimer, Table
+from peerproof.spec.core import Asked, CancelTimer, Duration, Instant, NodeId, Notify, Received, Send, SetTimer, Table
 from peerproof.spec.distkv import (
     Config,
     Contradiction,
@@ -142,12 +141,6 @@ def do(state: State, event: Any, **picks: int) -> Done:
 
 def hears(state: State, message: Any, **picks: int) -> Done:
     return do(state, Received(NOW, message.chain.head.node, message), **picks)
-
-
-def expires(state: State, timer: str, **picks: int) -> Done:
-    """A timer runs out, which runs."""
-    due = TIMERS[timer]
-    return do(replace(state, timers=state.timers | {due}), Expired(NOW, due), **picks)
 
 
 def wants(state: State, command: Any, **picks: int) -> Done:

@@ -8,16 +8,15 @@ from typing import Any
 import msgpack
 import pytest
 
-from peerproof.spec.core import NodeId, Table
+from peerproof.spec.core import NodeId
 from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element
-from peerproof.spec.distkv.codec import MESSAGE, chain_bytes, number_bytes, of_payload, payload, read_number
+from peerproof.spec.distkv.codec import MESSAGE, number_bytes, of_payload, payload, read_number
 from peerproof.spec.distkv.messages import Info, Message, Ping, Update
 from peerproof.spec.distkv.paths import path_of
-from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
-from peerproof.spec.distkv.serf_events import event_name, request, type_of_event
+from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.forms.messagepack import pack, unpack
+from peerproof.spec.forms.messagepack import unpack
 
 from .samples import chain, element, ping, sets, ticks, update
 
@@ -86,19 +85,6 @@ SAMPLES: dict[str, tuple[str, Message, str]] = {
         "a4746f636b30a46e6f6465a26e31a47469636b07a47072657683a46e6f6465a26e32a47469636b02a47072657682a46e6f6465a26e32a47469636b01",
     ),
 }
-NAMES = {"update": "ad646973746b762e757064617465", "info": "ab646973746b762e696e666f", "ping": "ab646973746b762e70696e67"}
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_message_and_its_event_are_each_others(name: str) -> None:
-    kind, message, data = SAMPLES[name]
-    whole = bytes.fromhex(NAMES[kind] + data)
-
-    assert payload(message).hex() == data
-    assert of_payload(kind, bytes.fromhex(data)) == message
-    assert MESSAGE.encode(message) == whole
-    assert MESSAGE.decode(whole) == message
-    assert MESSAGE.value(MESSAGE.plain(message)) == message
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -114,27 +100,6 @@ def test_an_event_cut_anywhere_is_truncated_and_one_byte_more_is_trailing(name: 
     assert (caught.value.reason, caught.value.offset) == ("trailing", len(data))
 
 
-# id: (elements, bytes). [D-17…D-20]
-CHAINS = {
-    "DC-09 it has ended": (named("1x1"), "83a46e6f6465a26e31a47469636b01a470726576c0"),
-    "DC-10 it is cut for sending": (
-        chain("a3 b2 c1").within(2),
-        "83a46e6f6465a161a47469636b03a47072657682a46e6f6465a162a47469636b02",
-    ),
-    "DC-11 there is room for all": (
-        chain("a3 b2 c1").within(3),
-        "83a46e6f6465a161a47469636b03a47072657683a46e6f6465a162a47469636b02a47072657683a46e6f6465a163a47469636b01a470726576c0",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_a_chain_is_maps_within_each_other(name: str) -> None:
-    found, data = CHAINS[name]
-
-    assert chain_bytes(found).hex() == data
-
-
 def test_ticks_have_63_bits_in_their_shortest_form() -> None:
     """[D-26, DC-31…DC-34]"""
     assert number_bytes(9007199254740993).hex() == "cf0020000000000001"
@@ -147,30 +112,6 @@ def test_ticks_have_63_bits_in_their_shortest_form() -> None:
             number_bytes(number)
 
 
-def test_an_event_is_named_after_its_root_and_the_type() -> None:
-    """[D-03, D-04, DC-50, DC-51]"""
-    assert event_name("update") == "distkv.update"
-    assert event_name("ping", ":distkv") == ":distkv.ping"
-    assert type_of_event(":distkv.ping", ":distkv") == "ping"
-    assert type_of_event(":distkv.ping") is type_of_event("distkv.pong") is type_of_event("deploy") is None
-
-
-def test_an_agent_is_asked_for_an_event_that_is_not_coalesced() -> None:
-    """[D-05, DC-52]"""
-    data = payload(SAMPLES["DC-40"][1])
-
-    asked = request(1, "distkv.update", data)
-
-    head = "82a7436f6d6d616e64a56576656e74a353657101" + "83a44e616d65ad646973746b762e757064617465" + "a75061796c6f6164da004c"
-    assert asked.hex() == head + data.hex() + "a8436f616c65736365c2"
-    unpacker = msgpack.Unpacker(raw=True)
-    unpacker.feed(request(200, "e" * 40, bytes(300)))
-    assert [*unpacker] == [
-        {b"Command": b"event", b"Seq": 200},
-        {b"Name": b"e" * 40, b"Payload": bytes(300), b"Coalesce": False},
-    ]
-
-
 def raw(**fields: Any) -> bytes:
     """The payload with these fields; maps as dicts, arrays as lists."""
     done: bytes = msgpack.packb(fields)
@@ -179,40 +120,6 @@ def raw(**fields: Any) -> bytes:
 
 FLAT: dict[str, Any] = {"node": "a", "tick": 1, "prev": None, "path": ["x"], "value": 1, "tock": 2}
 INFO: dict[str, Any] = {"node": "a", "tick": 1, "tock": 2}
-
-# what it is: (type, payload, message): other writings of the same, and what says nothing
-ACCEPTED: dict[str, tuple[str, bytes, Message]] = {
-    "keys in another order": ("update", raw(**dict(reversed(FLAT.items()))), update("a1", 1, tock=2)),
-    "keys that nobody knows": ("update", raw(**FLAT, replace=True, more={"a": [1]}), update("a1", 1, tock=2)),
-    "keys that are no strings": ("ping", pack([*INFO.items(), ("prev", None), (7, 8), (None, 9), ((1,), 2)]), ping("a1", 2)),
-    "a null for a tick": ("ping", raw(node="a", tick=None, prev=None, tock=2), ping("a?", 2)),
-    "a tick within the chain that is null": ("ping", raw(**INFO, prev={"node": "b", "tick": None}), ping("a1 b? …", 2)),
-    "a node twice in a ping": ("ping", raw(**INFO, prev={"node": "a", "tick": 1}), ping("a1 a1 …", 2)),
-    "info about nothing": ("info", raw(**INFO), Info(chain("a1 …"), 2)),
-    "info whose chain has ended": ("info", raw(**INFO, prev=None), Info(chain("a1"), 2)),
-    "nothing missing": ("info", raw(missing={}, **INFO), Info(chain("a1 …"), 2)),
-    "nodes with nothing missing": (
-        "info", raw(missing={"b": [], "c": [1]}, **INFO), Info(chain("a1 …"), 2, missing=sets(c=(1,)))),
-    "ticks of nodes without": ("info", raw(ticks={"b": None, "c": 3}, **INFO), Info(chain("a1 …"), 2, ticks=ticks(c=3))),
-    "no reason": ("info", raw(reason=None, **INFO), Info(chain("a1 …"), 2)),
-    "a tick zero among others": (
-        "info",
-        raw(known={"b": [0, [1, 3]], "c": [[0, 2]], "d": [0]}, **INFO),
-        Info(chain("a1 …"), 2, known=sets(b=((1, 3),), c=(1,))),
-    ),
-    "the empty name as bytes": ("update", raw(**{**FLAT, "path": ["x", b""]}), update("a1", 1, tock=2, path=("x", ""))),
-    "a float of 32 bits": (
-        "update", raw(**{**FLAT, "value": 0}).replace(b"value\x00", b"value\xca?\x80\0\0"), update("a1", 1.0, tock=2)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ACCEPTED)
-def test_what_is_written_in_another_way_is_read(name: str) -> None:
-    """[DA-16, DA-24, DA-25, DA-29, DA-30]"""
-    kind, data, message = ACCEPTED[name]
-
-    assert of_payload(kind, data) == message
-    assert of_payload(kind, payload(message)) == message
 
 
 def without(key: str) -> bytes:
@@ -320,10 +227,3 @@ def test_a_chain_is_as_long_as_it_may_be_and_no_longer() -> None:
 def test_what_nobody_would_read_is_not_written(message: Message) -> None:
     with pytest.raises(NotEnabled):
         MESSAGE.encode(message)
-
-
-def test_nodes_of_whom_there_is_nothing_to_say_are_not_written() -> None:
-    """[DA-25]"""
-    empty: Table[NodeId, Any] = Table({NodeId("b"): of_ticks(())})
-
-    assert MESSAGE.decode(MESSAGE.encode(Info(chain("a1"), 1, known=empty))) == Info(chain("a1"), 1)

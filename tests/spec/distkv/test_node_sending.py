@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,13 +15,11 @@ from peerproof.spec.distkv.outgoing import send_info
 from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
 from peerproof.spec.distkv.ticks import union
 
-from .nodes import config, expires, node
-from .samples import chain, sets, update
+from .nodes import config, node
+from .samples import chain
 
 #: The least that can be configured, with a length of 1.
 LEAST = config(ping_length=1, max_payload=106)
-
-# -- infos ------------------------------------------------------------------------------------------------------------
 
 
 def infos(what: str, rows: Mapping[Any, Any], settings: Any = LEAST, prev: str = "", reason: str = "", **kept: Any) -> list[Info]:
@@ -64,21 +61,6 @@ def test_sets_of_ticks_are_divided_between_their_ranges(rows: Any, most: int, wh
     )
 
 
-def pieces(rows: Mapping[Any, Any]) -> int:
-    """How many ranges there are."""
-    return sum(len(ranges.begins) for ranges in rows.values())
-
-
-def test_as_much_as_fits_is_in_an_info() -> None:
-    """One range more would not fit. [DA-82]"""
-    rows = sets(b=tuple(range(1000, 1400, 2)))
-
-    first, second, *_ = infos("missing", rows)
-
-    one_more = first.missing[NodeId("b")].union(of_ticks([next(second.missing[NodeId("b")].ticks())]))
-    assert len(payload(Info(first.chain, first.tock, missing=Table({NodeId("b"): one_more})))) > 106
-
-
 def test_chains_are_in_the_first_info_only() -> None:
     """[DA-44, DA-82]"""
     first, *others = infos("ticks", Table({NodeId(f"node {number}"): number for number in range(40)}), config(), "b2 c1", "a3 d1")
@@ -87,20 +69,6 @@ def test_chains_are_in_the_first_info_only() -> None:
     assert first.reason == chain("a3 d1")
     assert others
     assert {(info.chain, info.reason) for info in others} == {(chain("a0 …"), None)}
-
-
-@pytest.mark.parametrize(
-    ("prev", "reason", "kept"),
-    [("b2", "c1", ("b2", "c1")), ("b2 " * 3, "c1", ("", "c1")), ("b2", "c1 " * 5, ("", "")), ("b2 " * 60, "", ("", ""))],
-)
-def test_the_chain_of_the_ping_is_left_out_before_the_reason_if_no_tick_would_fit(
-    prev: str, reason: str, kept: tuple[str, str]
-) -> None:
-    """[DA-82]"""
-    (info,) = infos("ticks", Table({NodeId("b"): 2}), prev=prev, reason=reason)
-
-    assert info.chain == (chain(f"a0 {kept[0]}") if kept[0] else chain("a0 …"))
-    assert info.reason == (chain(kept[1]) if kept[1] else None)
 
 
 def test_at_the_last_tock_nothing_more_is_sent() -> None:
@@ -112,15 +80,3 @@ def test_at_the_last_tock_nothing_more_is_sent() -> None:
 
     assert [info.tock for info in sent] == [TICK_MAX]
     assert send_info(state, "ticks", rows).state.tock == TICK_MAX
-
-
-# -- changes again ----------------------------------------------------------------------------------------------------
-
-
-def test_a_change_that_does_not_fit_here_is_a_fault_and_the_others_are_sent() -> None:
-    """[DA-82]"""
-    entries = [update("b1", "v" * 100, 5), update("b2", "w", 6, ("y",))]
-
-    done = expires(node("a", entries=entries, wanted=sets(b=(1, 2)), config=LEAST), "Known")
-
-    assert done.said[:2] == ["fault too_large", "update b2 y w @6"]

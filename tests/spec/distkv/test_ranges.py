@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from peerproof.spec.distkv.codec import ranges_bytes
-from peerproof.spec.distkv.ranges import NONE, TICK_MAX, Ranges, missing, of_range, of_ticks, read, up_to
+from peerproof.spec.distkv.ranges import Ranges, missing, of_ticks, read
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.messagepack import unpack
-
-from .samples import ranges
 
 SETS = st.sets(st.integers(0, 30), max_size=20)
 
@@ -88,29 +85,6 @@ def test_a_list_is_refused_if_a_range_is_empty_or_out_of_order_or_overlaps(items
         assert read(tuple(items)) == of_ticks(expected - {0})
 
 
-def test_a_list_is_sent_with_single_ticks_alone_and_others_as_pairs() -> None:
-    """[D-29, D-30, DC-22, DC-23]"""
-    assert of_ticks([3, 1, 2]).wire() == ((1, 4),)
-    assert ranges_bytes(of_ticks([3, 1, 2])).hex() == "91920104"
-    assert of_ticks([1, 3, 4, 5, 9]).wire() == (1, (3, 6), 9)
-    assert ranges_bytes(of_ticks([1, 3, 4, 5, 9])).hex() == "930192030609"
-
-
-def test_ranges_that_touch_are_one_and_those_that_are_cut_are_two() -> None:
-    """[DC-24…DC-26]"""
-    assert ranges((1, 3)).union(ranges((3, 5), 7)).wire() == ((1, 5), 7)
-    assert ranges((1, 10)).difference(ranges(5)).wire() == ((1, 5), (6, 10))
-    assert ranges((1, 4), 8).difference(ranges((2, 9))).wire() == (1,)
-
-
-def test_a_pair_of_one_tick_is_read_and_not_written() -> None:
-    """[DC-27]"""
-    found = read(unpack(bytes.fromhex("91920506")))
-
-    assert found.wire() == (5,)
-    assert ranges_bytes(found).hex() == "9105"
-
-
 # id: (bytes, what is said)
 REFUSED = {
     "DC-28": ("91920404", "empty range"),
@@ -135,17 +109,3 @@ def test_what_is_no_set_of_ticks_is_refused(name: str) -> None:
 
     with pytest.raises(MalformedMessage, match=says):
         read(unpack(bytes.fromhex(data)))
-
-
-def test_all_ticks_can_be_said_in_one_range() -> None:
-    """An exclusive end may be 2^63. [DA-17]"""
-    everything: Any = ((1, TICK_MAX + 1),)
-
-    assert read(everything).has(TICK_MAX)
-    assert read(everything).difference(ranges(5)).wire() == ((1, 5), (6, TICK_MAX + 1))
-    assert up_to(TICK_MAX).difference(read(everything)) == NONE
-    assert ranges_bytes(read(everything)).hex() == "919201cf8000000000000000"
-
-
-def test_a_range_without_ticks_is_no_range() -> None:
-    assert of_range(4, 4) == of_range(5, 4) == up_to(0) == read(()) == NONE

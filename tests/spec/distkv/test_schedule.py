@@ -7,15 +7,10 @@ import pytest
 from peerproof.spec.core import Duration
 from peerproof.spec.distkv.messages import RecoveryStep
 from peerproof.spec.distkv.schedule import (
-    early_odds,
-    early_ping,
     first_message,
     late_ping,
     ping,
     recovery,
-    repair,
-    repair_allowed,
-    silence,
 )
 
 CLOCK = Duration(4000)
@@ -48,25 +43,6 @@ def test_the_last_of_the_chain_pings_first_and_the_head_last(length: int) -> Non
     assert moments[0] == 2 * CLOCK
     assert all(moment >= CLOCK for moment in moments)
     assert moments == sorted(set(moments), reverse=True)
-
-
-def test_who_is_not_in_the_chain_pings_early_seldom_and_otherwise_late() -> None:
-    """[D-75…D-78, DA-39, DC-73]"""
-    assert 1 / early_odds(5) == 0.02
-    assert early_ping(CLOCK) == 4000
-    assert late_ping(CLOCK) == (10000, 12000)
-
-
-def test_a_new_node_waits_before_its_first_message_and_pings_every_three_clocks() -> None:
-    """[D-94, D-97, DC-74]"""
-    assert first_message(CLOCK) == (2000, 4000)
-    assert silence(CLOCK) == 12000
-
-
-def test_what_is_missing_is_asked_for_once_in_ten_clocks_at_most() -> None:
-    """[D-119, D-120, DA-79]"""
-    assert repair(CLOCK) == (4000, 8000)
-    assert repair_allowed(CLOCK) == 40000
 
 
 def test_moments_are_rounded_down() -> None:

@@ -17,7 +17,7 @@ from peerproof.spec import wendy
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.peter import MESSAGE, Message, NotifyMessage, PublishMessage, SubscribeMessage, UnsubscribeMessage
 from peerproof.spec.peter.messages import lift_message, lower_message
-from peerproof.spec.wendy import Application, Header, Node, Versions
+from peerproof.spec.wendy import Header, Node, Versions
 from peerproof.spec.wendy.codec import ENVELOPE
 from peerproof.spec.wendy.messages import MOST_CREDENTIALS, MOST_VALUE
 
@@ -34,45 +34,6 @@ def envelope(purpose: int, value: str, hop: int = 0) -> str:
         f',"ID":"4{"0" * 31}"}},"Key":"776561746865722f6c6f6e646f6e2f74","Value":{value},"Credentials":null'
         f',"LSVersion":1,"RTVersion":1,"NSVersion":1,"Hop":{hop}}}\n'
     )
-
-
-# name: (message, its text)
-SAMPLES: dict[str, tuple[Message, str]] = {
-    "subscribe": (SubscribeMessage(HEADER), envelope(17, '""')),
-    "unsubscribe": (UnsubscribeMessage(HEADER), envelope(18, '""')),
-    "publish": (PublishMessage(HEADER, b"rain"), envelope(19, '"cmFpbg=="')),
-    "notify": (NotifyMessage(replace(HEADER, hop=2), b"rain"), envelope(20, '"cmFpbg=="', hop=2)),
-    "an empty event": (PublishMessage(HEADER, b""), envelope(19, '""')),
-    "a copy of an empty event": (NotifyMessage(HEADER, b""), envelope(20, '""')),
-    "below": (Application(HEADER, 16, None), envelope(16, "null")),
-    "above": (Application(HEADER, 21, b"rain"), envelope(21, '"cmFpbg=="')),
-}
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_sample_and_its_bytes_are_each_others(name: str) -> None:
-    """[PA-15, PA-24, PA-31]"""
-    message, text = SAMPLES[name]
-
-    assert MESSAGE.encode(message) == text.encode()
-    assert MESSAGE.decode(text.encode()) == message
-    assert MESSAGE.value(json.loads(json.dumps(MESSAGE.plain(message)))) == message
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (envelope(17, "null"), SubscribeMessage(HEADER)),
-        (envelope(17, '"cmFpbg=="'), SubscribeMessage(HEADER)),
-        (envelope(18, "null"), UnsubscribeMessage(HEADER)),
-        (envelope(18, '"cmFpbg=="'), UnsubscribeMessage(HEADER)),
-        (envelope(19, "null"), PublishMessage(HEADER, b"")),
-        (envelope(20, "null"), NotifyMessage(HEADER, b"")),
-    ],
-)
-def test_values_that_say_nothing_are_read(text: str, expected: Message) -> None:
-    """[PA-24]"""
-    assert MESSAGE.decode(text.encode()) == expected
 
 
 def test_a_value_that_is_not_looked_at_must_still_be_one() -> None:

@@ -178,10 +178,6 @@ class Cluster:
         """An application wants something."""
         self.take(place(digits), asked(self.nodes[place(digits)], command))
 
-    def expire(self, digits: str, timer: Any) -> None:
-        """A timer runs out."""
-        self.take(place(digits), expired(self.nodes[place(digits)], timer))
-
     def take(self, who: NodeId, taken: Step[State, Any]) -> None:
         """A step of a node, and then one message after the other until there is none."""
         self.did(who, taken)

@@ -8,52 +8,8 @@ import pytest
 
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.wendy import Config, Id, LeafSet, Node, Ring, State
-from peerproof.spec.wendy.routing import hops, next_hop
+from peerproof.spec.wendy.routing import hops
 from peerproof.spec.wendy.tables import insert_node
-
-from .nodes import h, name, node
-
-DELIVER = None
-SMALL = node("10", left="08", right="20 30")
-SCAN = node("40", left="3f", right="41", cells="80 c0")
-
-# id: (node, key, where it goes)
-CASES: dict[str, tuple[State, str, str | None]] = {
-    "WC-24 within the leaf set": (SMALL, "24", "2"),
-    "WC-25 within the lower side": (SMALL, "09", "08"),
-    "WC-26 within, own id the closest": (SMALL, "0f~", DELIVER),
-    "WC-27 an id of the leaf set": (SMALL, "20", "2"),
-    "WC-27 a tie that the lower, own id wins": (node("10", left="08", right="20"), "18", DELIVER),
-    "WC-27 a tie that the lower, other id wins": (node("20", left="10", right="30"), "18", "1"),
-    "WC-28 the cell": (node("40", left="3f", right="41", cells="90"), "9abc", "9"),
-    "WC-29 the first closer column": (SCAN, "9abc", "8"),
-    "WC-30 a column that is not closer is passed over": (node("40", left="3f", right="41", cells="00 c0"), "9abc", "c"),
-    "WC-31 a row below": (node("4000", left="3fff", right="4001", cells="40f0"), "48", "40f"),
-    "WC-32 a row below, in the own column of another": (node("1200", left="11ff", right="1201", cells="1220"), "13", "122"),
-    "WC-33 no row above": (node("4000", left="3fff", cells="9"), "4001", DELIVER),
-    "WC-34 the furthest leaf, if it is closer": (node("4000", left="3fff", right="4001", cells="9"), "48", "4001"),
-    "WC-35 nobody is known": (node("10"), "77", DELIVER),
-    "WC-35 the own id": (node("10", left="08", right="20", cells="08 20"), "10", DELIVER),
-    "WC-36 two nodes, at the closer one": (node("10", left="08", cells="08"), "0f~", DELIVER),
-    "WC-36 two nodes, at the other one": (node("08", right="10", cells="10"), "0f~", "1"),
-    "WC-37 no leaves": (node("00", cells="95"), "9", "95"),
-    "WC-38 beyond the leaf set": (node("00", right="7f", cells="7f"), "90", "7f"),
-    "WC-39 proximity does not count": (
-        node("40", left="3f", right="41", cells="80 c0", scores={"80": 900, "c0": 1}),
-        "9abc",
-        "8",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_next_hop(case: str) -> None:
-    """[W-39…W-44]"""
-    state, key, expected = CASES[case]
-
-    hop = next_hop(state, h(key))
-
-    assert (None if hop is None else name(hop)) == expected
 
 
 def ring_of(ids: tuple[int, ...], ring: Ring, side: int, *, two_sided: bool = False) -> dict[Id, State]:

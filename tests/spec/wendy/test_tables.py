@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from peerproof.spec.core import NodeId
-from peerproof.spec.wendy import Config, Id, Mask, Node, Ring, State, Versions
+from peerproof.spec.wendy import Config, Id, Node, Ring, State
 from peerproof.spec.wendy.properties import members
 from peerproof.spec.wendy.proximity import record_score
 from peerproof.spec.wendy.snapshot import find_inconsistency
-from peerproof.spec.wendy.tables import insert_node, nodes_of, remove_node, select_tables, update_address
+from peerproof.spec.wendy.tables import insert_node, remove_node
 
-from .nodes import h, leaves, name, node, peer, tables
+from .nodes import h, leaves, name, node, peer
 
 
 def bare(digits: str) -> State:
@@ -38,14 +37,6 @@ def near(state: State) -> list[str]:
     return [name(one) for one in state.neighborhood_set]
 
 
-def test_leaves_stand_on_their_sides_the_nearest_first() -> None:
-    """WC-13. [W-24…W-29]"""
-    state = in_order(bare("40"), "44 42 43 3e 3f")
-
-    assert leaves(state) == (["3f", "3e"], ["42", "43", "44"])
-    assert state.versions.leaf_set == 5
-
-
 def test_a_side_keeps_the_16_nearest() -> None:
     """WC-14, WC-15: 17 come, the nearest last; then one that is too far, and one that is there. [W-28]"""
     state = in_order(bare("00"), " ".join(f"{i:02x}" for i in range(17, 0, -1)))
@@ -55,44 +46,6 @@ def test_a_side_keeps_the_16_nearest() -> None:
     for more in ("20", "05"):
         assert in_order(state, more).leaf_set == state.leaf_set
         assert in_order(state, more).versions.leaf_set == 17
-
-
-def test_the_left_side_goes_on_below_zero() -> None:
-    """WC-16. [W-02, W-24]"""
-    assert leaves(in_order(bare("02"), "fe ff 01")) == (["01", "ff", "fe"], [])
-
-
-def test_nobody_stands_in_its_own_tables() -> None:
-    """WC-17. [WA-15]"""
-    state = bare("02")
-
-    assert insert_node(state, peer("02")) == state
-
-
-@pytest.mark.parametrize(
-    ("known", "expected", "version"),
-    [
-        pytest.param([("11", 10), ("12", 5)], "12", 2, id="WC-18 the better one replaces"),
-        pytest.param([("11", 10), ("12", 10)], "11", 1, id="WC-19 as good is not better"),
-        pytest.param([("11", 10), ("12", None)], "11", 1, id="WC-20 unknown is worse than any"),
-        pytest.param([("11", None), ("12", 10)], "12", 2, id="WC-20 any is better than unknown"),
-        pytest.param([("11", None), ("12", None)], "11", 1, id="unknown is not better than unknown"),
-    ],
-)
-def test_a_cell_keeps_the_node_with_the_better_score(known: list[tuple[str, int | None]], expected: str, version: int) -> None:
-    """[W-18, WA-16, WA-17, WA-39]"""
-    state = with_scores(bare("00"), *known)
-
-    assert {cell: name(one) for cell, one in state.routing_table.items()} == {(0, 1): expected}
-    assert state.versions.routing_table == version
-
-
-def test_neighborhood_set_is_sorted_by_score() -> None:
-    """WC-21. [W-33]"""
-    state = with_scores(bare("00"), ("a", 10), ("b", 20), ("c", 5))
-
-    assert near(state) == ["c", "a", "b"]
-    assert state.versions.neighborhood_set == 3
 
 
 def test_neighborhood_set_keeps_the_32_with_the_best_scores() -> None:
@@ -106,66 +59,6 @@ def test_neighborhood_set_keeps_the_32_with_the_best_scores() -> None:
     assert state.versions.neighborhood_set == 33
     assert with_scores(state, ("42", 400)).neighborhood_set == state.neighborhood_set
     assert with_scores(state, ("42", 400)).versions.neighborhood_set == 33
-
-
-def test_of_equal_scores_the_earlier_stays_in_front() -> None:
-    """WC-23, also when it comes again. [WA-22]"""
-    state = with_scores(bare("00"), ("a", 10), ("b", 10))
-
-    assert near(state) == ["a", "b"]
-    assert near(with_scores(state, ("a", 10))) == ["a", "b"]
-
-
-def test_a_member_moves_to_where_its_new_score_belongs_and_the_version_stays() -> None:
-    """[WA-22, WA-39]"""
-    state = with_scores(bare("00"), ("a", 10), ("b", 20), ("c", 30))
-
-    assert near(with_scores(state, ("a", 25))) == ["b", "a", "c"]
-    assert near(with_scores(state, ("c", 20))) == ["a", "b", "c"]
-    assert near(with_scores(state, ("c", 1))) == ["c", "a", "b"]
-    assert with_scores(state, ("c", 1)).versions == state.versions
-
-
-def test_a_node_is_taken_out_of_each_table_by_itself() -> None:
-    """A leaf and neighbour that is not in the routing table goes as well. [WA-25, WA-39]"""
-    state = node("00", right="11 12", cells="11", near="11 12")
-
-    after = remove_node(state, h("12"))
-
-    assert leaves(after) == ([], ["11"])
-    assert near(after) == ["11"]
-    assert after.versions == Versions(0, 1, 1)
-    assert remove_node(after, h("12")) == after
-
-
-def test_a_new_address_is_no_new_member() -> None:
-    """WA-68."""
-    state = node("00", right="11", cells="11", near="11 12")
-    moved = peer("11")._replace(port=5)
-
-    after = update_address(state, moved)
-
-    assert {one.port for one in after.known.values() if one.id == h("11")} == {5}
-    assert after.versions == state.versions
-    assert update_address(state, peer("99")) is state
-
-
-def test_sent_tables_are_the_tables() -> None:
-    state = node("00", left="ff", right="11", cells="11 20", near="20")
-
-    assert select_tables(state) == tables("11 20", ("ff", "11"), "20")
-    assert [name(one) for one in nodes_of(select_tables(state)).values() if one] == ["ff", "11", "2"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "columns", "expected"),
-    [((), (), "1 2 01"), ((0,), (), "1 2"), ((0,), (2,), "2"), ((0, 1), (1,), "1 01"), ((), (2,), "1 2 01"), ((5,), (), "")],
-)
-def test_a_mask_names_rows_and_of_them_columns(rows: tuple[int, ...], columns: tuple[int, ...], expected: str) -> None:
-    """WA-57."""
-    state = node("00", left="ff", cells="1 2 01", near="1")
-
-    assert select_tables(state, Mask(routing_table=True, rows=rows, columns=columns)) == tables(rt=expected)
 
 
 RING = Ring(digits=3, digit_bits=2)
