@@ -14,6 +14,9 @@ from typing import Any, Final
 from tests.support.variant import Variant
 
 from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.mutation.scoring import IMPLEMENTATION, PACKAGES
+from peerproof.conformance.mutation.sites import Mutant
+from peerproof.conformance.mutation.trials import Bench
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings, run
@@ -75,7 +78,7 @@ def suite() -> Suite:
 
 
 def known(what: str, protocol: str) -> dict[str, str]:
-    """Of a protocol: the "vector of a model" by which a mistake is found out, or the "mistake" that a vector catches."""
+    """Of a protocol: the "vector of a model" that finds a mistake out, and the "mistake" or "mutant" that a vector catches."""
     found: Any = json.loads(KNOWN.read_text(encoding="utf-8"))
     return dict(found[what][protocol])
 
@@ -99,3 +102,11 @@ def failed(implementation: str, vectors: Iterable[Vector]) -> set[str]:
     assert end.because is None
     assert not [result.id for result in results if result.status == "skipped"]
     return {result.vector for result in results if STATUSES[result.status]}
+
+
+def detecting(mutants: Sequence[Mutant], vectors: Sequence[Vector], jobs: int = 2) -> dict[str, set[str]]:
+    """By mutant of one protocol: the ids of those of the vectors that detect it."""
+    (protocol,) = {vector.protocol for vector in vectors}
+    bench = Bench(protocol, cases(suite(), vectors), IMPLEMENTATION, PACKAGES, suite().version, most_killers=len(vectors))
+    reach = bench.reach(list({mutant.module.name: mutant.module for mutant in mutants}.values()))
+    return {mutant.id: set(verdict.killers) for mutant, verdict in bench.trials(mutants, reach, jobs)}

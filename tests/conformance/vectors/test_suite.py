@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -246,7 +247,7 @@ def test_the_compiled_form_gives_the_same_vectors(written: Written, own_cache: P
     root = written()
     fresh = load(root)
 
-    assert len(list(own_cache.rglob("*.json"))) == 1
+    assert len(list(own_cache.rglob("*.json"))) == 2
     assert load(root) == fresh
 
 
@@ -258,9 +259,21 @@ def test_a_change_of_the_sources_is_seen(written: Written, codec: str) -> None:
     assert after.vectors[0].title == "a digest request is its type, then its entries"
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"key": "other", "suite": {}}', b"\xff"])
-def test_a_damaged_compiled_form_is_compiled_again(written: Written, own_cache: Path, damage: bytes) -> None:
-    root = written()
+def test_only_the_source_that_changes_is_compiled_again(written: Written, own_cache: Path, codec: str) -> None:
+    load(written())
+    before = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.json")}
+
+    assert load(written(codec=codec.replace("rev: 1", "rev: 2"))).vectors[0].rev == 2
+
+    after = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.json")}
+    assert len(before) == 2
+    assert len(after) == 3
+    assert before.items() <= after.items()
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"key": "other", "form": {}}', b"\xff"])
+def test_a_damaged_compiled_form_is_compiled_again(written: Written, own_cache: Path, codec: str, damage: bytes) -> None:
+    root = written(codec=codec)
     fresh = load(root)
     (file,) = own_cache.rglob("*.json")
     file.write_bytes(damage)
@@ -290,11 +303,22 @@ def _no_home() -> Path:
     raise RuntimeError
 
 
-def test_old_compiled_forms_go(written: Written, own_cache: Path, codec: str) -> None:
-    for number in range(compiled.KEPT + 2):
-        load(written(codec=codec.replace("rev: 1", f"rev: {number + 1}")))
+def test_of_compiled_forms_those_go_that_were_not_used_for_longest(
+    written: Written, own_cache: Path, codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = [codec.replace("rev: 1", f"rev: {number + 1}") for number in range(4)]
+    for age, source in enumerate(sources[:3]):
+        load(written(codec=source))
+        (new,) = [path for path in own_cache.rglob("*.json") if path.stat().st_mtime > time.time() - 60]
+        os.utime(new, (0, time.time() - 90_000 + age))
+    load(written(codec=sources[0]))  # the oldest is used
+    used, *_ = sorted(own_cache.rglob("*.json"), key=lambda path: -path.stat().st_mtime)
+    monkeypatch.setattr(compiled, "KEPT", 5 * used.stat().st_size // 2)
 
-    assert len(list(own_cache.rglob("*.json"))) == compiled.KEPT
+    load(written(codec=sources[3]))
+
+    assert len(list(own_cache.rglob("*.json"))) == 2
+    assert used.exists()
     assert not list(own_cache.rglob("*.part"))
 
 

@@ -99,7 +99,7 @@ def outdated(suite: Suite, protocol: str) -> Iterator[Finding]:
 
 
 def _cite(found: Basis, at: re.Match[str]) -> str:
-    clauses = sorted(found.cite(at["id"], at["clauses"].split(", ")), key=in_order)
+    clauses = found.cite(at["id"], tuple(sorted(at["clauses"].split(", "), key=in_order)))
     return f"- id: {at['id']}{at['between']}  clauses: [{', '.join(clauses)}]"
 
 
@@ -126,10 +126,11 @@ def uncited(readable: Sequence[Source], root: Path) -> Iterator[Finding]:
         found = load_basis(root, source.document.data["protocol"])
         for index, vector in enumerate(source.document.data["vectors"]):
             cited = {*vector["clauses"]}
+            fitting = found.cite(vector["id"], tuple(vector["clauses"]))
             for clause in sorted(found.needed(vector["id"]) - cited, key=in_order):
                 what = f"another reading of {clause} makes something else come, and it is not cited"
                 yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof lint --basis")
-            for clause in sorted(cited - found.cite(vector["id"], cited), key=in_order):
+            for clause in sorted(cited.difference(fitting), key=in_order):
                 what = f"{clause} is cited in vain: no other reading of it makes anything else come"
                 yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof lint --basis")
             if (weak := found.weak.get(vector["id"])) and vector["level"] == "must":

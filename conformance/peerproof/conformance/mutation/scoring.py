@@ -13,7 +13,7 @@ from typing import Any, Final
 from peerproof.conformance.mutation.copies import begin_again
 from peerproof.conformance.mutation.mutant_files import Equivalent, Record, digest, equivalents, load_detections, store_detections
 from peerproof.conformance.mutation.sites import Mutant, find_mixups, modules, mutants
-from peerproof.conformance.mutation.trials import Bench, Verdict
+from peerproof.conformance.mutation.trials import MOST_KILLERS, Bench, Verdict
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.protocols import PROTOCOLS
@@ -217,7 +217,8 @@ class Scoring:
         """
         vectors = [vector for vector in self.suite.vectors if vector.protocol == self.protocol]
         chosen = cases(self.suite, vectors)
-        bench = Bench(self.protocol, chosen, IMPLEMENTATION, PACKAGES, self.suite.version, is_matrix=self.is_matrix)
+        killers = MOST_KILLERS if self.is_matrix else 0
+        bench = Bench(self.protocol, chosen, IMPLEMENTATION, PACKAGES, self.suite.version, most_killers=killers)
         record, name = self.record, self.protocol
         known = record.found if record else {}
         self.verdicts = {mutant: known[mutant.id] for mutant in self.mutants if mutant.id in known}

@@ -51,7 +51,7 @@ MEMORY: Final = 4 << 30
 
 SURVIVED, HUNG, BROKEN = "survived", "hung", "not loaded"
 
-#: A mutant that so many vectors detect says nothing about one of them, so that no more are looked for.
+#: In a matrix: a mutant that so many vectors detect says nothing about one of them, so that no more are looked for.
 MOST_KILLERS: Final = 20
 
 #: Cases that are tried at once, at first: most mutants are killed by the first few.
@@ -74,7 +74,7 @@ class Verdict:
     killer: str | None  #: the case that detected it; None: none did
     how: str  #: failed, crashed, …, or one of those below
     cases: int  #: that come by the place
-    #: The vectors that detected it and are not made from a state graph, where they were asked for; at most MOST_KILLERS.
+    #: The vectors that detected it and are not made from a state graph, as many as were asked for.
     killers: tuple[str, ...] = ()
 
     @property
@@ -94,16 +94,17 @@ class Bench:
         packages: Sequence[str],
         version: str,
         *,
-        is_matrix: bool = False,
+        most_killers: int = 0,
     ) -> None:
         """
         `implementation` is a `MODULE:CLASS` that takes the specification from `packages`, which each mutant loads anew.
 
-        For a matrix, a mutant is run on all cases that come by its place, but those made from state graphs, before any of these.
+        With `most_killers`, a mutant is run first on those cases that come by its place and are not made from state graphs, until
+        so many vectors have detected it.
         """
         self.protocol = protocol
         self.cases = cases
-        self._is_matrix = is_matrix
+        self._most_killers = most_killers
         self._implementation = implementation
         self._packages = (*(PROTOCOLS[name].specification.target for name in protocols()), *packages)
         self._version = version
@@ -169,7 +170,7 @@ class Bench:
             copy.use()
             if not change(mutant, reach.imported):
                 begin_again(self._packages, mutant)  # as has what the suite loads from now on: one detection, no more
-            elif self._is_matrix and (killers := self._find_killers(chosen, reach.seconds)):
+            elif self._most_killers and (killers := self._find_killers(chosen, reach.seconds)):
                 return Verdict(killers[0].id, killers[0].failure or killers[0].status, len(chosen), _vectors(killers))
             return self._run_cases(chosen, reach.seconds)
 
@@ -180,7 +181,7 @@ class Bench:
         written = [number for number in numbers if self.cases[number].vector.layer != LAYER]
         _may_compute(TIMES * sum(seconds[number] for number in written) + MORE)
         try:
-            results = self._results([self.cases[number] for number in written], MOST_KILLERS)
+            results = self._results([self.cases[number] for number in written], self._most_killers)
         except (AdapterUnavailable, MemoryError):
             return []
         return [result for result in results if STATUSES[result.status]]

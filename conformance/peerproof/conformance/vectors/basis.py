@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
+
+from peerproof.conformance.clauses.catalogue import in_order
 
 FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 2
@@ -62,16 +64,24 @@ class Basis:
     decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
     weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must without which it fails
     files: Mapping[str, str] = field(default_factory=dict)  #: file of vectors that were tried -> digest of what they demanded
+    _cited: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def needed(self, vector: str) -> set[str]:
         """The decisions, and clauses below must, without which a vector demands something else."""
         found = (key for places in self.decisions.get(vector, {}).values() for key in places)
         return {decision for key in found for decision in key.split()} | {*self.weak.get(vector, ())}
 
-    def cite(self, vector: str, clauses: Iterable[str]) -> set[str]:
+    def cite(self, vector: str, clauses: tuple[str, ...]) -> tuple[str, ...]:
         """What a vector should cite that cites these clauses: what it needs, and nothing in vain if there is anything else."""
-        cited = {*clauses}
-        return {one for one in cited if one not in self.tried or not is_decision(one)} | self.needed(vector) or cited
+        if vector in self.decisions or vector in self.weak:
+            return self._cite(clauses, self.needed(vector))
+        if clauses not in self._cited:
+            self._cited[clauses] = self._cite(clauses, set())
+        return self._cited[clauses]
+
+    def _cite(self, clauses: tuple[str, ...], needed: set[str]) -> tuple[str, ...]:
+        cited = {one for one in clauses if one not in self.tried or not is_decision(one)} | needed
+        return clauses if not cited or cited == {*clauses} else tuple(sorted(cited, key=in_order))
 
 
 def parse_basis(content: bytes) -> Basis:

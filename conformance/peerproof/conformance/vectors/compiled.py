@@ -1,13 +1,15 @@
 """
-The compiled form of the vectors: JSON in the user's cache folder, one file for each state of the sources.
+The compiled form of the vectors: JSON in the user's cache folder, one file for each source, so that a change costs that source.
 
-Its key covers the sources, the schemas and the code that reads them, so that a stale file is never read. Nothing here is an
-error: what cannot be read is not there, what cannot be written is not kept.
+A key covers the source, the schemas and the code that reads them, so that a stale file is never read. Nothing here is an error:
+what cannot be read is not there, what cannot be written is not kept.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import time
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +19,11 @@ from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite, write_whole
 from peerproof.spec.protocols import PROTOCOLS
 
-KEPT: Final = 8  #: so many states of the sources are kept: of some branches, or of some installed versions
+#: So many bytes are kept, what was used last: some states of the suite's own vectors, or of some installed versions.
+KEPT: Final = 256 << 20
+
+#: Seconds after which a file that is used counts as used again.
+FRESH: Final = 3600.0
 
 #: The modules whose code decides what is compiled, from the package on.
 _READERS: Final = (
@@ -29,16 +35,23 @@ _READERS: Final = (
 
 def folder() -> Path | None:
     """Where compiled forms are; None if this user has no such place."""
-    return locations.cache_folder("vectors")
+    return locations.cache_folder("compiled")
 
 
-def key(digest: str) -> str:
-    """Names the compiled form of the sources with this digest, as this code would compile them."""
-    hashed = sha256(digest.encode())
-    hashed.update(repr([(name, protocol.sizes) for name, protocol in PROTOCOLS.items()]).encode())  # of which needs come
+def readers() -> bytes:
+    """A digest of all but the source that a compiled form depends on."""
+    hashed = sha256(repr([(name, protocol.sizes) for name, protocol in PROTOCOLS.items()]).encode())  # of which needs come
     paths = [Path(__file__).parents[1] / f"{name}.py" for name in _READERS]
     for path in (*paths, *map(locations.schema, ("vector", "model", "retired"))):
         hashed.update(path.read_bytes() if path.exists() else b"")
+    return hashed.digest()
+
+
+def key(readers: bytes, name: str, content: bytes) -> str:
+    """Names the compiled form of this source, below this root, as this code would compile it."""
+    hashed = sha256(readers)
+    hashed.update(f"{name}\0".encode())
+    hashed.update(content)
     return hashed.hexdigest()
 
 
@@ -47,22 +60,34 @@ def load(key: str) -> Any:
     place = folder()
     if place is None:
         return None
+    path = place / f"{key}.json"
     try:
-        content = json.loads((place / f"{key}.json").read_bytes())
+        content = json.loads(path.read_bytes())
+        if path.stat().st_mtime < time.time() - FRESH:
+            os.utime(path)
     except (OSError, ValueError):
         return None
-    return content["suite"] if isinstance(content, dict) and content.get("key") == key else None
+    return content["form"] if isinstance(content, dict) and content.get("key") == key else None
 
 
-def store(key: str, suite: Any) -> None:
+def store(key: str, form: Any) -> None:
     """Keeps a compiled form, whole or not at all."""
     place = folder()
     if place is None:
         return
-    content = json.dumps({"key": key, "suite": suite}, separators=(",", ":"))
     with suppress(OSError, CannotWrite):  # a read-only home, a full disk
         place.mkdir(parents=True, exist_ok=True)
-        write_whole(place / f"{key}.json", content)
-        by_age = sorted(place.glob("*.json"), key=lambda path: path.stat().st_mtime)
-        for old in by_age[:-KEPT]:
-            old.unlink(missing_ok=True)
+        write_whole(place / f"{key}.json", json.dumps({"key": key, "form": form}, separators=(",", ":")))
+
+
+def forget_old() -> None:
+    """Deletes what was not used for longest, until what is left is not too much."""
+    place = folder()
+    with suppress(OSError):
+        found = [(path, path.stat()) for path in place.glob("*.json")] if place else []
+        left = sum(status.st_size for _, status in found)
+        for path, status in sorted(found, key=lambda one: one[1].st_mtime):
+            if left <= KEPT:
+                return
+            path.unlink(missing_ok=True)
+            left -= status.st_size

@@ -1,25 +1,25 @@
 """
 The vectors: what a protocol's clauses mean for bytes and behaviour, as data.
 
-`load` reads them from a compiled form in the user's cache folder if the sources have not changed since; else from the YAML,
-which takes a hundred times as long. The sources are the truth: the compiled form is keyed by their digest, and losing it,
-or having nowhere to write it, costs nothing but time.
+`load` reads each source from a compiled form in the user's cache folder if it has not changed since; else from the YAML, which
+takes a hundred times as long. The sources are the truth: the compiled form is keyed by their digests, and losing it, or having
+nowhere to write it, costs nothing but time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.suite import locations
-from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.suite.strict_yaml import Document, VectorError
 from peerproof.conformance.vectors import basis, compiled, model_table
 from peerproof.conformance.vectors.basis import Basis, Places
+from peerproof.spec.collector import no_collector
 
 __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
 
@@ -91,22 +91,24 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
         hashed.update(f"{name}\0{len(content)}\0".encode())
         hashed.update(content)
     digest = hashed.hexdigest()
-    key = compiled.key(digest)
-    plain = compiled.load(key)
-    if plain is None:
-        plain = _compile(root, contents)
-        compiled.store(key, plain)
-    found = _bases(root, contents)
+    with no_collector():
+        forms = _load_forms(root, contents)
+        found = _bases(root, contents)
+        rows = ((name, *row) for name, form in forms.items() for row in form.get("vectors", ()))
+        vectors = tuple(_vector(found, *row) for row in (*rows, *_from_tables(forms)))
+    _check_ids(root, contents, vectors, forms)
+    notes: dict[str, Any] = {}
+    for form in forms.values():
+        for flag, note in form.get("notes", {}).items():
+            notes.setdefault(flag, note)  # two meanings of one flag are lint's concern
+    retired = forms.get(RETIRED, {})
     return Suite(
-        vectors=tuple(
-            _with_basis(vector, found.get(vector.protocol, Basis()))
-            for vector in (*(_vector(*row) for row in plain["vectors"]), *_from_tables(plain["tables"]))
-        ),
+        vectors=vectors,
         digest=digest,
         version=f"{VERSION}+sha256:{digest[:12]}",
-        notes=plain["notes"],
-        aliases=plain["aliases"],
-        withdrawn=plain["withdrawn"],
+        notes=notes,
+        aliases=retired.get("aliases", {}),
+        withdrawn=retired.get("withdrawn", {}),
         root=root,
         only=only,
     )
@@ -145,21 +147,31 @@ def _content(file: Path) -> dict[str, bytes]:
     return {f"{place}/{file.stem}.yaml": content} | known
 
 
-def _vector(file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
-    protocol, layer, _ = body["id"].split("/")
+def _vector(found: Mapping[str, Basis], file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
+    """What a source says of a vector, and what its expectations rest on; clauses and level of a model's follow from that."""
+    name = body["id"]
+    protocol, layer, _ = name.split("/")
+    level, clauses = body["level"], tuple(body["clauses"])
+    rests_on: Places = {}
+    if known := found.get(protocol):
+        rests_on = known.decisions.get(name, rests_on)
+        if layer == model_table.LAYER:
+            level = "should" if name in known.weak else level
+            clauses = known.cite(name, clauses)
     return Vector(
-        id=body["id"],
+        id=name,
         rev=body["rev"],
         title=body["title"],
         protocol=protocol,
         layer=layer,
-        level=body["level"],
-        clauses=tuple(body["clauses"]),
+        level=level,
+        clauses=clauses,
         flags=tuple(body.get("flags", ())),
         needs=tuple(needs),
         body=body,
         file=file,
         line=line,
+        rests_on=rests_on,
     )
 
 
@@ -190,71 +202,78 @@ def _parse_basis(path: Path, content: bytes) -> Basis:
         raise VectorError(locations.path_text(path), None, message) from None
 
 
-def _with_basis(vector: Vector, found: Basis) -> Vector:
-    """The vector with what its expectations rest on; clauses and level of one that is made from a model follow from it."""
-    rests_on = found.decisions.get(vector.id, {})
-    if vector.layer != model_table.LAYER:
-        return replace(vector, rests_on=rests_on) if rests_on else vector
-    clauses = found.cite(vector.id, vector.clauses)
-    level = "should" if vector.id in found.weak else vector.level
-    if level == vector.level and clauses == {*vector.clauses} and not rests_on:
-        return vector
-    return replace(vector, level=level, clauses=tuple(sorted(clauses, key=in_order)), rests_on=rests_on)
+def _from_tables(forms: Mapping[str, Any]) -> Iterator[tuple[str, int, list[str], Mapping[str, Any]]]:
+    for file, form in forms.items():
+        if "table" in form:
+            plain, rows = form["table"]
+            table = model_table.table_of(plain)
+            for kind, number, line, needs, labels in rows:
+                yield file, line, needs, model_table.Expanded(table, kind, number, labels)
 
 
-def _from_tables(tables: Iterable[tuple[str, Any, list[Any]]]) -> Iterator[Vector]:
-    for file, plain, rows in tables:
-        table = model_table.table_of(plain)
-        for kind, number, line, needs, labels in rows:
-            yield _vector(file, line, needs, model_table.Expanded(table, kind, number, labels))
+def _load_forms(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    """The compiled form of each source, in their order."""
+    readers = compiled.readers()
+    forms: dict[str, Any] = {}
+    is_new = False
+    for name, content in contents.items():
+        if _is_basis(name):
+            continue
+        key = compiled.key(readers, name, content)
+        form = compiled.load(key)
+        if form is None:
+            form = _compile(root, name, content)
+            compiled.store(key, form)
+            is_new = True
+        forms[name] = form
+    if is_new:
+        compiled.forget_old()
+    return forms
 
 
-def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
+def _compile(root: Path, name: str, content: bytes) -> dict[str, Any]:
     from peerproof.conformance.suite.schema import misfits
-    from peerproof.conformance.suite.strict_yaml import parse
     from peerproof.conformance.vectors import model_vectors, vector_file
 
-    rows: list[tuple[str, int, tuple[str, ...], dict[str, Any]]] = []
-    notes: dict[str, Any] = {}
-    retired: dict[str, Any] = {}
-    seen: dict[str, str] = {}
-    for name, content in contents.items():
-        if _is_table(name) or _is_basis(name):
-            continue
-        document = parse(content, locations.path_text(root if root.is_file() else root / name))
-        if name == RETIRED:
-            found, retired = misfits(document, "retired"), document.data
-        else:
-            found = vector_file.problems(document, PurePosixPath(name))
-        if found:
-            raise found[0]
-        for index, vector in enumerate(document.data.get("vectors", ())):
-            line = document.values["vectors", index].line
-            if first := seen.get(vector["id"]):
-                raise document.error(("vectors", index, "id"), f"id {vector['id']} is there twice, first at {first}")
-            seen[vector["id"]] = f"{document.file}:{line}"
-            rows.append((name, line, vector_file.needs(vector), vector_file.body(document.data, vector)))
-        for flag, note in document.data.get("notes", {}).items():
-            notes.setdefault(flag, note)  # two meanings of one flag are lint's concern
-    _check_retired(root, retired, seen)
-    return {
-        "vectors": rows,
-        "tables": [
-            (name, *model_vectors.compile_table(content, PurePosixPath(name), locations.path_text(root / name)))
-            for name, content in contents.items()
-            if _is_table(name)
-        ],
-        "notes": notes,
-        "aliases": retired.get("aliases", {}),
-        "withdrawn": retired.get("withdrawn", {}),
-    }
+    if _is_table(name):
+        return {"table": model_vectors.compile_table(content, PurePosixPath(name), locations.path_text(root / name))}
+    document = _parse(root, name, content)
+    found = misfits(document, "retired") if name == RETIRED else vector_file.problems(document, PurePosixPath(name))
+    if found:
+        raise found[0]
+    if name == RETIRED:
+        return dict(document.data)
+    rows = [
+        (document.values["vectors", index].line, vector_file.needs(vector), vector_file.body(document.data, vector))
+        for index, vector in enumerate(document.data.get("vectors", ()))
+    ]
+    return {"vectors": rows, "notes": document.data.get("notes", {})}
 
 
-def _check_retired(root: Path, retired: Mapping[str, Any], ids: Mapping[str, str]) -> None:
+def _parse(root: Path, name: str, content: bytes) -> Document:
+    from peerproof.conformance.suite.strict_yaml import parse
+
+    return parse(content, locations.path_text(root if root.is_file() else root / name))
+
+
+def _check_ids(root: Path, contents: Mapping[str, bytes], vectors: Sequence[Vector], forms: Mapping[str, Any]) -> None:
+    """Each id is there once, and what is retired is not there. Raises VectorError."""
+    written = [vector for vector in vectors if vector.layer != model_table.LAYER]
+    first: dict[str, Vector] = {}
+    for vector in written:
+        if (before := first.setdefault(vector.id, vector)) is not vector:
+            document = _parse(root, vector.file, contents[vector.file])
+            index = next(i for i, one in enumerate(one for one in written if one.file == vector.file) if one is vector)
+            raise document.error(("vectors", index, "id"), f"id {vector.id} is there twice, first at {_place(root, before)}")
+    retired = forms.get(RETIRED, {})
     aliases, file = retired.get("aliases", {}), locations.path_text(root / RETIRED)
     for former, now in aliases.items():
-        if now not in ids:
+        if now not in first:
             raise VectorError(file, None, f"alias {former} leads to {now}, which is no vector")
     for former in (*aliases, *retired.get("withdrawn", {})):
-        if former in ids:
-            raise VectorError(file, None, f"{former} is in use again, at {ids[former]}; ids are for ever")
+        if former in first:
+            raise VectorError(file, None, f"{former} is in use again, at {_place(root, first[former])}; ids are for ever")
+
+
+def _place(root: Path, vector: Vector) -> str:
+    return f"{locations.path_text(root if root.is_file() else root / vector.file)}:{vector.line}"

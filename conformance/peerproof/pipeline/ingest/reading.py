@@ -22,10 +22,10 @@ from peerproof.conformance.traces.events import Event, column_text
 from peerproof.pipeline.ingest import trace_lines
 from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED, ForeignLines
 from peerproof.pipeline.ingest.mapping import load
-from peerproof.pipeline.spark.work import no_collector
 from peerproof.pipeline.storage.batches import Output, Unit
 from peerproof.pipeline.storage.chunks import WINDOW, Chunker
 from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, Column, Table, Type
+from peerproof.spec.collector import no_collector
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
 

@@ -13,14 +13,12 @@ common. So the place must be a folder that the driver and all executors see.
 
 from __future__ import annotations
 
-import gc
 import json
 import resource
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -99,18 +97,6 @@ def _run_unit(folder: Path, stage: Stage, unit: Unit) -> dict[str, Any]:
     remarks = {"wall_s": round(time.monotonic() - begun, 6), "peak_mib": round(peak_mib(), 1)}
     output.finish(**remarks)
     return {"unit": unit.name, **remarks}
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    """No collection of cycles while the block runs: in a process with many objects it would walk through all of them in vain."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def unit_frame(spark: SparkSession, units: Sequence[Unit]) -> DataFrame:

@@ -19,12 +19,13 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no type
 from peerproof.conformance.traces.instants import Place, RunCheck
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
 from peerproof.pipeline.spark.execution import Engine, finish_units
-from peerproof.pipeline.spark.work import Done, Show, no_collector
+from peerproof.pipeline.spark.work import Done, Show
 from peerproof.pipeline.storage.arrow_rows import read_batches, read_rows, split_by_node
 from peerproof.pipeline.storage.batches import Batch, Output, Plan, Refused, Success, Unit, successes
 from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS, Column, Table, Type
 from peerproof.pipeline.storage.versions import code_digest, spec_version
 from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.spec.collector import no_collector
 from peerproof.spec.forms.form import Plain
 
 #: Events of the runs that one unit of the second step has, unless a single run has more.

@@ -15,7 +15,6 @@ process that started the others and does none of the exploring itself:
 
 from __future__ import annotations
 
-import gc
 import marshal
 import signal
 from array import array
@@ -28,6 +27,7 @@ from multiprocessing.connection import Connection
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from peerproof.spec.collector import no_collector
 from peerproof.spec.model.bounded import Question, System, Unanswered, World
 from peerproof.spec.model.exploration import Exploration
 from peerproof.spec.model.graph_digest import GraphDigest, WorldKeys
@@ -114,8 +114,6 @@ def start_shards(
     exploration: Exploration, level: list[World], of_clusters: tuple[Property, ...], processes: int
 ) -> Iterator[Shards]:
     """Processes that go on from here; they end with the context, and if the process that started them does."""
-    was_collecting = gc.isenabled()
-    gc.disable()  # worlds are no cycles
     context = get_context("fork")  # a model and its states need not be picklable, and are there at once
     pipes = [context.Pipe() for _ in range(processes)]
     deciding = _deciding(exploration, level, processes)
@@ -130,10 +128,9 @@ def start_shards(
             started.append(worker)
         for _, theirs in pipes:
             theirs.close()
-        yield Shards(exploration, [ours for ours, _ in pipes])
+        with no_collector():  # worlds are no cycles
+            yield Shards(exploration, [ours for ours, _ in pipes])
     finally:
-        if was_collecting:
-            gc.enable()
         for worker in started:
             worker.terminate()
             worker.join()
