@@ -75,7 +75,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def written(tmp_path: Path, own_cache: Path) -> Written:
+def written(tmp_path: Path) -> Written:
     """Writes a root of vectors: `written(codec=…, exchange=…)`, without arguments one of each."""
 
     def write(**texts: str) -> Path:

@@ -93,7 +93,7 @@ def test_a_wrong_implementation_is_as_wrong_in_the_replay(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
 @pytest.mark.parametrize("habit", ["die", "killed", "hang", "debug-print", "panics", "half-a-line"])
-def test_a_crash_a_hang_and_garbage_come_again(tmp_path: Path, own_cache: Path, habit: str, jobs: str) -> None:
+def test_a_crash_a_hang_and_garbage_come_again(tmp_path: Path, habit: str, jobs: str) -> None:
     vectors = ("--vectors", str(write_suite(tmp_path / "numbered")))
     file = tmp_path / "d.gz"
     ways = ("--op-timeout", "0.5", "-j", jobs, "--impl", command(habit, digits(17)))
@@ -111,7 +111,7 @@ def without_times(results: Sequence[Result]) -> list[Result]:
     return [replace(result, reason=None) if result.status == "hung" else result for result in results]
 
 
-def test_what_was_not_recorded_is_undetermined_with_a_reason(tmp_path: Path, own_cache: Path) -> None:
+def test_what_was_not_recorded_is_undetermined_with_a_reason(tmp_path: Path) -> None:
     vectors = ("--vectors", str(write_suite(tmp_path / "numbered")))
     file = tmp_path / "d.gz"
     ran(*vectors, "-k", f"id:{vector_id(7)}", "--dialogue", str(file), path=tmp_path / "recorded.jsonl")

@@ -82,7 +82,7 @@ def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_
     ids=lambda v: v.__name__,
 )
 def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passes(
-    variant: type, tmp_path: Path, own_cache: Path, capsys: Capture
+    variant: type, tmp_path: Path, capsys: Capture
 ) -> None:
     """An effect, a crash, a refusal, an event, a query, and the answers to questions of chance."""
     impl, file = implementation(variant), tmp_path / "kept/scuttlebutt/exchange/found.yaml"
@@ -97,7 +97,7 @@ def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passe
     assert ended("show", "found", *vectors) == 0
 
 
-def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, own_cache: Path, capsys: Capture) -> None:
+def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "scuttlebutt/exchange/found.yaml"
 
     assert (

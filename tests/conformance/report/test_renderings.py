@@ -183,7 +183,7 @@ def test_an_interruption_waits_until_a_line_is_written() -> None:
 
 
 @pytest.fixture
-def numbered(tmp_path: Path, own_cache: Path) -> Path:
+def numbered(tmp_path: Path) -> Path:
     return write_suite(tmp_path / "numbered")
 
 
@@ -220,9 +220,7 @@ def test_every_form_comes_out_of_the_command(numbered: Path, tmp_path: Path, for
 
 
 @pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("1", signal.SIGTERM)])
-def test_interrupting_a_run_leaves_what_was_judged_marked_partial(
-    tmp_path: Path, own_cache: Path, jobs: str, number: signal.Signals
-) -> None:
+def test_interrupting_a_run_leaves_what_was_judged_marked_partial(tmp_path: Path, jobs: str, number: signal.Signals) -> None:
     record, report = tmp_path / "record.jsonl", tmp_path / "report.json"
     # Cases that take nodes are asked one by one, so that they finish one by one; each of these waits a little.
     arguments = [
@@ -288,7 +286,7 @@ def test_an_interruption_while_the_report_is_written_marks_it_partial(
 
 
 def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
-    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError

@@ -107,7 +107,7 @@ def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_the_exit_code_says_whether_list_and_implementation_agree(
-    tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str], lines: str, code: int
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], lines: str, code: int
 ) -> None:
     root = write_suite(tmp_path / "numbered")
     (tmp_path / "known.txt").write_text(f"{lines}\n")

@@ -27,7 +27,7 @@ PATIENCE = Timeouts(hello=20, op=0.5, bye=1)
 
 
 @pytest.fixture
-def numbered(tmp_path: Path, own_cache: Path) -> Path:
+def numbered(tmp_path: Path) -> Path:
     return write_suite(tmp_path / "numbered")
 
 

@@ -151,7 +151,7 @@ def test_in_process_too_the_line_of_a_case_stays_small(
     assert max(len(record.case_line(result)) for result in results.values()) < LARGEST
 
 
-def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path, own_cache: Path) -> None:
+def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path) -> None:
     results = judged(write_suite(tmp_path / "numbered"), Endless)
     flooded = results.pop("number-9#decode")
 
@@ -160,9 +160,7 @@ def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path, own_cach
 
 
 @pytest.mark.parametrize("habit", ["long-line", "garbage"])
-def test_a_line_of_471_megabytes_or_a_million_of_them_are_neither_kept_nor_waited_for(
-    tmp_path: Path, own_cache: Path, habit: str
-) -> None:
+def test_a_line_of_471_megabytes_or_a_million_of_them_are_neither_kept_nor_waited_for(tmp_path: Path, habit: str) -> None:
     size = 471_000_000 if habit == "long-line" else 1_000_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     results = judged(write_suite(tmp_path / "numbered"), command(habit, digits(9), str(size)))
@@ -175,7 +173,7 @@ def test_a_line_of_471_megabytes_or_a_million_of_them_are_neither_kept_nor_waite
     assert grown < 200 * MIB
 
 
-def test_of_a_batch_nobody_is_blamed_who_is_small_enough_alone(tmp_path: Path, own_cache: Path) -> None:
+def test_of_a_batch_nobody_is_blamed_who_is_small_enough_alone(tmp_path: Path) -> None:
     results = judged(write_suite(tmp_path / "numbered"), command("large-batch", "", "10000"), reply=9000)
 
     assert len(results) == COUNT
