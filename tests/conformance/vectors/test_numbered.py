@@ -1,4 +1,4 @@
-"""States with many things in them, written short."""
+"""States with many things in them, and long bytes, written short."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from peerproof.conformance.vectors.plain_data import WrongNumbers, expand_numbered
 from peerproof.conformance.vectors.plain_forms import misfits
+from peerproof.conformance.vectors.vector_file import normalise
 
 
 def test_an_item_stands_for_as_many_as_are_counted_with_their_numbers_in_hexadecimal_digits() -> None:
@@ -47,3 +48,11 @@ def test_a_vector_that_begins_in_such_a_state_is_held_to_the_forms_of_its_protoc
     assert wrong({"from": 0, "to": 255, "item": item}) == []
     assert wrong({"from": 0, "to": 256, "item": item | {"addr": "c"}}) == [("nodes", "node", "state")]
     assert wrong({"from": 0, "to": 255}) == [("nodes", "node", "state")]
+
+
+def test_bytes_among_the_values_of_a_protocol_are_written_short_as_well() -> None:
+    written = {"steps": [{"call": {"node": "n", "op": "publish", "args": {"value": {"octets": "70 (72 61)x3"}}}}]}
+
+    (step,) = normalise(written)["steps"]
+
+    assert step["call"]["args"] == {"value": "70726172617261"}

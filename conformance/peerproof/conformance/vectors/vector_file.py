@@ -138,7 +138,7 @@ def body(file: Mapping[str, Any], vector: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def normalise(vector: Mapping[str, Any]) -> dict[str, Any]:
-    """The vector with all bytes as lower-case hexadecimal digits without blanks."""
+    """The vector with all bytes as lower-case hexadecimal digits without blanks; `{"octets": …}` is such digits, anywhere."""
     return {
         name: _hex_of(value) if name == "bytes" else _normalise_value(value, protocols_own=name in PROTOCOLS_OWN)
         for name, value in vector.items()
@@ -151,6 +151,8 @@ def _normalise_value(value: Any, *, protocols_own: bool) -> Any:
             return [_normalise_value(item, protocols_own=protocols_own) for item in value]
         case {"hex": str() as digits} if len(value) == 1:
             return {"hex": _hex_of(digits)}
+        case {"octets": str() as digits} if len(value) == 1:
+            return _hex_of(digits)  # what a protocol has as plain digits
         case dict():
             return {
                 name: _hex_of(part)
