@@ -7,7 +7,7 @@ scores that are the time of connecting alone [WD-26]. That of WD-16 announces it
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
@@ -25,7 +25,9 @@ ADVANCED = repair.advance_repair
 DEPARTED = repair.on_departure
 ENCOUNTERED = proximity.consider_node
 LEAF_SPAN = routing.leaf_span
+MEMBERS: Any = codec._members
 NEXT_HOP = routing.next_hop
+OBJECT: Any = codec._object
 ON_NODE_JOIN = joining.on_node_join
 ON_OUTCOME = transitions.on_outcome
 PREFIX = Ring.prefix
@@ -399,14 +401,18 @@ class WD31(Diverging):
     instead: ClassVar = {"state.address": lambda host, port: NodeId(f"{host}:{port}")}
 
 
+def _in_any_case(raw: Any, names: Collection[str]) -> Any:
+    known = {name.lower(): name for name in names}
+    return {known.get(name.lower(), name): value for name, value in raw.items()} if type(raw) is dict else raw
+
+
 class WD32(Diverging):
     """Reads members whose names it half knows."""
 
-    def decode(self, data: bytes) -> Any:
-        """Takes small letters for capital ones."""
-        known = {name.lower(): name.encode() for name in codec.ENVELOPE}
-        names = re.compile(rb'"(' + b"|".join(name.encode() for name in known) + rb')"(?=\s*:)', re.IGNORECASE)
-        return super().decode(names.sub(lambda found: b'"' + known[found[1].decode().lower()] + b'"', data))
+    instead: ClassVar = {
+        "codec._object": lambda raw, names, what, depth: OBJECT(_in_any_case(raw, names), names, what, depth),
+        "codec._members": lambda raw, of, names, what, depth: MEMBERS(_in_any_case(raw, names), of, names, what, depth),
+    }
 
 
 #: The divergences by their ids.

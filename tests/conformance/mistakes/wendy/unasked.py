@@ -1,0 +1,505 @@
+"""Mistakes that are made one step too early, for one too many, or with the wrong one of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, ClassVar, Final
+
+from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import variants
+
+from peerproof.spec.core import Asked, Duration, Expired, Notify, Pick, Send, SetTimer, Step, Table
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.overrides import Overrides
+from peerproof.spec.wendy import joining, proximity, repair, routing, tables, transitions
+from peerproof.spec.wendy import state as states
+from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.messages import (
+    MOST_VALUE,
+    NO_LEAVES,
+    Announce,
+    Application,
+    Entry,
+    FlushCache,
+    Forward,
+    Forwarding,
+    Header,
+    Heartbeat,
+    HeartbeatDue,
+    Join,
+    Joined,
+    Mask,
+    Message,
+    Node,
+    NodeAnnouncement,
+    NodeExit,
+    NodeRepair,
+    RepairTimeout,
+    StateRequest,
+    Tables,
+)
+from peerproof.spec.wendy.proximity import header, send
+from peerproof.spec.wendy.state import NETWORK_TIMEOUT_MS, Stage, State
+
+Next = Step[Any, Any]
+Nodes = Iterable[Node]
+
+ADDRESS_OF = states.address_of
+CONSIDER = proximity.consider_node
+ON_HEARTBEAT_DUE = transitions.on_heartbeat_due
+ON_LEAVE = transitions.on_leave
+ON_NODE_REPAIR = repair.on_node_repair
+PRUNE = proximity.prune
+SENDABLE = transitions.sendable
+UPDATE_ADDRESS = tables.update_address
+WITH_VERSIONS = joining.with_versions
+
+
+def _met(order: Callable[[Nodes, Nodes, Iterable[Entry], Nodes], Nodes]) -> Overrides:
+    """Meets nodes of left leaves, right leaves, cells and neighbors in this order."""
+
+    def nodes_of(sent: Tables) -> dict[Id, Node]:
+        left, right = sent.leaf_set or NO_LEAVES
+        found: dict[Id, Node] = {}
+        for node in order(left, right, sent.routing_table or (), sent.neighborhood_set or ()):
+            found.setdefault(node.id, node)
+        return found
+
+    return {"proximity.nodes_of": nodes_of}
+
+
+def _nodes(cells: Iterable[Entry], key: Callable[[Entry], Any] = lambda entry: entry[:2]) -> Nodes:
+    return [entry.node for entry in sorted(cells, key=key)]
+
+
+def _last_of_two(sent: Tables) -> dict[Id, Node]:
+    left, right = sent.leaf_set or NO_LEAVES
+    return {node.id: node for node in (*left, *right, *_nodes(sent.routing_table or ()), *(sent.neighborhood_set or ()))}
+
+
+def _kept_if(is_kept: Callable[[State, Node], bool]) -> Overrides:
+    """Keeps the versions only of these."""
+    return {
+        "joining.with_versions": lambda state, sender, versions: (
+            WITH_VERSIONS(state, sender, versions) if is_kept(state, sender) else state
+        )
+    }
+
+
+def _prune_measured(state: State) -> State:
+    gone = [node for node in state.stored if node not in state.known]
+    return PRUNE(replace(state, stored=state.stored.without(gone)) if gone else state)
+
+
+def _measured_too(usual: Callable[[State], Next], message: Callable[[Header], Message]) -> Callable[[State], Next]:
+    def send_more(state: State) -> Next:
+        after, effects = usual(state)
+        more = [send(state, node, message(header(state))) for node in state.measured.values() if node.id not in state.known]
+        return Step(after, (*sum(more, ()), *effects))
+
+    return send_more
+
+
+def _cache_of_leaves(state: State, node: Node, *, is_leaf: bool) -> State:
+    if is_leaf or node.id in state.scores or node.id not in state.cache:
+        return CONSIDER(state, node, is_leaf=is_leaf)
+    return replace(CONSIDER(replace(state, cache=state.cache.without((node.id,))), node, is_leaf=False), cache=state.cache)
+
+
+def _tried_once(state: State, node: Node, *, is_leaf: bool) -> State:
+    return state if node.id in state.scores else CONSIDER(state, node, is_leaf=is_leaf)
+
+
+def _small_addresses(config: Any, node: Node) -> Any:
+    return ADDRESS_OF(config, node._replace(local_ip=node.local_ip.lower(), global_ip=node.global_ip.lower()))
+
+
+def _rows_mean_the_table(state: State, question: StateRequest | NodeRepair) -> Next:
+    mask: Mask = question.mask
+    wants = mask.routing_table or bool(mask.rows)
+    return ON_NODE_REPAIR(state, replace(question, mask=mask._replace(routing_table=wants)))
+
+
+def _one_byte_less(message: Application) -> Application:
+    if message.value is not None and len(message.value) >= MOST_VALUE:
+        raise NotEnabled("too_large", "one byte too many")
+    return SENDABLE(message)
+
+
+def _cut_values(message: Application) -> Application:
+    return SENDABLE(replace(message, value=message.value and message.value[:MOST_VALUE]))
+
+
+def _same_region(state: State, node: Node) -> State:
+    known = state.known.get(node.id)
+    return state if known is None else UPDATE_ADDRESS(state, node._replace(region=known.region))
+
+
+class _Cache(Wrong):
+    """Keeps so many scores, the last ones."""
+
+    most: int
+    order: tuple[Id, ...] = ()
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Forgets the first ones."""
+        step = super().step(state, event, pick)
+        new = [node for node in step.state.cache if node not in self.order]
+        self.order = (*[node for node in self.order if node in step.state.cache], *new)
+        gone, self.order = self.order[: -self.most], self.order[-self.most :]
+        return step._replace(state=replace(step.state, cache=step.state.cache.without(gone))) if gone else step
+
+
+class Cache16(_Cache):
+    """Keeps 16 scores. [W-10]"""
+
+    caught_by: ClassVar = ("the-cache-has-no-limit",)
+    most = 16
+
+
+class Cache256(_Cache):
+    """Keeps 256 scores. [W-10]"""
+
+    caught_by: ClassVar = ("the-cache-has-no-limit",)
+    most = 256
+
+
+class _WithTheCache(Wrong):
+    """Empties something else with the cache."""
+
+    def emptied(self, state: State) -> State:
+        """What is left."""
+        raise NotImplementedError
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Empties it, too."""
+        step = super().step(state, event, pick)
+        is_hour = isinstance(event, Expired) and isinstance(event.timer, FlushCache)
+        return step._replace(state=self.emptied(step.state)) if is_hour else step
+
+
+class ForgetsTheDeparted(_WithTheCache):
+    """Forgets who has departed when the cache is emptied. [WA-30]"""
+
+    caught_by: ClassVar = ("the-departed-after-an-hour",)
+
+    def emptied(self, state: State) -> State:
+        """Nobody has departed."""
+        return replace(state, departed=frozenset())
+
+
+class ForgetsWhoIsMeasured(_WithTheCache):
+    """Forgets who is being measured when the cache is emptied. [WA-19, WA-69]"""
+
+    caught_by: ClassVar = ("measured-when-the-cache-is-emptied",)
+
+    def emptied(self, state: State) -> State:
+        """Nobody is measured."""
+        return replace(state, measured=Table())
+
+
+class ForgetsVersions(_WithTheCache):
+    """Forgets the versions of others when the cache is emptied. [W-63, WA-19]"""
+
+    caught_by: ClassVar = ("versions-outlive-the-cache",)
+
+    def emptied(self, state: State) -> State:
+        """No versions are known."""
+        return replace(state, stored=Table())
+
+
+class _Restarts(Wrong):
+    """Sets a timer again where something else happens."""
+
+    def again(self, config: Any, event: Any) -> SetTimer[Any] | None:
+        """The timer."""
+        raise NotImplementedError
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """With it."""
+        step = super().step(state, event, pick)
+        timer = self.again(state.config, event)
+        return step if timer is None else step._replace(effects=(*step.effects, timer))
+
+
+class TheHourBeginsWithTheJoin(_Restarts):
+    """Counts the hour of the cache from when it is asked to join. [WA-19]"""
+
+    caught_by: ClassVar = ("the-cache-of-a-joiner-after-an-hour",)
+
+    def again(self, _: Any, event: Any) -> SetTimer[Any] | None:
+        """That of the cache."""
+        is_join = isinstance(event, Asked) and isinstance(event.command, Join)
+        return SetTimer(FlushCache(), states.CACHE_MS) if is_join else None
+
+
+class TheHourBeginsWhenItHasJoined(_Restarts):
+    """Counts the hour of the cache from when it has announced itself. [WA-19]"""
+
+    caught_by: ClassVar = ("the-cache-of-a-joiner-after-an-hour",)
+
+    def again(self, _: Any, event: Any) -> SetTimer[Any] | None:
+        """That of the cache."""
+        is_over = isinstance(event, Expired) and isinstance(event.timer, Announce)
+        return SetTimer(FlushCache(), states.CACHE_MS) if is_over else None
+
+
+class JoinsPutHeartbeatsOff(_Restarts):
+    """Counts the time until the next heartbeats from when it is asked to join. [WA-24]"""
+
+    caught_by: ClassVar = ("a-join-puts-no-heartbeat-off",)
+
+    def again(self, config: Any, event: Any) -> SetTimer[Any] | None:
+        """That of heartbeats."""
+        is_join = isinstance(event, Asked) and isinstance(event.command, Join) and config.heartbeat
+        return SetTimer(HeartbeatDue(), config.heartbeat) if is_join else None
+
+
+class ForwardsAfterLeaving(Wrong):
+    """Sends on what its application was asked about before it left. [WA-62]"""
+
+    caught_by: ClassVar = ("no-forward-after-leaving",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Does not refuse."""
+        if state.stage is Stage.LEFT and isinstance(event, Asked) and isinstance(event.command, Forward):
+            return routing_again(state, event.command.message)
+        return super().step(state, event, pick)
+
+
+def routing_again(state: State, message: Application) -> Next:
+    """The message goes where routing leads."""
+    node = routing.next_hop(state, message.header.key)
+    return Step(state, () if node is None else send(state, node, message))
+
+
+class _Remembers(Wrong):
+    """Remembers what it has asked its application about last, and lets it change less."""
+
+    last: Application | None = None
+
+    def changed(self, new: Header, old: Header) -> Header:
+        """What is sent instead."""
+        raise NotImplementedError
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """With the other header."""
+        if isinstance(event, Asked) and isinstance(event.command, Forward) and self.last is not None:
+            message = event.command.message
+            message = replace(message, header=self.changed(message.header, self.last.header))
+            event = replace(event, command=Forward(message))
+        step = super().step(state, event, pick)
+        for effect in step.effects:
+            if isinstance(effect, Notify) and isinstance(effect.notice, Forwarding):
+                self.last = effect.notice.message
+        return step
+
+
+class KeepsTheSender(_Remembers):
+    """Lets the application not change who has sent a message. [WA-58]"""
+
+    caught_by: ClassVar = ("asked-and-changed-in-each-part",)
+
+    def changed(self, new: Header, old: Header) -> Header:
+        """As it was."""
+        return replace(new, sender=old.sender)
+
+
+class KeepsTheHops(_Remembers):
+    """Lets the application not change the count of hops. [WA-58]"""
+
+    caught_by: ClassVar = ("asked-and-changed-in-each-part",)
+
+    def changed(self, new: Header, old: Header) -> Header:
+        """As it was."""
+        return replace(new, hop=old.hop)
+
+
+class KeepsVersionsAndCredentials(_Remembers):
+    """Lets the application not change versions and credentials. [WA-58]"""
+
+    caught_by: ClassVar = ("asked-and-changed-in-each-part",)
+
+    def changed(self, new: Header, old: Header) -> Header:
+        """As they were."""
+        return replace(new, versions=old.versions, credentials=old.credentials)
+
+
+class RepairsForTenSeconds(Wrong):
+    """Waits ten seconds for a cell, whatever is configured. [WA-26]"""
+
+    caught_by: ClassVar = ("cell-who-does-not-answer-in-time",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """With the usual timeout."""
+        step = super().step(state, event, pick)
+        usual = Duration(NETWORK_TIMEOUT_MS)
+        return step._replace(
+            effects=tuple(
+                replace(effect, after=usual)
+                if isinstance(effect, SetTimer) and isinstance(effect.timer, RepairTimeout)
+                else effect
+                for effect in step.effects
+            )
+        )
+
+
+class JoinsAgainAndAgain(Wrong):
+    """Tells each time that it announces itself that it has joined. [WA-72]"""
+
+    caught_by: ClassVar = ("joined-is-told-once",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Tells it once more."""
+        step = super().step(state, event, pick)
+        said = any(isinstance(effect, Send) and isinstance(effect.message, NodeAnnouncement) for effect in step.effects)
+        is_again = said and state.stage is Stage.JOINED
+        return step._replace(effects=(*step.effects, Notify(Joined()))) if is_again else step
+
+
+class _Connections(Wrong):
+    """Reads otherwise what comes on connections."""
+
+    skipped: bytes
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """Passes over what comes before a message."""
+        if request.get("op") == "stream" and request.get("event") == "data":
+            request = {**request, "bytes": request["bytes"].removeprefix(self.skipped.hex())}
+        return super().handle(request, choose)
+
+
+class MarksAreBlanks(_Connections):
+    """Passes over a mark of an order of bytes before a message. [WA-64]"""
+
+    caught_by: ClassVar = ("a-byte-order-mark-is-no-blank",)
+    skipped = b"\xef\xbb\xbf"
+
+
+class ZerosAreBlanks(_Connections):
+    """Passes over a zero byte before a message. [WA-64]"""
+
+    caught_by: ClassVar = ("a-zero-byte-is-no-blank",)
+    skipped = b"\0"
+
+
+ORDER: Final = "nodes-are-met-in-their-order-by-messages"
+
+MISTAKES: Final = variants(
+    __name__,
+    Wrong,
+    {
+        "RightLeavesFirst": (
+            "Meets right leaves before left ones. [WA-60]",
+            _met(lambda left, right, cells, near: (*right, *left, *_nodes(cells), *near)),
+            ORDER,
+        ),
+        "CellsBeforeLeaves": (
+            "Meets the nodes of the routing table first. [WA-60]",
+            _met(lambda left, right, cells, near: (*_nodes(cells), *left, *right, *near)),
+            ORDER,
+        ),
+        "NeighborsFirst": (
+            "Meets neighbors first. [WA-60]",
+            _met(lambda left, right, cells, near: (*near, *left, *right, *_nodes(cells))),
+            ORDER,
+        ),
+        "NeighborsBeforeCells": (
+            "Meets neighbors before the nodes of the routing table. [WA-60]",
+            _met(lambda left, right, cells, near: (*left, *right, *near, *_nodes(cells))),
+            ORDER,
+        ),
+        "ByColumns": (
+            "Goes through the routing table by columns. [WA-60]",
+            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: entry[1::-1]), *near)),
+            ORDER,
+        ),
+        "RowsFromTheLast": (
+            "Goes through the routing table from the last row. [WA-60]",
+            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: (-entry[0], entry[1])), *near)),
+            ORDER,
+        ),
+        "ColumnsFromTheLast": (
+            "Goes through each row from the last column. [WA-60]",
+            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: (entry[0], -entry[1])), *near)),
+            ORDER,
+        ),
+        "NeighborsFromTheLast": (
+            "Meets the last neighbor first. [WA-60]",
+            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells), *reversed([*near]))),
+            ORDER,
+        ),
+        "TheLastOfTwoAddresses": (
+            "Meets who is listed twice with the last of its addresses. [WA-60]",
+            {"proximity.nodes_of": _last_of_two},
+            "listed-under-two-addresses",
+        ),
+        "VersionsOfTheMeasuredAreLost": (
+            "Keeps no versions of who is being measured. [WA-70]",
+            _kept_if(lambda state, node: node.id not in state.measured),
+            "versions-of-a-leaf-that-is-measured",
+        ),
+        "VersionsOfTheUnmeasuredAreLost": (
+            "Keeps no newer versions of a leaf without a score. [WA-70]",
+            _kept_if(lambda state, node: node.id in state.scores or node.id not in state.known),
+            "versions-of-a-leaf-that-is-measured",
+        ),
+        "VersionsOfTablesOnly": (
+            "Forgets the versions of who is in no table yet. [WA-70]",
+            {"transitions.prune": _prune_measured},
+            "versions-of-who-is-measured-are-kept-by-messages",
+        ),
+        "VersionsForJoinersOnly": (
+            "Keeps no versions before it has asked to join. [W-63]",
+            _kept_if(lambda state, _: state.stage is not Stage.ALONE),
+            "versions-from-before-it-joins",
+        ),
+        "HeartbeatsToTheMeasured": (
+            "Sends heartbeats to those whom it measures, too. [WA-24, WA-69]",
+            {"transitions.on_heartbeat_due": _measured_too(ON_HEARTBEAT_DUE, Heartbeat)},
+            "who-is-measured-gets-one-heartbeat",
+        ),
+        "ExitsToTheMeasured": (
+            "Tells those whom it measures that it leaves, too. [WA-24]",
+            {"transitions.on_leave": _measured_too(ON_LEAVE, NodeExit)},
+            "who-is-measured-gets-one-heartbeat",
+        ),
+        "ValuesWithoutLimit": (
+            "Cuts values of the application that are too long. [WA-66]",
+            {"transitions.sendable": _cut_values},
+            "longest-value-of-the-application",
+        ),
+        "OneByteLess": (
+            "Takes no value of 2^19 bytes from the application. [WA-66]",
+            {"transitions.sendable": _one_byte_less},
+            "longest-value-of-the-application",
+        ),
+        "RowsMeanTheTable": (
+            "Sends rows that it is asked for, although the mask does not ask for the routing table. [WA-57]",
+            {"transitions.on_node_repair": _rows_mean_the_table},
+            "asked-for-rows-without-their-table",
+        ),
+        "OneRegionForEver": (
+            "Keeps the region of a node that says where it is now. [WA-68]",
+            {"proximity.update_address": _same_region},
+            "a-new-region",
+        ),
+        "SmallAddresses": (
+            "Sends to a host in small letters. [WA-52]",
+            {"state.address_of": _small_addresses},
+            "a-host-with-capitals",
+        ),
+        "TheCacheIsForLeaves": (
+            "Asks the cache for leaves only. [WA-21]",
+            {"proximity.consider_node": _cache_of_leaves},
+            f"{ORDER} the-cache-has-no-limit",
+        ),
+        "TriedOnce": (
+            "Tries nobody again who has a score. [W-56, WA-69]",
+            {"proximity.consider_node": _tried_once},
+            ORDER,
+        ),
+    },
+)
+__getattr__ = MISTAKES.find
