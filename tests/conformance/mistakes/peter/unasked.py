@@ -118,7 +118,7 @@ class _LongEvents(Wrong):
 
 
 class CutsLongEvents(_LongEvents):
-    """Publishes the beginning of an event that is too long. [WA-66]"""
+    """Publishes the beginning of an event that is too long. [P-01, WA-66]"""
 
     caught_by: ClassVar = ("longest-event",)
 
@@ -129,7 +129,7 @@ class CutsLongEvents(_LongEvents):
 
 
 class DropsLongEvents(_LongEvents):
-    """Does not publish an event that is too long, and says nothing. [WA-66]"""
+    """Does not publish an event that is too long, and says nothing. [P-01, WA-66]"""
 
     caught_by: ClassVar = ("longest-event",)
 
@@ -194,12 +194,12 @@ MISTAKES: Final = variants(
             "copy-from-a-child",
         ),
         "EventsOf16Bits": (
-            "Publishes events of at most 65535 bytes. [WA-66]",
+            "Publishes events of at most 65535 bytes. [P-01, WA-66]",
             _events_up_to(65_535),
             "longest-event",
         ),
         "OneByteLess": (
-            "Publishes no event of 2^19 bytes. [WA-66]",
+            "Publishes no event of 2^19 bytes. [P-01, WA-66]",
             _events_up_to(MOST_VALUE - 1),
             "longest-event",
         ),
