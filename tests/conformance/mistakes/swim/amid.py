@@ -30,7 +30,7 @@ from peerproof.spec.swim.messages import (
     Uuid,
     Vector,
 )
-from peerproof.spec.swim.state import Config, Exchange, Relay, Row, State, Status
+from peerproof.spec.swim.state import Config, Exchange, Relay, Row, State, Status, active_size
 from peerproof.spec.swim.table import Claim
 
 ADDED = commands.on_add_node
@@ -215,6 +215,14 @@ def without_members(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, r
     return found
 
 
+def without_what_enough_were_told(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    """What is left of the queue."""
+    enough = gossip.fanout(active_size(state))
+    left = tuple(queued for queued in state.queue if len(queued.recipients - {queued.event.node}) < max(1, enough))
+    sent: tuple[State, list[Vector]] = EVENTS(replace(state, queue=left), receiver, said, room)
+    return sent
+
+
 def closed_if_pinged(state: State, pick: Pick) -> tuple[State, tuple[Message, ...]]:
     """Nothing, where nobody was pinged."""
     closed: tuple[State, tuple[Any, ...]] = CLOSED(state, pick) if state.pinged else (state, ())
@@ -350,6 +358,11 @@ MISTAKES: Final = variants(
             "Forgets its pings to a node that is added again. [SA-38]",
             added(lambda row: replace(row, unanswered=())),
             "add-node-again-keeps-pings",
+        ),
+        "DropsWhatEnoughWereTold": (
+            "Drops events that enough have been told by now before it sends a datagram. [SA-25]",
+            {"gossip._events": without_what_enough_were_told},
+            "event-waits-for-a-datagram-that-carries-it",
         ),
         "SixteenEventsADatagram": (
             "Puts no more than 16 events into a datagram. [SA-32]",
