@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from peerproof.spec import wendy
 from peerproof.spec.overrides import names_in, overridden, overriding
+from peerproof.spec.wendy import codec
 
 SOURCES = {
     "sample": "",
@@ -186,3 +188,15 @@ def test_functions_of_a_protocol_are_overridden_in_protocols_that_import_them() 
     with overriding(names_in(routing, next_hop=ten_times)):
         assert vars(overlay)["next_hop"] is ten_times
         assert vars(properties)["next_hop"] is before
+
+
+def test_nothing_that_an_override_did_is_remembered() -> None:
+    node = wendy.Node(wendy.Id(7), "10.0.0.1", "10.0.0.1", 8080, "remembered")
+    before = codec._node_text(node)
+
+    with overriding(names_in(codec, quote=lambda text: f'"{text.upper()}"')):
+        assert "REMEMBERED" in codec._node_text(node)
+        other = codec._node_text(node._replace(region="another"))
+
+    assert codec._node_text(node) == before
+    assert codec._node_text(node._replace(region="another")) != other

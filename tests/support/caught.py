@@ -20,6 +20,7 @@ from tests.support.catching import KNOWN, Mistakes, detecting, failed, path_of
 
 from peerproof.conformance.mutation.scoring import select_mutants
 from peerproof.conformance.mutation.sites import Mutant
+from peerproof.conformance.mutation.trials import MOST_KILLERS
 from peerproof.conformance.runner.result import STATUSES
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.protocols import PROTOCOLS
@@ -48,7 +49,11 @@ def _batches(mutants: Sequence[Mutant]) -> Iterator[Sequence[Mutant]]:
 
 
 def detected(protocol: str, vectors: Sequence[Vector], before: Mapping[str, str]) -> dict[str, str]:
-    """By vector: a mutant that it detects. What was found before is tried first, then all, few at a time, on what is left."""
+    """
+    By vector: a mutant that it detects, and few others do, as one that all detect says nothing about any.
+
+    What was found before is tried first, then all, few at a time, on what is left.
+    """
     left = {vector.id: vector for vector in vectors}
     found = dict[str, str]()
     mutants = select_mutants(protocol, unlisted=True)
@@ -57,8 +62,8 @@ def detected(protocol: str, vectors: Sequence[Vector], before: Mapping[str, str]
     for some in _batches(mutants):
         if not left:
             break
-        for mutant, by in detecting(some, list(left.values())).items():
-            for vector in by & left.keys():
+        for mutant, by in detecting(some, vectors).items():
+            for vector in by & left.keys() if len(by) <= MOST_KILLERS else ():
                 found[vector] = mutant
                 del left[vector]
         print(f"{protocol}: {len(left):,} of {len(vectors):,} vectors have detected no mutant yet", file=sys.stderr)

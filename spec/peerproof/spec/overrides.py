@@ -10,6 +10,7 @@ An override names a place by its dotted name, such as `peerproof.spec.swim.gossi
   constant, and of what is in a class.
 - The name of a builtin function gives a module its own: `peerproof.spec.scuttlebutt.reconcile.dict`.
 
+What remembers its results (`functools.lru_cache`) does not while overrides are in force: what it remembered would outlive them.
 References that are not names stay as they are: those in tables, in partial functions and in default values. Properties and
 bounded models (`peerproof.spec.swim.properties`, `peerproof.spec.swim.model`) keep their references as well: they judge, and what
 they define as an override may call the original. Of two overrides of one reference the later one counts.
@@ -83,7 +84,8 @@ class overriding:  # noqa: N801  # used as a function, like those of `contextlib
 
     def __enter__(self) -> None:
         if self._found is None:
-            self._found = [(owner, name, other) for place, other in self._overrides.items() for owner, name in _references(place)]
+            found = [(owner, name, other) for place, other in self._overrides.items() for owner, name in _references(place)]
+            self._found = [*_forgetful(self._overrides), *found]
         self._entries.append(next(_numbers))
         _replaced[self._entries[-1]] = [(owner, name, owner.__dict__.get(name, _MISSING)) for owner, name, _ in self._found]
         for owner, name, other in self._found:
@@ -138,6 +140,15 @@ def _references(place: str) -> Iterator[tuple[Any, str]]:
         for reference, value in vars(module).items():
             if originals.get((module, reference), value) is original and (module, reference) != (owner, name):
                 yield module, reference
+
+
+def _forgetful(overrides: Overrides) -> Iterator[_Reference]:
+    """What remembers its results in the modules beside, without its memory, which would outlive the overrides."""
+    for owner in {place.rpartition(".")[0] for place in overrides}:
+        for module in _modules_beside(owner):
+            for name, value in vars(module).items():
+                if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
+                    yield module, name, value.__wrapped__
 
 
 def _modules_beside(defining: str) -> Iterator[ModuleType]:

@@ -255,18 +255,18 @@ def score(protocol: str) -> Score:
     match protocol:
         case "scuttlebutt":
             some = [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]]
-            return Score(mistakes, some, 57)
+            return Score(mistakes, some, 39)
         case "swim":
             whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
             steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
             some = [*of("small-relay", "step", protocol)[::8], *of("small-a", "step", protocol)[::4]]
-            return Score(mistakes, [*whole, *steps, *some], 100)
+            return Score(mistakes, [*whole, *steps, *some], 63)
         case "wendy":
-            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)], 60)
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)], 31)
         case "peter":
             return Score(mistakes, [vector for name in tables for vector in of(name, "", protocol)], 20)
         case _:
-            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)[::2]], 120)
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)[::2]], 84)
 
 
 @pytest.mark.slow

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from tests.support.catching import AnyVariant, Mistakes, failed, known, path_of, suite
+from tests.support.catching import AnyVariant, Mistakes, detecting, failed, known, path_of, suite
 
 from peerproof.conformance.models.counterexample_vectors import FILE
+from peerproof.conformance.mutation.scoring import select_mutants
+from peerproof.conformance.mutation.trials import MOST_KILLERS
 from peerproof.spec.protocols import PROTOCOLS
 
 #: What only a loaded state shows, and why.
@@ -22,6 +24,8 @@ ONLY_LOADED: Final = {
         "subscribing.KeepsEverybody": "65,537 children would have to subscribe, which are 25 MB of messages",
     },
 }
+
+RENEW: Final = "python -m tests.support.caught finds out what they catch"
 
 OF_EACH: Final = {protocol: Mistakes(protocol) for protocol in PROTOCOLS}
 
@@ -105,12 +109,27 @@ def test_every_file_of_vectors_catches_a_mistake(mistakes: Mistakes) -> None:
 
 @pytest.mark.slow
 @of_each_protocol
-def test_every_vector_but_the_anchors_catches_a_mistake(mistakes: Mistakes) -> None:
+def test_every_vector_but_the_anchors_catches_a_mistake_or_a_mutant(mistakes: Mistakes) -> None:
     left = {vector.id: vector for vector in mistakes.made_for_none() if "anchor" not in vector.flags}
     catches = known("mistake", mistakes.right.protocol)
     variants = {variant.__name__: variant for variant in mistakes.variants}
 
-    assert catches.keys() == left.keys(), "python -m tests.support.caught finds out what they catch"
+    assert {*catches, *known("mutant", mistakes.right.protocol)} == left.keys(), RENEW
     for name in sorted(set(catches.values())):
         vectors = [left[caught] for caught, by in catches.items() if by == name]
         assert failed(path_of(variants[name]), vectors) == {vector.id for vector in vectors}
+
+
+@pytest.mark.minute
+@of_each_protocol
+def test_a_mutant_that_few_vectors_detect_is_detected_by_those_that_are_made_for_no_mistake(mistakes: Mistakes) -> None:
+    """What is a fault of one word needs no mistake that somebody has invented."""
+    catches = known("mutant", mistakes.right.protocol)
+    vectors = [vector for vector in mistakes.written if vector.id in catches]
+    mutants = [mutant for mutant in select_mutants(mistakes.right.protocol) if mutant.id in catches.values()]
+    assert {mutant.id for mutant in mutants} == {*catches.values()}, RENEW
+
+    found = detecting(mutants, vectors)
+
+    assert [vector for vector, mutant in catches.items() if vector not in found[mutant]] == [], RENEW
+    assert [mutant for mutant, by in found.items() if len(by) > MOST_KILLERS] == []

@@ -19,7 +19,7 @@ from peerproof.spec.distkv.chains import (
     with_change,
 )
 
-from .samples import element
+from .samples import chain, element
 
 NODES = st.sampled_from([NodeId(name) for name in ("a", "b", "c", "é", "\U0001f600", "\ufffd")])
 TICKS = st.integers(1, 4)
@@ -73,3 +73,10 @@ def test_tock_comes_first_then_tick_then_name_and_who_has_no_tick_loses() -> Non
 @given(PING_CHAINS, st.integers(0, 5), st.integers(0, 5))
 def test_what_two_have_of_one_chain_agrees(whole: Chain, one: int, other: int) -> None:
     assert agree(whole.within(one), whole.within(other))
+
+
+def test_no_entry_is_before_every_change() -> None:
+    """[DC-20]"""
+    assert relation(None, chain("a1")) is Relation.BEFORE
+    assert relation(chain("a1"), None) is Relation.AFTER
+    assert relation(None, None) is Relation.EQUAL

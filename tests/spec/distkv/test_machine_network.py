@@ -195,4 +195,4 @@ def test_a_mistake_keeps_nodes_from_agreeing(mistake: str, monkeypatch: pytest.M
     monkeypatch.setattr(f"{__name__}.TIMES", 3)
 
     with overriding(names_in(where, **{name: wrong})), pytest.raises(AssertionError):
-        searched(300, 25)
+        searched(1500, 25)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from peerproof.spec.core import NodeId
+from peerproof.spec.core import Expired, NodeId
 from peerproof.spec.distkv import Config, Phase, initial
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.errors import NotEnabled
 
-from .nodes import config, deleting, node, setting, wants
-from .samples import update
+from .nodes import NOW, TIMERS, config, deleting, do, node, setting, wants
+from .samples import ping
 
 
 @pytest.mark.parametrize("moment", [1999, 4001])
@@ -33,4 +33,10 @@ def test_dc_102_a_node_is_for_applications_when_it_is_ready_only() -> None:
             assert refused.value.reason == "not_ready"
 
 
-X, Y, GONE = update("a2 b1", "x", 7), update("a4", None, 7, ("a",)), update("b3", "y", 5, ("y",))
+def test_a_timer_that_does_not_run_means_nothing() -> None:
+    state = node(last=ping("b0"), timers="Ping")
+
+    done = do(state, Expired(NOW, TIMERS["Missing"]))
+
+    assert done.said == []
+    assert done.state is state

@@ -7,12 +7,15 @@ from typing import TypeVar
 
 import pytest
 
-from peerproof.spec.core import Asked, Instant, NodeId, Received, Send
+from peerproof.spec.core import Asked, Instant, NodeId, Received, Send, Table
 from peerproof.spec.distkv import STATE, Chain, Config, Element, Ping, SetValue, State, step
 from peerproof.spec.distkv.paths import ROOT
 from peerproof.spec.distkv.ranges import TICK_MAX
+from peerproof.spec.distkv.ticks import with_elements
 from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import NotEnabled
+
+from .samples import chain, sets
 
 Choice = TypeVar("Choice", bound=str | int)
 
@@ -42,3 +45,8 @@ def test_there_is_a_last_tick_and_a_last_tock() -> None:
     with pytest.raises(NotEnabled) as caught:
         sent(TICK_MAX, "change")
     assert caught.value.reason == "exhausted"
+
+
+def test_elements_without_ticks_are_nothing_to_know() -> None:
+    """[D-10, D-58]"""
+    assert with_elements(Table(), chain("a2 b? a1").elements) == sets(a=((1, 3),))

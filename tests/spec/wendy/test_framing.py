@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wendy import MESSAGE
 from peerproof.spec.wendy.codec import MOST_BYTES
-from peerproof.spec.wendy.framing import Inbound
+from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT, Confirmation, Inbound
 
 from .test_codec import SAMPLES
 
 TEXT = SAMPLES["announcement"][1].encode()
+
+
+def test_the_acknowledgement_has_23_bytes() -> None:
+    """[WA-64]"""
+    assert ACKNOWLEDGEMENT == b'{"status": "Received."}'
+    assert len(ACKNOWLEDGEMENT) == 23
 
 
 @given(st.lists(st.integers(1, len(TEXT)), max_size=9))
@@ -39,6 +45,11 @@ def test_a_message_comes_byte_by_byte() -> None:
     assert got == [None] * (len(text) - 1) + [text.strip()]
 
 
+def test_what_follows_the_message_is_not_looked_at() -> None:
+    """[WA-64]"""
+    assert Inbound().feed(TEXT + b"garbage") == TEXT[:-1]
+
+
 @pytest.mark.parametrize("data", [b"[", b"GET / HTTP/1.1\r\n", b"\x00", b'"', b"\xff"])
 def test_what_does_not_begin_like_a_message_is_refused_at_once(data: bytes) -> None:
     with pytest.raises(MalformedMessage) as caught:
@@ -59,3 +70,19 @@ def test_no_more_is_kept_than_a_message_may_have(piece: int) -> None:
         inbound.feed(b"x" * piece)
 
     assert caught.value.reason == "too_large"
+
+
+def test_a_connection_closed_too_early_is_truncated() -> None:
+    inbound = Inbound()
+    inbound.feed(TEXT[:100])
+
+    assert (inbound.end().reason, inbound.end().offset) == ("truncated", 100)
+
+
+def test_a_message_is_confirmed_by_the_acknowledgement_and_nothing_else() -> None:
+    """[WA-64]"""
+    assert Confirmation().feed(ACKNOWLEDGEMENT) is True
+    assert Confirmation().feed(ACKNOWLEDGEMENT + b"\n") is True
+    assert Confirmation().feed(b'{"status": "No."}') is False
+    confirmation = Confirmation()
+    assert [confirmation.feed(bytes((byte,))) for byte in ACKNOWLEDGEMENT] == [None] * 22 + [True]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from peerproof.spec.core import Step
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy import (
     Config,
@@ -12,6 +15,7 @@ from peerproof.spec.wendy import (
     State,
     initial,
 )
+from peerproof.spec.wendy.joining import on_announce
 
 from .nodes import (
     asked,
@@ -39,3 +43,9 @@ def test_a_node_joins_once() -> None:
         asked(fresh("75"), Join(place("75")))
     arrived, _ = sent(state, effects[0])
     assert asked(arrived, Join(place("41"))).state.stage is Stage.JOINING
+
+
+def test_who_does_not_wait_announces_nothing() -> None:
+    for stage in (Stage.ALONE, Stage.JOINING, Stage.JOINED, Stage.LEFT):
+        state = replace(fresh("75"), stage=stage)
+        assert on_announce(state) == Step(state)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from tests.conformance.mistakes.distkv import Reading, Wrong
+from tests.conformance.mistakes.distkv import Wrong
 from tests.support.variant import variants, without_effects
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import EVERYBODY, Notify, Pick, Received, Send, Step, Table
-from peerproof.spec.distkv import chains, entries, outgoing, pings, ranges, startup, transitions
+from peerproof.spec.distkv import chains, entries, outgoing, pings, startup, transitions
 from peerproof.spec.distkv.chains import Chain, Claim, Element, Relation
 from peerproof.spec.distkv.codec import payload
 from peerproof.spec.distkv.entries import Entries, Entry, Outcome
@@ -21,54 +21,12 @@ from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.distkv.state import State
 from peerproof.spec.distkv.ticks import Ticks, TickSets, missing_sets
 
-FILLED = outgoing._fit_pieces
-HAS_ROOM = transitions.has_room
 SEND_INFO = outgoing.send_info
-
-
-class SendsTheBeginning(Wrong):
-    """Sends what fits into one info, and nothing more."""
-
-    caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With the first info only."""
-        after, effects = super().step(state, event, pick)
-        infos = [effect for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Info)]
-        return Step(after, tuple(effect for effect in effects if effect not in infos[1:]))
-
-
-def _half(state: State, what: str, pieces: Any, beside: Any) -> Any:
-    count, chains = FILLED(state, what, pieces, beside)
-    while count < len(pieces) and count & (count - 1):
-        count -= 1  # to the next power of two
-    return count, chains
-
-
-class RepeatsPrevAndReason(Wrong):
-    """Gives prev and reason in each of the infos."""
-
-    caught_by: ClassVar = ("ticks-divided", "prev-and-reason-in-the-first", "ticks-divided-as-configured")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With the chains of the first."""
-        after, effects = super().step(state, event, pick)
-        infos = [effect.message for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Info)]
-        shown = {info: replace(info, chain=infos[0].chain, reason=infos[0].reason) if info.ticks else info for info in infos}
-        return Step(
-            after,
-            tuple(Send(e.to, shown[e.message]) if isinstance(e, Send) and isinstance(e.message, Info) else e for e in effects),
-        )
 
 
 def _without_prev(state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Next:
     many = len(outgoing._pieces(rows)) > 30  # so many may have to be divided
     return SEND_INFO(state, what, rows, None if many else prev, reason)
-
-
-def _the_other_way_round(beside: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    (prev, reason), *_ = beside
-    return [(prev, reason), (prev, None), (None, None)]
 
 
 class SilentAboutWhatIsTooLarge(Wrong):
@@ -106,7 +64,6 @@ NAMESAKE = transitions.is_of_namesake
 ON_LOADED = startup.on_loaded
 ON_MESSAGE = transitions.on_message
 OUTCOME = entries._outcome
-READ_RANGES = ranges.read
 RELATION = chains.relation
 
 Number = Callable[[int], float]
@@ -189,17 +146,6 @@ def says_by(number: Number) -> Callable[..., bool]:
 def seen_by(number: Number) -> Callable[..., bool]:
     """Whether a chain has seen a change in this kind of numbers."""
     return lambda chain, head: HAS_SEEN(like(number, chain), like(number, Chain((head,))).head)
-
-
-def same_by(number: Number) -> Callable[..., Relation]:
-    """How changes stand, if the same tick is the same in this kind of numbers."""
-
-    def relation(chain: Chain | None, other: Chain | None) -> Relation:
-        if chain is None or other is None or like(number, chain).head != like(number, other).head:
-            return RELATION(chain, other)
-        return Relation.EQUAL
-
-    return relation
 
 
 def agree_by(number: Number) -> Callable[..., bool]:
@@ -291,13 +237,6 @@ def one_by_one(found: Ranges) -> Ranges:
     return found
 
 
-class ReadsNoGreatRanges(Reading):
-    """Ends at ranges of many ticks, which it keeps one by one. [D-30, DA-17]"""
-
-    caught_by: ClassVar = ("missing-the-last-of-great-ticks", "asked-for-more-than-there-is")
-    instead: ClassVar = {"codec.read_ranges": lambda items: one_by_one(READ_RANGES(items))}
-
-
 MISTAKES: Final = variants(
     __name__,
     Wrong,
@@ -307,29 +246,10 @@ MISTAKES: Final = variants(
             {"outgoing._fits": lambda _state, _info: True},
             "ticks-divided known-divided missing-divided prev-left-out",
         ),
-        "DividesByNode": (
-            "Does not divide the ranges of a node.",
-            {"outgoing._pieces": lambda rows: list(rows.items())},
-            "known-divided missing-divided",
-        ),
-        "HalvesWhatDoesNotFit": (
-            "Divides into halves until they fit.",
-            {"outgoing._fit_pieces": _half},
-            "ticks-divided known-divided missing-divided",
-        ),
         "LeavesPrevOutWhenDividing": (
             "Leaves prev out of what it divides.",
             {"recovery.send_info": _without_prev},
             "ticks-divided prev-and-reason-in-the-first",
-        ),
-        "LeavesTheReasonOutFirst": (
-            "Leaves the reason out before prev.",
-            {
-                "outgoing._fit_pieces": lambda state, what, pieces, beside: FILLED(
-                    state, what, pieces, [(prev, reason) for prev, reason in _the_other_way_round(list(beside))]
-                )
-            },
-            "prev-left-out",
         ),
         "SendsStoredChangesOfAnySize": (
             "Sends a stored change again although it does not fit.",
@@ -339,22 +259,7 @@ MISTAKES: Final = variants(
             },
             "stored-change-too-large old-data-too-large",
         ),
-        "KeepsAnyNames": (
-            "Keeps as many names as there are.",
-            {"transitions.has_room": lambda _state, _message, _ticks: True},
-            "names-that-are-kept names-in-missing names-in-a-chain",
-        ),
         "KeepsFewerNames": ("Keeps one name less.", {"transitions.NAMES_MAX": 4095}, "names-that-are-kept"),
-        "CountsTicksOnly": (
-            "Does not count names that come without a tick.",
-            {
-                "transitions.has_room": lambda state, message, ticks: (
-                    not set(ticks) - state.ticks.keys()
-                    or HAS_ROOM(state, replace(message, missing=Table()) if isinstance(message, Info) else message, ticks)
-                )
-            },
-            "names-in-missing names-in-a-chain",
-        ),
         "PingTocksInDoubles": (
             "Compares tocks of pings as doubles. [D-26, D-80]",
             {"election.winner": winner_by(by_tock(float))},
@@ -364,16 +269,6 @@ MISTAKES: Final = variants(
             "Compares ticks of pings as doubles. [D-26, D-81]",
             {"election.winner": winner_by(by_tick(float))},
             "collision-of-great-ticks",
-        ),
-        "TocksInDoubles": (
-            "Compares tocks of changes as doubles. [D-26, DA-01]",
-            {"entries._outcome": outcome_by(by_tock(float))},
-            "conflict-of-great-tocks",
-        ),
-        "TicksInDoubles": (
-            "Compares ticks of changes as doubles. [D-26, DA-01]",
-            {"entries._outcome": outcome_by(by_tick(float))},
-            "conflict-of-great-ticks",
         ),
         "HearsInDoubles": (
             "Compares a ping with what it has heard as doubles. [D-26, DA-31]",
@@ -390,16 +285,6 @@ MISTAKES: Final = variants(
             {"transitions.on_message": tock_by(float)},
             "tocks-to-the-last-bit",
         ),
-        "SeesInDoubles": (
-            "Asks with doubles whether a change came before another. [D-22, D-26]",
-            {"chains._has_seen": seen_by(float)},
-            "before-and-after-by-great-ticks",
-        ),
-        "ChangesInDoubles": (
-            "Takes changes for one whose ticks are one double. [D-26, DA-18]",
-            {"chains.relation": same_by(float)},
-            "great-ticks-that-follow-each-other",
-        ),
         "FollowsInDoubles": (
             "Compares the chain of a ping with the last one as doubles. [D-26, DA-32]",
             {"pings.agree": agree_by(float)},
@@ -415,30 +300,10 @@ MISTAKES: Final = variants(
             {"chains.agree": agree_by(float), "pings.agree": AGREE, "recovery.agree": AGREE},
             "side-by-a-tick-beyond-2-53",
         ),
-        "SilencedInDoubles": (
-            "Compares ticks that may silence it as doubles. [D-26, DA-68, DA-76]",
-            {"recovery._says_it_all": says_by(float)},
-            "greeted-by-another-with-one-less not-silenced-by-one-less",
-        ),
-        "NoticesNamesakesInDoubles": (
-            "Compares what another of its name sends with its own counters as doubles. [D-26, DA-63]",
-            {"transitions.is_of_namesake": namesake_by(float)},
-            "above-to-the-last-bit an-update-above-to-the-last-bit",
-        ),
-        "SendsOldDataInDoubles": (
-            "Sends its old data in the order of doubles. [D-26, DA-51]",
-            {"state.in_order": in_order_by(float)},
-            "old-data-by-great-tocks",
-        ),
         "AnswersInDoubles": (
             "Answers in the order of doubles. [D-26, DA-48]",
             {"recovery.answer": answer_in_doubles},
             "answers-by-great-tocks",
-        ),
-        "TellsInDoubles": (
-            "Compares its ticks with those loaded as doubles. [D-26, DA-73]",
-            {"startup.on_loaded": tell_by(float)},
-            "old-data-and-a-download-with-one-less-at-2-53 old-data-and-a-download-with-one-less-at-2-63",
         ),
         "MissesNotSoMany": (
             "Ends at very many missing ticks, which it counts one by one. [DA-17, DA-79]",

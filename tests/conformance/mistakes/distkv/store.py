@@ -14,12 +14,11 @@ from peerproof.spec.core import Notify, Pick, Step, Table
 from peerproof.spec.distkv import entries
 from peerproof.spec.distkv.chains import Chain, Claim, Relation, relation
 from peerproof.spec.distkv.entries import Entries, Outcome
-from peerproof.spec.distkv.messages import Contradiction, EntryChanged, Update
+from peerproof.spec.distkv.messages import EntryChanged, Update
 from peerproof.spec.distkv.ticks import difference, union
 from peerproof.spec.distkv.values import NULL
 
 UPDATED = Entries.apply_update
-TOLD = Entries.mark_superseded
 
 
 def where_concurrent(wins: Callable[[Update, Any], bool]) -> dict[str, Any]:
@@ -58,11 +57,6 @@ def _first_asked(chain: Chain | None, other: Chain | None) -> Relation:
     return Relation.AFTER if tick is not None and tick >= (other.head.tick or 0) else found
 
 
-def _replaces(entry: Any, arrived: Update) -> Outcome:
-    found = Outcome(OUTCOME(entry, arrived))
-    return Outcome.ACCEPT if found is Outcome.CONTRADICTION else found
-
-
 class _Silent(Wrong):
     unwanted: ClassVar[type[Any]]
 
@@ -73,32 +67,11 @@ class _Silent(Wrong):
         return Step(after, tuple(kept))
 
 
-class SilentAboutContradictions(_Silent):
-    """Takes another value for a duplicate."""
-
-    caught_by: ClassVar = ("contradiction", "an-update-of-its-own-that-differs")
-    unwanted: ClassVar = Contradiction
-
-
 class SilentAboutChanges(_Silent):
     """Tells nobody that an entry has changed."""
 
     caught_by: ClassVar = ("no-entry", "sets-a-value", "deletion-arrives", "loads-everything")
     unwanted: ClassVar = EntryChanged
-
-
-class TellsOfEveryUpdate(Wrong):
-    """Tells of an update whatever became of it."""
-
-    caught_by: ClassVar = ("duplicate", "stale", "conflict-lost", "deleted-stays-deleted")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With a notice."""
-        after, effects = super().step(state, event, pick)
-        message = getattr(event, "message", None)
-        if isinstance(message, Update) and not any(isinstance(effect, Notify) for effect in effects):
-            effects = (Notify(EntryChanged(message.path, message.value)), *effects)
-        return Step(after, effects)
 
 
 def _cut_without_a_sign(entry: Any, update: Update, most: int) -> Any:
@@ -147,19 +120,6 @@ class DropsDeletions(Wrong):
         return Step(replace(after, entries=after.entries._replace(rows=rows)), effects)
 
 
-class IgnoresUpdatesOfItsOwn(Wrong):
-    """Passes over updates with its own name."""
-
-    caught_by: ClassVar = ("of-the-own-past", "an-update-above")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Does nothing about them."""
-        message = getattr(event, "message", None)
-        if isinstance(message, Update) and message.chain.head.node == state.self_id:
-            return Step(state)
-        return super().step(state, event, pick)
-
-
 class PassiveNodesHearNothing(Wrong):
     """Takes no update before it is ready."""
 
@@ -176,26 +136,10 @@ MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
-        "TakesTheHigherTick": (
-            "Asks for the tick before the tock.",
-            where_concurrent(
-                lambda arrived, entry: (arrived.chain.head.tick, arrived.tock) > (entry.chain.head.tick, entry.tock)
-            ),
-            "conflict-of-a-higher-tick-with-a-lower-tock",
-        ),
         "TakesTheLowerTock": (
             "Has the lower tock win.",
             where_concurrent(lambda arrived, entry: arrived.tock < entry.tock),
             "conflict-won conflict-lost three-way-conflict",
-        ),
-        "IgnoresTicks": (
-            "Goes by the name if tocks are equal.",
-            where_concurrent(
-                lambda arrived, entry: (
-                    arrived.tock > entry.tock or (arrived.tock == entry.tock and arrived.chain.head.node < entry.chain.head.node)
-                )
-            ),
-            "conflict-by-tick-won",
         ),
         "TakesTheHigherName": (
             "Has the higher name win.",
@@ -222,27 +166,10 @@ MISTAKES: Final = variants(
             {"entries._outcome": _tocks_first},
             "stale-with-a-higher-tock after-with-a-lower-tock",
         ),
-        "ChainsOnly": (
-            "Wants the very tick in the other's chain.",
-            {
-                "chains._has_seen": lambda chain, head: head in chain.elements,
-            },
-            "after-a-later-one-with-a-lower-tock stale-behind-a-later-one-with-a-higher-tock",
-        ),
-        "HeadsOnly": (
-            "Looks for the head of one in the head of the other only.",
-            {"chains._has_seen": lambda chain, head: chain.head.node == head.node and (chain.head.tick or 0) >= (head.tick or 0)},
-            "after-with-a-lower-tock stale-behind-a-later-one-with-a-higher-tock",
-        ),
         "BelievesBoth": (
             "Lets the one that arrives come after, if each came before the other.",
             {"entries.relation": _first_asked},
             "conflict-of-two-that-follow-each-other-lost",
-        ),
-        "ReplacesContradictions": (
-            "Takes the later value of the same change.",
-            {"entries._outcome": _replaces},
-            "contradiction contradiction-of-kinds contradiction-of-a-deletion",
         ),
         "CutsWithoutASign": (
             "Cuts a longer chain as if it ended there.",

@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Reading
 
-from peerproof.spec.core import Table
 from peerproof.spec.distkv import codec, paths, ranges
-from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.messages import Info, Ping, Update
 from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.errors import MalformedMessage
@@ -116,40 +114,11 @@ class RefusesNullTicks(Reading):
     instead: ClassVar = {"codec._fields": refusing(lambda fields: "tick" in fields and fields["tick"] is None)}
 
 
-class RefusesAbsentTicks(Reading):
-    """Refuses a ping without a tick."""
-
-    caught_by: ClassVar = ("ping-of-a-node-that-is-not-initialised", "ping-behind-one-without-a-tick")
-
-    def decode(self, data: bytes) -> Any:
-        """Looks at its elements."""
-        message = super().decode(data)
-        if any(tick is None for _, tick in message.chain.elements):
-            raise MalformedMessage("bad_value", 0, "no tick")
-        return message
-
-
-class RefusesNullInTicks(Reading):
-    """Refuses a node in ticks whose tick is Null."""
-
-    caught_by: ClassVar = ("ticks-with-null",)
-    instead: ClassVar = {
-        "codec._ticks": lambda raw: Table(codec._by_node(raw, codec.read_number)),
-    }
-
-
 class RefusesEmptyMaps(Reading):
     """Refuses a map without nodes."""
 
     caught_by: ClassVar = ("maps-without-nodes",)
     instead: ClassVar = {"codec._fields": refusing(lambda fields: not fields)}
-
-
-class RefusesEmptyLists(Reading):
-    """Refuses a list of no ranges."""
-
-    caught_by: ClassVar = ("empty-list-of-ranges", "all-lists-of-ranges-empty")
-    instead: ClassVar = {"codec.read_ranges": lambda items: READ_RANGES(items if items else (-1,))}
 
 
 class RefusesTouchingRanges(Reading):
@@ -176,57 +145,11 @@ class RefusesRangesOfOne(Reading):
     }
 
 
-class RefusesTheTickZero(Reading):
-    """Refuses the tick 0 in a list."""
-
-    caught_by: ClassVar = ("tick-zero-in-a-list", "tick-zero-alone-in-a-list")
-    instead: ClassVar = {
-        "codec.read_ranges": lambda items: READ_RANGES(
-            tuple(-1 if item == 0 or (isinstance(item, tuple) and item[0] == 0) else item for item in items)
-        )
-    }
-
-
-class RefusesTheLastEnd(Reading):
-    """Refuses a range that goes to the last tick."""
-
-    caught_by: ClassVar = ("ranges-to-beyond-the-last-tick", "ranges-to-the-last-tick")
-    instead: ClassVar = {
-        "codec.read_ranges": lambda items: READ_RANGES(
-            tuple(-1 if isinstance(item, tuple) and item[-1] == 2**63 else item for item in items)
-        )
-    }
-
-
 class RefusesNullReasons(Reading):
     """Refuses a reason that is Null."""
 
     caught_by: ClassVar = ("reason-that-is-null",)
     instead: ClassVar = {"codec._fields": refusing(lambda fields: "reason" in fields and fields["reason"] is None)}
-
-
-class RefusesTheNestedForm(Reading):
-    """Does not know the form in which the original sends changes again."""
-
-    caught_by: ClassVar = (
-        "update-sent-again-by-the-original",
-        "nested-form-with-a-longer-chain",
-        "sent-again-in-the-nested-form",
-    )
-    instead: ClassVar = {"codec._fields": refusing(lambda fields: "chain" in fields and "path" in fields)}
-
-
-class TakesTheSenderForTheMaker(Reading):
-    """Takes who sends a change again for the one that made it."""
-
-    caught_by: ClassVar = ("update-sent-again-by-another", "nested-form-with-a-longer-chain", "sent-again-in-the-nested-form")
-
-    def decode(self, data: bytes) -> Any:
-        """With another head."""
-        message = super().decode(data)
-        if isinstance(message, Update) and message.sender is not None and message.sender.tick:
-            return replace(message, chain=Chain((message.sender,), cut=True), sender=None)
-        return message
 
 
 class RefusesSendersWithZero(Reading):
@@ -253,19 +176,6 @@ class RefusesPingsThatRepeat(Reading):
         message = super().decode(data)
         if isinstance(message, Ping) and message.chain.has_twice():
             raise MalformedMessage("bad_value", 0, "twice")
-        return message
-
-
-class RefusesNamesOf64Bytes(Reading):
-    """Refuses a name of 64 bytes."""
-
-    caught_by: ClassVar = ("name-of-64-bytes", "name-of-other-letters")
-
-    def decode(self, data: bytes) -> Any:
-        """Looks at its names."""
-        message = super().decode(data)
-        if any(len(node.encode()) >= 64 for node, _ in message.chain.elements):
-            raise MalformedMessage("bad_value", 0, "a long name")
         return message
 
 

@@ -10,15 +10,14 @@ from tests.conformance.mistakes.distkv import Wrong
 from tests.support.variant import variants
 
 from peerproof.reference.divergences.distkv import DECIDE, PING_TIME, WITH_PING, Next
-from peerproof.spec.core import Pick, Received, Send, SetTimer, Step
+from peerproof.spec.core import Pick, Received, SetTimer, Step
 from peerproof.spec.distkv import chains, election, schedule
 from peerproof.spec.distkv.chains import Chain, is_authoritative
-from peerproof.spec.distkv.messages import InitialPingDue, Ping, PingDue, Timer
-from peerproof.spec.distkv.outgoing import cancel_timer, set_timer, then
+from peerproof.spec.distkv.messages import Ping, PingDue
+from peerproof.spec.distkv.outgoing import then
 from peerproof.spec.distkv.schedule import Window
 from peerproof.spec.distkv.state import State, is_startup
 
-ACCEPT = election.accept
 LATE_PING = schedule.late_ping
 MAY_PING = chains.zero_may_ping
 ON_PING_DUE = election.on_ping_due
@@ -80,11 +79,6 @@ def _behind_the_one_before(state: State, pick: Pick) -> Next:
     return Step(replace(after, last=state.last), effects)
 
 
-def _accepted_whole(state: State, ping: Ping, pick: Pick) -> Next:
-    after, effects = ACCEPT(state, ping, pick)
-    return Step(replace(after, last=ping), effects)
-
-
 def _once(chain: Chain, me: Any, most: int) -> Chain:
     others = Chain(tuple(element for element in chain.elements if element.node != me.node), chain.cut)
     return WITH_PING(others, me, most)  # type: ignore[no-any-return]  # it does
@@ -98,74 +92,6 @@ def halving(may: Callable[[Chain], bool]) -> dict[str, Any]:
 def _smaller_half(chain: Chain) -> bool:
     half = len(chain.elements) // 2
     return is_authoritative(Chain(chain.elements[:half])) or not is_authoritative(Chain(chain.elements[half:]))
-
-
-def _silent_for_ever(state: State, pick: Pick) -> Next:
-    if state.last is not None and not state.message_tick and not MAY_PING(state.last.chain):
-        return cancel_timer(state, PingDue())
-    return DECIDE(state, pick)
-
-
-class StartsOnce(Wrong):
-    """Does not repeat its start-up ping."""
-
-    caught_by: ClassVar = ("new-node", "first-node", "zero-behind-data")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Without that timer."""
-        after, effects = super().step(state, event, pick)
-        sent = [effect for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Ping)]
-        if sent and is_startup(sent[0].message):
-            after, more = cancel_timer(after, InitialPingDue())
-            effects = (*effects, *more)
-        return Step(after, effects)
-
-
-class KeepsStarting(Wrong):
-    """Goes on with its start-up pings although somebody has pinged."""
-
-    caught_by: ClassVar = (
-        "start-up-ping-before-the-own",
-        "somebody-follows-the-first",
-        "new-node-follows-after-12000-milliseconds",
-    )
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With that timer."""
-        after, effects = super().step(state, event, pick)
-        kept = tuple(
-            effect for effect in effects if getattr(effect, "timer", None) != InitialPingDue() or isinstance(effect, SetTimer)
-        )
-        timers: frozenset[Timer] = after.timers | ({InitialPingDue()} if len(kept) < len(effects) else frozenset())
-        return Step(replace(after, timers=timers), kept)
-
-
-class FollowsItself(Wrong):
-    """Pings behind its own start-up ping."""
-
-    caught_by: ClassVar = ("new-node", "first-node")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Two clocks later."""
-        after, effects = super().step(state, event, pick)
-        sent = [effect for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Ping)]
-        if sent and is_startup(sent[0].message):
-            after, more = set_timer(after, PingDue(), PING_TIME(after.config.clock, 0, 4))
-            effects = (*effects, *more)
-        return Step(after, effects)
-
-
-class IsSilentBeforeItIsReady(Wrong):
-    """Does not ping without data."""
-
-    caught_by: ClassVar = ("new-node", "new-node-follows-a-ping", "old-data-is-sent-again", "two-new-nodes-the-higher-name")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Without pings."""
-        after, effects = super().step(state, event, pick)
-        if state.participates or after.participates:
-            return Step(after, effects)
-        return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and isinstance(e.message, Ping))))
 
 
 MISTAKES: Final = variants(
@@ -202,13 +128,6 @@ MISTAKES: Final = variants(
             },
             "the-own-ping-counts-as-accepted second-ping-in-a-row",
         ),
-        "KeepsChainsWhole": (
-            "Does not cut the chain of a ping that is longer than its own.",
-            {
-                "election.accept": _accepted_whole,
-            },
-            "longer-than-the-own-length a-length-of-one",
-        ),
         "CutsPingsWithoutASign": (
             "Writes a chain of pings that was cut as if it ended there.",
             {"election.with_ping": lambda chain, me, most: Chain(WITH_PING(chain, me, most).elements, chain.cut)},
@@ -219,11 +138,6 @@ MISTAKES: Final = variants(
             {"election.with_ping": _once},
             "at-the-position-1 second-ping-in-a-row stands-twice",
         ),
-        "KnowsItselfNot": (
-            "Does not count itself among the nodes that it knows.",
-            {"schedule.early_odds": lambda nodes: 10 * (nodes - 1)},
-            "off-the-chain-late",
-        ),
         "WaitsForTwoClocks": (
             "Pings from two clocks on, off the chain.",
             {"schedule.late_ping": lambda clock: Window(2 * clock, LATE_PING(clock).first)},
@@ -233,14 +147,6 @@ MISTAKES: Final = variants(
             "Does not count the last moment of a window.",
             {"schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]},
             "new-node-follows-after-12000-milliseconds asks-after-8000-milliseconds",
-        ),
-        "TakesOverLate": (
-            "Waits off a chain of nodes without data as off any other.",
-            {"election.is_authoritative": lambda _: True},
-            (
-                "off-a-chain-of-zeros-with-a-tick a-new-node-pings-over-the-first old-data-behind-zeros first-node-"
-                "hears-of-an-empty-network"
-            ),
         ),
         "HalvesDown": (
             "Takes the smaller half of a chain for the first.",
@@ -261,11 +167,6 @@ MISTAKES: Final = variants(
             "Does not ping unless the head has data, or nobody.",
             halving(lambda chain: bool(chain.head.tick) or not is_authoritative(chain)),
             "zero-after-0-5-0-0 zero-after-0-5-0",
-        ),
-        "SilencedForEver": (
-            "Never pings again once the rule for the tick zero forbids it.",
-            {"election.decide": _silent_for_ever},
-            "zero-behind-data zero-after-0-5 silenced-again ready-node-with-the-tick-zero",
         ),
         "StartsOnceInTwoClocks": (
             "Repeats its start-up ping after two clocks.",

@@ -45,10 +45,6 @@ def _counted_anew(state: State, topic: Id, value: bytes, hop: int, source: Id | 
     return Step(step.state, copies_with(step.effects, hop=0))
 
 
-def _dropped_when_old(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
-    return FANNED_OUT(state, topic, value, hop, source) if hop < tree.MOST_HOPS else Step(state)
-
-
 def _delivered_anyway(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     step = FANNED_OUT(state, topic, value, hop, source)
     return step if updates(step) else Step(step.state, (Notify(Update(topic, value)), *step.effects))
@@ -96,11 +92,6 @@ def _from_the_parent(state: State, message: Any, seek: Seek) -> Next:
         if parent is None or parent.id != message.header.sender.id:
             return Step(state)
     return ON_MESSAGE(state, message, seek)
-
-
-def _from_anybody(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
-    step = FANNED_OUT(state, topic, value, hop)
-    return Step(step.state, tuple([e for e in step.effects if not (sent_to(e, NOTIFY) and e.command.node.id == source)]))
 
 
 class PublishesItsOwn(Wrong):
@@ -203,11 +194,6 @@ MISTAKES: Final = variants(
             {"tree.fan_out": _counted_anew},
             "publish-at-the-meeting-point copy-goes-down copy-received-254-times copies-in-bytes",
         ),
-        "DropsOldEvents": (
-            "Does not even deliver what 255 nodes have received.",
-            {"tree.fan_out": _dropped_when_old},
-            "copy-received-255-times copy-received-beyond-counting",
-        ),
         "DeliversEverything": (
             "Delivers each event that comes by, subscribed or not.",
             {"tree.fan_out": _delivered_anyway},
@@ -241,11 +227,6 @@ MISTAKES: Final = variants(
         "BelievesItsParentOnly": (
             "Drops a copy that is not from its parent.",
             {"tree.on_message": _from_the_parent},
-            "copy-from-somebody-else copy-at-the-meeting-point",
-        ),
-        "CopiesFromAnybody": (
-            "Copies on what does not come from its parent.",
-            {"tree.fan_out": _from_anybody},
             "copy-from-somebody-else copy-at-the-meeting-point",
         ),
         "MixesTopics": (

@@ -12,7 +12,7 @@ from tests.support.variant import variants
 from peerproof.reference.divergences.peter import ASKED_FOR, ON_SUBSCRIBE_MESSAGE, ON_UNSUBSCRIBE_MESSAGE, TURNED, Next, sent_to
 from peerproof.spec import wendy
 from peerproof.spec.core import Pick, Received, Step
-from peerproof.spec.peter import messages, topics, tree
+from peerproof.spec.peter import messages, tree
 from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
 from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.stack import Request, Seek
@@ -49,11 +49,6 @@ class CountsEachForItself(Wrong):
         *("forwarder-subscribes", "subscriber-then-child-both-go", "again-and-again"),
     )
     instead: ClassVar = {"tree.update_row": _children_only}
-
-
-def _each_time(state: State, topic: Id, seek: Seek) -> Next:
-    row = state.row(topic)._replace(is_local=False)
-    return Step(state.with_row(topic, row), tree.tree_message(row.parent or seek(topic), topic, UNSUBSCRIBE))
 
 
 def _as_the_meeting_point(state: State, topic: Id, row: Row, _: Seek) -> Next:
@@ -170,24 +165,10 @@ MISTAKES: Final = variants(
             },
             "subscribe-twice forwarder-subscribes",
         ),
-        "UnsubscribesEachTime": (
-            "Sends an UNSUBSCRIBE each time that it unsubscribes.",
-            {"tree.on_unsubscribe": _each_time},
-            "forwarder-unsubscribes unsubscribe-from-an-unknown-topic unsubscribe-twice",
-        ),
         "LeavesQuietly": (
             "Never sends an UNSUBSCRIBE.",
             {"tree.update_row": lambda state, topic, row, seek: told_otherwise(state, topic, row, seek, lambda _: ())},
             "subscriber-unsubscribes last-child-goes unsubscribe-messages-in-bytes",
-        ),
-        "UnsubscribesByRouting": (
-            "Sends an UNSUBSCRIBE to the next hop instead of the parent [PX-04].",
-            {
-                "tree.update_row": lambda state, topic, row, seek: told_otherwise(
-                    state, topic, row, seek, lambda _: tree.tree_message(seek(topic), topic, UNSUBSCRIBE)
-                )
-            },
-            "unsubscribe-while-it-joins",
         ),
         "AsksForNobody": (
             "Keeps its children to itself, as if it were the meeting point of everything.",
@@ -250,15 +231,6 @@ MISTAKES: Final = variants(
             "Sends to the address that a child had first.",
             {"tree.on_subscribe_message": _first_address},
             "child-at-a-new-address copy-to-the-new-address",
-        ),
-        "LosesUnreachableChildren": (
-            "Drops a child that says that it has no address.",
-            {
-                "tree.on_subscribe_message": lambda state, topic, child, seek: (
-                    ON_SUBSCRIBE_MESSAGE if topics.is_reachable(state, child) else ON_UNSUBSCRIBE_MESSAGE
-                )(state, topic, child, seek)
-            },
-            "child-without-an-address-later",
         ),
         "DropsOldSubscriptions": (
             "Drops a SUBSCRIBE that was sent on often.",

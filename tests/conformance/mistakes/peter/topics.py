@@ -24,21 +24,6 @@ def naming(other: Any) -> dict[str, Any]:
     return {"tree.id_of_topic": other}
 
 
-def is_shorter(event: Any, least: int) -> bool:
-    """Whether something is asked about a topic with fewer bytes."""
-    return isinstance(event, Asked) and isinstance(event.command, Topical) and len(event.command.topic.encode()) < least
-
-
-class FillsShortTopics(Wrong):
-    """Fills short topics with zero bytes."""
-
-    caught_by: ClassVar = (
-        *(f"short-topic-{call}" for call in ("subscribe", "unsubscribe", "publish")),
-        *("topic-of-fifteen-bytes", "topic-of-no-bytes", "topic-that-is-refused-changes-nothing"),
-    )
-    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(topic.encode().ljust(16, b"\0")))
-
-
 def _by_letters(topic: str) -> Any:
     if len(topic) < 16:  # letters of an id, as this one has it
         raise NotEnabled("short_topic", "too few letters")
@@ -56,20 +41,6 @@ class LongerTopicsOnly(Wrong):
             isinstance(event, Asked) and isinstance(command := event.command, Topical) and len(command.topic.encode()) < 17
         ):  # one more
             raise NotEnabled("short_topic", "too short")
-        return super().step(state, event, pick)
-
-
-class ShortTopicsAreSilent(Wrong):
-    """Passes over what is asked for a short topic, without a refusal."""
-
-    caught_by: ClassVar = ("short-topic-subscribe", "topic-of-seven-letters")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Does nothing."""
-        if (
-            isinstance(event, Asked) and isinstance(command := event.command, Topical) and len(command.topic.encode()) < 16
-        ):  # bytes of an id
-            return Step(state)
         return super().step(state, event, pick)
 
 

@@ -9,9 +9,9 @@ from tests.conformance.mistakes.scuttlebutt import Wrong
 from tests.support.variant import received, variants
 
 from peerproof.reference.divergences.scuttlebutt import Entries
-from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send
+from peerproof.spec.core import Instant, NodeId, Pick, Send
 from peerproof.spec.scuttlebutt import reconcile, transitions
-from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Join
+from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry, DigestRequest, DigestResponse
 from peerproof.spec.scuttlebutt.state import Peer, State
 from peerproof.spec.scuttlebutt.transitions import Next
 
@@ -67,18 +67,6 @@ def _jumped(state: State, now: Instant, entries: Entries) -> Any:
     return replace(after, store=after.store.put({state.self_id: replace(own, version=max(own.version, highest))})), joins
 
 
-class LearnsTheSource(Wrong):
-    """Takes whoever sends a digest for a peer."""
-
-    caught_by: ClassVar = ("the-source-does-not-become-a-peer",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Stores the sender first."""
-        if received(event, DigestRequest) or received(event, DigestResponse):
-            state = _LEARNED(state, event.now, [DigestEntry(event.sender, 0)])[0]
-        return super().step(state, event, pick)
-
-
 class AnswersToTheDigestsFirst(Wrong):
     """Answers to the first address in a digest, as if that were its sender."""
 
@@ -127,27 +115,6 @@ MISTAKES: Final = variants(
             },
             "digest-answers-delta-then-digest a-whole-round-seen-by-its-partner",
         ),
-        "ResponseToResponse": (
-            "Answers a digest response like a request, with a digest: two nodes could go on for ever.",
-            {"transitions.on_digest_response": _ON_REQUEST},
-            "response-ahead-gets-no-digest response-behind-gets-pairs-only response-names-an-unknown-peer",
-        ),
-        "IgnoresResponses": (
-            "Does not answer digest responses.",
-            {"transitions.on_digest_response": lambda state, *_: Next(state)},
-            "response-without-a-request response-is-answered-to-its-source a-whole-round-seen-by-its-starter",
-        ),
-        "AsksForItself": (
-            "Asks for its own pairs when a digest shows it at a higher version.",
-            {
-                "transitions.lacking_here": lambda state, entries: tuple(
-                    DigestEntry(entry.addr, reconcile.version_of(state, entry.addr))
-                    for entry in entries
-                    if entry.version > reconcile.version_of(state, entry.addr)
-                )
-            },
-            ("digest-ahead-on-the-receiver digest-ahead-on-the-receiver-and-on-others restarted-node-does-not-ask-for-its-past"),
-        ),
         "StoresTheDigestsVersion": (
             "Stores peers that it did not know at the version in the digest, as if it had their pairs.",
             {"transitions.add_peers": _with_versions_of_digest},
@@ -165,25 +132,6 @@ MISTAKES: Final = variants(
             "Stores nobody of whom no pair is known.",
             {"transitions.add_peers": lambda state, *_: (state, ())},
             "unknown-peer-at-version-0-is-stored three-nodes-agree",
-        ),
-        "LearnsOnlyWhoHasPairs": (
-            "Stores peers of a digest only if the digest shows a version above 0.",
-            {
-                "transitions.add_peers": lambda state, now, entries: _LEARNED(
-                    state, now, [entry for entry in entries if entry.version]
-                )
-            },
-            "unknown-peer-at-version-0-is-stored peer-known-without-pairs-is-a-partner",
-        ),
-        "JoinsTwice": (
-            "Tells the application of a join for every entry of a digest that is no pair of its own.",
-            {
-                "transitions.add_peers": lambda state, now, entries: (
-                    _LEARNED(state, now, entries)[0],
-                    tuple(Notify(Join(entry.addr)) for entry in entries if entry.addr != state.self_id),
-                )
-            },
-            "join-is-told-once",
         ),
     },
 )

@@ -9,11 +9,8 @@ from tests.conformance.mistakes.scuttlebutt import Wrong
 from tests.support.variant import variants
 
 from peerproof.spec.core import Duration, Instant, NodeId
-from peerproof.spec.scuttlebutt import arrival
 from peerproof.spec.scuttlebutt.arrival import ONE_BY_LN_10, THOUSANDTHS, ArrivalWindow, Detector
 from peerproof.spec.scuttlebutt.transitions import Next
-
-_OPENED = arrival.open_window
 
 
 def _reaches(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
@@ -27,16 +24,6 @@ def _heard_later(window: ArrivalWindow, now: Instant, detector: Detector) -> Arr
     return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])
 
 
-class LessByDefault(Wrong):
-    """Fills datagrams up to 1280 bytes unless it is told otherwise, and takes 1400 for that."""
-
-    caught_by: ClassVar = ("delta-of-1400-bytes-by-default",)
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """Has another default."""
-        return super().initial(self_id, replace(config, max_payload=1280) if config.max_payload == 1400 else config)
-
-
 class MoreByDefault(Wrong):
     """Fills Ethernet's frames unless it is told otherwise, and takes 1400 for that."""
 
@@ -45,16 +32,6 @@ class MoreByDefault(Wrong):
     def initial(self, self_id: NodeId, config: Any) -> Next:
         """Has another default."""
         return super().initial(self_id, replace(config, max_payload=1472) if config.max_payload == 1400 else config)
-
-
-class NeverMoreThan1400(Wrong):
-    """Keeps datagrams to 1400 bytes, whatever it is told."""
-
-    caught_by: ClassVar = ("delta-under-the-largest-limit",)
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """Is configured with less."""
-        return super().initial(self_id, replace(config, max_payload=min(config.max_payload, 1400)))
 
 
 MISTAKES: Final = variants(
@@ -76,28 +53,10 @@ MISTAKES: Final = variants(
             {"transitions.phi_exceeds": _reaches},
             "threshold-of-0-without-a-silence threshold-that-is-reached",
         ),
-        "BootstrapOfASecond": (
-            "Takes no bootstrap interval below a second.",
-            {
-                "transitions.open_window": lambda now, detector: _OPENED(
-                    now, replace(detector, bootstrap=Duration(max(1000, detector.bootstrap)))
-                )
-            },
-            "bootstrap-of-a-millisecond",
-        ),
         "IntervalOfAMillisecond": (
             "Takes no interval below a millisecond.",
             {"transitions.record_arrival": _heard_later},
             "interval-of-nothing-counts-in-the-mean",
-        ),
-        "WindowOf101": (
-            "Remembers one interval more than the window has.",
-            {
-                "transitions.record_arrival": lambda window, now, detector: arrival.record_arrival(
-                    window, now, replace(detector, window=detector.window + 1)
-                )
-            },
-            "window-of-100-by-default window-forgets-the-oldest-interval-above",
         ),
     },
 )

@@ -11,7 +11,7 @@ from tests.support.variant import variants
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt import reconcile
-from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
+from peerproof.spec.scuttlebutt.codec import TYPE_SIZE
 from peerproof.spec.scuttlebutt.messages import DeltaEntry
 from peerproof.spec.scuttlebutt.state import Peer
 
@@ -46,11 +46,6 @@ MISTAKES: Final = variants(
             {"reconcile.newer_pairs": _newest_first},
             "cut-delta-goes-on-where-it-ended two-nodes-agree-on-many-pairs-under-a-limit",
         ),
-        "PairsByKey": (
-            "Packs the pairs of a peer in the order of their keys.",
-            {"reconcile.newer_pairs": lambda *about: sorted(_NEWER_PAIRS(*about), key=lambda pair: octets(pair.key))},
-            "pairs-go-by-version-not-by-key rewritten-pair-moves-to-the-end",
-        ),
         "PairsWithEqualVersionsBackwards": (
             "Puts pairs with equal versions in descending order of their keys.",
             {
@@ -64,52 +59,6 @@ MISTAKES: Final = variants(
             "Sends all pairs of a peer, also those that the digest's sender has.",
             {"reconcile.newer_pairs": lambda addr, peer, _: _NEWER_PAIRS(addr, peer, 0)},
             "digest-behind-gets-newer-pairs-only versions-between-pairs-do-not-matter",
-        ),
-        "LeastOutdatedFirst": (
-            "Begins with the peer that the sender is the least behind on.",
-            {"reconcile.most_outdated_first": lambda *about: _MOST_OUTDATED_FIRST(*about)[::-1]},
-            "peer-furthest-behind-first cut-leaves-the-other-peer-out",
-        ),
-        "InTheOrderOfTheDigest": (
-            "Packs peers in the order in which the digest lists them.",
-            {
-                "reconcile.most_outdated_first": lambda state, entries: [
-                    entry for entry in entries if reconcile.version_of(state, entry.addr) > entry.version
-                ]
-            },
-            "order-is-by-difference-not-by-version difference-has-no-sign",
-        ),
-        "HighestVersionFirst": (
-            "Begins with the peer at the highest version, and not with the one that is furthest behind.",
-            {
-                "reconcile.most_outdated_first": lambda state, entries: sorted(
-                    _MOST_OUTDATED_FIRST(state, entries), key=lambda entry: -reconcile.version_of(state, entry.addr)
-                )
-            },
-            "order-is-by-difference-not-by-version",
-        ),
-        "MostPairsFirst": (
-            "Begins with the peer of which most pairs are lacking, and not with the largest difference of versions.",
-            {
-                "reconcile.most_outdated_first": lambda state, entries: sorted(
-                    _MOST_OUTDATED_FIRST(state, entries),
-                    key=lambda entry: -len(_NEWER_PAIRS(entry.addr, state.store[entry.addr], entry.version)),
-                )
-            },
-            "difference-is-of-versions-not-of-pairs",
-        ),
-        "AddressesAsCodeUnits": (
-            "Compares addresses as UTF-16, as some languages do.",
-            {
-                "reconcile.most_outdated_first": lambda state, entries: sorted(
-                    _MOST_OUTDATED_FIRST(state, entries),
-                    key=lambda entry: (
-                        entry.version - reconcile.version_of(state, entry.addr),
-                        entry.addr.encode("utf-16-be", "surrogatepass"),
-                    ),
-                )
-            },
-            "ties-go-by-address-bytes",
         ),
         "LimitIsExclusive": (
             "Takes the limit for the first size that is too large.",
@@ -137,20 +86,6 @@ MISTAKES: Final = variants(
                 "delta-stops-at-what-does-not-fit delta-leaves-no-gap-in-a-peer request-stops-at-what-does-not-fit "
                 "response-stops-at-what-does-not-fit"
             ),
-        ),
-        "StarvesBehindAnOversizePair": (
-            "Stops at a pair that no datagram can hold, so that nobody behind it is ever told anything [BX-06].",
-            {"reconcile.until_oversize": lambda pairs, _: iter(pairs)},
-            "oversize-pair-ends-its-peer-only oversize-pair-does-not-starve-others",
-        ),
-        "SkipsAnOversizePair": (
-            "Leaves out a pair that no datagram can hold, and goes on behind it in the same peer: a gap.",
-            {
-                "reconcile.until_oversize": lambda pairs, limit: (
-                    pair for pair in pairs if TYPE_SIZE + delta_entry_size(pair) <= limit
-                )
-            },
-            "oversize-pair-ends-its-peer-only",
         ),
     },
 )

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final
 from tests.conformance.mistakes.scuttlebutt import Wrong
 from tests.support.variant import variants, without_effects
 
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Pick, Received, Send, SetTimer
+from peerproof.spec.core import Expired, Instant, NodeId, Pick, Send, SetTimer
 from peerproof.spec.scuttlebutt import reconcile, transitions
-from peerproof.spec.scuttlebutt.messages import DigestEntry, DigestRequest, DigestResponse, Round
-from peerproof.spec.scuttlebutt.state import DEFAULT_INTERVAL, Peer, State, Status
+from peerproof.spec.scuttlebutt.messages import DigestRequest, DigestResponse
+from peerproof.spec.scuttlebutt.state import DEFAULT_INTERVAL, State
 from peerproof.spec.scuttlebutt.transitions import Next
 
 Targets = Callable[[State, Instant, Pick], Iterator[NodeId]]
@@ -61,30 +61,6 @@ class OneRound(Wrong):
         return without_effects(super().step(state, event, pick), lambda effect: isinstance(effect, SetTimer))
 
 
-class MessagesShiftRounds(Wrong):
-    """Starts the interval over when a message comes in."""
-
-    caught_by: ClassVar = ("messages-do-not-shift-rounds",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sets the timer again."""
-        step = super().step(state, event, pick)
-        again = (SetTimer(Round(), state.config.interval),) if isinstance(event, Received) else ()
-        return step._replace(effects=(*step.effects, *again))
-
-
-class UpdatesShiftRounds(Wrong):
-    """Starts the interval over when a pair is set."""
-
-    caught_by: ClassVar = ("updates-do-not-shift-rounds",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sets the timer again."""
-        step = super().step(state, event, pick)
-        again = (SetTimer(Round(), state.config.interval),) if isinstance(event, Asked) else ()
-        return step._replace(effects=(*step.effects, *again))
-
-
 class OneRateForAll(Wrong):
     """Has a round a second, whatever is configured."""
 
@@ -93,37 +69,6 @@ class OneRateForAll(Wrong):
     def initial(self, self_id: NodeId, config: Any) -> Next:
         """Forgets the interval."""
         return super().initial(self_id, replace(config, interval=DEFAULT_INTERVAL))
-
-
-class FirstRoundAtOnce(Wrong):
-    """Gossips as soon as it starts."""
-
-    caught_by: ClassVar = ("no-known-peers-asks-seeds-every-round", "rounds-start-again-after-a-restart")
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """Sets the timer to nothing."""
-        step = super().initial(self_id, config)
-        return step._replace(effects=(SetTimer(Round(), type(config.interval)(0)),))
-
-
-class ListsTheReceiverNot(Wrong):
-    """Leaves out of a digest whom it is sent to, who surely knows of himself."""
-
-    caught_by: ClassVar = ("request-lists-self-and-peers", "messages-do-not-shift-rounds")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Removes the receiver."""
-        step = super().step(state, event, pick)
-        return step._replace(
-            effects=tuple(
-                replace(
-                    effect, message=DigestRequest(tuple(entry for entry in effect.message.entries if entry.addr != effect.to))
-                )
-                if isinstance(effect, Send) and isinstance(effect.message, DigestRequest)
-                else effect
-                for effect in step.effects
-            )
-        )
 
 
 class SendsResponses(Wrong):
@@ -141,22 +86,6 @@ class SendsResponses(Wrong):
                 else effect
                 for effect in step.effects
             )
-        )
-
-
-class OneShuffleARound(Wrong):
-    """Sends the same digest to everybody in a round."""
-
-    caught_by: ClassVar = ("request-to-partner-and-seed-are-shuffled-apart",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Repeats the first."""
-        step = super().step(state, event, pick)
-        requests = [effect.message for effect in step.effects if isinstance(effect, Send)]
-        if not isinstance(event, Expired):
-            return step
-        return step._replace(
-            effects=tuple(replace(effect, message=requests[0]) if isinstance(effect, Send) else effect for effect in step.effects)
         )
 
 
@@ -186,31 +115,6 @@ class NotTheSameTwice(Wrong):
 
 
 # Seeds
-
-
-class AsksSeedsOnce(Wrong):
-    """Asks its seeds in its first round only."""
-
-    caught_by: ClassVar = ("no-known-peers-asks-seeds-every-round", "first-datagrams-lost", "unknown-seed-picked-is-asked")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Forgets its seeds after the first round."""
-        step = super().step(state, event, pick)
-        if not isinstance(event, Expired):
-            return step
-        return step._replace(state=replace(step.state, config=replace(step.state.config, seeds=())))
-
-
-class SeedsArePeers(Wrong):
-    """Takes its seeds for peers from the start."""
-
-    caught_by: ClassVar = ("seeds-answer-alone-makes-it-no-peer", "unknown-seed-is-asked-after-the-partner")
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """Stores them."""
-        step = super().initial(self_id, config)
-        known, _ = transitions.add_peers(step.state, Instant(0), [DigestEntry(seed, 0) for seed in config.seeds])
-        return step._replace(state=known)
 
 
 # Critical peers
@@ -247,18 +151,6 @@ class RemembersItself(Wrong):
         return step
 
 
-class ForgetsDownPeers(Wrong):
-    """Drops the record of a peer that is down."""
-
-    caught_by: ClassVar = ("long-silence-is-down", "crashed-node-goes-down", "down-peer-is-still-answered")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Empties it."""
-        step = super().step(state, event, pick)
-        down = [addr for addr, known in step.state.liveness.items() if known.status is Status.DOWN]
-        return step._replace(state=replace(step.state, store=step.state.store.put(dict.fromkeys(down, Peer()))))
-
-
 MISTAKES: Final = variants(
     __name__,
     Wrong,
@@ -283,54 +175,15 @@ MISTAKES: Final = variants(
             {"transitions.round_targets": _targets(partners=lambda state: _others(state)[:1])},
             "partner-picked-is-asked-c partner-is-picked-anew-each-round",
         ),
-        "AvoidsDownPeers": (
-            "Does not gossip with peers that are down, and so never finds them again.",
-            {
-                "transitions.round_targets": _targets(
-                    partners=lambda state: [addr for addr in _others(state) if state.liveness[addr].status is Status.UP],
-                    critical=lambda *_: (),
-                )
-            },
-            "down-peer-is-still-a-partner partition-makes-down-and-heals",
-        ),
         "AsksItself": (
             "Asks its own address if that is one of its seeds.",
             {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - set(_others(state)))},
             "own-address-as-the-only-seed own-address-among-unknown-seeds no-known-peers-asks-all-seeds",
         ),
-        "AsksOneSeedWhenAlone": (
-            "Asks one of its seeds while it knows nobody.",
-            {"transitions.round_targets": _targets(alone=lambda seeds: seeds[:1])},
-            "no-known-peers-asks-all-seeds no-known-peers-asks-seeds-every-round",
-        ),
         "SeedsForEver": (
             "Asks a seed in every round, though it is known.",
             {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - {state.self_id})},
             "known-seed-is-an-ordinary-peer seed-that-becomes-known-is-asked-no-more",
-        ),
-        "AsksAllUnknownSeeds": (
-            "Asks all unknown seeds after the partner.",
-            {"transitions.round_targets": _targets(seeds=lambda seeds, _: seeds)},
-            "one-unknown-seed-a-round unknown-seed-picked-is-asked",
-        ),
-        "AsksASeedAsOftenAsItIsListed": (
-            "Keeps its seeds in a list, and asks twice what is there twice.",
-            {
-                "transitions.round_targets": _targets(
-                    unknown=lambda state: [seed for seed in state.config.seeds if seed not in state.store]
-                )
-            },
-            "seed-listed-twice-is-asked-once",
-        ),
-        "SeedBeforePartner": (
-            "Asks the unknown seed first.",
-            {"transitions.round_targets": _targets(order=lambda parts: [parts[1], parts[0], parts[2]])},
-            "unknown-seed-is-asked-after-the-partner a-whole-round-seen-by-its-starter",
-        ),
-        "CriticalFirst": (
-            "Asks the critical peers before the seed.",
-            {"transitions.round_targets": _targets(order=lambda parts: [parts[0], parts[2], parts[1]])},
-            "critical-peers-come-last",
         ),
         "OneCriticalPeer": (
             "Asks one of the critical peers.",

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import received, variants, without_effects
+from tests.support.variant import received, variants
 
-from peerproof.spec.core import Asked, NodeId, Notify, Pick, Send, Table
+from peerproof.spec.core import Asked, Pick, Send, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.scuttlebutt import reconcile, transitions
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
-from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, Update
+from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest
 from peerproof.spec.scuttlebutt.state import MAX_STRING, Peer, State, Versioned
 from peerproof.spec.scuttlebutt.transitions import Next
 
@@ -22,7 +22,6 @@ Merged = tuple[Peer, tuple[DeltaEntry, ...]]
 Pairs = Iterable[DeltaEntry]
 
 _MERGED = reconcile.merge
-_ON_DELTA = transitions.on_delta
 _LEARNED = transitions.add_peers
 
 
@@ -78,24 +77,6 @@ class RefusesPairsAboveItsLimit(Wrong):
         return super().step(state, event, pick)
 
 
-class BelievesOthersAboutItself(Wrong):
-    """Applies pairs about itself."""
-
-    caught_by: ClassVar = (
-        "delta-about-self-and-strangers-is-ignored",
-        "own-record-is-never-behind",
-        "message-from-the-own-address",
-        "restarted-node-does-not-ask-for-its-past",
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Forgets for a moment who it is."""
-        if not received(event, Delta):
-            return super().step(state, event, pick)
-        step = super().step(replace(state, self_id=NodeId("nobody")), event, pick)
-        return step._replace(state=replace(step.state, self_id=state.self_id))
-
-
 class StoresStrangers(Wrong):
     """Stores peers that only a delta has named, with a part of their pairs."""
 
@@ -105,31 +86,6 @@ class StoresStrangers(Wrong):
         """Stores them first."""
         if received(event, Delta):
             state = _LEARNED(state, event.now, [DigestEntry(pair.addr, 0) for pair in event.message.entries])[0]
-        return super().step(state, event, pick)
-
-
-class DropsDeltasWithStrangers(Wrong):
-    """Ignores a whole delta if a peer in it is not known."""
-
-    caught_by: ClassVar = ("known-and-unknown-peers-in-a-delta",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Empties them."""
-        if received(event, Delta) and any(pair.addr not in state.store for pair in event.message.entries):
-            event = replace(event, message=Delta(()))
-        return super().step(state, event, pick)
-
-
-class OnePeerADelta(Wrong):
-    """Takes all pairs of a delta for pairs of the first one's peer."""
-
-    caught_by: ClassVar = ("peers-of-a-delta-may-alternate",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Renames them."""
-        if received(event, Delta):
-            entries = event.message.entries
-            event = replace(event, message=Delta(tuple(pair._replace(addr=entries[0].addr) for pair in entries)))
         return super().step(state, event, pick)
 
 
@@ -143,18 +99,6 @@ class AnswersDeltas(Wrong):
         step = super().step(state, event, pick)
         thanks = received(event, Delta) and event.message.entries
         return step._replace(effects=(*step.effects, Send(event.sender, Delta(())))) if thanks else step
-
-
-class SilentUpdates(Wrong):
-    """Does not tell the application of updates."""
-
-    caught_by: ClassVar = ("update-is-told-when-a-pair-changed",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Leaves them out."""
-        return without_effects(
-            super().step(state, event, pick), lambda effect: isinstance(effect, Notify) and isinstance(effect.notice, Update)
-        )
 
 
 # The own record
@@ -214,29 +158,6 @@ class PushesUpdates(Wrong):
 def _at_most_letters(what: str, value: str, most: int) -> None:
     if len(value) > most:
         raise NotEnabled("too_large", f"a {what} takes at most {most} letters")
-
-
-class RefusalUsesUpAVersion(Wrong):
-    """Counts the version first and looks at the pair then."""
-
-    caught_by: ClassVar = ("refused-update-uses-up-no-version",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._used_up = 0
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Counts refused updates too."""
-        if not isinstance(event, Asked):
-            return super().step(state, event, pick)
-        own = state.store[state.self_id]
-        try:
-            step = super().step(_own(state, own.pairs, own.version + self._used_up), event, pick)
-        except NotEnabled:
-            self._used_up += 1
-            raise
-        self._used_up = 0
-        return step
 
 
 class EmptyStringsAreNotSet(Wrong):

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Final
 from tests.conformance.mistakes.swim import Wrong
 from tests.support.variant import variants
 
-from peerproof.reference.divergences.swim import CLAIMED, IS_PAST, MERGED, ON_VECTOR
+from peerproof.reference.divergences.swim import CLAIMED, MERGED, ON_VECTOR
 from peerproof.spec.core import Pick, Received, Step
 from peerproof.spec.swim import table, transitions
 from peerproof.spec.swim.gossip import with_row
-from peerproof.spec.swim.messages import Ack, Dead, Incarnation, Joining, Normal, Payload, Ping, Suspicious, Vector
+from peerproof.spec.swim.messages import Ack, Dead, Incarnation, Normal, Payload, Ping, Suspicious, Vector
 from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
 
@@ -82,59 +82,16 @@ class TakesAddressesFromDatagrams(Wrong):
         return step._replace(state=with_row(step.state, sender, row))
 
 
-def _row_of_anything(state: State, message: Ping | Ack, vector: Vector) -> State:
-    node = getattr(vector, "node", None)
-    if node is not None and node != state.uuid and node not in state.rows and not isinstance(vector, Joining):
-        state = with_row(state, node, Row("", 0, Status.JOINING, Incarnation(0, 0)))
-    return ON_VECTOR(state, message, vector)
-
-
 def _stranger_applied(state: State, message: Ping | Ack) -> State:
     if message.sender not in state.rows and message.sender != state.uuid:
         state = with_row(state, message.sender, Row("", 0, Status.NORMAL, message.incarnation))
     return APPLIED(state, message)
 
 
-def _stranger_believed(state: State, message: Ping | Ack) -> State:
-    if message.sender not in state.rows:
-        for vector in message.vectors:
-            if not isinstance(vector, Payload):
-                state = ON_VECTOR(state, message, vector)
-        return state
-    return APPLIED(state, message)
-
-
-class OtherTargetsCount(Wrong):
-    """Does not look at the target of a message."""
-
-    caught_by: ClassVar = ("ack-for-another-is-ignored", "ping-for-another-is-ignored")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Takes it for its own."""
-        if isinstance(event, Received) and isinstance(event.message, (Ping, Ack)):
-            event = replace(event, message=replace(event.message, target=state.uuid))
-        return super().step(state, event, pick)
-
-
 MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
-        "TxBeforeRestart": (
-            "Compares tx first.",
-            {
-                **keyed(lambda status, said: (said.tx, status is Status.LEAVE, said.restart, table.RANK[status])),
-                "transitions.is_past": lambda state, message: (
-                    message.sender in state.rows and message.incarnation[::-1] < state.rows[message.sender].incarnation[::-1]
-                ),
-            },
-            "payload-is-applied-last death-in-another-life",
-        ),
-        "LeaveIsLikeDeath": (
-            "Lets a larger tx bring back who has left.",
-            keyed(lambda status, said: (*said, 4 if status is Status.LEAVE else table.RANK[status])),
-            "leave-of-the-past leave-of-its-own-sender",
-        ),
         "LeaveIsForEver": (
             "Lets nothing bring back who has left.",
             merging(lambda row, _: row.status is not Status.LEAVE),
@@ -149,17 +106,6 @@ MISTAKES: Final = variants(
             "Lets nothing but a restart bring a dead node back.",
             merging(lambda row, claim: row.status is not Status.DEAD or claim.incarnation.restart > row.incarnation.restart),
             "dead-node-comes-back-by-an-ack anti-entropy-brings-the-dead-back",
-        ),
-        "SuspicionIsSticky": (
-            "Lets nothing but death or a restart end suspicion.",
-            merging(
-                lambda row, claim: (
-                    row.status is not Status.SUSPICIOUS
-                    or claim.status in (Status.SUSPICIOUS, Status.DEAD, Status.LEAVE)
-                    or claim.incarnation.restart > row.incarnation.restart
-                )
-            ),
-            "a-larger-tx-counts-more-than-the-worse suspicion-is-refuted-by-anti-entropy",
         ),
         "TheBetterCounts": (
             "At one incarnation believes the better of two claims.",
@@ -202,14 +148,6 @@ MISTAKES: Final = variants(
             headers(lambda row, _: row.status),
             "joiner-learns-from-the-first-answer dead-node-comes-back-by-an-ack",
         ),
-        "HeaderBringsBackWhoLeft": (
-            "Takes the next message of a node that has left for its return.",
-            {
-                **headers(lambda row, _: Status.JOINING if row.status is Status.JOINING else Status.NORMAL),
-                **keyed(lambda status, said: (*said, table.RANK[status])),
-            },
-            "late-ack-of-a-node-that-left joiner-learns-from-the-first-answer",
-        ),
         "HeaderAndJoining": (
             "Merges the header of a message with a joining too.",
             {"transitions.apply_message": _header_too},
@@ -225,15 +163,6 @@ MISTAKES: Final = variants(
             {"transitions.apply_message": _header_comes_last},
             "joining-older-than-its-header event-about-its-own-sender",
         ),
-        "AcksBringNoNews": (
-            "Takes of an ack only that its sender is there.",
-            {
-                "transitions.apply_message": lambda state, message: APPLIED(
-                    state, replace(message, vectors=()) if isinstance(message, Ack) else message
-                )
-            },
-            "told-dead-in-an-ack joiner-learns-from-the-first-answer",
-        ),
         "KeepsAddresses": (
             "Does not take over the address of a node that it knows.",
             {"gossip.merge": lambda row, claim: MERGED(row, claim._replace(place=None))},
@@ -248,48 +177,10 @@ MISTAKES: Final = variants(
             },
             "joining-of-the-past-changes-no-address",
         ),
-        "AnyEventMakesARow": (
-            "Makes a row of a node that it only hears of.",
-            {"transitions.with_vector": _row_of_anything},
-            "events-about-unknown-nodes first-answer-holds-no-events",
-        ),
         "StrangersGetRows": (
             "Makes a row of whoever sends a message.",
             {"transitions.apply_message": _stranger_applied},
             "reject-empty-datagram reject-huge-array",
-        ),
-        "StrangersAreBelieved": (
-            "Applies what an unknown sender says of others.",
-            {"transitions.apply_message": _stranger_believed},
-            "node-info told-dead-by-an-unknown-node",
-        ),
-        "EqualIsPast": (
-            "Takes the incarnation that it knows for one of the past.",
-            {
-                "transitions.is_past": lambda state, message: (
-                    message.sender in state.rows and message.incarnation <= state.rows[message.sender].incarnation
-                )
-            },
-            "join-first-request-twice equal-incarnation-is-accepted",
-        ),
-        "AcksAreNeverPast": (
-            "Looks at the incarnation of pings only.",
-            {"transitions.is_past": lambda state, message: isinstance(message, Ping) and IS_PAST(state, message)},
-            "expired-ack-is-dropped ack-from-the-past-is-no-answer",
-        ),
-        "NothingIsPast": (
-            "Accepts every message, and takes of it what is newer.",
-            {"transitions.is_past": lambda *_: False},
-            "expired-ack-is-dropped expired-ping-asks-nobody-else",
-        ),
-        "JoiningIsNeverPast": (
-            "Accepts a message of the past that wants to join.",
-            {
-                "transitions.is_past": lambda state, message: (
-                    IS_PAST(state, message) and not any(isinstance(vector, Joining) for vector in message.vectors)
-                )
-            },
-            "expired-ping-with-a-joining expired-ping-with-a-joining-of-now",
         ),
     },
 )

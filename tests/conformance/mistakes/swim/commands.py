@@ -106,14 +106,6 @@ MISTAKES: Final = variants(
             {"transitions.on_set_payload": _any_payload},
             "payload-of-another",
         ),
-        "LeavingIsSilent": (
-            "Takes nodes out of communication without a word to the others.",
-            {
-                "commands.apply_claim": lambda state, claim: replace(apply_claim(state, claim), queue=state.queue),
-                "commands.enqueue": lambda state, _: state,
-            },
-            "what-is-queued-does-not-count leave-node-of-a-dead-one",
-        ),
         "CannotLeave": (
             "Ignores that it should leave itself.",
             {"transitions.on_leave_node": _only_others},

@@ -8,12 +8,11 @@ from typing import Final
 from tests.conformance.mistakes.swim import Wrong
 from tests.support.variant import variants
 
-from peerproof.reference.divergences.swim import CLOSED, ON_QUANTUM, SETTLED
+from peerproof.reference.divergences.swim import CLOSED, ON_QUANTUM
 from peerproof.spec.core import Pick, Send
 from peerproof.spec.swim import transitions
-from peerproof.spec.swim.gossip import with_row
-from peerproof.spec.swim.messages import IndirectPing, Ping, Uuid
-from peerproof.spec.swim.state import Row, State, Status, address
+from peerproof.spec.swim.messages import IndirectPing, Ping
+from peerproof.spec.swim.state import State, address
 from peerproof.spec.swim.transitions import Sends
 
 PINGED_FOR = transitions.relay_ping
@@ -31,19 +30,6 @@ def _forgiving(state: State, pick: Pick) -> tuple[State, Sends]:
     if after.isolated:
         after = replace(after, rows=after.rows.put({node: replace(row, misses=0) for node, row in after.rows.items()}))
     return after, sends
-
-
-def _never_asked(state: State, node: Uuid, row: Row) -> State:
-    return SETTLED(state, node, replace(row, indirect_asked=row.status is Status.SUSPICIOUS))
-
-
-def _never_dead(state: State, node: Uuid, row: Row) -> State:
-    after = SETTLED(state, node, row)
-    return with_row(state, node, row) if after.rows[node].status is Status.DEAD else after
-
-
-def _also_who_answered(state: State, node: Uuid, row: Row) -> State:
-    return SETTLED(replace(state, answered=state.answered - {node}), node, row)
 
 
 def _uncounted(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
@@ -81,21 +67,6 @@ MISTAKES: Final = variants(
             "Forgets all misses when it finds itself isolated.",
             {"rounds.close_round": _forgiving},
             "misses-before-isolation-still-count",
-        ),
-        "SilenceIsAMiss": (
-            "Counts an indirect ping as missed for which it has found nobody.",
-            {"detector.settle_row": _never_asked},
-            "indirect-ack-with-the-known-incarnation lone-neighbour-stays-suspicious",
-        ),
-        "NobodyDies": (
-            "Goes on suspecting for ever.",
-            {"detector.settle_row": _never_dead},
-            "dead-after-two-indirect-misses indirect-ack-with-the-known-incarnation",
-        ),
-        "AnswersDoNotCount": (
-            "Holds a round against whoever was pinged in it, answered or not.",
-            {"detector.settle_row": _also_who_answered},
-            "ack-forgets-the-older-pings same-ack-matches-once",
         ),
         "RelaysWithoutANumber": (
             "Pings on behalf of another also where it has no number left for its own datagrams.",

@@ -12,7 +12,7 @@ from tests.support.variant import variants
 from peerproof.spec.core import NodeId, Pick, Step
 from peerproof.spec.swim import commands, gossip, transitions
 from peerproof.spec.swim.gossip import enqueue, with_row
-from peerproof.spec.swim.messages import Ack, AddNode, Incarnation, Joining, Normal, Ping, Uuid
+from peerproof.spec.swim.messages import Ack, AddNode, Incarnation, Joining, Ping, Uuid
 from peerproof.spec.swim.state import Config, Exchange, Row, State, Status
 from peerproof.spec.swim.table import event
 from peerproof.spec.swim.transitions import Sends
@@ -21,25 +21,7 @@ ANSWER = gossip.answer
 INTRODUCED_BY = transitions.advance_introduction
 INTRODUCTION = gossip.introduction
 ON_ADD_NODE = commands.on_add_node
-REFUTED = transitions.refute
 REQUEST = gossip.request
-
-
-def _first_is_enough(state: State, ack: Ack) -> State:
-    after = INTRODUCED_BY(state, ack)
-    row = after.rows[ack.sender]
-    return with_row(after, ack.sender, replace(row, exchange=Exchange.DONE)) if row.exchange is Exchange.SECOND else after
-
-
-def _any_ack(state: State, ack: Ack) -> State:
-    row = state.rows[ack.sender]
-    after = {Exchange.FIRST: Exchange.SECOND}.get(row.exchange, Exchange.DONE)
-    return with_row(state, ack.sender, replace(row, exchange=after))
-
-
-def _either_answer(state: State, ack: Ack) -> State:
-    said = any(isinstance(v, (Joining, Normal)) and v.node == state.uuid for v in ack.vectors)
-    return _any_ack(state, ack) if said else state
 
 
 def _all_at_once(state: State, ack: Ack) -> State:
@@ -52,10 +34,6 @@ def _asks_once(state: State, row: Row) -> tuple[Any, ...]:
     return () if row.unanswered else INTRODUCTION(state, row)
 
 
-def _before_counting(state: State, row: Row) -> tuple[Any, ...]:
-    return tuple(replace(v, incarnation=state.incarnation) if isinstance(v, Joining) else v for v in INTRODUCTION(state, row))
-
-
 def _with_everything(state: State, node: Uuid, pick: Pick, *purpose: Any) -> tuple[State, Sends]:
     exchange = state.rows[node].exchange
     if exchange is Exchange.DONE or purpose:
@@ -64,18 +42,6 @@ def _with_everything(state: State, node: Uuid, pick: Pick, *purpose: Any) -> tup
     done = with_row(state, node, replace(state.rows[node], exchange=Exchange.DONE))
     after, sends = REQUEST(done, node, pick, said)
     return with_row(after, node, replace(after.rows[node], exchange=exchange)), sends
-
-
-class SeedsAreNormal(Wrong):
-    """Takes its seeds for normal, and needs no introduction."""
-
-    caught_by: ClassVar = ("restarted-node-asks-its-seed-again", "joiner-asks-again-until-answered")
-
-    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
-        """Changes the rows."""
-        first = super().initial(self_id, config)
-        rows = {n: replace(r, status=Status.NORMAL, exchange=Exchange.DONE) for n, r in first.state.rows.items()}
-        return first._replace(state=replace(first.state, rows=first.state.rows.put(rows)))
 
 
 class ItsOwnSeed(Wrong):
@@ -111,26 +77,6 @@ MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
-        "OneExchange": (
-            "Takes itself for joined after the first answer.",
-            {"transitions.advance_introduction": _first_is_enough},
-            "joined-again-after-refuting incarnations-in-the-second-request",
-        ),
-        "AnyAckMovesOn": (
-            "Takes any ack for the answer that it waits for.",
-            {"transitions.advance_introduction": _any_ack},
-            "joiner-is-answered-as-expired joiner-is-not-done-after-a-bare-ack",
-        ),
-        "EitherAnswerMovesOn": (
-            "Does not tell the two answers from each other.",
-            {"transitions.advance_introduction": _either_answer},
-            "joiner-is-not-done-after-a-bare-ack joiner-repeats-the-second-request",
-        ),
-        "NeverDone": (
-            "Introduces itself for ever.",
-            {"transitions.advance_introduction": lambda state, _: state},
-            "joined-again-after-refuting incarnations-in-the-second-request",
-        ),
         "OneIntroductionForAll": (
             "Keeps for itself, not for each row, how far it has introduced itself.",
             {
@@ -151,20 +97,6 @@ MISTAKES: Final = variants(
             "Introduces itself once, and waits.",
             {"gossip.introduction": _asks_once},
             "joiner-asks-again-until-answered ack-of-an-earlier-life-does-not-match",
-        ),
-        "JoiningWithTheTxBefore": (
-            "Says joining with the tx of the datagram before.",
-            {"gossip.introduction": _before_counting},
-            "add-node-makes-a-joining-row ping-to-a-host-with-colons",
-        ),
-        "JoiningInBoth": (
-            "Says joining in the second request too.",
-            {
-                "gossip.introduction": lambda state, row: INTRODUCTION(
-                    state, replace(row, exchange=Exchange.FIRST) if row.exchange is Exchange.SECOND else row
-                )
-            },
-            "joined-again-after-refuting incarnations-in-the-second-request",
         ),
         "RequestsHoldEverything": (
             "Puts events, anti-entropy and payload into the requests of a joiner.",

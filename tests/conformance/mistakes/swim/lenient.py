@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import msgpack
@@ -11,7 +10,6 @@ from tests.conformance.mistakes.swim import Wrong
 
 from peerproof.reference.divergences.swim import NAMES
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.swim.messages import Incarnation
 
 
 class _Lenient(Wrong):
@@ -323,33 +321,3 @@ class Dies(Wrong):
             return super().decode(data)
         except MalformedMessage as error:
             raise IndexError(error.detail) from None
-
-
-class CountersAreDoubles(Wrong):
-    """Keeps counters as floating-point numbers."""
-
-    caught_by: ClassVar = ("counters-above-2-53", "largest-counters-of-another")
-
-    def decode(self, data: bytes) -> Any:
-        """Loses the last bits."""
-        message = super().decode(data)
-        restart, tx = (min(int(float(counter)), 2**63 - 1) for counter in message.incarnation)
-        return replace(message, incarnation=Incarnation(restart, tx))
-
-
-class LooksAtTheFormOnly(_Lenient):
-    """Takes a text for null, a boolean or a float by its second character. [SA-64]"""
-
-    caught_by: ClassVar = (
-        "reject-payload-with-more-than-null",
-        "reject-payload-with-a-third-boolean",
-        "reject-payload-with-a-float-of-letters",
-    )
-
-    def part(self, value: Any) -> Any:
-        """What is behind that is not looked at."""
-        return (
-            value[:2].translate(str.maketrans("_?d", "~~~"))
-            if isinstance(value, str) and value[:2] in ("~_", "~?", "~d")
-            else value
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
@@ -13,31 +12,13 @@ from peerproof.reference.divergences.swim import CLAIMED, EVENTS, FANOUT
 from peerproof.spec.core import NodeId, Pick, Received, Send, Step
 from peerproof.spec.swim import gossip, transitions
 from peerproof.spec.swim.messages import Ack, ClusterEventVector, Dead, Ping, Uuid, Vector
-from peerproof.spec.swim.state import Config, Queued, State, active_size
+from peerproof.spec.swim.state import Queued, State
 from peerproof.spec.swim.table import Claim, event
 
 DATAGRAM = gossip.datagram
-MEMBERS = gossip._members
 QUEUED = gossip.enqueue
 ROOM = gossip.Room  # type: ignore[attr-defined]  # the name that is replaced there
 WITH_MEMBER = transitions.with_member
-
-
-def telling(change: Callable[[State, State, Uuid], State]) -> dict[str, Any]:
-    """What is replaced to have another queue after a datagram, from that before it and that which is right."""
-
-    def events(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
-        after, told = EVENTS(state, receiver, said, room)
-        return change(state, after, receiver), told
-
-    return {"gossip._events": events}
-
-
-def _told_to_all(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
-    _, told = EVENTS(state, receiver, said, room)
-    sent = [*told, *said]
-    queue = tuple(Queued(entry.event, entry.recipients | {receiver}) if entry.event in sent else entry for entry in state.queue)
-    return replace(state, queue=queue), told
 
 
 def _tells_twice(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
@@ -75,13 +56,6 @@ def _without(effect: Any, receiver: NodeId, heard: dict[type[Any], Uuid]) -> Any
     return replace(effect, message=replace(effect.message, vectors=kept))
 
 
-def _in_place(state: State, said: ClusterEventVector) -> State:
-    if not any(entry.event.node == said.node for entry in state.queue):
-        return QUEUED(state, said)
-    queue = tuple(Queued(said, frozenset()) if e.event.node == said.node else e for e in state.queue)
-    return replace(state, queue=queue)
-
-
 def _newer_keeps_its_recipients(state: State, said: ClusterEventVector) -> State:
     had = next((entry.recipients for entry in state.queue if entry.event.node == said.node), frozenset[Uuid]())
     after = QUEUED(state, said)
@@ -113,16 +87,6 @@ def _anti_entropy_is_news(state: State, claim: Claim) -> State:
     return QUEUED(after, event(claim.node, after.rows[claim.node], emit_incarnation=False)) if new else after
 
 
-class IncarnationsNever(Wrong):
-    """Sends events without an incarnation, also where they should have one."""
-
-    caught_by: ClassVar = ("incarnations-in-the-second-answer", "incarnations-in-the-second-request")
-
-    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
-        """Forgets the option."""
-        return super().initial(self_id, replace(config, emit_incarnation=False))
-
-
 MISTAKES: Final = variants(
     __name__,
     Wrong,
@@ -132,55 +96,25 @@ MISTAKES: Final = variants(
             {"gossip.fanout": lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0},
             "isolation-ends-with-an-ack isolation-ends-with-the-first-message",
         ),
-        "FanoutOneMore": (
-            "Rounds the logarithm down and adds one.",
-            {"gossip.fanout": lambda nodes: nodes.bit_length() if nodes > 1 else 0},
-            "leave-by-itself-is-told-with-acks round-of-three-in-the-order-picked",
-        ),
         "FanoutOfOthers": (
             "Takes the logarithm of the number of the others.",
             {"gossip.fanout": lambda nodes: max(1, FANOUT(nodes - 1)) if nodes > 1 else 0},
             "isolation-ends-with-an-ack isolation-ends-with-the-first-message",
-        ),
-        "FanoutOfAll": (
-            "Tells everybody everything, and pings everybody each time.",
-            {"gossip.fanout": lambda nodes: max(nodes - 1, 0)},
-            "leave-by-itself-is-told-with-acks round-of-three-in-the-order-picked",
         ),
         "EventsOnce": (
             "Tells an event one node.",
             {"gossip.fanout": lambda _: 1, "rounds.fanout": FANOUT},
             "relay-pings-a-live-node-as-usual leave-by-itself-of-three",
         ),
-        "NobodyIsEnough": (
-            "Never drops an event: it remembers who got it, and waits for the others.",
-            {"gossip._events": _told_to_all},
-            "leave-by-itself-is-told-with-acks left-by-itself-still-answers",
-        ),
         "TellsTwice": (
             "Counts datagrams, not nodes: whoever asks is told again until enough datagrams are out.",
             {"gossip._events": _tells_twice},
             "anti-entropy-at-the-incarnation-known datagram-one-beyond-the-limit",
         ),
-        "CountsTheSubject": (
-            "Counts the node that an event is about among those that were told.",
-            telling(
-                lambda _, after, __: replace(
-                    after,
-                    queue=tuple(entry for entry in after.queue if len(entry.recipients) < FANOUT(active_size(after))),
-                )
-            ),
-            "joining-is-replaced-in-the-queue fanout-of-3",
-        ),
         "TellsNotTheSubject": (
             "Tells a node nothing of itself.",
             {"gossip._events": _tells_not_the_subject},
             "joining-node-that-restarts-is-normal payload-of-the-new-life",
-        ),
-        "NewerKeepsItsPlace": (
-            "Puts a newer event about a node where the older one was.",
-            {"gossip.enqueue": _in_place},
-            "events-end-at-the-first-that-does-not-fit newer-event-goes-to-the-end",
         ),
         "NewerKeepsItsRecipients": (
             "Takes those who got the older event about a node for having got the newer.",
@@ -191,15 +125,6 @@ MISTAKES: Final = variants(
             "Sends the event first that came last.",
             {"gossip.enqueue": _newest_first},
             "datagram-of-exactly-the-limit datagram-one-beyond-the-limit",
-        ),
-        "OlderStays": (
-            "Does not queue an event about a node of which one is queued.",
-            {
-                "gossip.enqueue": lambda state, said: (
-                    state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
-                )
-            },
-            "what-is-queued-does-not-count anti-entropy-brings-the-dead-back",
         ),
         "EachTxIsNews": (
             "Queues an event for every change of a row.",

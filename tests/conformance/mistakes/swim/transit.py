@@ -74,95 +74,6 @@ class NoCache(_Written):
         cacheable = 2**31
 
 
-class CachesShortTexts(_Written):
-    """Caches what has three characters."""
-
-    caught_by: ClassVar = ("cache-codes-of-one-and-two-characters", "cache-of-keys-and-keywords")
-
-    class Writes(Writer):
-        """Begins too early."""
-
-        cacheable = 3
-
-
-class CachesByBytes(_Written):
-    """Counts bytes where the cache counts characters. [SA-62]"""
-
-    caught_by: ClassVar = ("payload-with-keys-of-few-characters-and-more-bytes",)
-
-    class Writes(Writer):
-        """Begins too early, where a character has several bytes."""
-
-        cacheable = 0
-
-        def text(self, text: str, *, cached: bool) -> None:
-            """By its bytes."""
-            super().text(text, cached=cached and len(text.encode()) >= Writer.cacheable)
-
-
-class CachesStrings(_Written):
-    """Caches plain strings too."""
-
-    caught_by: ClassVar = ("cache-not-of-strings", "ping-with-everything")
-
-    class Writes(Writer):
-        """Caches all texts."""
-
-        def text(self, text: str, *, cached: bool) -> None:  # noqa: ARG002
-            """As if it were a key."""
-            super().text(text, cached=True)
-
-
-class KeysAreNotCached(_Written):
-    """Caches keywords, and no other keys."""
-
-    caught_by: ClassVar = ("cache-not-of-strings", "cache-of-keys-and-keywords")
-
-    class Writes(Writer):
-        """Looks at the text only."""
-
-        def text(self, text: str, *, cached: bool) -> None:
-            """A keyword or none."""
-            super().text(text, cached=cached and text[:2] in ("~:", "~$", "~#"))
-
-
-class CodesOfOneCharacter(_Written):
-    """Goes on in the alphabet where codes should have two characters."""
-
-    caught_by: ClassVar = ("cache-codes-of-one-and-two-characters", "cache-is-emptied-when-full")
-
-    class Writes(Writer):
-        """Counts on."""
-
-        def code(self, index: int) -> str:
-            """One character."""
-            return f"^{chr(48 + index)}"
-
-
-class CacheNeverEmptied(_Written):
-    """Stops caching when the cache is full."""
-
-    caught_by: ClassVar = ("cache-is-emptied-when-full",)
-
-    class Writes(Writer):
-        """Keeps what it has."""
-
-        def text(self, text: str, *, cached: bool) -> None:
-            """No new ones."""
-            super().text(text, cached=cached and (text in self.cache or len(self.cache) < self.cache_most))
-
-
-class CacheOneTooLarge(_Written):
-    """Empties the cache one entry too late."""
-
-    caught_by: ClassVar = ("cache-is-emptied-when-full",)
-
-    class Writes(Writer):
-        """Miscounts."""
-
-        cache_most = 1937
-
-
 class DoesNotEscape(_Written):
     """Writes strings as they are."""
 
@@ -338,16 +249,6 @@ class RefusesUuidMaps(_Refusing):
     def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
         """A map with a tag."""
         return any(isinstance(part, Pairs) and part[0][0] == "~#u" for part in parts(data) if part)
-
-
-class RefusesIntegerStrings(_Refusing):
-    """Does not read integers in strings."""
-
-    caught_by: ClassVar = ("integers-as-big-strings", "integers-as-strings")
-
-    def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
-        """A string that is an integer."""
-        return any(isinstance(part, str) and part[:2] in ("~i", "~n") for part in parts(data))
 
 
 class RefusesLists(_Refusing):

@@ -8,17 +8,15 @@ from typing import Any, ClassVar, Final
 from tests.conformance.mistakes.wendy import Wrong
 from tests.support.variant import variants
 
-from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Send, Sent, Step
+from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Sent, Step
 from peerproof.spec.wendy import transitions
-from peerproof.spec.wendy.messages import Application, Delivered, Forward, Forwarding, Header, Mask, NodeJoin, Route
+from peerproof.spec.wendy.messages import Application, Delivered, Forward, Forwarding, Header, Mask, Route
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import State
 from peerproof.spec.wendy.tables import insert_node
 
 Next = Step[Any, Any]
 
-IS_ADMITTED = transitions.is_admitted
-ON_MESSAGE = transitions.on_message
 ROUTED = transitions.route_message
 
 
@@ -202,39 +200,6 @@ class AnyLengthMayGo(Wrong):
         return super().step(state, event, pick)
 
 
-class GoesTheSameWayAgain(Wrong):
-    """Sends a message once more to whoever could not be reached."""
-
-    caught_by: ClassVar = (
-        "an-unreachable-hop-then-the-next",
-        "a-message-of-its-own-is-routed-again",
-        "a-join-that-goes-another-way",
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Tries again."""
-        if (
-            isinstance(event, Sent)
-            and event.took is None
-            and isinstance(event.message, (Application, NodeJoin))
-            and state.contact is None
-        ):
-            return Step(state, (Send(event.to, event.message),))
-        return super().step(state, event, pick)
-
-
-class CountsTheDetour(Wrong):
-    """Counts a hop when a message is routed again."""
-
-    caught_by: ClassVar = ("an-unreachable-hop-then-here", "an-unreachable-hop-then-the-next", "a-join-that-goes-another-way")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Counts it."""
-        if isinstance(event, Sent) and event.took is None and isinstance(event.message, (Application, NodeJoin)):
-            event = replace(event, message=_counted(event.message, 1))
-        return super().step(state, event, pick)
-
-
 MISTAKES: Final = variants(
     __name__,
     Wrong,
@@ -252,11 +217,6 @@ MISTAKES: Final = variants(
                 )._replace(state=state)
             },
             "asked-first asked-about-the-own asked-again-on-the-way-round",
-        ),
-        "AsksForEver": (
-            "Asks again when the application has said yes.",
-            {"transitions.route_message": lambda state, message, **_: ROUTED(state, message)},
-            "asked-and-let-go asked-and-changed asked-again-on-the-way-round",
         ),
     },
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Final
@@ -30,13 +29,6 @@ def signed(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-def _without(name: str) -> Callable[[Versions, Versions], bool]:
-    def is_newer(own: Versions, included: Versions) -> bool:
-        return any(getattr(own, other) > getattr(included, other) for other in own._fields if other != name)
-
-    return is_newer
-
-
 def _kept_by(better: Callable[[Versions, Versions], Versions]) -> Callable[[State, Node, Versions], State]:
     def with_versions(state: State, sender: Node, versions: Versions) -> State:
         if sender.id == state.id:
@@ -49,61 +41,6 @@ def _kept_by(better: Callable[[Versions, Versions], Versions]) -> Callable[[Stat
 
 def _each(measure: Callable[[int], Any]) -> Callable[[Versions, Versions], Versions]:
     return lambda known, new: Versions(*(b if measure(b) > measure(a) else a for a, b in zip(known, new, strict=True)))
-
-
-class _Scores(Wrong):
-    """Has a duration as something else."""
-
-    def measure(self, took: int) -> int:
-        """The score."""
-        raise NotImplementedError
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """With that."""
-        if isinstance(event, Sent) and event.took is not None:
-            event = replace(event, took=self.measure(event.took))
-        return super().step(state, event, pick)
-
-
-class ScoresOfFourBytes(_Scores):
-    """Has scores of 32 bits. [W-06]"""
-
-    caught_by: ClassVar = ("scores-at-borders",)
-
-    def measure(self, took: int) -> int:
-        """The lower half."""
-        return took & 0xFFFFFFFF
-
-
-class SignedScores(_Scores):
-    """Has scores of 31 bits, and no greater ones. [W-06]"""
-
-    caught_by: ClassVar = ("scores-at-borders",)
-
-    def measure(self, took: int) -> int:
-        """At most the greatest."""
-        return min(took, 2**31 - 1)
-
-
-class ScoresInMilliseconds(_Scores):
-    """Has scores in milliseconds. [W-06, WA-64]"""
-
-    caught_by: ClassVar = ("scores-of-one-microsecond",)
-
-    def measure(self, took: int) -> int:
-        """Rounded down."""
-        return took // 1000
-
-
-class ScoresAsSingles(_Scores):
-    """Has scores as floats of 32 bits. [W-06]"""
-
-    caught_by: ClassVar = ("scores-at-borders",)
-
-    def measure(self, took: int) -> int:
-        """Rounded to 24 bits."""
-        single: float = struct.unpack("<f", struct.pack("<f", took))[0]
-        return int(single)
 
 
 def _regions_by(change: Callable[[str], str]) -> Callable[..., Any]:
@@ -142,52 +79,6 @@ MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
-        "VersionsAsTuples": (
-            "Compares versions one after the other, and stops at the first that differs. [WA-41]",
-            {"joining.is_newer": lambda own, included: tuple(own) > tuple(included)},
-            "versions-mixed",
-        ),
-        "VersionsFromTheLast": (
-            "Compares versions from the last to the first, and stops at the first that differs. [WA-41]",
-            {"joining.is_newer": lambda own, included: tuple(own)[::-1] > tuple(included)[::-1]},
-            "versions-mixed",
-        ),
-        "TheGreatestVersion": (
-            "Compares the greatest of the versions. [WA-41]",
-            {"joining.is_newer": lambda own, included: max(own) > max(included)},
-            "versions-mixed",
-        ),
-        "TheMostVersions": (
-            "Warns if most versions are newer. [WA-41]",
-            {
-                "joining.is_newer": lambda own, included: sum(a > b for a, b in zip(own, included, strict=True)) >= 2,
-            },
-            "versions-mixed",
-        ),
-        "OlderUnlessNewer": (
-            "Warns if a version is newer and none is older. [WA-41]",
-            {
-                "joining.is_newer": lambda own, included: (
-                    own != included and all(a >= b for a, b in zip(own, included, strict=True))
-                ),
-            },
-            "versions-mixed",
-        ),
-        "NotTheRoutingTable": (
-            "Compares the versions of leaf set and neighborhood set. [WA-41]",
-            {"joining.is_newer": _without("routing_table")},
-            "versions-mixed",
-        ),
-        "NotTheLeafSet": (
-            "Compares the versions of routing table and neighborhood set. [WA-41]",
-            {"joining.is_newer": _without("leaf_set")},
-            "versions-mixed",
-        ),
-        "NotTheNeighborhoodSet": (
-            "Compares the versions of routing table and leaf set. [WA-41]",
-            {"joining.is_newer": _without("neighborhood_set")},
-            "versions-mixed",
-        ),
         "Versions32": (
             "Compares versions as signed numbers of 32 bits. [WA-41]",
             {"joining.is_newer": _newer_by(lambda version: signed(version, 32))},
@@ -216,15 +107,6 @@ MISTAKES: Final = variants(
                 ),
             },
             "versions-kept-of-each-table",
-        ),
-        "KeepsVersionsAsDoubles": (
-            "Keeps versions as doubles. [W-63]",
-            {
-                "joining.with_versions": _kept_by(
-                    lambda known, new: Versions(*(min(int(float(max(a, b))), 2**64 - 1) for a, b in zip(known, new, strict=True)))
-                ),
-            },
-            "versions-kept-at-borders",
         ),
         "KeepsByDoubles": (
             "Keeps the first of versions that are equal as doubles. [WA-45]",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
@@ -83,68 +82,3 @@ class LeavesConnectionsOpen(_Connections):
     def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:  # noqa: ARG002
         """Without that."""
         return [effect for effect in effects if not closes(effect)]
-
-
-class EndsItsConfirmation(_Connections):
-    """Ends a confirmation with a line feed."""
-
-    caught_by: ClassVar = (
-        "a-message-and-its-confirmation",
-        "the-brace-is-the-end",
-        "two-messages-at-once",
-        "a-message-byte-by-byte",
-    )
-
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
-        """With one more byte."""
-        right = confirmation(request["conn"])
-        return [confirmation(request["conn"], ACKNOWLEDGEMENT + b"\n") if effect == right else effect for effect in effects]
-
-
-class ConfirmsAfterwards(_Connections):
-    """Confirms nothing."""
-
-    caught_by: ClassVar = ("a-message-and-its-confirmation", "an-answer-goes-its-own-way", "right-credentials-are-confirmed")
-
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
-        """Without it."""
-        return [effect for effect in effects if effect != confirmation(request["conn"])]
-
-
-class AnswersOnTheConnection(_Connections):
-    """Sends an answer back over the connection that the question came by."""
-
-    caught_by: ClassVar = ("an-answer-goes-its-own-way",)
-
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
-        """Over the connection."""
-        return [
-            confirmation(request["conn"], bytes.fromhex(effect["send"]["bytes"])) if "send" in effect else effect
-            for effect in effects
-        ]
-
-
-class WaitsForALineFeed(Wrong):
-    """Has a message whole at a line feed."""
-
-    caught_by: ClassVar = ("the-brace-is-the-end", "a-message-byte-by-byte", "a-message-in-pieces")
-
-    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """Does not look at anything else."""
-        if request.get("op") == "stream" and request["event"] == "data":
-            data = bytes.fromhex(request["bytes"])
-            if not data.endswith(b"\n") or not data.strip():
-                return {"id": request["id"], "ok": True, "effects": [], "next_timer_ms": 0}
-        return super().handle(request, choose)
-
-
-class CutsCredentials(Wrong):
-    """Sends the beginning of long credentials."""
-
-    caught_by: ClassVar = ("longest-credentials",)
-
-    def encode(self, message: Any) -> bytes:
-        """With at most 255 bytes of them."""
-        header = message.header
-        short = header.credentials and header.credentials[:255]
-        return super().encode(replace(message, header=replace(header, credentials=short)))

@@ -9,17 +9,14 @@ from typing import Any, ClassVar, Final
 from tests.conformance.mistakes.wendy import Wrong
 from tests.support.variant import received, variants
 
-from peerproof.spec.core import Asked, Duration, NodeId, Notify, Pick, Send, Sent, SetTimer, Step
+from peerproof.spec.core import Asked, Duration, NodeId, Notify, Pick, Send, SetTimer, Step
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.wendy import joining, routing
-from peerproof.spec.wendy.messages import Announce, Join, JoinFailed, Mask, NodeAnnouncement, NodeJoin, StateData, Tables
+from peerproof.spec.wendy import joining
+from peerproof.spec.wendy.messages import Announce, Join, JoinFailed, NodeJoin, StateData
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
-from peerproof.spec.wendy.tables import insert_node, select_tables
 
 Next = Step[Any, Any]
-
-NEXT_HOP_OF_JOIN = routing.next_hop_of_join
 
 
 def with_messages(step: Next, kind: type[Any], change: Callable[[Any], Any]) -> Next:
@@ -32,154 +29,6 @@ def with_messages(step: Next, kind: type[Any], change: Callable[[Any], Any]) -> 
         else:
             effects.append(effect)
     return step._replace(effects=tuple(effects))
-
-
-class _Answer(Wrong):
-    """Answers joins otherwise."""
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData | None:
-        """What is sent instead."""
-        raise NotImplementedError
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Replaces the answer."""
-        step = super().step(state, event, pick)
-        if not received(event, NodeJoin):
-            return step
-        return with_messages(step, StateData, lambda data: self.answer(state, event.message, data))
-
-
-class AllTables(_Answer):
-    """Sends all tables, whoever it is to the joiner."""
-
-    caught_by: ClassVar = ("contact-that-sends-on", "destination-of-a-join", "node-on-the-way", "third-node-of-a-join")
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData:  # noqa: ARG002
-        """All of them."""
-        return replace(data, tables=select_tables(state))
-
-
-class NoNeighborhoodSet(_Answer):
-    """Sends no neighborhood set."""
-
-    caught_by: ClassVar = ("contact-that-is-alone", "contact-that-sends-on", "a-second-join")
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData:  # noqa: ARG002
-        """Without it."""
-        return replace(data, tables=data.tables._replace(neighborhood_set=None))
-
-
-class EmptyTablesAreLeftOut(_Answer):
-    """Sends no tables that are empty."""
-
-    caught_by: ClassVar = ("contact-that-is-alone", "a-join-while-joining", "a-join-of-the-own-id")
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData:  # noqa: ARG002
-        """Without these."""
-        table, leaves, near = data.tables
-        return replace(data, tables=Tables(table or None, leaves if leaves and any(leaves) else None, near or None))
-
-
-class NoMark(_Answer):
-    """Forgets the mark of the destination."""
-
-    caught_by: ClassVar = ("contact-that-is-alone", "destination-of-a-join", "two-nodes")
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData:  # noqa: ARG002
-        """Without it."""
-        return replace(data, destination=False)
-
-
-class AlwaysTheMark(_Answer):
-    """Marks every answer to a join."""
-
-    caught_by: ClassVar = ("contact-that-sends-on", "node-on-the-way")
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData:  # noqa: ARG002
-        """With it."""
-        return replace(data, destination=True)
-
-
-class OneAnswerEach(_Answer):
-    """Answers a joiner once."""
-
-    caught_by: ClassVar = ("a-second-join",)
-    answered: frozenset[int] = frozenset()
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData | None:  # noqa: ARG002
-        """Nothing the second time."""
-        known, self.answered = self.answered, self.answered | {join.header.sender.id}
-        return None if join.header.sender.id in known else data
-
-
-class MembersOnly(_Answer):
-    """Answers nobody before it has joined."""
-
-    caught_by: ClassVar = ("a-join-while-joining",)
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData | None:  # noqa: ARG002
-        """Nothing yet."""
-        return None if state.stage in (Stage.JOINING, Stage.WAITING) else data
-
-
-class StrangersOnly(_Answer):
-    """Answers nobody who has its own id."""
-
-    caught_by: ClassVar = ("a-join-of-the-own-id",)
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData | None:
-        """Nothing."""
-        return None if join.header.sender.id == state.id else data
-
-
-class VersionsOfNothing(_Answer):
-    """Sends no versions with its tables."""
-
-    caught_by: ClassVar = ("contact-that-sends-on", "destination-of-a-join")
-
-    def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData:  # noqa: ARG002
-        """Without them."""
-        return replace(data, header=replace(data.header, versions=type(data.header.versions)()))
-
-
-class JoinersAreInserted(Wrong):
-    """Takes a joiner into its leaf set."""
-
-    caught_by: ClassVar = ("contact-that-is-alone", "destination-of-a-join", "before-the-wait-is-over")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """After the answer."""
-        step = super().step(state, event, pick)
-        joiner = event.message.header.sender if received(event, NodeJoin) else None
-        return step._replace(state=insert_node(step.state, joiner, Mask(leaf_set=True))) if joiner else step
-
-
-class AnswersToThePeer(Wrong):
-    """Answers who has no address at the other end of the connection."""
-
-    caught_by: ClassVar = ("a-join-of-somebody-without-an-address", "asked-by-nobody")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sends it there."""
-        step = super().step(state, event, pick)
-        if getattr(event, "sender", None) and not step.effects and type(event.message).__name__ in ("NodeJoin", "StateRequest"):
-            data = StateData(event.message.header, select_tables(state))
-            return step._replace(effects=(Send(event.sender, data),))
-        return step
-
-
-class TablesOnceMore(Wrong):
-    """Sends its routing table again when a join has come back."""
-
-    caught_by: ClassVar = ("a-join-that-does-not-get-on",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """With the leaf set."""
-        step = super().step(state, event, pick)
-        if not (isinstance(event, Sent) and isinstance(event.message, NodeJoin)):
-            return step
-        table = select_tables(step.state).routing_table
-        return with_messages(step, StateData, lambda data: replace(data, tables=data.tables._replace(routing_table=table)))
 
 
 # -- the one that joins ------------------------------------------------------------------------------------------------
@@ -244,19 +93,6 @@ def _once(state: State, contact: Any) -> Next:
     return ON_JOIN(state, contact)
 
 
-class SilentFailure(Wrong):
-    """Does not tell that its contact is not there."""
-
-    caught_by: ClassVar = ("a-contact-that-is-not-there",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Leaves that out."""
-        step = super().step(state, event, pick)
-        return step._replace(
-            effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, JoinFailed)))
-        )
-
-
 def _failed_anyway(state: State, *, failed: bool) -> Next:
     contact = state.contact
     if contact is None or not failed:
@@ -287,17 +123,6 @@ class WaitsTwentySeconds(Wrong):
         return step._replace(effects=tuple(effects))
 
 
-class PassesStragglersOver(Wrong):
-    """Applies no tables while it waits."""
-
-    caught_by: ClassVar = ("stragglers-are-applied", "a-second-leaf-set", "the-larger-versions-stay")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Drops them."""
-        late = received(event, StateData) and state.stage is Stage.WAITING
-        return Step(state) if late else super().step(state, event, pick)
-
-
 class NoSender(Wrong):
     """Inserts the nodes of tables, and not who has sent them."""
 
@@ -312,32 +137,10 @@ class NoSender(Wrong):
         return super().step(state, event, pick)
 
 
-class TellsWhoIsMeasured(Wrong):
-    """Announces itself to those whom it only measures, too."""
-
-    caught_by: ClassVar = ("who-is-measured-is-not-told",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sends more announcements."""
-        step = super().step(state, event, pick)
-        sends = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, NodeAnnouncement)]
-        more = [replace(sends[0], to=NodeId(f"{node.local_ip}:{node.port}")) for node in state.measured.values()] if sends else []
-        return step._replace(effects=(*step.effects, *more))
-
-
 MISTAKES: Final = variants(
     __name__,
     Wrong,
     {
-        "JoinsGoToLeaves": (
-            "Sends joins on by its leaf set alone.",
-            {
-                "joining.next_hop_of_join": lambda state, joiner: NEXT_HOP_OF_JOIN(
-                    replace(state, routing_table=type(state.routing_table)()), joiner
-                )
-            },
-            "a-join-is-routed-by-its-key",
-        ),
         "JoinsEndHere": (
             "Sends joins to nobody else.",
             {"joining.forward_join": lambda *_: None},

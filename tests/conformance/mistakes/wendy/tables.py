@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from tests.conformance.mistakes.wendy import Wrong
 from tests.support.variant import variants
 
-from peerproof.spec.core import Pick, Sent, Step, Table
+from peerproof.spec.core import Pick, Sent, Step
 from peerproof.spec.wendy import proximity, tables
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.messages import Cell, Node
@@ -17,7 +17,6 @@ from peerproof.spec.wendy.state import State
 CELL = Ring.cell
 ENCOUNTERED = proximity.consider_node
 IN_NEIGHBORHOOD_SET = tables.in_neighborhood_set
-IN_ROUTING_TABLE = tables.in_routing_table
 IS_PASSED_OVER = proximity.is_passed_over
 NODES_OF = tables.nodes_of
 
@@ -62,17 +61,6 @@ class AheadOfEquals(Wrong):
 def _measured_anyway(state: State, node: Node, *, is_leaf: bool) -> State:
     after = ENCOUNTERED(state, node, is_leaf=is_leaf)
     return after if IS_PASSED_OVER(state, node) else replace(after, measured=after.measured.put({node.id: node}))
-
-
-class ForgetsScoresWithTheCache(Wrong):
-    """Forgets all scores when the cache is emptied."""
-
-    caught_by: ClassVar = ("scores-outlive-the-cache",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Empties both."""
-        step = super().step(state, event, pick)
-        return step._replace(state=replace(step.state, scores=Table())) if state.cache and not step.state.cache else step
 
 
 class NeverEmptiesTheCache(Wrong):
@@ -120,48 +108,10 @@ MISTAKES: Final = variants(
             {"ids.Ring.cell": _by_bytes},
             "cell-of-the-last-digit digit-15 digit-31",
         ),
-        "TheLatestTakesTheCell": (
-            "Puts the latest node into a cell, whatever its score.",
-            {
-                "tables.in_routing_table": lambda state, node: (
-                    state.routing_table
-                    if state.routing_table.get(cell := state.config.ring.cell(state.id, node.id)) == node
-                    else state.routing_table.put({cell: node})
-                )
-            },
-            "worse-score-does-not equal-scores-the-first-stays",
-        ),
-        "TheFirstKeepsTheCell": (
-            "Never replaces anybody in the routing table.",
-            {
-                "tables.in_routing_table": lambda state, node: (
-                    state.routing_table
-                    if state.config.ring.cell(state.id, node.id) in state.routing_table
-                    else IN_ROUTING_TABLE(state, node)
-                )
-            },
-            "better-score-takes-the-cell an-unknown-score-gives-way a-score-of-zero",
-        ),
-        "ZeroIsUnknown": (
-            "Takes a score of 0 for none.",
-            {"state.State.score": lambda state, node: (not state.scores.get(node), state.scores.get(node) or 0)},
-            "a-score-of-zero",
-        ),
         "TheFirstOfATable": (
             "Looks at one node of each table that it is sent.",
             {"proximity.nodes_of": lambda sent: dict(list(NODES_OF(sent).items())[:1])},
             "all-cells-of-a-received-table everybody-is-evaluated more-than-sixteen-on-a-wire-side",
-        ),
-        "BehindTheOthers": (
-            "Appends a neighbour, and sorts nothing.",
-            {
-                "tables.in_neighborhood_set": lambda state, node: (
-                    state.neighborhood_set
-                    if node in state.neighborhood_set
-                    else (*state.neighborhood_set, node)[: state.config.neighborhood_set]
-                )
-            },
-            "neighbours-by-score a-neighbour-moves-ahead",
         ),
         "NeighboursWithoutEnd": (
             "Has as many neighbours as it meets.",
@@ -194,23 +144,6 @@ MISTAKES: Final = variants(
             "Empties its cache each half of an hour.",
             {"transitions.CACHE_MS": 1_800_000},
             "the-cache-just-before-an-hour",
-        ),
-        "AnybodyIsMet": (
-            "Inserts whoever it hears of: itself, and those without an address.",
-            {
-                "proximity.is_passed_over": lambda state, node: node.id in state.departed,
-                "joining.is_passed_over": IS_PASSED_OVER,
-            },
-            "own-id-is-passed-over own-id-as-the-sender no-host no-port the-own-address",
-        ),
-        "AnyAddressIsBelieved": (
-            "Takes over what anybody says of anybody's address.",
-            {
-                "proximity.consider_node": lambda state, node, *, is_leaf: ENCOUNTERED(
-                    tables.update_address(state, node), node, is_leaf=is_leaf
-                )
-            },
-            "an-address-by-hearsay",
         ),
         "NoNewAddress": (
             "Keeps the first address that it hears of a node.",

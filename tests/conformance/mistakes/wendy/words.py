@@ -10,16 +10,13 @@ from tests.conformance.mistakes.wendy import Wrong
 from tests.support.variant import variants
 
 from peerproof.spec.core import Table
-from peerproof.spec.wendy import routing, tables
+from peerproof.spec.wendy import routing
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.messages import Node
 from peerproof.spec.wendy.state import Config, State
 
-CLOCKWISE = Ring.clockwise
-IN_SIDE = tables.in_side
 NEXT_HOP = routing.next_hop
 PREFIX = Ring.prefix
-SPAN = routing.leaf_span
 
 LOW = 2**64 - 1
 
@@ -79,16 +76,6 @@ def _rank_without_borrow(lost: int) -> Callable[[Ring, Id, Id], int]:
     return rank
 
 
-def _span_by_doubles(state: State, key: Id) -> tuple[Node, ...] | None:
-    ring, own, (left, right) = state.config.ring, state.id, state.leaf_set
-    up, down = ring.clockwise(own, key), ring.clockwise(key, own)
-    if right and up > ring.clockwise(own, right[-1].id) and float(up) <= float(ring.clockwise(own, right[-1].id)):
-        return right[-1:]
-    if left and down > ring.clockwise(left[-1].id, own) and float(down) <= float(ring.clockwise(left[-1].id, own)):
-        return left[-1:]
-    return SPAN(state, key)
-
-
 def _prefix_wrong_at(row: int) -> Callable[[Ring, Id, Id], int]:
     def prefix(ring: Ring, one: Id, other: Id) -> int:
         right = PREFIX(ring, one, other)
@@ -134,21 +121,6 @@ def _blind_to(row: int) -> type[Wrong]:
 globals().update({variant.__name__: variant for variant in (*map(_of_row, range(32)), *map(_blind_to, range(30)))})
 
 
-def _across_zero(state: State, key: Id) -> tuple[Node, ...] | None:
-    left, right = state.leaf_set
-    if bool(left) == bool(right):
-        return SPAN(state, key)
-    first, last = (left[-1].id, state.id) if left else (state.id, right[-1].id)
-    return SPAN(state, key) if first <= key <= last else None
-
-
-def _own_end_closed(state: State, key: Id) -> tuple[Node, ...] | None:
-    left, right = state.leaf_set
-    if left and right:
-        return SPAN(state, key)
-    return (left or right)[-1:] if left or right else None
-
-
 MISTAKES: Final = variants(
     __name__,
     Wrong,
@@ -173,20 +145,10 @@ MISTAKES: Final = variants(
             {"tables.in_side": _side_by(lambda away: (away >> 64, (away & LOW) - 2 * (away & 2**63)))},
             "leaves-on-both-sides-of-two-to-the-63",
         ),
-        "RanksByTheUpperHalf": (
-            "Has those whose distances differ in the lower half only equally far from a key. [W-37, WA-09]",
-            {"ids.Ring.rank": _rank_by(lambda away: away >> 64)},
-            "route-by-the-lower-half",
-        ),
         "RanksByTheLowerHalf": (
             "Compares distances from a key by their lower halves. [W-37]",
             {"ids.Ring.rank": _rank_by(lambda away: away & LOW)},
             "route-by-both-halves",
-        ),
-        "RanksByDoubles": (
-            "Compares distances from a key as doubles. [W-37, WA-09]",
-            {"ids.Ring.rank": _rank_by(float)},
-            "route-by-the-last-bit",
         ),
         "NoBorrowOfHalves": (
             "Subtracts halves of ids each by itself. [W-02, WA-02]",
@@ -218,39 +180,12 @@ MISTAKES: Final = variants(
             {"ids.Ring.rank": _rank_without_borrow(96)},
             "route-with-a-borrow-at-bit-96",
         ),
-        "SidesByTheUpperHalf": (
-            "Decides by the upper halves whether an id is greater. [W-03, WA-03]",
-            {
-                "ids.Ring.is_right": lambda ring, own, other: 0 < CLOCKWISE(ring, own, other) >> 64 <= 2**63,
-            },
-            "sides-by-the-last-bit",
-        ),
-        "SidesByDoubles": (
-            "Compares the distance to an id with half of the ring as doubles. [W-03, WA-04]",
-            {"ids.Ring.is_right": lambda ring, own, other: 0 < float(CLOCKWISE(ring, own, other)) <= float(2**127)},
-            "sides-by-the-last-bit",
-        ),
-        "LeafRangeByDoubles": (
-            "Has a key just beyond the furthest leaf within the leaf set. [W-39, WA-06]",
-            {"routing.leaf_span": _span_by_doubles},
-            "route-just-outside-by-messages",
-        ),
         "ColumnsOfSevenBits": (
             "Reads the low digit of each byte with three bits. [W-16]",
             {
                 "ids.Ring.digit": lambda ring, node, index: (node >> (ring.bits - 4 * (index + 1))) & (7 if index % 2 else 15),
             },
             "cells-in-all-columns",
-        ),
-        "OneSideNotAcrossZero": (
-            "Has a leaf set with one empty side end at zero. [WA-06]",
-            {"routing.leaf_span": _across_zero},
-            "route-one-side-across-zero route-lower-side-across-zero",
-        ),
-        "AnEmptySideHasNoEnd": (
-            "Has all keys within a leaf set with one empty side. [WA-06]",
-            {"routing.leaf_span": _own_end_closed},
-            "route-one-side-across-zero route-lower-side-across-zero",
         ),
     },
 )
