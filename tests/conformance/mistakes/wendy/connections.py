@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -33,6 +34,21 @@ def closes(effect: Any) -> bool:
 def confirmation(conn: str, data: bytes = ACKNOWLEDGEMENT) -> dict[str, Any]:
     """A message is confirmed."""
     return {"stream": {"conn": conn, "event": "data", "bytes": data.hex()}}
+
+
+class ApostrophesAreQuotes(Wrong):
+    """Looks for the end of a message as if strings might have apostrophes instead of quotes."""
+
+    caught_by: ClassVar = ("an-apostrophe-is-no-quote",)
+    instead: ClassVar = {
+        "json_data._IN_STRING": re.compile(rb"""["'\\]"""),
+        "json_data._STRUCTURAL": re.compile(rb"""["'\[\]{}]"""),
+    }
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """Also what comes on connections."""
+        with self.overriding:
+            return super().handle(request, choose)
 
 
 class ConfirmsEverything(_Connections):
