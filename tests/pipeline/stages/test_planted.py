@@ -273,11 +273,16 @@ def planted(packets: list[Packet], fits: Callable[[Any, Packet], bool], change: 
 
 
 def capture_a_version_that_jumps_back(packets: list[Packet]) -> None:
-    def change(message: Any, packet: Packet) -> Packet:
-        own = f"127.0.0.1:{packet.source}"
-        return packet.saying(DigestRequest(tuple(DigestEntry(a, 1 if a == own else v) for a, v in message.entries)))
+    def own(packet: Packet) -> str:
+        return f"127.0.0.1:{packet.source}"
 
-    planted(packets, lambda message, _: isinstance(message, DigestRequest), change)
+    def fits(message: Any, packet: Packet) -> bool:
+        return isinstance(message, DigestRequest) and any(a == own(packet) and v > 1 for a, v in message.entries)
+
+    def change(message: Any, packet: Packet) -> Packet:
+        return packet.saying(DigestRequest(tuple(DigestEntry(a, 1 if a == own(packet) else v) for a, v in message.entries)))
+
+    planted(packets, fits, change)
 
 
 def capture_a_delta_out_of_order(packets: list[Packet]) -> None:

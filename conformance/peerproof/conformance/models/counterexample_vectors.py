@@ -79,7 +79,7 @@ def text(protocol: str, models: Iterable[Model]) -> str:
             same["clauses"] = sorted({*same["clauses"], *vector["clauses"]}, key=in_order)
     basis = load_basis(vectors_root(protocol), protocol)
     for vector in found.values():
-        vector["clauses"] = sorted(basis.cite(vector["id"], vector["clauses"]), key=in_order)
+        vector["clauses"] = sorted(basis.cite(vector["id"], tuple(vector["clauses"])), key=in_order)
         if vector["id"] in basis.weak:
             vector["level"] = "should"
     used = any(_FLAG in vector.get("flags", ()) for vector in found.values())
