@@ -154,12 +154,12 @@ MISTAKES: Final = variants(
     Wrong,
     {
         "EventsMayGetLost": (
-            "Has nobody gone whom a PUBLISH does not reach. [PA-28]",
+            "Does not take a node for departed that a PUBLISH does not reach. [PA-28]",
             _says_nothing(PublishMessage),
             "a-publish-that-fails-at-an-address",
         ),
         "SubscriptionsMayGetLost": (
-            "Has nobody gone whom a SUBSCRIBE does not reach. [PA-28]",
+            "Does not take a node for departed that a SUBSCRIBE does not reach. [PA-28]",
             _says_nothing(SubscribeMessage),
             "a-subscribe-that-fails-at-an-address",
         ),

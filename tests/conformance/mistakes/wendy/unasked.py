@@ -185,7 +185,7 @@ class ForgetsTheDeparted(_WithTheCache):
     caught_by: ClassVar = ("the-departed-after-an-hour",)
 
     def emptied(self, state: State) -> State:
-        """Nobody has departed."""
+        """No node has departed."""
         return replace(state, departed=frozenset())
 
 
@@ -195,7 +195,7 @@ class ForgetsWhoIsMeasured(_WithTheCache):
     caught_by: ClassVar = ("measured-when-the-cache-is-emptied",)
 
     def emptied(self, state: State) -> State:
-        """Nobody is measured."""
+        """No node is measured."""
         return replace(state, measured=Table())
 
 
@@ -496,7 +496,7 @@ MISTAKES: Final = variants(
             f"{ORDER} the-cache-has-no-limit",
         ),
         "TriedOnce": (
-            "Tries nobody again who has a score. [W-56, WA-69]",
+            "Never considers a node again that has a score. [W-56, WA-69]",
             {"proximity.consider_node": _tried_once},
             ORDER,
         ),
