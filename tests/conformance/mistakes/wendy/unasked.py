@@ -358,32 +358,6 @@ class JoinsAgainAndAgain(Wrong):
         return step._replace(effects=(*step.effects, Notify(Joined()))) if is_again else step
 
 
-class _Connections(Wrong):
-    """Reads otherwise what comes on connections."""
-
-    skipped: bytes
-
-    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """Passes over what comes before a message."""
-        if request.get("op") == "stream" and request.get("event") == "data":
-            request = {**request, "bytes": request["bytes"].removeprefix(self.skipped.hex())}
-        return super().handle(request, choose)
-
-
-class MarksAreBlanks(_Connections):
-    """Passes over a mark of an order of bytes before a message. [WA-64]"""
-
-    caught_by: ClassVar = ("a-byte-order-mark-is-no-blank",)
-    skipped = b"\xef\xbb\xbf"
-
-
-class ZerosAreBlanks(_Connections):
-    """Passes over a zero byte before a message. [WA-64]"""
-
-    caught_by: ClassVar = ("a-zero-byte-is-no-blank",)
-    skipped = b"\0"
-
-
 ORDER: Final = "nodes-are-met-in-their-order-by-messages"
 
 MISTAKES: Final = variants(
