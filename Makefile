@@ -23,6 +23,10 @@ JOBS ?= 2
 # Tests start hundreds of programs on a machine that may be busy: each may take so many times as long as usual.
 export PEERPROOF_PATIENCE ?= 10
 
+# Tests start thousands of programs in Python: each reads what the first one has compiled. Not in the source tree.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
+
 # Mermaid's own program draws what we write for it, in tests; nothing of ours needs it.
 MERMAID = 11.17.2
 DRAWING = $(VENV)/.mermaid-$(MERMAID)

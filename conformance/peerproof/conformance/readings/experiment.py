@@ -2,20 +2,24 @@
 The experiment that shows what rests on a decision: every case of a protocol, tried on a variant that takes another reading.
 
 A case goes on after the first step that is not as the vector says, so that every step is found that rests on the decision.
+A reading is tried on the cases in which the reference calls a function that it replaces: in all others it does the same.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from itertools import product
 from math import prod
+from pkgutil import resolve_name
+from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.adapter.adapter import introduction
 from peerproof.conformance.adapter.messages import Hello, hello_of
 from peerproof.conformance.clauses.catalogue import load
-from peerproof.conformance.readings.reading import Reading, combine, readings_of
+from peerproof.conformance.readings.reading import CHANGES, Reading, combine, readings_of
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
@@ -23,6 +27,7 @@ from peerproof.conformance.runner.trial import Case, Failure, Trial
 from peerproof.conformance.runner.worker import RunningTrial
 from peerproof.conformance.vectors.basis import ANYTHING, OR, THE_END, Basis, is_decision, open_keys
 from peerproof.conformance.vectors.suite import Suite
+from peerproof.spec.protocols import PROTOCOLS
 
 SEED: Final = "0"
 MOST_TOGETHER: Final = 256  #: ways to take the readings that matter to a case; with more of them, whatever comes may be one
@@ -65,6 +70,59 @@ def _try_variant(variant: Any, chosen: Iterable[Case], *, ends: bool = False) ->
         if missing(case, hello) is None and (places := _try_case(variant, hello, case, ends=ends)):
             found[case.id] = places
     return found
+
+
+def _find_calls(protocol: str, readings: Iterable[Reading], every: Mapping[str, Case]) -> dict[str, set[str]]:
+    """
+    The cases in which the reference calls what readings replace or change: place, or name of a change -> ids of cases.
+
+    A place that is left out holds no function: its use cannot be seen.
+    """
+    called: dict[Callable[..., Any], set[str]] = {}
+    functions: dict[str, Callable[..., Any]] = {}
+    package = PROTOCOLS[protocol].specification.target
+    now = ""
+
+    def recording(function: Callable[..., Any]) -> Callable[..., Any]:
+        seen = called.setdefault(function, set())
+
+        @wraps(function)
+        def call(*arguments: Any, **options: Any) -> Any:
+            seen.add(now)
+            return function(*arguments, **options)
+
+        return call
+
+    for place in {place for reading in readings for place in reading.instead}:
+        owner, _, name = (place if place.startswith("peerproof.") else f"{package}.{place}").rpartition(".")
+        original = vars(resolve_name(owner)).get(name)
+        original = getattr(original, "__wrapped__", None) if hasattr(original, "cache_clear") else original
+        if isinstance(original, FunctionType):
+            functions[place] = original
+    changed: dict[str, set[str]] = {name: set() for name in CHANGES}
+
+    def change(name: str) -> Any:
+        def call(right: Callable[..., Any], *arguments: Any) -> Any:
+            changed[name].add(now)
+            return right(*arguments)
+
+        return call
+
+    instead = {place: recording(function) for place, function in functions.items()}
+    changes = {name: change(name) for name in CHANGES}
+    variant = Reading(clause="", name="recording", text="", instead=instead, **changes).variant(protocol)
+    for now, case in every.items():  # noqa: B007  # `call` reads it
+        _try_variant(variant, [case])
+    return {**{place: called[function] for place, function in functions.items()}, **changed}
+
+
+def _choose_cases(reading: Reading, calls: Mapping[str, set[str]], every: Mapping[str, Case]) -> list[Case]:
+    """The cases in which a reading may do something else than the reference."""
+    places = [*reading.instead, *(name for name in CHANGES if getattr(reading, name))]
+    if reading.queries or not all(place in calls for place in places):
+        return list(every.values())
+    reached = set().union(*(calls[place] for place in places))
+    return [case for name, case in every.items() if name in reached]
 
 
 def _no_choice(_: Mapping[str, Any]) -> list[int]:
@@ -136,7 +194,10 @@ def _combine_readings(readings: Sequence[Reading], closed: Mapping[str, Sequence
         for chosen in product(*by_clause.values()):
             if len(together := tuple(number for number in chosen if number is not None)) > 1:
                 found.setdefault(together, []).append(name)
-    return [([readings[number] for number in together], found[together]) for together in sorted(found, key=len)]
+    return [
+        ([readings[number] for number in together], found[together])
+        for together in sorted(found, key=lambda one: (len(one), one))
+    ]
 
 
 def _count_ways(readings: Sequence[Reading], numbers: Iterable[int]) -> int:
@@ -163,9 +224,10 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
     decisions: _Found = {}
     weak: dict[str, set[str]] = {}
     closed: dict[str, list[int]] = {}
+    calls = _find_calls(protocol, readings, every)
     for number, reading in enumerate(readings):
         on_progress(reading, number, len(readings))
-        for name, places in try_reading(protocol, reading, every.values()).items():
+        for name, places in try_reading(protocol, reading, _choose_cases(reading, calls, every)).items():
             vector = every[name].vector.id
             if is_decision(reading.clause) and not (reading.is_open or reading.ends):
                 closed.setdefault(name, []).append(number)

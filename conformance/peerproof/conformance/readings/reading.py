@@ -24,6 +24,9 @@ _VARIANT: Final[Reference[Any]] = Reference("peerproof.reference.harness.variant
 
 Change = Callable[..., Any]
 
+#: What a reading changes by a function that is called with the right one.
+CHANGES: Final = ("step", "initial", "encode", "decode")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
@@ -61,7 +64,7 @@ def combine(protocol: str, readings: list[Reading]) -> Any:
         members["queries"] |= reading.queries
     made = type("Base", (base,), members)
     for reading in readings:
-        changes = {name: getattr(reading, name) for name in ("step", "initial", "encode", "decode")}
+        changes = {name: getattr(reading, name) for name in CHANGES}
         made = type(reading.name, (made,), {name: _method(made, name, change) for name, change in changes.items() if change})
     return made()
 
