@@ -17,8 +17,9 @@ LONG = kill or minute or cluster or connect or browser
 # Where reports of tests go.
 BUILD ?= build
 
-# How many tests, and parts of `make long`, run side by side.
-JOBS ?= 2
+# How many tests, and parts of `make long`, run side by side: one more than there are cores, since many of them wait.
+CORES = $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+JOBS ?= $(shell expr $(CORES) + 1)
 
 # Tests start hundreds of programs on a machine that may be busy: each may take so many times as long as usual.
 export PEERPROOF_PATIENCE ?= 10
@@ -116,7 +117,7 @@ GRAPHS_OF_peter = small-bag medium-churn
 GRAPHS_OF_distkv = small-split medium-loss
 
 long-tests:
-	$(BIN)/pytest -q -m "$(LONG)" --junitxml=build/tests-kills.xml
+	$(BIN)/pytest -q -n $(JOBS) -m "$(LONG)" --junitxml=build/tests-kills.xml
 
 $(MODELS): long-models-%:
 	$(BIN)/peerproof model-check $* $(MODELS_OF_$*:%=--model %)
