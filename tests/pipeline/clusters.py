@@ -1,8 +1,9 @@
-"""Events of clusters, made for tests of what judges them."""
+"""Events of clusters, made for tests of what judges them; and stages over them, in this process without Spark."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from peerproof.conformance.traces.events import Event, event_of
+from peerproof.pipeline.ingest.inputs import PART, Format, inputs
 from peerproof.pipeline.spark.execution import Engine
 from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.spark.work import work
-from peerproof.pipeline.stages.validate import Validation, execute
+from peerproof.pipeline.stages import ingest, validate
+from peerproof.pipeline.stages.ingest import Ingested, Reading
+from peerproof.pipeline.stages.validate import Validation
 from peerproof.pipeline.storage.arrow_rows import FEW
 from peerproof.pipeline.storage.batches import Batch, Plan, Unit, table_files
-from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, VERDICTS, VIOLATIONS
+from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, VERDICTS, VIOLATIONS, Table
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation import campaign
@@ -100,11 +104,32 @@ def place_of(folder: Path, lots: list[list[Event]]) -> Path:
     return folder
 
 
+def rows(place: Path, table: Table) -> list[Row]:
+    """The rows of a table, in the order of its files."""
+    return [row for file in table_files(place, table) for row in pq.read_table(file, partitioning=None).to_pylist()]
+
+
+def ingested(
+    place: Path, files: Iterable[str | Path], form: Format = "jsonl", *, part: int = PART, spark: Any = None, **reading: Any
+) -> Ingested:
+    """What becomes of files, in this process or in a session of Spark."""
+    with Engine(Settings(master="none"), spark=spark) as engine:
+        return ingest.execute(engine, place, Reading(inputs(list(map(str, files)), form, part), form, **reading), lambda _: None)
+
+
+def judged(place: Path, *, spark: Any = None, **options: Any) -> tuple[list[Row], list[Row]]:
+    """Rows of `violations` and of `verdicts`."""
+    with Engine(Settings(master="none"), spark=spark) as engine:
+        validate.execute(engine, place, Validation(place, **options), lambda _: None)
+    return rows(place, VIOLATIONS), rows(place, VERDICTS)
+
+
 def validated(place: Path, **options: Any) -> tuple[list[Row], dict[str, Row]]:
     """Rows of `violations`, and the verdicts by node."""
-    with Engine(Settings(master="none")) as engine:
-        execute(engine, place, Validation(place, **options), lambda _: None)
-    violations, verdicts = (
-        [row for file in table_files(place, table) for row in pq.read_table(file).to_pylist()] for table in (VIOLATIONS, VERDICTS)
-    )
+    violations, verdicts = judged(place, **options)
     return violations, {row["node"]: row for row in verdicts}
+
+
+def lots(lines: list[Line]) -> list[list[Event]]:
+    """The events of each node."""
+    return [of_node(lines, node) for node in sorted({line.node for line in lines})]
