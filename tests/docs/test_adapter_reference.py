@@ -16,7 +16,7 @@ from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.vectors.suite import load
+from peerproof.conformance.vectors.suite import Vector, load
 from peerproof.reference.harness.harness import Harness
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.forms.form import Form
@@ -63,11 +63,20 @@ def test_what_nobody_has_described_is_no_capability() -> None:
         generate.claims("scuttlebutt", "time.travel")
 
 
+def some_that_ask(vectors: list[Vector], queries: set[str], most: int = 20) -> list[Vector]:
+    """So many vectors of each query, from all over the suite."""
+    asking = [[vector for vector in vectors if query in vector.needs] for query in queries]
+    return list({vector.id: vector for some in asking for vector in some[:: -(-len(some) // most)]}.values())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", RUNTIMES)
-def test_the_reference_answers_as_described_in_every_written_vector(protocol: str) -> None:
+def test_the_reference_answers_each_query_as_described(protocol: str) -> None:
+    """In some vectors of each: what it answers in all others is compared with what they expect, in tests of the runner."""
     suite, results = load(), list[Result]()
-    vectors = [v for v in suite.vectors if v.protocol == protocol and v.layer in ("exchange", "cluster")]
+    written = [v for v in suite.vectors if v.protocol == protocol and v.layer in ("exchange", "cluster")]
+    observed = {need for vector in written for need in vector.needs if need.startswith("observe.")}
+    vectors = some_that_ask(written, observed)
 
     def reach() -> InProcess:
         return InProcess(f"{__name__}:Checking", Timeouts(op=60), suite.version)
@@ -81,9 +90,7 @@ def test_the_reference_answers_as_described_in_every_written_vector(protocol: st
 
     assert {result.status for result in results} <= {"passed", "skipped"}
     asked = {what for name, what in checked if name == protocol}
-    observed = {need.removeprefix("observe.") for vector in vectors for need in vector.needs if need.startswith("observe.")}
-    assert asked == observed
-    assert asked
+    assert {f"observe.{what}" for what in asked} == observed != set()
 
 
 @pytest.mark.parametrize("protocol", RUNTIMES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,8 @@ import pytest
 from tests.pipeline.recorded import Packet, write_capture
 from tests.support.tools import require
 from tests.support.walkthrough import InTerminal, Reader, Step, Typed, steps, with_free_ports
+
+from peerproof.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs/tutorial", "docs/how-to", "docs/explanation")
@@ -78,6 +79,9 @@ UNTYPED = {
     ("docs/how-to/run-tlc.md", "PEERPROOF_TLA2TOOLS="): "it needs another TLC, and takes minutes",
 }
 
+#: Pages about Scuttlebutt, whose readers have its vectors and no others: most of the suite is of no use to them.
+SCUTTLEBUTT = {"docs/how-to/add-a-clause.md", "docs/how-to/read-a-report.md"}
+
 #: Those that take a minute, or more.
 LONG = {"README.md", "docs/how-to/pipeline.md", "docs/explanation/mutants.md"}
 
@@ -99,12 +103,10 @@ def no_empty_delta(folder: Path) -> None:
     program(folder / "my-adapter", f"import sys\nsys.path[0] = '.'\n{imports}harness.Harness = BD02\nharness.main()\n")
 
 
-def simulated(folder: Path, name: str = "node", seeds: int = 1) -> None:
-    """Traces `name.jsonl`."""
-    command = [sys.executable, "-m", "peerproof.cli.main", "simulate", "scuttlebutt", "--nodes", "3", "--rounds", "5"]
-    for seed in range(seeds):
-        trace = folder / f"{name}{seed or ''}.jsonl"
-        subprocess.run([*command, "--seed", str(seed), "--trace", trace], check=True, capture_output=True)
+def simulated(folder: Path, name: str = "node") -> None:
+    """A trace, `name.jsonl`."""
+    options = ["--nodes", "3", "--rounds", "5", "--seed", "0", "--trace", str(folder / f"{name}.jsonl")]
+    assert main(["simulate", "scuttlebutt", *options]) == 0
 
 
 def captured(folder: Path) -> None:
@@ -130,10 +132,10 @@ def examples(folder: Path) -> None:
 
 def another_record(folder: Path) -> None:
     """Records of runs, `mine.jsonl` not among them."""
-    run = [sys.executable, "-m", "peerproof.cli.main", "run", "--record"]
-    for name in ("theirs", "1", "2", "old", "new"):
-        shard = "scuttlebutt/codec/digest" if name == "2" else "scuttlebutt/codec/delta"
-        subprocess.run([*run, folder / f"{name}.jsonl", "-k", shard], check=True, capture_output=True)
+    for name, shard in (("1", "scuttlebutt/codec/delta"), ("2", "scuttlebutt/codec/digest")):
+        assert main(["run", "--record", str(folder / f"{name}.jsonl"), "-k", shard]) == 0
+    for name in ("theirs", "old", "new"):
+        shutil.copy(folder / "1.jsonl", folder / f"{name}.jsonl")
 
 
 #: What a reader of a page has before.
@@ -176,11 +178,23 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def with_vectors_of_scuttlebutt(tree: Path) -> dict[str, str]:
+    """The conformance package of a tree, with no other vectors, and what has it found."""
+    (tree / "conformance").unlink()
+    (tree / "conformance").mkdir()
+    for entry in (ROOT / "conformance").iterdir():
+        if entry.name != "vectors":
+            (tree / "conformance" / entry.name).symlink_to(entry)
+    shutil.copytree(ROOT / "conformance/vectors/scuttlebutt", tree / "conformance/vectors/scuttlebutt")
+    return {"PYTHONPATH": os.pathsep.join([str(tree / "conformance"), os.environ.get("PYTHONPATH", "")])}
+
+
 def read(page: str, tree: Path) -> None:
     """Types a page."""
     for prepare in HAS.get(page, ()):
         prepare(tree)
-    reader = Reader(tree, {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
+    more = with_vectors_of_scuttlebutt(tree) if page in SCUTTLEBUTT else {}
+    reader = Reader(tree, {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **more})
     try:
         for step in typed(page):
             reader.follow(step)

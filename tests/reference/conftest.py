@@ -7,16 +7,23 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic
-from typing import IO, Any, ClassVar, TypeVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pytest
 
+from peerproof.reference.harness.harness import Harness
+from peerproof.reference.harness.request_channel import Server
+
 from .networks import Link, linked
+
+if TYPE_CHECKING:
+    from .agents import Agents
 
 #: Seconds that a machine under load may take for what takes far less.
 PATIENCE = 120.0
@@ -130,24 +137,27 @@ def link() -> Iterator[Link]:
 
 
 @pytest.fixture
+def agents(tmp_path: Path) -> Iterator[Agents]:
+    """Starts agents of Serf that do not outlive the test."""
+    from .agents import starting  # which needs what stands here
+
+    yield from starting(tmp_path)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder whose path is short enough for sockets."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+@pytest.fixture
 def stranger() -> Iterator[socket.socket]:
     """A bare UDP socket."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
         opened.bind(("127.0.0.1", 0))
         opened.settimeout(PATIENCE / ATTEMPTS)
         yield opened
-
-
-@pytest.fixture
-def node_command() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs `peerproof node scuttlebutt` with options with which it ends by itself."""
-
-    def run(*options: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *options], input=typed, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=Path("/")
-        )
-
-    return run
 
 
 class Pipe:
@@ -195,12 +205,25 @@ def pipe_to(process: subprocess.Popen[bytes]) -> Pipe:
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
+    """A harness at standard input and output."""
     yield from adapter(HARNESS)
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """What serves each runner that connects with a harness of its own."""
+    with Server(("127.0.0.1", 0), Harness) as serving:
+        Thread(target=serving.serve_forever, daemon=True).start()
+        yield serving
+        serving.shutdown()
+
+
 @pytest.fixture
-def pipe(process: subprocess.Popen[bytes]) -> Pipe:
-    return pipe_to(process)
+def pipe(server: Server) -> Iterator[Pipe]:
+    """A runner's end, of a connection."""
+    address: Any = server.server_address
+    with socket.create_connection(address, PATIENCE) as connection:
+        yield Pipe(connection.makefile("rb"), connection.makefile("wb"))
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.reference.conftest import Pipe
+from tests.reference.conftest import Pipe, pipe_to
 
+from peerproof.cli.main import main
 from peerproof.reference.harness.harness import Harness
 
 KNOWS_A = "0103613a310000000000000000"  # a digest request that names a:1 at version 0
@@ -267,16 +268,18 @@ def test_a_protocol_over_datagrams_has_neither_connections_nor_outcomes(node: An
     assert node(op, now_ms=0, **about)["error"]["code"] == "unsupported"
 
 
-def test_bye_ends_the_harness(process: subprocess.Popen[bytes], pipe: Pipe) -> None:
-    assert pipe("bye") == {"ok": True}
+def test_bye_ends_the_harness(process: subprocess.Popen[bytes]) -> None:
+    assert pipe_to(process)("bye") == {"ok": True}
 
     assert process.wait(10) == 0
 
 
 @pytest.mark.parametrize("question", [False, True], ids=["idle", "in the middle of a question"])
-def test_the_end_of_the_input_ends_the_harness(process: subprocess.Popen[bytes], pipe: Pipe, node: Any, question: bool) -> None:
+def test_the_end_of_the_input_ends_the_harness(process: subprocess.Popen[bytes], question: bool) -> None:
+    pipe = pipe_to(process)
+    pipe("open", protocol="scuttlebutt", addr="b:1", now_ms=0)
     if question:
-        node("recv", now_ms=0, via="udp", **{"from": "a:1"}, bytes=KNOWS_A)
+        pipe("recv", handle=1, now_ms=0, via="udp", **{"from": "a:1"}, bytes=KNOWS_A)
         pipe.write(b'{"id":1,"op":"advance","handle":1,"now_ms":1000}')
         pipe.read()
     assert process.stdin
@@ -328,10 +331,8 @@ def test_over_tcp_each_runner_has_a_harness_of_its_own() -> None:
         assert process.wait(10) == 0
 
 
-def test_a_harness_for_a_protocol_that_there_is_not_ends_with_2() -> None:
-    command = [sys.executable, "-m", "peerproof.cli.main", "harness", "smoke-signals"]
+def test_a_harness_for_a_protocol_that_there_is_not_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["harness", "smoke-signals"]) == 2
 
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert ended.returncode == 2
-    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy, peter, distkv\n"
+    said = capsys.readouterr().err
+    assert said == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy, peter, distkv\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reference.agents import AgentProcess, Agents, starting, until
+from tests.reference.agents import AgentProcess, Agents, until
 from tests.reference.conftest import PATIENCE
 from tests.reference.networks import ONE, OTHER, Link
 from tests.reference.stores import COMMAND, Start, StoreProcess, launching
@@ -20,12 +20,6 @@ ROOT: dict[str, Any] = {"[]": "root"}
 
 #: Milliseconds: more than twice what agents take, also of a machine that is busy. [D-92]
 CLOCK = 1000
-
-
-@pytest.fixture
-def agents(tmp_path: Path) -> Iterator[Agents]:
-    """Starts agents that do not outlive the test."""
-    yield from starting(tmp_path)
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.reference.agents import Agents, free_port, starting
+from tests.reference.agents import Agents, free_port
 from tests.reference.ring import eventually
 
 from peerproof.reference.serf.agent_bus import SerfBus
@@ -19,19 +19,6 @@ from peerproof.spec.core import NodeId
 from peerproof.spec.forms.messagepack import string_bytes
 
 N1, N2 = NodeId("n1"), NodeId("n2")
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Agents]:
-    """Starts agents that do not outlive the test."""
-    yield from starting(tmp_path)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder whose path is short enough for sockets."""
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name) / "bus"
 
 
 def parcel(number: int, *, lasts: bool = True, taken: Callable[[], None] = lambda: None) -> Parcel:
@@ -63,8 +50,8 @@ async def opened(bus: Bus) -> Ear:
 
 
 @pytest.mark.slow
-def test_large_bursts_over_serf_arrive_whole_and_their_sender_is_told_of_each(start: Agents) -> None:
-    first, *others = [start(name) for name in ("a", "b", "c", "d")]
+def test_large_bursts_over_serf_arrive_whole_and_their_sender_is_told_of_each(agents: Agents) -> None:
+    first, *others = [agents(name) for name in ("a", "b", "c", "d")]
     for other in others:
         other.join(first)
 
@@ -84,8 +71,8 @@ def test_large_bursts_over_serf_arrive_whole_and_their_sender_is_told_of_each(st
 
 
 @pytest.mark.slow
-def test_where_a_node_is_reached_stands_in_a_tag_until_it_is_taken_back(start: Agents) -> None:
-    one, other = start("one"), start("other")
+def test_where_a_node_is_reached_stands_in_a_tag_until_it_is_taken_back(agents: Agents) -> None:
+    one, other = agents("one"), agents("other")
     other.join(one)
 
     async def live() -> None:
@@ -121,8 +108,8 @@ async def located(bus: Bus, node: NodeId, *addresses: str) -> None:
 
 
 @pytest.mark.slow
-def test_when_the_agent_is_back_what_lasts_is_sent_and_what_was_announced_is_there_again(start: Agents) -> None:
-    first = start("one")
+def test_when_the_agent_is_back_what_lasts_is_sent_and_what_was_announced_is_there_again(agents: Agents) -> None:
+    first = agents("one")
 
     async def live() -> None:
         bus = SerfBus(first.rpc, "test")
@@ -138,7 +125,7 @@ def test_when_the_agent_is_back_what_lasts_is_sent_and_what_was_announced_is_the
         bus.put(parcel(1))
         bus.put(parcel(2, lasts=False))
         bus.put(parcel(3))
-        start("one", bind=first.bind, rpc=first.rpc)
+        agents("one", bind=first.bind, rpc=first.rpc)
         await eventually(lambda: ear.numbers == [0, 1, 3], "heard again")
         assert await bus.locate(N1) == ["127.0.0.1:4000"]
         await bus.close()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
-from pathlib import Path
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgpack
 import pytest
-from tests.reference.agents import Agents, free_port, starting, until
+from tests.reference.agents import Agents, free_port, until
 from tests.reference.ring import eventually
 
 from peerproof.reference.serf.client import Agent, AgentGone, EventTooLarge, SerfError
@@ -18,15 +17,9 @@ from peerproof.spec.core import NodeId
 PAYLOADS = [b"", b"x", bytes(range(256)), b"\xa5hello", b"x" * 460]
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Agents]:
-    """Starts agents that do not outlive the test."""
-    yield from starting(tmp_path)
-
-
 @pytest.mark.slow
-def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(start: Agents) -> None:
-    one, other = start("one"), start("other")
+def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(agents: Agents) -> None:
+    one, other = agents("one"), agents("other")
     other.join(one)
 
     async def live() -> None:
@@ -49,8 +42,8 @@ def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(s
 
 
 @pytest.mark.slow
-def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(start: Agents) -> None:
-    process, large = start("small"), start("large", user_event_size_limit=9216)
+def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(agents: Agents) -> None:
+    process, large = agents("small"), agents("large", user_event_size_limit=9216)
 
     async def live() -> None:
         heard: list[bytes] = []
@@ -72,8 +65,8 @@ def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(start: Agent
 
 
 @pytest.mark.slow
-def test_members_and_their_tags_are_known_to_all(start: Agents) -> None:
-    one, other = start("one", tags={"role": "test"}), start("other")
+def test_members_and_their_tags_are_known_to_all(agents: Agents) -> None:
+    one, other = agents("one", tags={"role": "test"}), agents("other")
     other.join(one)
 
     async def live() -> None:
@@ -99,8 +92,8 @@ def test_members_and_their_tags_are_known_to_all(start: Agents) -> None:
 
 
 @pytest.mark.slow
-def test_an_agent_with_a_key_wants_that_key(start: Agents) -> None:
-    process = start("locked", rpc_auth="secret")
+def test_an_agent_with_a_key_wants_that_key(agents: Agents) -> None:
+    process = agents("locked", rpc_auth="secret")
 
     async def live() -> None:
         with pytest.raises(SerfError, match="wants a key"):
@@ -115,8 +108,8 @@ def test_an_agent_with_a_key_wants_that_key(start: Agents) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(start: Agents) -> None:
-    process = start("mortal")
+def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(agents: Agents) -> None:
+    process = agents("mortal")
 
     async def live() -> None:
         ends: list[AgentGone] = []
@@ -135,8 +128,8 @@ def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(start: Agen
 
 
 @pytest.mark.slow
-def test_an_agent_that_is_told_to_leaves_and_ends(start: Agents) -> None:
-    process = start("leaver")
+def test_an_agent_that_is_told_to_leaves_and_ends(agents: Agents) -> None:
+    process = agents("leaver")
 
     async def live() -> None:
         agent = await Agent.connect(process.rpc)
