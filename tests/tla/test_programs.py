@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from peerproof.tla.manifest import models
 from peerproof.tla.output.dot import summary
-from peerproof.tla.tools.installation import Tools
+from peerproof.tla.programs import main
+from peerproof.tla.tools.installation import JAR_VARIABLE, Tools
 from peerproof.tla.tools.sany import parse
 
 BIN = Path(__file__).parents[2] / "tla" / "bin"
@@ -30,14 +32,33 @@ def counter(module: Callable[[str], Path]) -> Path:
     return path
 
 
-def started(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    line = [str(BIN / name), *map(str, arguments)]
-    return subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=False)
+class Ended(NamedTuple):
+    """How a program has ended, and what it has printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+Started = Callable[..., Ended]
+
+
+@pytest.fixture
+def started(capsys: pytest.CaptureFixture[str]) -> Iterator[Started]:
+    """Runs one of the programs, in this process, whose answer to a signal is as before in the end."""
+    terminated = signal.getsignal(signal.SIGTERM)
+
+    def start(name: str, *arguments: object) -> Ended:
+        code = main(name, list(map(str, arguments)))
+        return Ended(code, *capsys.readouterr())
+
+    yield start
+    signal.signal(signal.SIGTERM, terminated)
 
 
 @pytest.mark.parametrize("name", ["tlc", "sany", "graph", "simulate", "cfg"])
 def test_program_has_a_help_with_an_example(name: str) -> None:
-    done = started(name, "--help")
+    done = subprocess.run([str(BIN / name), "--help"], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     assert re.search(rf"tla/bin/{name} (tla/)?scuttlebutt", done.stdout)
@@ -73,38 +94,27 @@ def test_without_a_python_it_says_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tlc_says_what_holds_and_what_does_not(counter: Path, tmp_path: Path) -> None:
+def test_tlc_says_what_holds_and_what_does_not(counter: Path, tmp_path: Path, started: Started) -> None:
     holds = started("tlc", counter, "--coverage")
     breaks = started("tlc", counter, "--config", tmp_path / "small.cfg", "--itf", tmp_path / "broken.itf.json")
 
-    assert (holds.returncode, holds.stdout.splitlines()[-1]) == (0, "holds: 4 states, 6 steps, depth 4")
-    assert breaks.returncode == 1
-    assert breaks.stdout.splitlines()[0] == "does not hold: invariant Small"
-    assert breaks.stdout.splitlines()[-2:] == ["  3. Up", "       x = 2"]
+    assert (holds.code, holds.out.splitlines()[-1]) == (0, "holds: 4 states, 6 steps, depth 4")
+    assert breaks.code == 1
+    assert breaks.out.splitlines()[0] == "does not hold: invariant Small"
+    assert breaks.out.splitlines()[-2:] == ["  3. Up", "       x = 2"]
     assert '"violated": "Small"' in (tmp_path / "broken.itf.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-def test_tlc_takes_a_model_by_its_name_and_the_configuration_that_is_made_of_it(tmp_path: Path) -> None:
-    (tmp_path / "tiny.cfg").write_text(started("cfg", "scuttlebutt", "tiny").stdout, encoding="utf-8")
-
-    by_name = started("tlc", "scuttlebutt", "tiny")
-    by_file = started("tlc", BIN.parent / "scuttlebutt/MCScuttlebutt.tla", "--config", tmp_path / "tiny.cfg")
-
-    assert (by_name.returncode, by_name.stdout) == (0, "holds: 1,125 states, 5,681 steps, depth 18\n")
-    assert by_file.stdout == by_name.stdout
-
-
-def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path) -> None:
+def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path, started: Started) -> None:
     by_tlc = [model for model in models() if model.by == "tlc"]
 
     done, listed = started("cfg", "--output", tmp_path), started("cfg")
 
-    assert (done.returncode, done.stdout) == (0, f"{tmp_path}: configurations written: {len(by_tlc)}\n")
+    assert (done.code, done.out) == (0, f"{tmp_path}: configurations written: {len(by_tlc)}\n")
     assert {path: path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.cfg")} == {
         tmp_path / model.protocol / f"{model.name}.cfg": model.cfg() for model in by_tlc
     }
-    assert [line.split()[:2] for line in listed.stdout.splitlines()] == [[model.protocol, model.name] for model in by_tlc]
+    assert [line.split()[:2] for line in listed.out.splitlines()] == [[model.protocol, model.name] for model in by_tlc]
 
 
 @pytest.mark.parametrize(
@@ -119,78 +129,84 @@ def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path) -> 
         (("tlc", "swim", "tiny", "--config", "x.cfg"), "a model has its own configuration"),
     ],
 )
-def test_model_that_is_not_there_is_a_usage_error(line: tuple[str, ...], problem: str) -> None:
+def test_model_that_is_not_there_is_a_usage_error(line: tuple[str, ...], problem: str, started: Started) -> None:
     done = started(*line)
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"{line[0]}: {problem}" in done.stderr
+    assert (done.code, done.out) == (2, "")
+    assert f"{line[0]}: {problem}" in done.err
 
 
 @pytest.mark.slow
-def test_graph_is_written_and_counted(counter: Path, tmp_path: Path) -> None:
+def test_graph_is_written_and_counted(counter: Path, tmp_path: Path, started: Started) -> None:
     done = started("graph", counter, "--output", tmp_path / "counter.dot")
 
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].endswith("counter.dot: 4 states, 6 edges")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1].endswith("counter.dot: 4 states, 6 edges")
     assert summary(tmp_path / "counter.dot").edges == 6
 
 
 @pytest.mark.slow
-def test_simulation_with_the_same_seed_takes_the_same_walks(counter: Path, tmp_path: Path) -> None:
+def test_simulation_with_the_same_seed_takes_the_same_walks(counter: Path, tmp_path: Path, started: Started) -> None:
     options = ("--config", tmp_path / "small.cfg", "--walks", 50, "--length", 10)
     found = started("simulate", counter, *options)
-    seed = found.stdout.split()[1]
+    seed = found.out.split()[1]
     again = started("simulate", counter, *options, "--seed", seed)
     holds = started("simulate", counter, "--walks", 20, "--length", 10, "--seed", 42)
 
-    assert (found.returncode, again.returncode, holds.returncode) == (1, 1, 0)
-    assert found.stdout == again.stdout
-    assert "does not hold: invariant Small" in found.stdout
-    assert holds.stdout.splitlines()[-1] == "nothing broken on 20 walks: 201 states, seed 42"
+    assert (found.code, again.code, holds.code) == (1, 1, 0)
+    assert found.out == again.out
+    assert "does not hold: invariant Small" in found.out
+    assert holds.out.splitlines()[-1] == "nothing broken on 20 walks: 201 states, seed 42"
+
+
+SYNTAX = "x' = x +", 'Counter.tla:6:1: Encountered "===="'
+NAME = "x' = y", "Counter.tla:5:14: Unknown operator: `y'"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("lines", "problem"),
-    [
-        pytest.param("Init == x = 0\nNext == x' = x +", 'Counter.tla:6:1: Encountered "===="', id="syntax"),
-        pytest.param("Init == x = 0\nNext == x' = y", "Counter.tla:5:14: Unknown operator: `y'", id="name"),
-    ],
+    ("name", "next_", "problem"),
+    [("sany", *SYNTAX), ("sany", *NAME), ("tlc", *NAME), ("graph", *SYNTAX), ("simulate", *NAME)],
 )
-@pytest.mark.parametrize("name", ["sany", "tlc", "graph", "simulate"])
 def test_mistake_in_a_module_is_told_with_its_place(
-    module: Callable[[str], Path], tmp_path: Path, name: str, lines: str, problem: str
+    module: Callable[[str], Path], started: Started, tmp_path: Path, name: str, next_: str, problem: str
 ) -> None:
     """SANY itself exits with 0 after a name that is not known."""
-    path = module(lines)
+    path = module(f"Init == x = 0\nNext == {next_}")
     path.with_suffix(".cfg").write_text(CFG, encoding="utf-8")
 
     done = started(name, path, *(("--output", tmp_path / "x.dot") if name == "graph" else ()))
 
-    assert done.returncode == 1
-    assert f"{name}: {problem}" in done.stderr
+    assert done.code == 1
+    assert f"{name}: {problem}" in done.err
 
 
 @pytest.mark.slow
-def test_sany_says_what_it_has_read(tools: Tools, counter: Path) -> None:
+def test_sany_says_what_it_has_read(tools: Tools, counter: Path, started: Started) -> None:
     assert parse(tools, counter) == ("Naturals", "Counter")
-    assert started("sany", counter).stdout.endswith("Counter.tla: no mistake; read with it: Naturals\n")
+    assert started("sany", counter).out.endswith("Counter.tla: no mistake; read with it: Naturals\n")
 
 
 @pytest.mark.parametrize("name", ["tlc", "graph", "simulate"])
-def test_file_that_is_not_there_is_a_usage_error(module: Callable[[str], Path], tmp_path: Path, name: str) -> None:
+def test_file_that_is_not_there_is_a_usage_error(
+    module: Callable[[str], Path], tmp_path: Path, name: str, started: Started
+) -> None:
     more = ("--output", "x.dot") if name == "graph" else ()
 
     absent, no_configuration = started(name, tmp_path / "Absent.tla", *more), started(name, module(COUNT), *more)
 
-    assert (absent.returncode, no_configuration.returncode) == (2, 2)
-    assert "there is no file" in absent.stderr
-    assert "name one with --config" in no_configuration.stderr
+    assert (absent.code, no_configuration.code) == (2, 2)
+    assert "there is no file" in absent.err
+    assert "name one with --config" in no_configuration.err
 
 
-def test_without_the_tools_it_says_what_to_install(counter: Path, tmp_path: Path) -> None:
-    done = started("tlc", counter, PEERPROOF_TLA2TOOLS=str(tmp_path / "absent.jar"))
+def test_without_the_tools_it_says_what_to_install(
+    counter: Path, started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(JAR_VARIABLE, str(tmp_path / "absent.jar"))
 
-    assert done.returncode == 3
-    assert "tlc: NO VERDICT: no such file: " in done.stderr
-    assert "pip install" in done.stderr
+    done = started("tlc", counter)
+
+    assert done.code == 3
+    assert "tlc: NO VERDICT: no such file: " in done.err
+    assert "pip install" in done.err

@@ -46,9 +46,14 @@ def said(messages: dict[int, str]) -> str:
     return f"print({framed!r}, end='', flush=True)"
 
 
-def test_success_has_counts_for_each_action(tools: Tools, module: Callable[[str], Path]) -> None:
+def test_success_has_counts_for_each_action_and_leaves_no_files(
+    tools: Tools, module: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
     result = run(tools, Run(module=module(COUNT), configuration=CFG, coverage=True))
 
+    assert [path.name for path in tmp_path.iterdir()] == ["Counter.tla"]
     assert result.verdict is Verdict.SUCCESS
     assert (result.initial, result.generated, result.distinct, result.queue, result.depth) == (1, 7, 4, 0, 4)
     assert result.edges == 6
@@ -152,8 +157,8 @@ def test_too_little_memory_is_no_verdict(tools: Tools, module: Callable[[str], P
 
 
 def test_too_little_time_is_no_verdict(tools: Tools, module: Callable[[str], Path]) -> None:
-    with pytest.raises(TimedOut, match="no verdict after 3 s"):
-        run(tools, Run(module=module(ENDLESS), configuration=CFG, seconds=3))
+    with pytest.raises(TimedOut, match="no verdict after 1 s"):
+        run(tools, Run(module=module(ENDLESS), configuration=CFG, seconds=1))
 
 
 def test_killed_java_is_no_verdict(java: Callable[[str], Tools], module: Callable[[str], Path]) -> None:
@@ -203,16 +208,6 @@ def test_progress_is_told_while_it_runs(java: Callable[[str], Tools], module: Ca
 
     assert seen == [Progress(14, 4172, 913, 110, 4172)]
     assert progress("Progress(3): 5 states generated, 4 distinct states found, 1 states left on queue.").per_minute == 0
-
-
-def test_run_leaves_no_files(
-    tools: Tools, module: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-    run(tools, Run(module=module(COUNT), configuration=CFG))
-
-    assert [path.name for path in tmp_path.iterdir()] == ["Counter.tla"]
 
 
 def test_interruption_ends_java_too(java: Callable[[str], Tools], module: Callable[[str], Path], tmp_path: Path) -> None:
