@@ -58,20 +58,14 @@ def main() -> None:
     comparisons = [
         Comparison("decode: peerproof / msgpack alone", read, partial(msgpack.unpackb, content, use_list=False), 2000, None, 2.0),
         Comparison("encode: peerproof / msgpack alone", write, partial(msgpack.packb, value), 2000, None, 2.0),
-        Comparison("union: set / ranges", partial(our_set.union, other_set), partial(ours.union, others), 1, 10.0),
-        Comparison("difference: set / ranges", partial(our_set.difference, other_set), partial(ours.difference, others), 1, 10.0),
-        Comparison(
-            "union of twice as many / once", partial(twice[0].union, twice[1]), partial(once[0].union, once[1]), 1, None, 2.5
-        ),
-        Comparison(
-            "difference of twice as many / once",
-            partial(twice[0].difference, twice[1]),
-            partial(once[0].difference, once[1]),
-            1,
-            None,
-            2.5,
-        ),
     ]
+    for name in ("union", "difference"):
+        by_set, by_ranges = partial(getattr(our_set, name), other_set), partial(getattr(ours, name), others)
+        of_twice, of_once = (partial(getattr(one, name), other) for one, other in (twice, once))
+        comparisons += [
+            Comparison(f"{name}: set / ranges", by_set, by_ranges, 1, least=10.0),
+            Comparison(f"{name} of twice as many / once", of_twice, of_once, 1, most=2.5),
+        ]
     print(f"an update of {len(content)} bytes; {RANGES} ranges, {MANY} once; CPU time, median of {ROUNDS} rounds")
     show(*comparisons)
 

@@ -14,12 +14,13 @@ CPU seconds of the parts stand beside those that the same number of steps takes 
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections import Counter
 from functools import partial
 from random import Random
 from time import process_time
 from typing import Any
+
+from _ratios import options
 
 from peerproof.reference.protocols.distkv.simulation import Store
 from peerproof.reference.simulation.simulator import Simulation
@@ -151,13 +152,7 @@ def told(split: Split, clocks: float | None, figures: dict[str, tuple[float, int
 
 def main() -> None:
     """Prints what is known as soon as it is."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--side", type=int, default=20)
-    parser.add_argument("--changes", type=int, default=10_000)
-    parser.add_argument("--paths", type=int, default=10_000)
-    parser.add_argument("--clock", type=int, default=5_000)
-    parser.add_argument("--seed", default="distkv")
-    arguments = parser.parse_args()
+    arguments = options(__doc__, side=20, changes=10_000, paths=10_000, clock=5_000, seed="distkv")
     split = Split(arguments.side, arguments.paths, arguments.clock, arguments.seed)
     figures: dict[str, tuple[float, int]] = {}
 

@@ -11,10 +11,10 @@ whatever else runs on the machine counts against them; of several turns the best
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
 import sys
 from typing import NamedTuple
+
+from _ratios import children_cpu, command_cpu, target
 
 from peerproof.tla.manifest import Model, models, root
 from peerproof.tla.tools.installation import find
@@ -52,34 +52,23 @@ class Explored(NamedTuple):
     cpu: float
 
 
-def children() -> float:
-    """CPU seconds of all processes that have been waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def tlc(model: Model) -> tuple[int, float]:
     """States, and CPU seconds."""
-    before = children()
     what = Run(module=model.module_path, configuration=model.cfg(checks=False), library=(root(),), brief=model.size == "small")
-    result = run(find(), what)
-    return result.distinct, children() - before
+    seconds, result = children_cpu(lambda: run(find(), what))
+    return result.distinct, seconds
 
 
 def explorer(name: str, processes: int = 1) -> Explored:
     """One run in a process of its own."""
-    before = children()
-    line = [sys.executable, "-c", EXPLORE, name, str(processes)]
-    said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    cpu, said = command_cpu(sys.executable, "-c", EXPLORE, name, str(processes))
     states, edges, wall, kib = said.split()
-    return Explored(int(states), int(edges), float(wall), int(kib), children() - before)
+    return Explored(int(states), int(edges), float(wall), int(kib), cpu)
 
 
-def verdict(about: str, found: float, target: float, *, most: bool = False) -> None:
-    """One line."""
-    reached = found <= target if most else found >= target
-    bound = "at most" if most else "at least"
-    print(f"{about:44} {found:8.2f}  (target {bound} {target})  {'ok' if reached else 'MISSED'}", flush=True)
+def told(about: str, found: float, **bound: float) -> None:
+    """Prints one line."""
+    print(f"{about:44} {found:8.2f}  {target(found, **bound)}", flush=True)
 
 
 def main() -> None:
@@ -90,20 +79,17 @@ def main() -> None:
     found = explorer(name)
     assert found.states == tlc_states, f"{found.states} states in Python, {tlc_states} in TLC"
     print(f"{name}: {found.states:,} states, {found.edges:,} edges; explorer {found.cpu:.1f} CPU-s, TLC {tlc_seconds:.1f} CPU-s")
-    verdict("explorer's speed / TLC's", tlc_seconds / found.cpu, TARGET)
-    verdict("bytes a state", found.kib * 1024 / found.states, BYTES_TARGET, most=True)
-    one, two = [], []
-    for _ in range(TURNS):
-        one.append(explorer("medium"))
-        two.append(explorer("medium", 2))
+    told("explorer's speed / TLC's", tlc_seconds / found.cpu, least=TARGET)
+    told("bytes a state", found.kib * 1024 / found.states, most=BYTES_TARGET)
+    one, two = zip(*((explorer("medium"), explorer("medium", 2)) for _ in range(TURNS)), strict=True)
     assert one[0].states == two[0].states
     alone, together = min(run.wall for run in one), min(run.wall for run in two)
     print(f"medium: one process {alone:.1f} s, two {together:.1f} s on the wall; {one[0].cpu:.1f} and {two[0].cpu:.1f} CPU-s")
     print(
         f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores: above 2, the clock also counts what others do"
     )
-    verdict("speed of two processes / of one, on the wall", alone / together, PROCESSES_TARGET)
-    verdict("bytes a state, in two processes", two[0].kib * 1024 / two[0].states, BYTES_TARGET, most=True)
+    told("speed of two processes / of one, on the wall", alone / together, least=PROCESSES_TARGET)
+    told("bytes a state, in two processes", two[0].kib * 1024 / two[0].states, most=BYTES_TARGET)
 
 
 if __name__ == "__main__":

@@ -17,11 +17,13 @@ import struct
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import process_time
 from typing import Any
+
+from _ratios import cpu, target
 
 from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
@@ -33,6 +35,7 @@ from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.stages.ingest import Reading, execute
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation.campaign import run as simulated
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.scuttlebutt import MESSAGE
 
 ROUNDS = 3
@@ -67,16 +70,8 @@ _HEADERS = struct.Struct(">12xHBxHxxHxBxx4s4sHHHxx").unpack_from
 
 def simulated_lines() -> list[dict[str, Any]]:
     """What five nodes do in some hundred rounds."""
-    from peerproof.reference.simulation.plan import Campaign
-
-    plan = Campaign(
-        protocol=RUNTIMES["scuttlebutt"],
-        config={"interval": 1000, "max_payload": 1400, "detector": None},
-        nodes=5,
-        rounds=300,
-        seed="benchmark",
-    )
     lines: list[str] = []
+    plan = Campaign(RUNTIMES["scuttlebutt"], {"interval": 1000, "max_payload": 1400, "detector": None}, 5, 300, "benchmark")
     simulated(plan, lines.append)
     return [json.loads(line) for line in lines]
 
@@ -164,20 +159,12 @@ def decoded(path: Path) -> int:
     return count
 
 
-def rate(work: Callable[[], int]) -> float:
-    """Records a second of CPU."""
-    begun = process_time()
-    count = work()
-    return count / (process_time() - begun)
-
-
-def compare(what: str, target: int, baseline: str, ours: Callable[[], int], theirs: Callable[[], int]) -> None:
+def compare(what: str, wanted: int, baseline: str, ours: Callable[[], int], theirs: Callable[[], int]) -> None:
     """Prints a line."""
-    ours()  # imports, and pools of memory
-    rounds = [(rate(ours), rate(theirs)) for _ in range(ROUNDS)]
-    found, least = (median(values) for values in zip(*rounds, strict=True))
-    verdict = "ok" if found >= target else "MISSED"
-    print(f"{what:32} {found:9,.0f}/CPU-s (target {target:,}: {verdict}); {baseline} {least:11,.0f}; ratio {found / least:.2f}")
+    count = ours()  # imports, and pools of memory
+    rounds = [(count / cpu(ours), count / cpu(theirs)) for _ in range(ROUNDS)]
+    found, bare = (median(values) for values in zip(*rounds, strict=True))
+    print(f"{what:32} {found:9,.0f}/CPU-s {target(found, least=wanted)}; {baseline} {bare:11,.0f}; ratio {found / bare:.2f}")
 
 
 def main() -> None:
@@ -188,21 +175,14 @@ def main() -> None:
         for write, path in ((write_trace, trace), (write_log, log), (write_capture, capture)):
             write(path, events)
             print(f"{path.name}: {path.stat().st_size / 2**20:.1f} MiB", file=sys.stderr)
-        compare(
-            "trace lines", LINES_TARGET, "json.loads", lambda: ingested([str(trace)], "jsonl", None), lambda: loads_lines(trace)
-        )
-        compare(
-            "a foreign log, by a mapping",
-            LINES_TARGET,
-            "json.loads",
-            lambda: ingested([str(log)], "jsonl", MAPPING),
-            lambda: loads_lines(log),
-        )
+        for what, path, mapping in (("trace lines", trace, None), ("a foreign log, by a mapping", log, MAPPING)):
+            read = partial(ingested, [str(path)], "jsonl", mapping)
+            compare(what, LINES_TARGET, "json.loads", read, partial(loads_lines, path))
         for what, ours in (
-            ("packets, decoded by our codec", lambda: decoded(capture)),
-            ("packets, decoded, as two rows", lambda: ingested([str(capture)], "pcap", None)),
+            ("packets, decoded by our codec", partial(decoded, capture)),
+            ("packets, decoded, as two rows", partial(ingested, [str(capture)], "pcap", None)),
         ):
-            compare(what, PACKETS_TARGET, "struct    ", ours, lambda: unpack_packets(capture))
+            compare(what, PACKETS_TARGET, "struct    ", ours, partial(unpack_packets, capture))
 
 
 if __name__ == "__main__":

@@ -17,13 +17,13 @@ network timeout are given, too.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from time import process_time
 from typing import Any, ClassVar
 
+from _ratios import options
 from wendy_ring import NEVER, TIMEOUT, Ring, megabytes
 
 from peerproof.reference.protocols.peter.runtime import Figures
@@ -146,14 +146,9 @@ def measured(ring: Trees, publishes: int, churn: float, baseline: float) -> Iter
 
 def main() -> None:
     """Prints what is known as soon as it is."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--nodes", type=int, default=1_000)
-    parser.add_argument("--subscriptions", type=int, default=10_000)
-    parser.add_argument("--publishes", type=int, default=10_000)
-    parser.add_argument("--topics", type=int, default=500)
-    parser.add_argument("--churn", type=float, nargs="+", default=[0.0, 0.01, 0.1])
-    parser.add_argument("--seed", default="peter")
-    arguments = parser.parse_args()
+    arguments = options(
+        __doc__, nodes=1_000, subscriptions=10_000, publishes=10_000, topics=500, churn=[0.0, 0.01, 0.1], seed="peter"
+    )
     baseline = routed(arguments.nodes, arguments.seed, arguments.publishes)
     for churn in arguments.churn:
         ring = Trees(arguments.nodes, arguments.seed, arguments.topics, HEARTBEAT if churn else NEVER)

@@ -10,34 +10,26 @@ several runs of each, taken in turn.
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
 from statistics import median
+
+from _ratios import command_cpu, target
 
 ROUNDS = 3
 TARGET = 10.0  #: CPU seconds, at most
 
 
-def cpu(command: list[str]) -> tuple[float, str]:
-    """Seconds of CPU, user and system, that a command takes as a child process, and what it prints."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said
-
-
 def main() -> None:
     """Prints the sum, and the ratio to the import."""
     prove = [sys.executable, "-m", "peerproof.cli.main", "prove", "--format", "json", *sys.argv[1:]]
-    rounds = [(cpu(prove), cpu([sys.executable, "-c", "import z3"])) for _ in range(ROUNDS)]
+    rounds = [(command_cpu(*prove), command_cpu(sys.executable, "-c", "import z3")) for _ in range(ROUNDS)]
     seconds, bare = (median(round_[at][0] for round_ in rounds) for at in (0, 1))
     rows = json.loads(rounds[0][0][1])
     slowest = max(rows, key=lambda row: row["cpu_seconds"] + row["twin"]["cpu_seconds"])
     paths, claims = (sum(row[count] for row in rows) for count in ("paths", "claims"))
     print(f"{len(rows)} proofs and as many twins; {paths} paths, {claims} claims; median of {ROUNDS} runs")
     print(f"slowest: {slowest['item']} {slowest['name']}, {slowest['cpu_seconds'] + slowest['twin']['cpu_seconds']:.2f} CPU-s")
-    print(f"peerproof prove {seconds:6.2f} CPU-s  (target at most {TARGET:.0f})  {'ok' if seconds <= TARGET else 'MISSED'}")
+    print(f"peerproof prove {seconds:6.2f} CPU-s  {target(seconds, most=TARGET)}")
     print(f"peerproof prove / python -c 'import z3' {seconds / bare:6.1f}  (1 = {bare:.2f} CPU-s)")
 
 

@@ -16,7 +16,6 @@ its children included. Medians of several rounds, both sides in turn, and where 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from _ratios import command_cpu, ratio, target
 
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter, program
@@ -100,6 +101,17 @@ def node_cases() -> list[Case]:
     return cases(suite, suite.vectors)
 
 
+def passed_per_second(lane: Worker, tried: Sequence[Case]) -> float:
+    """Cases per second, all of which must pass."""
+    results: list[Result] = []
+    begin = time.perf_counter()
+    for start in range(0, len(tried), PACK):
+        lane.run(tried[start : start + PACK], results.append)
+    seconds = time.perf_counter() - begin
+    assert {result.status for result in results} == {"passed"}, results[0]
+    return len(results) / seconds
+
+
 class Through:
     """Cases through the program: the runner's own way, and a bare loop with the same requests."""
 
@@ -120,14 +132,9 @@ class Through:
         """Operations per second of the runner."""
         adapter: Adapter = program(self.command, Timeouts(), "1", watch)
         lane = Worker(adapter, adapter.start(), "0", Control(1))
-        results: list[Result] = []
-        begin = time.perf_counter()
-        for start in range(0, len(self.tried), PACK):
-            lane.run(self.tried[start : start + PACK], results.append)
-        seconds = time.perf_counter() - begin
+        rate = passed_per_second(lane, self.tried) * OPERATIONS / len(self.tried)
         adapter.kill()
-        assert {result.status for result in results} == {"passed"}, results[0]
-        return OPERATIONS / seconds
+        return rate
 
     def bare(self) -> float:
         """Operations per second of a loop that does nothing with what it reads."""
@@ -159,29 +166,20 @@ def in_process() -> float:
     adapter = create_adapter("py:peerproof.reference.harness.harness:Harness", "1", Timeouts())
     hello: Hello = adapter.start()
     lane = Worker(adapter, hello, "0", Control(1))
-    results: list[Result] = []
-    begin = time.perf_counter()
-    for start in range(0, len(tried), PACK):
-        lane.run(tried[start : start + PACK], results.append)
-    seconds = time.perf_counter() - begin
+    rate = passed_per_second(lane, tried)
     adapter.stop()
-    assert {result.status for result in results} == {"passed"}
-    return len(results) / seconds
+    return rate
 
 
 def first_verdict() -> float:
     """CPU seconds of one case from the command line."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-m", "peerproof.cli.main", "run", "-k", f"{CASE}#decode"], stdout=subprocess.DEVNULL, check=True
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return command_cpu(sys.executable, "-m", "peerproof.cli.main", "run", "-k", f"{CASE}#decode")[0]
 
 
-def said(what: str, found: str, target: str, *, fine: bool) -> None:
-    """Prints one line."""
-    print(f"{what:44} {found:>34}  (target {target})  {'ok' if fine else 'MISSED'}")
+def compared(what: str, through: Through, least: float | None) -> None:
+    """Prints how the runner compares with the bare echo of the same requests."""
+    of_bare, bare = ratio(through.runner, through.bare, ROUNDS)
+    print(f"{what:50} {of_bare:5.2f}, about {of_bare * bare:7,.0f} op/s  {target(of_bare, least=least)}")
 
 
 def main() -> None:
@@ -194,19 +192,15 @@ def main() -> None:
             ("one at a time (node cases)", Through(command, node_cases(), 1)),
             (f"packs of {PACK} (codec cases)", Through(command, codec_cases(), PACK)),
         ):
-            pairs = [(through.runner(), through.bare()) for _ in range(ROUNDS)]
-            ratio, rate = median(own / bare for own, bare in pairs), median(own for own, _ in pairs)
-            said(f"runner / bare echo, {what}", f"{ratio:.2f}, {rate:,.0f} op/s", ">= 0.5", fine=ratio >= 0.5)
+            compared(f"runner / bare echo, {what}", through, 0.5)
         batched = Through([*command, "batch"], codec_cases(), PACK)
         batched.lines = through.lines
-        pairs = [(batched.runner(), batched.bare()) for _ in range(ROUNDS)]
-        ratio, rate = median(own / bare for own, bare in pairs), median(own for own, _ in pairs)
-        said("  the same packs as batches", f"{ratio:.2f}, {rate:,.0f} op/s", "none", fine=True)
+        compared("  the same packs as batches", batched, None)
     rate = median(in_process() for _ in range(ROUNDS))
-    said("codec vectors in process", f"{rate:,.0f}/s", ">= 5,000/s", fine=rate >= 5000)
+    print(f"codec vectors in process {rate:,.0f}/s  {target(rate, least=5000)}")
     first_verdict()
     seconds = median(first_verdict() for _ in range(ROUNDS))
-    said("first verdict, CPU", f"{seconds:.2f} s", "< 1 s", fine=seconds < 1)
+    print(f"first verdict, CPU {seconds:.2f} s  {target(seconds, most=1)}")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import gc
 import sys
-from argparse import ArgumentParser
 from pathlib import Path
 from time import process_time
 from typing import Any
+
+from _ratios import options
 
 from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.reference.simulation.simulator import Simulation
@@ -69,10 +70,7 @@ def cluster(specification: Any, nodes: int, rounds: int) -> Simulation:
 
 def main() -> int:
     """Prints the figures. Exits with 1 if memory has grown by more than a tenth."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--nodes", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=1000)
-    arguments = parser.parse_args()
+    arguments = options(__doc__, nodes=100, rounds=1000)
     specification = Timed(scuttlebutt)
     simulation = cluster(specification, arguments.nodes, arguments.rounds)
     held: list[tuple[int, int]] = []

@@ -9,22 +9,13 @@ median of several rounds, and says so if it misses its target.
 
 from __future__ import annotations
 
-import resource
-import subprocess
 import sys
 from pathlib import Path
-from statistics import median
+
+from _ratios import command_cpu, ratio, target
 
 ROUNDS = 21
 TARGET = 4.0
-
-
-def cpu(command: list[str]) -> float:
-    """Seconds of CPU, user and system, that a command takes as a child process."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> int:
@@ -33,15 +24,12 @@ def main() -> int:
     if not script.exists():
         print(f"no console script beside {sys.executable}: install the package first (pip install -e .)", file=sys.stderr)
         return 2
-    started, bare = [str(script), "--help"], [sys.executable, "-c", "pass"]
-    cpu(started), cpu(bare)  # compiles what is not compiled yet
-    rounds = [(cpu(started), cpu(bare)) for _ in range(ROUNDS)]
-    found, seconds = median(top / bottom for top, bottom in rounds), median(bottom for _, bottom in rounds)
-    fine = found <= TARGET
-    print(
-        f"peerproof --help / python -c pass {found:7.2f}  (target at most {TARGET}; 1 = {seconds * 1000:.1f} ms of CPU; "
-        f"median of {ROUNDS} rounds)  {'ok' if fine else 'MISSED'}"
+    command_cpu(str(script), "--help")  # compiles what is not compiled yet
+    found, seconds = ratio(
+        lambda: command_cpu(str(script), "--help")[0], lambda: command_cpu(sys.executable, "-c", "pass")[0], ROUNDS
     )
+    print(f"peerproof --help / python -c pass {found:7.2f}  {target(found, most=TARGET)}")
+    print(f"1 = {seconds * 1000:.1f} ms of CPU; median of {ROUNDS} rounds")
     return 0
 
 

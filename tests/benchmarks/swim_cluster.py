@@ -24,7 +24,6 @@ and divided by that it is flat. Of every seventeenth datagram the bytes are coun
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,6 +35,7 @@ from time import process_time
 from typing import NamedTuple
 from uuid import UUID
 
+from _ratios import options
 from matplotlib import pyplot
 
 from peerproof.reference.simulation.faulty_network import Faults
@@ -46,8 +46,6 @@ from peerproof.spec.properties import Taken
 from peerproof.spec.swim import MESSAGE, Config, Dead, Incarnation, Ping, Row, Status, Suspicious, Uuid
 from peerproof.spec.swim.gossip import fanout
 from peerproof.spec.swim.state import PING_INTERVAL_MS
-
-SIZES = (8, 16, 32, 64, 128)
 
 #: So many runs of a size, as long as they have no more nodes than this together.
 RUNS, NODES = 5, 128
@@ -215,23 +213,8 @@ def measured(size: int, loss: float, seed: str) -> list[Noticed]:
 
 
 HEADINGS = (
-    (
-        "nodes",
-        "fanout",
-        "round",
-        "first ping",
-        "suspected",
-        "(expected)",
-        "dead",
-        "dead to all",
-        "wrongly",
-        "",
-        "sent",
-        "(/fanout)",
-        "bytes",
-        "CPU",
-    ),
-    ("", "", "(quanta)", "(paper's)", "(rounds)", "(rounds)", "(rounds)", "(rounds)", "suspected", "dead", "", "", "", "(s)"),
+    "nodes,fanout,round,first ping,suspected,(expected),dead,dead to all,wrongly,,sent,(/fanout),bytes,CPU",
+    ",,(quanta),(paper's),(rounds),(rounds),(rounds),(rounds),suspected,dead,,,,(s)",
 )
 
 
@@ -255,16 +238,11 @@ def row_of(size: int, runs: list[Noticed]) -> Iterator[str]:
 
 def main() -> None:
     """Prints the table, a line as soon as it is known."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--loss", type=float, default=0.01)
-    parser.add_argument("--seed", default="swim")
-    parser.add_argument("--plot", type=Path, metavar="FILE")
-    arguments = parser.parse_args()
+    arguments = options(__doc__, sizes=[8, 16, 32, 64, 128], loss=0.01, seed="swim", plot=None)
     print(f"{arguments.loss:.1%} of the datagrams are lost. Times after the crash in quanta; e/(e-1) = {e / (e - 1):.2f}")
     print("wrongly: per node and round; sent: datagrams and bytes, by a node in a quantum")
     for heading in HEADINGS:
-        print("".join(f"{cell:>12}" for cell in heading))
+        print("".join(f"{cell:>12}" for cell in heading.split(",")))
     found = {}
     for size in arguments.sizes:
         begin = process_time()

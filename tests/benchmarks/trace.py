@@ -12,10 +12,9 @@ replay does for each line, as JSON or not: read it, take the step, compare its e
 from __future__ import annotations
 
 import json
-import resource
-from argparse import ArgumentParser
 from collections.abc import Callable
-from time import process_time
+
+from _ratios import children_cpu, cpu, options, target
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation import campaign
@@ -43,14 +42,9 @@ def recorded(nodes: int, events: int) -> list[str]:
     return lines
 
 
-def cpu(work: Callable[[], object]) -> float:
-    """The least of some rounds, in seconds."""
-    took = []
-    for _ in range(ROUNDS):
-        start = process_time()
-        work()
-        took.append(process_time() - start)
-    return min(took)
+def least(work: Callable[[], object]) -> float:
+    """CPU seconds, the least of some rounds."""
+    return min(cpu(work) for _ in range(ROUNDS))
 
 
 def replayed(lines: list[str]) -> Replay:
@@ -72,24 +66,14 @@ def by_tlc(tools: Tools, lines: list[str]) -> float:
     data = TraceData(SPEC, len(lines))
     for line in lines:
         data.add(parse(line))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    judgements = check_with_tlc(tools, PROTOCOL.name, data)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, judgements = children_cpu(lambda: check_with_tlc(tools, PROTOCOL.name, data))
     assert {judgement.opinion for judgement in judgements} == {Opinion.ACCEPTED}
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def verdict(speed: float, target: float) -> str:
-    """Whether a target is reached."""
-    return f"(target {target:,})  {'ok' if speed >= target else 'MISSED'}"
+    return seconds
 
 
 def main() -> None:
     """Prints the figures of each cluster."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=20_000)
-    parser.add_argument("--no-tlc", action="store_true")
-    arguments = parser.parse_args()
+    arguments = options(__doc__, events=20_000, no_tlc=False)
     tools = None
     if not arguments.no_tlc:
         try:
@@ -104,15 +88,17 @@ def main() -> None:
     if tools:
         java = by_tlc(tools, every)
         speed = len(every) / java
-        print(f"TLC, one Java machine for all {len(every):,} events: {speed:,.0f} events/CPU-s  {verdict(speed, TLC_TARGET)}")
+        print(
+            f"TLC, one Java machine for all {len(every):,} events: {speed:,.0f} events/CPU-s  {target(speed, least=TLC_TARGET)}"
+        )
 
 
 def told(nodes: int, lines: list[str]) -> None:
     """Prints the figures of one cluster."""
-    baseline, took = cpu(lambda: loaded(lines)), cpu(lambda: replayed(lines))
+    baseline, took = least(lambda: loaded(lines)), least(lambda: replayed(lines))
     speed, size = len(lines) / took, sum(map(len, lines)) / len(lines)
     print(f"{nodes} nodes, {len(lines):,} events, {size:.0f} characters a line")
-    print(f"  replay      {speed:9,.0f} events/CPU-s, {took / len(lines) * 1e6:.1f} µs each  {verdict(speed, TARGET)}")
+    print(f"  replay      {speed:9,.0f} events/CPU-s, {took / len(lines) * 1e6:.1f} µs each  {target(speed, least=TARGET)}")
     print(f"  json.loads  {len(lines) / baseline:9,.0f} lines/CPU-s; replay / json.loads: {took / baseline:.1f} times the time")
 
 

@@ -18,10 +18,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sys
 import tempfile
 import time
-from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from _ratios import options, target
+from tests.pipeline.cluster import CONF, standalone
 
 from peerproof.conformance.traces.events import event_of, line_of
 from peerproof.pipeline.spark.execution import Engine
@@ -183,11 +183,6 @@ def by_spark(engine: Engine, place: Path, out: Path, every: int = 0) -> tuple[To
     return Took(time.monotonic() - begun, tree_cpu() - cpu), result
 
 
-def ok(good: bool) -> str:
-    """Whether a target is reached."""
-    return "ok" if good else "MISSED"
-
-
 def compare(engine: Engine, folder: Path, nodes: list[Log], count: int) -> None:
     """Spark beside two plain processes."""
     place, warm = folder / "ratio", folder / "warm"
@@ -201,7 +196,7 @@ def compare(engine: Engine, folder: Path, nodes: list[Log], count: int) -> None:
     for what, ours, theirs in (("wall", took.wall, baseline.wall), ("CPU", took.cpu, baseline.cpu)):
         print(
             f"  {what:4}  validate {count / ours:9,.0f} events/s; two plain processes {count / theirs:9,.0f}; "
-            f"ratio {theirs / ours:.2f} (target {TARGET}: {ok(theirs / ours >= TARGET)})"
+            f"ratio {theirs / ours:.2f} {target(theirs / ours, least=TARGET)}"
         )
     print(f"  a worker took at most {max(done.peak_mib for done in result.done):.0f} MiB")
     together, _ = by_spark(engine, place, folder / "together-out", every=1)
@@ -214,17 +209,11 @@ def one_node(engine: Engine, folder: Path, nodes: list[Log], count: int) -> None
     count = write(place, nodes[:1], 1, count)
     took, result = by_spark(engine, place, folder / "one-out")
     peak = max(done.peak_mib for done in result.done)
-    verdict = ok(peak <= MEMORY_TARGET)
-    print(
-        f"one node with {count:,} events: {took.wall:.1f} s; its worker took {peak:.0f} MiB (target {MEMORY_TARGET}: {verdict})"
-    )
+    print(f"one node with {count:,} events: {took.wall:.1f} s; worker's MiB: {peak:.0f} {target(peak, most=MEMORY_TARGET)}")
 
 
 def on_a_cluster(folder: Path, nodes: list[Log], count: int) -> None:
     """Two workers, and then one of them; both are warm."""
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    from tests.pipeline.cluster import CONF, standalone
-
     place, warm = folder / "cluster", folder / "cluster-warm"
     count = write(place, nodes, FILES, count)
     write(warm, nodes, FILES, 20_000)
@@ -238,7 +227,7 @@ def on_a_cluster(folder: Path, nodes: list[Log], count: int) -> None:
     two, one = times
     ratio = one.wall / two.wall
     print(f"cluster, {count:,} events: one worker {count / one.wall:,.0f} events/s, two {count / two.wall:,.0f}")
-    print(f"  wall  ratio {ratio:.2f} (target {CLUSTER_TARGET}: {ok(ratio >= CLUSTER_TARGET)})")
+    print(f"  wall  ratio {ratio:.2f} {target(ratio, least=CLUSTER_TARGET)}")
     more = two.cpu / one.cpu
     print(f"  CPU   two workers take {more:.2f} times that of one: on free cores they are up to {2 / more:.2f} times as fast")
 
@@ -254,17 +243,12 @@ def sizes(engine: Engine, folder: Path, nodes: list[Log], counts: list[int]) -> 
         peak = max(done.peak_mib for done in result.done)
         print(f"{count:12,} events: {costs[-1]:.2f} µs of CPU each, {took.wall:.1f} s; a worker took at most {peak:.0f} MiB")
     spread = max(costs) / min(costs) - 1
-    print(f"the dearest costs {spread:.0%} more than the cheapest (target {SPREAD_TARGET:.0%}: {ok(spread <= SPREAD_TARGET)})")
+    print(f"the dearest costs {spread:.0%} more than the cheapest {target(spread, most=SPREAD_TARGET)}")
 
 
 def main() -> None:
     """Prints the figures."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=400_000)
-    parser.add_argument("--one-node", type=int, default=200_000)
-    parser.add_argument("--cluster", type=int, default=400_000)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[200_000, 600_000])
-    arguments = parser.parse_args()
+    arguments = options(__doc__, events=400_000, one_node=200_000, cluster=400_000, sizes=[200_000, 600_000])
     nodes = logs()
     steps: list[tuple[Callable[..., None], Any]] = [
         (compare, arguments.events),

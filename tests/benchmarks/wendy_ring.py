@@ -20,7 +20,6 @@ keys as near to the node as the last hops have them, which leaf sets and rows be
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -34,6 +33,8 @@ from resource import RUSAGE_SELF, getrusage
 from statistics import median
 from time import process_time
 from typing import Any, ClassVar, NamedTuple, cast
+
+from _ratios import cpu, options
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.protocols.wendy.runtime import digest, is_member
@@ -225,13 +226,8 @@ def decisions(ring: Ring) -> None:
     """Prints how many decisions a node makes in a second."""
     cases = {"random keys": cases_of(ring, REAL.bits), "near keys": cases_of(ring, REAL.bits - round(log(len(ring.ring), 2)) + 5)}
     for name, pairs in cases.items():
-        rates = []
-        for _ in range(ROUNDS):
-            begun = process_time()
-            for state, key in pairs:
-                next_hop(state, key)
-            rates.append(len(pairs) / (process_time() - begun))
-        print(f"{name}: {median(rates):,.0f} decisions a second, {median(rates) / TARGET:.1f} times the target of {TARGET:,}")
+        rate = median(len(pairs) / cpu(lambda: [next_hop(*pair) for pair in pairs]) for _ in range(ROUNDS))  # noqa: B023
+        print(f"{name}: {rate:,.0f} decisions a second, {rate / TARGET:.1f} times the target of {TARGET:,}")
 
 
 def plotted(path: Path, found: dict[int, Found]) -> None:
@@ -251,13 +247,7 @@ def plotted(path: Path, found: dict[int, Found]) -> None:
 
 def main() -> None:
     """Prints what is known as soon as it is."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--joined", type=int, default=1_000)
-    parser.add_argument("--inserted", type=int, default=10_000)
-    parser.add_argument("--keys", type=int, default=20_000)
-    parser.add_argument("--seed", default="wendy")
-    parser.add_argument("--plot", type=Path, metavar="FILE")
-    arguments = parser.parse_args()
+    arguments = options(__doc__, joined=1_000, inserted=10_000, keys=20_000, seed="wendy", plot=None)
     _, small = measured(arguments.joined, arguments.keys, arguments.seed, Ring.join)
     ring, large = measured(arguments.inserted, arguments.keys, arguments.seed, Ring.insert)
     decisions(ring)
