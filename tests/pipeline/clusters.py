@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -122,6 +122,16 @@ def judged(place: Path, *, spark: Any = None, **options: Any) -> tuple[list[Row]
     with Engine(Settings(master="none"), spark=spark) as engine:
         validate.execute(engine, place, Validation(place, **options), lambda _: None)
     return rows(place, VIOLATIONS), rows(place, VERDICTS)
+
+
+def traced(folder: Path, traces: Sequence[Sequence[str]]) -> tuple[list[Row], list[Row]]:
+    """What is found in traces, a file for each: rows of `violations` and of `verdicts`."""
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"node{number}.jsonl" for number in range(len(traces))]
+    for file, lines in zip(files, traces, strict=True):
+        file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    ingested(folder / "out", files)
+    return judged(folder / "out")
 
 
 def validated(place: Path, **options: Any) -> tuple[list[Row], dict[str, Row]]:

@@ -74,21 +74,26 @@ def nodes(folder: Path, protocol: str = "scuttlebutt", count: int = 3, interval:
         started: list[Process] = []
         first = ""
         for number in range(count):
-            command = [sys.executable, "-m", "peerproof.cli.main", "node", protocol, "--bind", "127.0.0.1:0", "--json"]
-            command += ["--interval", str(interval), "--run", "loopback", "--trace", str(folder / f"node{number}.jsonl")]
-            command += [part for key in "abc" for part in ("--set", f"{key}={number}")]
-            command += ["--seed", first] if first else []
-            process = stack.enter_context(
-                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            )
-            stack.callback(process.kill)
-            assert process.stdout is not None
-            said = process.stdout.readline()
-            assert said, process.communicate()[1]
-            first = first or json.loads(said)["node"]
+            options = ["--interval", str(interval), *(part for key in "abc" for part in ("--set", f"{key}={number}"))]
+            options += ["--seed", first] if first else []
+            process, address = start(stack, protocol, folder / f"node{number}.jsonl", *options)
+            first = first or address
             started.append(process)
+            assert process.stdout is not None
             threading.Thread(target=process.stdout.read, daemon=True).start()
         yield started
+
+
+def start(stack: ExitStack, protocol: str, trace: Path, *options: str) -> tuple[Process, str]:
+    """A running node, which has printed its first line, and its address."""
+    command = [sys.executable, "-m", "peerproof.cli.main", "node", protocol, "--bind", "127.0.0.1:0", "--json"]
+    command += ["--run", "loopback", "--trace", str(trace), *options]
+    process = stack.enter_context(subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True))
+    stack.callback(process.kill)
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    assert said, process.communicate()[1]
+    return process, json.loads(said)["node"]
 
 
 def until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -21,11 +19,9 @@ from time import sleep
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.pipeline.clusters import simulated
-from tests.pipeline.recorded import PATIENCE, Process, sniffing, until
+from tests.pipeline.recorded import PATIENCE, Process, sniffing, start, until
 
-from peerproof.spec.forms.packing import Codec
-from peerproof.spec.traces.trace import Line
-from peerproof.spec.wendy import MESSAGE, Message
+from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
 #: Where a simulated node n0 is, n1, and so on; all listen at port 1.
@@ -37,6 +33,10 @@ SEGMENT = 1448
 SYN, FIN, ACK = 2, 1, 16
 
 
+def codec_of(protocol: str) -> Any:
+    return RUNTIMES[protocol].specification().MESSAGE
+
+
 class Arrival(NamedTuple):
     """A message that arrives over a connection of its own."""
 
@@ -44,26 +44,16 @@ class Arrival(NamedTuple):
     source: str  #: address of the node that sends it, which is not that of its connection
     target: str
     payload: bytes
-    is_confirmed: bool = True
+    protocol: str
 
     @property
-    def message(self) -> Message:
+    def message(self) -> Any:
         """What it says."""
-        message: Message = MESSAGE.decode(self.payload)
-        return message
+        return codec_of(self.protocol).decode(self.payload)
 
-    def saying(self, message: Message) -> Arrival:
+    def saying(self, message: Any) -> Arrival:
         """The same with another message."""
-        return self._replace(payload=MESSAGE.encode(message))
-
-
-def arrivals(trace: Iterable[Line], codec: Codec[Any] = MESSAGE) -> list[Arrival]:
-    """What arrives in a simulated ring, in its order."""
-    return [
-        Arrival(line.t_us / 1e6, located(line.peer or ""), located(line.node), codec.encode(codec.value(line.args)))
-        for line in trace
-        if line.kind == "recv"
-    ]
+        return self._replace(payload=codec_of(self.protocol).encode(message))
 
 
 def located(node: str) -> str:
@@ -71,9 +61,13 @@ def located(node: str) -> str:
     return f"{NETWORK}{int(node[1:].partition(':')[0]) + 1}:1"
 
 
-def ring(**plan: Any) -> list[Arrival]:
-    """What arrives in a simulated ring of seven nodes."""
-    return arrivals(simulated(7, 60, "r", "wendy", config={"heartbeat": 30_000}, **plan))
+def ring(protocol: str, **plan: Any) -> Iterator[Arrival]:
+    """What arrives in a simulated ring of seven nodes, in its order."""
+    codec = codec_of(protocol)
+    for line in simulated(7, 60, "r", protocol, config={"heartbeat": 30_000}, **plan):
+        if line.kind == "recv":
+            payload = codec.encode(codec.value(line.args))
+            yield Arrival(line.t_us / 1e6, located(line.peer or ""), located(line.node), payload, protocol)
 
 
 def frames(connections: Sequence[Arrival]) -> Iterator[tuple[float, bytes]]:
@@ -87,9 +81,8 @@ def frames(connections: Sequence[Arrival]) -> Iterator[tuple[float, bytes]]:
         sent = arrival.payload
         for begin in range(0, len(sent), SEGMENT):
             yield at, segment(client, server, 100 + begin, ACK, sent[begin : begin + SEGMENT])
-        if arrival.is_confirmed:
-            yield at, segment(server, client, 500, ACK, ACKNOWLEDGEMENT)
-        yield at, segment(server, client, 500 + len(ACKNOWLEDGEMENT) * arrival.is_confirmed, FIN | ACK)
+        yield at, segment(server, client, 500, ACK, ACKNOWLEDGEMENT)
+        yield at, segment(server, client, 500 + len(ACKNOWLEDGEMENT), FIN | ACK)
         yield at, segment(client, server, 100 + len(sent), FIN | ACK)
 
 
@@ -191,20 +184,12 @@ def recorded(folder: Path, protocol: str, act: Callable[[Nodes], None]) -> RingR
 
 def _node(stack: ExitStack, protocol: str, file: Path, contact: str) -> tuple[Process, list[dict[str, Any]], str]:
     """A running node, what it tells from now on, and its address."""
-    command = [sys.executable, "-m", "peerproof.cli.main", "node", protocol, "--bind", "127.0.0.1:0", "--json", "--run", "ring"]
-    command += ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT), "--trace", str(file)]
-    command += ["--join", contact] if contact else []
-    process = stack.enter_context(
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    )
-    stack.callback(process.kill)
-    assert process.stdout is not None
-    said = process.stdout.readline()
-    assert said, process.communicate()[1]
+    options = ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT), *(("--join", contact) if contact else ())]
+    process, address = start(stack, protocol, file, *options)
     told: list[dict[str, Any]] = []
-    lines = process.stdout
+    lines: Any = process.stdout
     threading.Thread(target=lambda: told.extend(map(json.loads, lines)), daemon=True).start()
-    return process, told, json.loads(said)["node"]
+    return process, told, address
 
 
 def _type(process: Process, *lines: str) -> None:

@@ -12,20 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
+from tests.pipeline.clusters import ingested, judged
 from tests.pipeline.silences import silences
 
 from peerproof.conformance.captures import CaptureVerdict, check_capture
-from peerproof.pipeline.ingest.inputs import inputs
-from peerproof.pipeline.spark.execution import Engine
-from peerproof.pipeline.spark.session import Settings
-from peerproof.pipeline.stages.ingest import Reading
-from peerproof.pipeline.stages.ingest import execute as ingest
-from peerproof.pipeline.stages.validate import Validation
-from peerproof.pipeline.stages.validate import execute as validate
-from peerproof.pipeline.storage.batches import table_files
-from peerproof.pipeline.storage.tables import VERDICTS, VIOLATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -130,15 +121,11 @@ def in_one_process(name: str) -> tuple[dict[str, str], Counter[tuple[str, ...]]]
     return {node.verdict.node: node.verdict.verdict for node in passive.nodes}, counts
 
 
-def by_the_pipeline(name: str, engine: Engine, out: Path) -> tuple[dict[str, str], Counter[tuple[str, ...]]]:
+def by_the_pipeline(name: str, out: Path, spark: SparkSession | None = None) -> tuple[dict[str, str], Counter[tuple[str, ...]]]:
     """The same from the tables of `validate`; what was no message is of no node."""
     expected = EXPECTED[name]
-    reading = Reading(inputs([str(path_of(name))], "pcap"), "pcap", protocol=expected.protocol)
-    ingest(engine, out, reading, lambda _: None)
-    validate(engine, out, Validation(out, config=dict(expected.config)), lambda _: None)
-    violations, verdicts = (
-        [row for file in table_files(out, table) for row in pq.read_table(file).to_pylist()] for table in (VIOLATIONS, VERDICTS)
-    )
+    ingested(out, [path_of(name)], "pcap", protocol=expected.protocol, spark=spark)
+    violations, verdicts = judged(out, config=dict(expected.config), spark=spark)
     counts: Counter[tuple[str, ...]] = Counter()
     for row in violations:
         if row["node"]:
@@ -148,16 +135,14 @@ def by_the_pipeline(name: str, engine: Engine, out: Path) -> tuple[dict[str, str
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_pipeline_finds_the_same(name: str, tmp_path: Path) -> None:
-    with Engine(Settings(master="none")) as engine:
-        assert by_the_pipeline(name, engine, tmp_path) == in_one_process(name)
+    assert by_the_pipeline(name, tmp_path) == in_one_process(name)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", ["scuttlebutt-bd63606-oversize-and-kill", "wendy-mixed-original-first"])
 def test_spark_finds_the_same(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    with Engine(Settings(), spark=spark) as engine:
-        assert by_the_pipeline(name, engine, tmp_path) == in_one_process(name)
+    assert by_the_pipeline(name, tmp_path, spark) == in_one_process(name)
 
 
 def test_statuses_follow_from_the_deltas_that_originals_do_not_send() -> None:

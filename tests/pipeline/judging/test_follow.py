@@ -15,6 +15,7 @@ import pytest
 from tests.pipeline.clusters import simulated
 from tests.pipeline.recorded import PATIENCE, nodes, until
 
+from peerproof.cli.main import main
 from peerproof.conformance.traces.node_check import Options
 from peerproof.pipeline.judging import follow
 from peerproof.pipeline.judging.follow import Watch
@@ -97,11 +98,9 @@ def test_a_line_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.M
     assert seen(watch) == []
 
 
-def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
-    done = subprocess.run([*COMMAND, str(tmp_path / "none")], capture_output=True, text=True, check=False, timeout=PATIENCE)
-
-    assert done.returncode == 2
-    assert "is no folder" in done.stderr
+def test_a_folder_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "validate", "--follow", str(tmp_path / "none")]) == 2
+    assert "is no folder" in capsys.readouterr().err
 
 
 COMMAND = [sys.executable, "-m", "peerproof.cli.main", "pipeline", "validate", "--follow"]

@@ -1,13 +1,10 @@
-"""What is measured of DistKV: runs made by hand, whose figures are known, and one that was simulated."""
+"""What is measured of DistKV: runs made by hand, whose figures are known."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.pipeline.clusters import simulated
 from tests.pipeline.handmade import SECOND, Log, log_of
-
-from peerproof.conformance.traces.events import event_of
 
 CONFIG: dict[str, Any] = {
     "clock": 5000, "ping_length": 4, "change_length": 5, "max_payload": 459, "start": None, "root": None, "stored": None,
@@ -132,18 +129,3 @@ def test_message_that_cannot_be_read_is_counted() -> None:
     log.add("b", 2 * SECOND, "recv", {"type": "update"}, peer="a", bytes=20)
 
     assert found(log)["unreadable"] == [1]
-
-
-def test_simulated_run_is_measured() -> None:
-    log = Log("distkv")
-    for line in simulated(4, 60, "m", "distkv", partition=(10, 20)):
-        event = event_of(line)
-        log._rows[event.node].append(event)
-
-    figures = log_of(log.metrics())
-
-    assert len(figures["ready_time"]) == 4
-    assert set(figures["coverage"]) == {1.0}
-    assert len(figures["convergence"]) == len(figures["hops"]) > 10
-    assert figures["mend_time"]
-    assert "unreadable" not in figures

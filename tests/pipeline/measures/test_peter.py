@@ -1,17 +1,13 @@
-"""What is measured of trees: runs of Peter made by hand, whose figures are known, and one that was simulated."""
+"""What is measured of trees: runs of Peter made by hand, whose figures are known."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.pipeline.clusters import simulated
 from tests.pipeline.handmade import SECOND, Log, log_of
 from tests.pipeline.measures.test_wendy import config, header, sends
 
-from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.simulation import campaign
-from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.peter import id_of_topic
 from peerproof.spec.wendy import id_text
 
@@ -165,29 +161,3 @@ def test_an_event_whose_next_hop_is_gone_is_sent_from_there_anew() -> None:
     values = found(log)
 
     assert (values["route_hops"], values["tree_depth"]) == ([0], [1])
-
-
-def test_a_simulated_ring_has_the_figures_of_its_campaign() -> None:
-    """As far as both count the same, also where nodes crash and start again."""
-    plan: dict[str, Any] = {"config": {"heartbeat": 30_000}, "apart": 2, "churn": 0.03, "topics": 3, "partition": (40, 46)}
-    log = Log("peter")
-    for line in simulated(7, 60, "m", "peter", **plan):
-        peer, effects = line.peer, list(line.effects)
-        log.add(line.node, line.t_us, line.kind, line.args, effects, peer, refused=line.refused)
-    settings = plan.pop("config")
-    figures = campaign.run(Campaign(RUNTIMES["peter"], settings, 7, 60, "m", 3, **plan)).figures
-    assert figures is not None
-    expected: dict[str, Any] = dict(figures.plain())
-
-    values = log_of(log.metrics())
-
-    assert len(values["delivered"]) == expected["routed"] == expected["published"] > 10
-    assert len(values["misdelivered"]) == expected["delivered"]
-    assert sum(values["misdelivered"]) == expected["wrong"]
-    assert sum(values["route_hops"]) == sum(int(hops) * count for hops, count in expected["hops"].items())
-    assert len(values["events_delivered"]) == expected["due"]
-    assert values["events_delivered"].count(0) == expected["lost"] > 0
-    assert sum(values["event_duplicates"]) == expected["duplicates"]
-    assert sum(values["link_stress"]) == expected["messages"]["publish"] + expected["messages"]["notify"]
-    assert len(values["join_time"]) == expected["joined"]
-    assert "unreadable" not in values

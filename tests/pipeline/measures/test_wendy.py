@@ -1,16 +1,13 @@
-"""What is measured of overlays: rings of Wendy made by hand, whose figures are known, and one that was simulated."""
+"""What is measured of overlays: rings of Wendy made by hand, whose figures are known."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.pipeline.clusters import simulated
 from tests.pipeline.handmade import SECOND, Log, log_of
 
 from peerproof.pipeline.measures.protocols.wendy import closest
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.simulation import campaign
-from peerproof.reference.simulation.plan import Campaign
 
 #: The ids of three nodes, by their names.
 IDS = {"a": "10" + "0" * 30, "b": "50" + "0" * 30, "c": "90" + "0" * 30}
@@ -202,25 +199,3 @@ def test_of_ids_equally_far_away_the_lower_one_is_closer() -> None:
 
     assert closest(half, [IDS["b"], IDS["a"]]) == IDS["a"]
     assert closest(half, []) is None
-
-
-def test_a_simulated_ring_has_the_figures_of_its_campaign() -> None:
-    """As far as both count the same, also where nodes crash and start again."""
-    plan: dict[str, Any] = {"config": {"heartbeat": 30_000}, "apart": 2, "crashes": ((2, 32),), "restarts": ((2, 38),)}
-    log = Log("wendy")
-    for line in simulated(6, 50, "m", "wendy", **plan):
-        peer, effects = line.peer, list(line.effects)
-        log.add(line.node, line.t_us, line.kind, line.args, effects, peer, refused=line.refused)
-    settings = plan.pop("config")
-    figures = campaign.run(Campaign(RUNTIMES["wendy"], settings, 6, 50, "m", 3, **plan)).figures
-    assert figures is not None
-    expected: dict[str, Any] = dict(figures.plain())
-
-    values = found(log)
-
-    assert len(values["delivered"]) == expected["routed"] > 10
-    assert sum(values["delivered"]) == len(values["misdelivered"]) == expected["delivered"]
-    assert sum(values["misdelivered"]) == expected["wrong"]
-    assert sum(values["route_hops"]) == sum(int(hops) * count for hops, count in expected["hops"].items())
-    assert len(values["join_time"]) == expected["joined"] == 6
-    assert "unreadable" not in values

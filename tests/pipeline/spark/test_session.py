@@ -17,6 +17,7 @@ import pytest
 from tests.pipeline.conftest import command, ran
 from tests.pipeline.disturbed import PATIENCE, finished
 
+from peerproof.cli.main import main
 from peerproof.pipeline.spark.packages import pack
 from peerproof.pipeline.spark.quick_start import archive_path, java_options
 from peerproof.pipeline.spark.session import Settings, configuration, session
@@ -112,16 +113,17 @@ def test_usual_mistakes_are_told_in_words(error: str, log: str, said: str) -> No
     assert "\tat " not in told
 
 
-def simulate(tmp_path: Path, *options: str) -> list[str | Path]:
+def simulate(tmp_path: Path, *options: str) -> list[str]:
     """A small simulation."""
-    return ["simulate", "scuttlebutt", "--runs", "1", "--out", tmp_path / "out", *options]
+    return ["simulate", "scuttlebutt", "--runs", "1", "--out", str(tmp_path / "out"), *options]
 
 
 @pytest.mark.slow
 @pytest.mark.needs("jdk")
 def test_what_java_says_on_standard_output_stays_out_of_ours(tmp_path: Path) -> None:
     """As when it finds an archive of classes that is not its own."""
-    done = ran(simulate(tmp_path, "--format", "json", "--conf", "spark.driver.extraJavaOptions=-Xlog:gc*,safepoint:stdout"))
+    log = ["--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:gc*,safepoint:stdout"]
+    done = ran(simulate(tmp_path, "--format", "json", *log))
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["stage"] == "simulate"
@@ -143,23 +145,27 @@ def test_a_reader_that_goes_is_no_fault_of_spark(tmp_path: Path) -> None:
     assert "Spark failed" not in said
 
 
-def test_no_java_is_told(tmp_path: Path) -> None:
-    done = ran(simulate(tmp_path), {"PATH": str(tmp_path), "JAVA_HOME": ""})
+@pytest.mark.usefixtures("no_java")
+def test_no_java_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", *simulate(tmp_path)]) == 3
 
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("peerproof pipeline simulate: Spark needs Java: no java on the path: install Java 17 or newer")
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("peerproof pipeline simulate: Spark needs Java: no java on the path: install Java 17 or newer")
 
 
-def test_a_java_that_is_too_old_is_told(tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", encoding="ascii")
     java.chmod(0o755)
 
-    done = ran(simulate(tmp_path), {"JAVA_HOME": str(tmp_path)})
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
-    assert done.returncode == 3
-    assert f"{java} is Java 11, too old: install Java 17 or newer" in done.stderr
+    assert main(["pipeline", *simulate(tmp_path)]) == 3
+    assert f"{java} is Java 11, too old: install Java 17 or newer" in capsys.readouterr().err
 
 
 @pytest.mark.needs("jdk")
@@ -174,22 +180,16 @@ def test_a_master_that_does_not_answer_is_told_at_once() -> None:
             session(Settings(master=url)).__enter__()
 
 
-def test_what_is_finished_needs_no_java(tmp_path: Path) -> None:
-    assert ran(simulate(tmp_path, "--master", "none")).returncode == 0
+@pytest.mark.usefixtures("no_java")
+def test_what_is_finished_needs_no_java_and_what_is_something_else_ends_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pipeline", *simulate(tmp_path, "--master", "none")]) == 0
 
-    done = ran(simulate(tmp_path), {"PATH": str(tmp_path), "JAVA_HOME": ""})
-
-    assert done.returncode == 0, done.stderr
-    assert "committed before, nothing to do" in done.stdout
-
-
-def test_a_place_that_is_taken_ends_with_2(tmp_path: Path) -> None:
-    assert ran(simulate(tmp_path, "--master", "none")).returncode == 0
-
-    done = ran(simulate(tmp_path, "--master", "none", "--seed", "1"))
-
-    assert done.returncode == 2
-    assert re.search(r'seeds: \["0"\] there, \["1"\] now\): choose another --out, or remove', done.stderr)
+    assert main(["pipeline", *simulate(tmp_path)]) == 0
+    assert "committed before, nothing to do" in capsys.readouterr().out
+    assert main(["pipeline", *simulate(tmp_path, "--seed", "1")]) == 2
+    assert re.search(r'seeds: \["0"\] there, \["1"\] now\): choose another --out, or remove', capsys.readouterr().err)
 
 
 @pytest.mark.slow
@@ -220,16 +220,7 @@ def test_a_start_that_fails_is_told_in_one_line(conf: str, said: str, tmp_path: 
 def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_path: Path) -> None:
     """Ctrl-C reaches the whole foreground process group, Java too."""
     (tmp_path / "grid.yaml").write_text("nodes: 20\nrounds: 100\n", encoding="utf-8")
-    options: list[str | Path] = [
-        "--grid",
-        tmp_path / "grid.yaml",
-        "--runs",
-        "500",
-        "--out",
-        tmp_path / "out",
-        "--master",
-        "local[1,4]",
-    ]
+    options = ["--grid", str(tmp_path / "grid.yaml"), "--runs", "500", "--out", str(tmp_path / "out"), "--master", "local[1,4]"]
     process = subprocess.Popen(
         command("simulate", "scuttlebutt", *options, "--quiet", "--conf", "spark.ui.enabled=true"),
         stderr=subprocess.PIPE,

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
 from tests.conformance.captures.test_tcp_streams import EMPTY, REQUEST, udp
-from tests.pipeline.conftest import ran
+from tests.pipeline.clusters import ingested
 
+from peerproof.cli.main import main
 from peerproof.conformance.traces.events import Event, line_of
-from peerproof.pipeline.ingest import inputs
+from peerproof.pipeline.ingest.inputs import inputs
 from peerproof.pipeline.ingest.reading import read_part
-from peerproof.pipeline.spark.execution import Engine
-from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.spark.work import work
 from peerproof.pipeline.stages import ingest
-from peerproof.pipeline.stages.ingest import Ingested, Reading, WrongSum, execute
+from peerproof.pipeline.stages.ingest import Reading, WrongSum
 from peerproof.pipeline.storage import chunks
 from peerproof.pipeline.storage.arrow_rows import events
 from peerproof.pipeline.storage.batches import Batch, Success
@@ -68,17 +67,10 @@ def written(path: Path, lines: Iterable[str]) -> str:
     return str(path)
 
 
-def ingested(place: Path, files: Sequence[str], **options: Any) -> Ingested:
-    """The files, read in this process."""
-    form = options.pop("form", "jsonl")
-    with Engine(Settings(master="none")) as engine:
-        return execute(
-            engine, place, Reading(inputs.inputs(files, form, options.pop("part", inputs.PART)), form, **options), quiet
-        )
-
-
-def quiet(_step: str) -> None:
-    """No progress."""
+def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are kept in small chunks."""
+    for name, count in (("WINDOW", 40), ("CHUNK", 8), ("SHORT_CHUNK", 2), ("GIVEN", 16)):
+        monkeypatch.setattr(chunks, name, count)
 
 
 def rows(success: Success, table: Table) -> list[dict[str, Any]]:
@@ -125,10 +117,7 @@ def test_runs_are_counted(tmp_path: Path) -> None:
 
 def test_each_file_of_traces_is_sorted_and_has_whole_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From lines in any order, in small parts and chunks."""
-    monkeypatch.setattr(chunks, "WINDOW", 50)
-    monkeypatch.setattr(chunks, "CHUNK", 16)
-    monkeypatch.setattr(chunks, "SHORT_CHUNK", 4)
-    monkeypatch.setattr(chunks, "GIVEN", 32)
+    cut_small(monkeypatch)
     monkeypatch.setattr(ingest, "BUCKET", (20_000, 2**30))
     lines = simulated(nodes=5, rounds=20)
     Random(1).shuffle(lines)
@@ -161,10 +150,7 @@ def test_rows_are_the_same_however_files_are_cut(tmp_path: Path, monkeypatch: py
 
 def test_events_without_a_number_are_numbered_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over all files; what happened at the same time stays in the order of the files."""
-    monkeypatch.setattr(chunks, "WINDOW", 40)
-    monkeypatch.setattr(chunks, "CHUNK", 8)
-    monkeypatch.setattr(chunks, "SHORT_CHUNK", 2)
-    monkeypatch.setattr(chunks, "GIVEN", 16)
+    cut_small(monkeypatch)
     random = Random(3)
     moments = [(random.randrange(100), node) for node in "ab" for _ in range(150)]
     random.shuffle(moments)
@@ -316,7 +302,7 @@ def test_interrupted_work_goes_on_where_it_was(tmp_path: Path) -> None:
     """Finished parts are not read again, and the result is the same."""
     files = [written(tmp_path / f"{seed}.jsonl", simulated(seed=seed)) for seed in "abc"]
     whole = ingested(tmp_path / "whole", files)
-    reading = Reading(inputs.inputs(files, "jsonl"), "jsonl")
+    reading = Reading(inputs(files, "jsonl"), "jsonl")
     parts, _, _ = ingest._units(reading)
     with Batch.open(tmp_path / "again", reading.plan()) as batch:
         work(None, batch, parts[:2], read_part)
@@ -358,35 +344,28 @@ def test_spark_makes_the_same_rows(tmp_path: Path, spark: SparkSession) -> None:
     files = [written(tmp_path / f"{seed}.jsonl", simulated(seed=seed)) for seed in "ab"]
     alone = ingested(tmp_path / "alone", files, part=20_000)
 
-    class Started(Engine):
-        @property
-        def spark(self) -> SparkSession:
-            return spark
-
-    with Started(Settings()) as engine:
-        spread = execute(engine, tmp_path / "spread", Reading(inputs.inputs(files, "jsonl", 20_000), "jsonl"), quiet)
+    spread = ingested(tmp_path / "spread", files, part=20_000, spark=spark)
 
     assert spread.success.told["tables"] == alone.success.told["tables"]
     assert spread.counts == alone.counts
 
 
-@pytest.mark.slow
-def test_command_prints_the_sum_and_examples(tmp_path: Path) -> None:
+def test_command_prints_the_sum_and_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of what was set aside; again, it says that there is nothing to do."""
     file = written(tmp_path / "a.jsonl", [*simulated(), "{"])
-    arguments: list[str | Path] = ["ingest", file, "--out", tmp_path / "out", "--master", "none"]
-
-    first, again = ran(arguments), ran(arguments)
+    arguments = ["pipeline", "ingest", file, "--out", str(tmp_path / "out"), "--master", "none"]
     count = len(simulated())
 
-    assert (first.returncode, again.returncode) == (0, 0), first.stderr
-    assert first.stdout.startswith(f"{count + 1:,} lines in = {count:,} events + 1 quarantined + 0 left out\n")
-    assert f"a.jsonl:{count + 1}, byte" in first.stdout
-    assert "committed before, nothing to do" in again.stdout
+    assert main(arguments) == 0
+    first = capsys.readouterr().out
+    assert main(arguments) == 0
+
+    assert first.startswith(f"{count + 1:,} lines in = {count:,} events + 1 quarantined + 0 left out\n")
+    assert f"a.jsonl:{count + 1}, byte" in first
+    assert "committed before, nothing to do" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_command_says_what_to_do(tmp_path: Path) -> None:
+def test_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is read, in a line, with the right exit code."""
     empty, log = written(tmp_path / "empty", []), written(tmp_path / "log", ["{}"])
     mapping = written(tmp_path / "m.yaml", ["format: 2"])
@@ -400,5 +379,5 @@ def test_command_says_what_to_do(tmp_path: Path) -> None:
         ([log, "--format", "pcap"], 2, "--protocol: expected whose messages the capture holds, one of scuttlebutt"),
         ([log, "--format", "pcap", "--protocol", "scuttlebutt"], 2, "is no capture"),
     ):
-        done = ran(["ingest", *arguments, "--out", tmp_path / "out", "--master", "none"])
-        assert (done.returncode, message in done.stderr) == (code, True), done.stderr
+        assert main(["pipeline", "ingest", *arguments, "--out", str(tmp_path / "out"), "--master", "none"]) == code
+        assert message in capsys.readouterr().err

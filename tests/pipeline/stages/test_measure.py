@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
+from tests.pipeline.clusters import rows
 
 from peerproof.cli.main import main
 from peerproof.pipeline.measures.node_figures import SIGHTINGS
@@ -44,10 +44,6 @@ def measured(out: Path, to: Path | None = None) -> dict[str, str]:
     with Engine(ONE_PROCESS) as engine:
         success = stage.execute(engine, to or out, stage.sources(out, shared_clock=False), lambda _: None).success
     return {table.name: success.digest(table) for table in (METRICS, SUMMARIES)}
-
-
-def rows(place: Path, table: Any) -> list[dict[str, Any]]:
-    return [row for file in table_files(place, table) for row in pq.read_table(file, partitioning=None).to_pylist()]
 
 
 def test_sums_are_those_of_the_traces(place: Path) -> None:

@@ -139,10 +139,6 @@ def test_the_same_rows_come_of_units_cut_otherwise(tmp_path: Path, monkeypatch: 
     assert successes(tmp_path / "one")[0].batch_id == successes(tmp_path / "many")[0].batch_id
 
 
-def test_another_seed_gives_other_rows(tmp_path: Path) -> None:
-    assert simulated(tmp_path / "0", seed="0")["traces"] != simulated(tmp_path / "1", seed="1")["traces"]
-
-
 def test_a_run_that_exceeds_memory_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = simulated(tmp_path / "held")
     monkeypatch.setattr(sorting.ByNode.__init__, "__defaults__", (7,))
