@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from inspect import iscoroutinefunction
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -37,6 +39,15 @@ COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "scuttlebutt"]
 
 #: Rounds and silences that let a test of real nodes end soon.
 SWIFT = ["--interval", "40", "--detector-bootstrap", "100", "--detector-window", "10"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine runs in an event loop of its own."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
 
 
 class NodeProcess:

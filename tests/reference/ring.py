@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, ClassVar, Self, cast
 
@@ -149,6 +150,16 @@ class Ring:
                 assert self.owner(message.header.key) is member
                 assert keys.pop(message.header.key) == message.value
         assert keys == {}
+
+
+@asynccontextmanager
+async def ring_of(size: int, kind: type[Member] = Member) -> AsyncIterator[Ring]:
+    """So many nodes that are alone."""
+    async with Ring(kind) as ring:
+        for number in range(size):
+            ring.members.append(kind(ring, number))
+            await ring.members[-1].node.listen()
+        yield ring
 
 
 async def eventually(fact: Callable[[], bool], what: str) -> None:

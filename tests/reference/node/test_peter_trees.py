@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
-from tests.reference.ring import Ring, TreeMember, eventually
-from tests.reference.runtime.test_tcp import answered, with_ring
+from tests.reference.ring import TreeMember, eventually, ring_of
+from tests.reference.runtime.test_tcp import answered
 
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.peter import (
@@ -28,13 +29,11 @@ TOPIC, OTHER = "what is said here", "what is said there"
 STRANGER = Node(Id(5), "127.0.0.1", "127.0.0.1", 1)
 
 
-def with_trees(size: int, act: Callable[[Sequence[TreeMember]], Awaitable[None]]) -> None:
-    """Does something to Peter nodes that are alone."""
-
-    async def live(ring: Ring) -> None:
-        await act(cast("list[TreeMember]", ring.members))
-
-    with_ring(size, live, TreeMember)
+@asynccontextmanager
+async def trees(size: int) -> AsyncIterator[Sequence[TreeMember]]:
+    """So many Peter nodes that are alone."""
+    async with ring_of(size, TreeMember) as ring:
+        yield cast("list[TreeMember]", ring.members)
 
 
 async def joined(root: TreeMember, others: Sequence[TreeMember]) -> None:
@@ -60,10 +59,9 @@ def owner_first(members: Sequence[TreeMember], topic: str = TOPIC) -> list[TreeM
     return sorted(members, key=lambda member: rank(member.state.id, id_of_topic(topic)))
 
 
-def test_a_child_that_changes_its_mind_often_is_in_the_end_what_it_wants_to_be() -> None:
+async def test_a_child_that_changes_its_mind_often_is_in_the_end_what_it_wants_to_be() -> None:
     """Its messages arrive in the order in which they were sent. [PA-19]"""
-
-    async def act(members: Sequence[TreeMember]) -> None:
+    async with trees(3) as members:
         await joined(members[0], members[1:])
         root, one, other = owner_first(members)
         for number in range(61):
@@ -77,11 +75,9 @@ def test_a_child_that_changes_its_mind_often_is_in_the_end_what_it_wants_to_be()
         assert not other.row(TOPIC).is_wanted
         assert other.updates == []
 
-    with_trees(3, act)
 
-
-def test_a_topic_that_nobody_wants_leaves_no_trace() -> None:
-    async def act(members: Sequence[TreeMember]) -> None:
+async def test_a_topic_that_nobody_wants_leaves_no_trace() -> None:
+    async with trees(2) as members:
         await joined(members[0], members[1:])
         for member in members:
             member.node.ask(Publish(TOPIC, b"nobody hears"))
@@ -90,26 +86,22 @@ def test_a_topic_that_nobody_wants_leaves_no_trace() -> None:
         assert [member.updates for member in members] == [[], []]
         assert not any(member.node.driver.state.upper.topics for member in members)
 
-    with_trees(2, act)
-
 
 @pytest.mark.parametrize(
     ("topic", "reason"),
     [("too short", "short_topic"), ("", "short_topic"), ("not in UTF-8 \udcff\udcff\udcff\udcff", "bad_value")],
 )
-def test_what_is_no_topic_is_refused(topic: str, reason: str) -> None:
-    async def act(members: Sequence[TreeMember]) -> None:
+async def test_what_is_no_topic_is_refused(topic: str, reason: str) -> None:
+    async with trees(1) as members:
         (member,) = members
         for command in (Subscribe(topic), Unsubscribe(topic), Publish(topic, b"")):
             with pytest.raises(NotEnabled) as refused:
                 member.node.ask(command)
             assert refused.value.reason == reason
 
-    with_trees(1, act)
 
-
-def test_a_child_that_vanishes_is_forgotten_and_the_others_are_told() -> None:
-    async def act(members: Sequence[TreeMember]) -> None:
+async def test_a_child_that_vanishes_is_forgotten_and_the_others_are_told() -> None:
+    async with trees(3) as members:
         await joined(members[0], members[1:])
         root, one, other = owner_first(members)
         for member in (one, other):
@@ -121,13 +113,10 @@ def test_a_child_that_vanishes_is_forgotten_and_the_others_are_told() -> None:
         await eventually(lambda: other.updates == [b"to those who are left"], "told")
         await eventually(lambda: set(root.row(TOPIC).children) == {other.state.id}, "forgotten")
 
-    with_trees(3, act)
 
-
-def test_who_lies_nodes_into_a_circle_gets_one_copy_and_disturbs_no_other_topic() -> None:
+async def test_who_lies_nodes_into_a_circle_gets_one_copy_and_disturbs_no_other_topic() -> None:
     """Each of three is told to be the parent of the next one; none believes that it has one. [PA-34]"""
-
-    async def act(members: Sequence[TreeMember]) -> None:
+    async with trees(3) as members:
         for at, member in enumerate(members):
             child = members[(at + 1) % 3]
             member.node.ask(Subscribe(TOPIC))
@@ -142,13 +131,10 @@ def test_who_lies_nodes_into_a_circle_gets_one_copy_and_disturbs_no_other_topic(
         await eventually(lambda: second.updates == [b"round", b"straight"], "told")
         assert (first.updates, third.updates) == ([b"round"], [])
 
-    with_trees(3, act)
 
-
-def test_a_copy_that_has_gone_in_circles_is_delivered_and_remarked_on(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_copy_that_has_gone_in_circles_is_delivered_and_remarked_on(caplog: pytest.LogCaptureFixture) -> None:
     """[PA-25]"""
-
-    async def act(members: Sequence[TreeMember]) -> None:
+    async with trees(1) as members:
         (member,) = members
         member.node.ask(Subscribe(TOPIC))
         await told(member, NotifyMessage(header(STRANGER, hop=253), b"long"))
@@ -158,13 +144,10 @@ def test_a_copy_that_has_gone_in_circles_is_delivered_and_remarked_on(caplog: py
         assert caplog.text.count("there is a circle") == 1
         assert f"last of {STRANGER.global_ip}:{STRANGER.port}" in caplog.text
 
-    with_trees(1, act)
 
-
-def test_what_a_stranger_says_of_trees_is_taken_for_what_it_is() -> None:
+async def test_what_a_stranger_says_of_trees_is_taken_for_what_it_is() -> None:
     """Of itself as a child, of a topic that nobody wants, of one that is no child, of the node itself."""
-
-    async def act(members: Sequence[TreeMember]) -> None:
+    async with trees(1) as members:
         (member,) = members
         await told(member, NotifyMessage(header(STRANGER), b"nobody asked"))
         await told(member, UnsubscribeMessage(header(STRANGER)))
@@ -176,16 +159,12 @@ def test_what_a_stranger_says_of_trees_is_taken_for_what_it_is() -> None:
         await told(member, NotifyMessage(header(STRANGER), b"who says so"))
         assert member.updates == [b"who says so"]
 
-    with_trees(1, act)
 
-
-def test_what_to_send_is_refused_if_it_cannot_be_sent() -> None:
-    async def act(members: Sequence[TreeMember]) -> None:
+async def test_what_to_send_is_refused_if_it_cannot_be_sent() -> None:
+    async with trees(1) as members:
         (member,) = members
         before: Any = member.node.driver.state
         with pytest.raises(NotEnabled) as refused:
             member.node.ask(Publish(TOPIC, b"x" * (2**19 + 1)))
         assert refused.value.reason == "too_large"
         assert member.node.driver.state is before
-
-    with_trees(1, act)

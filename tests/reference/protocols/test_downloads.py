@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -146,18 +147,19 @@ def test_a_disk_with_what_no_node_keeps_is_not_used(tmp_path: Path) -> None:
         Disk(tmp_path / "state", N2)
 
 
-async def serving(give: Callable[[], Loaded | None], work: Callable[[NodeId], Coroutine[Any, Any, None]]) -> None:
-    """Does something while a node n1 serves downloads."""
+@asynccontextmanager
+async def serving(give: Callable[[], Loaded | None]) -> AsyncIterator[NodeId]:
+    """The address at which a node n1 serves downloads."""
     service = Service(N1, "distkv", give)
     port = await service.open("127.0.0.1", 0)
     try:
-        await work(NodeId(f"127.0.0.1:{port}"))
+        yield NodeId(f"127.0.0.1:{port}")
     finally:
         await service.close()
 
 
-def test_a_node_gives_what_it_has_to_who_asks_for_it_by_its_name_in_its_network() -> None:
-    async def work(address: NodeId) -> None:
+async def test_a_node_gives_what_it_has_to_who_asks_for_it_by_its_name_in_its_network() -> None:
+    async with serving(full) as address:
         assert await download(address, "distkv", N1) == full()
         assert all(loaded == full() for loaded in await asyncio.gather(*[download(address, "distkv", N1) for _ in range(40)]))
         assert await is_there(address, "distkv", N1)
@@ -166,19 +168,15 @@ def test_a_node_gives_what_it_has_to_who_asks_for_it_by_its_name_in_its_network(
             with pytest.raises(DownloadError, match="refuses: this is another node"):
                 await download(address, root, node)
 
-    asyncio.run(serving(full, work))
 
-
-def test_who_has_not_what_others_want_refuses() -> None:
-    async def work(address: NodeId) -> None:
+async def test_who_has_not_what_others_want_refuses() -> None:
+    async with serving(lambda: None) as address:
         assert await is_there(address, "distkv", N1)
         with pytest.raises(DownloadError, match="refuses: it has not what others want"):
             await download(address, "distkv", N1)
 
-    asyncio.run(serving(lambda: None, work))
 
-
-def test_a_download_of_megabytes_arrives_whole() -> None:
+async def test_a_download_of_megabytes_arrives_whole() -> None:
     loaded = full()
     entries = tuple(
         type(update)(update.chain, path_of([number]), value_of_plain("x" * 300), update.tock)
@@ -186,11 +184,8 @@ def test_a_download_of_megabytes_arrives_whole() -> None:
         for update in loaded.entries[:1]
     )
     large = Loaded(N1, entries, loaded.superseded, loaded.ticks, loaded.tock)
-
-    async def work(address: NodeId) -> None:
+    async with serving(lambda: large) as address:
         assert await download(address, "distkv", N1) == large
-
-    asyncio.run(serving(lambda: large, work))
 
 
 @pytest.mark.parametrize(
@@ -206,8 +201,8 @@ def test_a_download_of_megabytes_arrives_whole() -> None:
         b"GET / HTTP/1.0\r\n\r\n",
     ],
 )
-def test_what_is_no_request_gets_nothing_and_others_are_served(request_: bytes) -> None:
-    async def work(address: NodeId) -> None:
+async def test_what_is_no_request_gets_nothing_and_others_are_served(request_: bytes) -> None:
+    async with serving(full) as address:
         host, port = address.split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(request_)
@@ -215,8 +210,6 @@ def test_what_is_no_request_gets_nothing_and_others_are_served(request_: bytes) 
         assert await reader.read() == b""
         writer.close()
         assert await download(address, "distkv", N1) == full()
-
-    asyncio.run(serving(full, work))
 
 
 async def answered(data: bytes, *, then_close: bool = True) -> None:
@@ -255,32 +248,25 @@ def framed(*members: tuple[str, Any]) -> bytes:
         framed(("node", "n1"), ("state", bytes_of(full())))[:-1],
     ],
 )
-def test_what_is_no_answer_is_a_failed_download(data: bytes) -> None:
+async def test_what_is_no_answer_is_a_failed_download(data: bytes) -> None:
     with pytest.raises(DownloadError):
-        asyncio.run(answered(data))
+        await answered(data)
 
 
-def test_who_does_not_answer_is_given_up_and_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_does_not_answer_is_given_up_and_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "PATIENCE", 0.2)
     with pytest.raises(DownloadError, match="TimeoutError"):
-        asyncio.run(answered(framed(("node", "n1"), ("state", bytes_of(full())))[:-1], then_close=False))
+        await answered(framed(("node", "n1"), ("state", bytes_of(full())))[:-1], then_close=False)
 
-    async def silent() -> None:
-        server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
-        host, port = server.sockets[0].getsockname()
-        assert await is_there(NodeId(f"{host}:{port}"), "distkv", N1)
-        server.close()
-
-    asyncio.run(silent())
+    server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    assert await is_there(NodeId(f"{host}:{port}"), "distkv", N1)
+    server.close()
 
 
 @pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:x", "127.0.0.1:{port}"])
-def test_who_cannot_be_reached_is_not_there(address: str) -> None:
+async def test_who_cannot_be_reached_is_not_there(address: str) -> None:
     place = NodeId(address.format(port=free_port()))
-
-    async def live() -> None:
-        assert not await is_there(place, "distkv", N1)
-        with pytest.raises(DownloadError, match="nothing could be downloaded from n1"):
-            await download(place, "distkv", N1)
-
-    asyncio.run(live())
+    assert not await is_there(place, "distkv", N1)
+    with pytest.raises(DownloadError, match="nothing could be downloaded from n1"):
+        await download(place, "distkv", N1)

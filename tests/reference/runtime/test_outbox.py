@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.reference.ring import Member, Ring, eventually
+from tests.reference.ring import Member, eventually, ring_of
 
 from peerproof.reference.runtime import tcp
 from peerproof.reference.runtime.outbox import Outbox, Parcel
 from peerproof.spec.core import NodeId
 from peerproof.spec.wendy import Application, Header, Id, Node
-
-from .test_tcp import with_ring
 
 A, B = NodeId("a:1"), NodeId("b:1")
 STRANGER = Node(Id(5), "127.0.0.1", "127.0.0.1", 1)
@@ -73,8 +71,8 @@ def test_those_that_have_waited_too_long_are_taken_out() -> None:
     assert box.take() == parcel(A, 3, 3.0)
 
 
-def test_a_large_message_is_not_overtaken_by_small_ones() -> None:
-    async def act(ring: Ring) -> None:
+async def test_a_large_message_is_not_overtaken_by_small_ones() -> None:
+    async with ring_of(2) as ring:
         one, other = ring.members
         values = [bytes([number]) * (2**19 if number % 8 == 0 else 1) for number in range(24)]
         for value in values:
@@ -83,15 +81,12 @@ def test_a_large_message_is_not_overtaken_by_small_ones() -> None:
         await eventually(lambda: len(other.delivered) == len(values), "delivered")
         assert [message.value for message in other.delivered] == values
 
-    with_ring(2, act)
 
-
-def test_who_is_silent_does_not_stop_messages_to_others_and_fails_with_all_that_waits_for_it(
+async def test_who_is_silent_does_not_stop_messages_to_others_and_fails_with_all_that_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tcp, "MOST_OUTGOING", 2)
-
-    async def act(ring: Ring) -> None:
+    async with ring_of(2) as ring:
         one, other = ring.members
         silent: list[asyncio.StreamWriter] = []
         server = await asyncio.start_server(lambda _, writer: silent.append(writer), "127.0.0.1", 0)
@@ -111,13 +106,10 @@ def test_who_is_silent_does_not_stop_messages_to_others_and_fails_with_all_that_
         silent[0].close()
         server.close()
 
-    with_ring(2, act)
 
-
-def test_who_is_refused_is_tried_with_each_message() -> None:
+async def test_who_is_refused_is_tried_with_each_message() -> None:
     """It takes no time, and it may be there again."""
-
-    async def act(ring: Ring) -> None:
+    async with ring_of(1) as ring:
         (one,) = ring.members
         with outcomes(one) as known:
             for number in range(3):
@@ -127,13 +119,10 @@ def test_who_is_refused_is_tried_with_each_message() -> None:
             await eventually(lambda: len(known) == 4, "known")
         assert sorted(known) == [(b"\0", False), (b"\1", False), (b"\2", False), (b"here", True)]
 
-    with_ring(1, act)
 
-
-def test_who_confirms_slowly_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_confirms_slowly_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcp, "MOST_TIMEOUTS", 0)
-
-    async def act(ring: Ring) -> None:
+    async with ring_of(2) as ring:
         one, other = ring.members
         with outcomes(one) as known:
             for number in range(3):
@@ -141,5 +130,3 @@ def test_who_confirms_slowly_is_not_waited_for_without_end(monkeypatch: pytest.M
             one.node._pump()
             await eventually(lambda: len(known) == 3, "known")
         assert known == [(b"\0", True), (b"\1", False), (b"\2", False)]
-
-    with_ring(2, act)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from tests.reference.ring import Member, Ring, eventually
+from tests.reference.ring import Member, eventually, ring_of
 
 from peerproof.reference.runtime import tcp
 from peerproof.spec.core import NodeId
@@ -19,19 +18,6 @@ from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
 STRANGER = Node(Id(5), "127.0.0.1", "127.0.0.1", 1)
 HEARTBEAT = MESSAGE.encode(Heartbeat(Header(STRANGER, Id(5))))
-
-
-def with_ring(size: int, act: Callable[[Ring], Awaitable[None]], kind: type[Member] = Member) -> None:
-    """Does something to nodes that are alone."""
-
-    async def live() -> None:
-        async with Ring(kind) as ring:
-            for number in range(size):
-                ring.members.append(kind(ring, number))
-                await ring.members[-1].node.listen()
-            await act(ring)
-
-    asyncio.run(live())
 
 
 async def connected(member: Member, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -66,8 +52,8 @@ async def outcome(member: Member, to: str, message: Any) -> int | None:
     return known[0]
 
 
-def test_a_message_in_pieces_is_confirmed_and_one_without_an_end_is_not() -> None:
-    async def act(ring: Ring) -> None:
+async def test_a_message_in_pieces_is_confirmed_and_one_without_an_end_is_not() -> None:
+    async with ring_of(1) as ring:
         (member,) = ring.members
         reader, writer = await connected(member, HEARTBEAT[:50])
         await asyncio.sleep(0)
@@ -80,11 +66,9 @@ def test_a_message_in_pieces_is_confirmed_and_one_without_an_end_is_not() -> Non
         assert await reader.read() == b""
         assert member.node.malformed == 1
 
-    with_ring(1, act)
 
-
-def test_what_has_not_the_right_credentials_is_closed_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
-    async def act(ring: Ring) -> None:
+async def test_what_has_not_the_right_credentials_is_closed_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    async with ring_of(0) as ring:
         guarded = Member(ring, 1, credentials=b"pw")
         ring.members.append(guarded)
         await guarded.node.listen()
@@ -95,13 +79,12 @@ def test_what_has_not_the_right_credentials_is_closed_without_a_word(caplog: pyt
         assert [message.value for message in guarded.delivered] == [b"in"]
         assert "refused a message from 127.0.0.1" in caplog.text
 
-    with_ring(0, act)
 
-
-def test_of_too_many_connections_the_oldest_is_cut_off(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+async def test_of_too_many_connections_the_oldest_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(tcp, "MOST_INCOMING", 3)
-
-    async def act(ring: Ring) -> None:
+    async with ring_of(1) as ring:
         (member,) = ring.members
         held = [await connected(member, b"{") for _ in range(3)]
         await eventually(lambda: len(member.node._incoming) == 3, "connected")
@@ -112,15 +95,12 @@ def test_of_too_many_connections_the_oldest_is_cut_off(monkeypatch: pytest.Monke
         for _, writer in held:
             writer.close()
 
-    with_ring(1, act)
 
-
-def test_of_too_many_bytes_the_connection_that_holds_the_most_is_cut_off(
+async def test_of_too_many_bytes_the_connection_that_holds_the_most_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(tcp, "MOST_HELD", 20_000)
-
-    async def act(ring: Ring) -> None:
+    async with ring_of(1) as ring:
         (member,) = ring.members
         large = await connected(member, b'{"' + b"x" * 12_000)
         await eventually(lambda: member.node._held > 12_000, "held")
@@ -131,17 +111,14 @@ def test_of_too_many_bytes_the_connection_that_holds_the_most_is_cut_off(
             writer.close()
         await eventually(lambda: member.node._held == 0, "held by nobody")
 
-    with_ring(1, act)
 
-
-def test_as_long_as_too_much_waits_to_be_sent_nothing_is_read(
+async def test_as_long_as_too_much_waits_to_be_sent_nothing_is_read(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     monkeypatch.setattr(tcp, "MOST_WAITING", 4)
     monkeypatch.setattr(tcp, "MOST_OUTGOING", 1)
-
-    async def act(ring: Ring) -> None:
+    async with ring_of(1) as ring:
         (member,) = ring.members
         silent: list[asyncio.StreamWriter] = []
         server = await asyncio.start_server(lambda _, writer: silent.append(writer), "127.0.0.1", 0)
@@ -161,18 +138,14 @@ def test_as_long_as_too_much_waits_to_be_sent_nothing_is_read(
         writer.close()
         server.close()
 
-    with_ring(1, act)
-
 
 @pytest.mark.parametrize("to", ["somewhere.invalid:1", "127.0.0.1:1", "::1:1", "nonsense", "\udcff:1"])
-def test_what_can_be_sent_to_nobody_has_failed(to: str) -> None:
-    async def act(ring: Ring) -> None:
+async def test_what_can_be_sent_to_nobody_has_failed(to: str) -> None:
+    async with ring_of(1) as ring:
         assert await outcome(ring.members[0], to, Heartbeat(Header(STRANGER, Id(5)))) is None
 
-    with_ring(1, act)
 
-
-def test_that_this_machine_has_no_connection_to_spare_is_not_held_against_the_peer(
+async def test_that_this_machine_has_no_connection_to_spare_is_not_held_against_the_peer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     faults, opened = [errno.EMFILE, errno.EADDRNOTAVAIL], asyncio.open_connection
@@ -182,29 +155,24 @@ def test_that_this_machine_has_no_connection_to_spare_is_not_held_against_the_pe
             raise OSError(faults.pop(), "none left")
         return await opened(*args, **options)
 
-    async def act(ring: Ring) -> None:
+    async with ring_of(2) as ring:
         one, other = ring.members
         monkeypatch.setattr(asyncio, "open_connection", connect)
         assert await outcome(one, other.addr, Heartbeat(Header(STRANGER, Id(5)))) is not None
         assert "no connection to spare: none left; trying again" in caplog.text
 
-    with_ring(2, act)
 
-
-def test_what_cannot_be_written_has_failed() -> None:
-    async def act(ring: Ring) -> None:
+async def test_what_cannot_be_written_has_failed() -> None:
+    async with ring_of(2) as ring:
         one, other = ring.members
         assert await outcome(one, other.addr, Application(Header(STRANGER, Id(5)), 16, b"x" * 2**20)) is None
         assert await outcome(one, other.addr, Application(Header(STRANGER, other.id), 16, b"x" * 2**19)) is not None
         assert [len(message.value) for message in other.delivered] == [2**19]
 
-    with_ring(2, act)
 
-
-def test_the_shortest_time_of_the_last_hour_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_shortest_time_of_the_last_hour_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcp, "MOST_REMEMBERED", 2)
-
-    async def act(ring: Ring) -> None:
+    async with ring_of(1) as ring:
         (member,) = ring.members
         least = member.node._least
         to = NodeId("a:1")
@@ -216,11 +184,11 @@ def test_the_shortest_time_of_the_last_hour_is_told(monkeypatch: pytest.MonkeyPa
             least(NodeId(f"b:{number}"), 5)
         assert list(member.node._shortest) == ["b:1", "b:2"]
 
-    with_ring(1, act)
 
-
-def test_a_fault_of_the_program_is_logged_and_survived(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    async def act(ring: Ring) -> None:
+async def test_a_fault_of_the_program_is_logged_and_survived(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ring_of(1) as ring:
         (member,) = ring.members
 
         def fail(*_: object) -> None:
@@ -232,5 +200,3 @@ def test_a_fault_of_the_program_is_logged_and_survived(monkeypatch: pytest.Monke
         assert "a fault of this program" in caplog.text
         member.node.ask(Route(member.id, b"still there"))
         assert [message.value for message in member.delivered] == [b"still there"]
-
-    with_ring(1, act)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgpack
@@ -18,133 +19,110 @@ PAYLOADS = [b"", b"x", bytes(range(256)), b"\xa5hello", b"x" * 460]
 
 
 @pytest.mark.slow
-def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(agents: Agents) -> None:
+async def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(agents: Agents) -> None:
     one, other = agents("one"), agents("other")
     other.join(one)
-
-    async def live() -> None:
-        heard: list[list[tuple[str, bytes]]] = [[], []]
-        agents = [
-            await Agent.connect(process.rpc, arrived=lambda *event, at=at: heard[at].append(event))
-            for at, process in enumerate((one, other))
-        ]
-        for agent in agents:
-            await agent.follow("user")
-        for number, payload in enumerate(PAYLOADS):
-            await agents[0].event(f"from.one.{number}", payload)
-        await agents[1].event("from.other é", b"\xff")
-        told = {*((f"from.one.{number}", payload) for number, payload in enumerate(PAYLOADS)), ("from.other é", b"\xff")}
-        await eventually(lambda: all(set(events) == told for events in heard), "told everybody")
-        for agent in agents:
-            await agent.close()
-
-    asyncio.run(live())
+    heard: list[list[tuple[str, bytes]]] = [[], []]
+    agents = [
+        await Agent.connect(process.rpc, arrived=lambda *event, at=at: heard[at].append(event))
+        for at, process in enumerate((one, other))
+    ]
+    for agent in agents:
+        await agent.follow("user")
+    for number, payload in enumerate(PAYLOADS):
+        await agents[0].event(f"from.one.{number}", payload)
+    await agents[1].event("from.other é", b"\xff")
+    told = {*((f"from.one.{number}", payload) for number, payload in enumerate(PAYLOADS)), ("from.other é", b"\xff")}
+    await eventually(lambda: all(set(events) == told for events in heard), "told everybody")
+    for agent in agents:
+        await agent.close()
 
 
 @pytest.mark.slow
-def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(agents: Agents) -> None:
+async def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(agents: Agents) -> None:
     process, large = agents("small"), agents("large", user_event_size_limit=9216)
-
-    async def live() -> None:
-        heard: list[bytes] = []
-        agent = await Agent.connect(process.rpc, arrived=lambda _, payload: heard.append(payload))
-        await agent.follow("user:distkv.update")
-        for size in (480, 600, 100_000):
-            with pytest.raises(EventTooLarge, match=r"limit of 512 bytes .*user_event_size_limit"):
-                await agent.event("distkv.update", b"x" * size)
-        await agent.event("distkv.update", b"x" * 459)
-        await agent.event("distkv.other", b"not followed")
-        await eventually(lambda: bool(heard), "heard")
-        assert heard == [b"x" * 459]
-        await agent.close()
-        agent = await Agent.connect(large.rpc)
-        await agent.event("distkv.update", b"x" * 9000)
-        await agent.close()
-
-    asyncio.run(live())
+    heard: list[bytes] = []
+    agent = await Agent.connect(process.rpc, arrived=lambda _, payload: heard.append(payload))
+    await agent.follow("user:distkv.update")
+    for size in (480, 600, 100_000):
+        with pytest.raises(EventTooLarge, match=r"limit of 512 bytes .*user_event_size_limit"):
+            await agent.event("distkv.update", b"x" * size)
+    await agent.event("distkv.update", b"x" * 459)
+    await agent.event("distkv.other", b"not followed")
+    await eventually(lambda: bool(heard), "heard")
+    assert heard == [b"x" * 459]
+    await agent.close()
+    agent = await Agent.connect(large.rpc)
+    await agent.event("distkv.update", b"x" * 9000)
+    await agent.close()
 
 
 @pytest.mark.slow
-def test_members_and_their_tags_are_known_to_all(agents: Agents) -> None:
+async def test_members_and_their_tags_are_known_to_all(agents: Agents) -> None:
     one, other = agents("one", tags={"role": "test"}), agents("other")
     other.join(one)
-
-    async def live() -> None:
-        first, second = await Agent.connect(one.rpc), await Agent.connect(other.rpc)
-        await first.tag({"peerproof:n1": "127.0.0.1:1", "peerproof:n2": "127.0.0.1:2"})
-        await first.untag("peerproof:n2", "never there")
-        tags = {"role": "test", "peerproof:n1": "127.0.0.1:1"}
-        for _ in range(600):
-            members = {member.name: member for member in await second.members()}
-            if "one" in members and members["one"].tags == tags:
-                break
-            await asyncio.sleep(0.1)
-        assert (await first.name(), await second.name()) == ("one", "other")
-        assert (members["one"].tags, members["other"].tags) == (tags, {})
-        assert (members["one"].host, members["one"].status) == ("127.0.0.1", "alive")
-        assert members["one"].port == int(one.bind.partition(":")[2])
-        with pytest.raises(SerfError, match="tags exceeds limit of 512 bytes"):
-            await first.tag({"long": "x" * 600})
-        for agent in (first, second):
-            await agent.close()
-
-    asyncio.run(live())
+    first, second = await Agent.connect(one.rpc), await Agent.connect(other.rpc)
+    await first.tag({"peerproof:n1": "127.0.0.1:1", "peerproof:n2": "127.0.0.1:2"})
+    await first.untag("peerproof:n2", "never there")
+    tags = {"role": "test", "peerproof:n1": "127.0.0.1:1"}
+    for _ in range(600):
+        members = {member.name: member for member in await second.members()}
+        if "one" in members and members["one"].tags == tags:
+            break
+        await asyncio.sleep(0.1)
+    assert (await first.name(), await second.name()) == ("one", "other")
+    assert (members["one"].tags, members["other"].tags) == (tags, {})
+    assert (members["one"].host, members["one"].status) == ("127.0.0.1", "alive")
+    assert members["one"].port == int(one.bind.partition(":")[2])
+    with pytest.raises(SerfError, match="tags exceeds limit of 512 bytes"):
+        await first.tag({"long": "x" * 600})
+    for agent in (first, second):
+        await agent.close()
 
 
 @pytest.mark.slow
-def test_an_agent_with_a_key_wants_that_key(agents: Agents) -> None:
+async def test_an_agent_with_a_key_wants_that_key(agents: Agents) -> None:
     process = agents("locked", rpc_auth="secret")
-
-    async def live() -> None:
-        with pytest.raises(SerfError, match="wants a key"):
-            await Agent.connect(process.rpc)
-        with pytest.raises(SerfError, match="wants another key"):
-            await Agent.connect(process.rpc, auth_key="guess")
-        agent = await Agent.connect(process.rpc, auth_key="secret")
-        assert await agent.name() == "locked"
-        await agent.close()
-
-    asyncio.run(live())
+    with pytest.raises(SerfError, match="wants a key"):
+        await Agent.connect(process.rpc)
+    with pytest.raises(SerfError, match="wants another key"):
+        await Agent.connect(process.rpc, auth_key="guess")
+    agent = await Agent.connect(process.rpc, auth_key="secret")
+    assert await agent.name() == "locked"
+    await agent.close()
 
 
 @pytest.mark.slow
-def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(agents: Agents) -> None:
+async def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(agents: Agents) -> None:
     process = agents("mortal")
-
-    async def live() -> None:
-        ends: list[AgentGone] = []
-        agent = await Agent.connect(process.rpc, ended=ends.append)
-        await agent.follow("user")
-        process.kill()
-        await eventually(lambda: bool(ends), "noticed")
-        with pytest.raises(AgentGone, match="is gone"):
-            await agent.event("x", b"")
-        await agent.close()
-        assert len(ends) == 1
-        with pytest.raises(AgentGone, match=f"no Serf agent at {process.rpc}: .*start one with: serf agent -rpc-addr="):
-            await Agent.connect(process.rpc)
-
-    asyncio.run(live())
+    ends: list[AgentGone] = []
+    agent = await Agent.connect(process.rpc, ended=ends.append)
+    await agent.follow("user")
+    process.kill()
+    await eventually(lambda: bool(ends), "noticed")
+    with pytest.raises(AgentGone, match="is gone"):
+        await agent.event("x", b"")
+    await agent.close()
+    assert len(ends) == 1
+    with pytest.raises(AgentGone, match=f"no Serf agent at {process.rpc}: .*start one with: serf agent -rpc-addr="):
+        await Agent.connect(process.rpc)
 
 
 @pytest.mark.slow
-def test_an_agent_that_is_told_to_leaves_and_ends(agents: Agents) -> None:
+async def test_an_agent_that_is_told_to_leaves_and_ends(agents: Agents) -> None:
     process = agents("leaver")
-
-    async def live() -> None:
-        agent = await Agent.connect(process.rpc)
-        await agent.leave()
-        await agent.close()
-
-    asyncio.run(live())
+    agent = await Agent.connect(process.rpc)
+    await agent.leave()
+    await agent.close()
     until(lambda: process.process.poll() is not None, "ended")
 
 
 Answers = Callable[[dict[bytes, Any]], bytes]
 
 
-async def against(answers: Answers, work: Callable[[NodeId], Coroutine[Any, Any, None]]) -> None:
-    """Does something with an agent that answers each header like this, or breaks off without an answer."""
+@asynccontextmanager
+async def against(answers: Answers) -> AsyncIterator[NodeId]:
+    """The address of an agent that answers each header like this, or breaks off without an answer."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         unpacker = msgpack.Unpacker(raw=True)
@@ -161,7 +139,7 @@ async def against(answers: Answers, work: Callable[[NodeId], Coroutine[Any, Any,
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     try:
-        await work(NodeId(f"{host}:{port}"))
+        yield NodeId(f"{host}:{port}")
     finally:
         server.close()
 
@@ -182,15 +160,13 @@ def reply(header: dict[bytes, Any], error: str = "", *more: Any) -> bytes:
         (lambda _: msgpack.packb({"Error": ""}), "is no agent of Serf .*nobody understands"),
     ],
 )
-def test_whatever_else_listens_there_is_named(answer: Answers, complaint: str) -> None:
-    async def work(address: NodeId) -> None:
+async def test_whatever_else_listens_there_is_named(answer: Answers, complaint: str) -> None:
+    async with against(answer) as address:
         with pytest.raises(SerfError, match=complaint):
             await Agent.connect(address)
 
-    asyncio.run(against(answer, work))
 
-
-def test_an_agent_that_knows_only_strings_brings_any_bytes_and_addresses_of_both_kinds() -> None:
+async def test_an_agent_that_knows_only_strings_brings_any_bytes_and_addresses_of_both_kinds() -> None:
     body = {"Event": "user", "LTime": 1, "Name": "n", "Payload": b"\xff\x00", "Coalesce": False}
     mapped = bytes(10) + b"\xff\xff" + bytes((10, 1, 2, 3))
     member = {"Name": b"a\xff", "Addr": mapped, "Port": 7946, "Tags": None, "Status": "alive"}
@@ -209,7 +185,7 @@ def test_an_agent_that_knows_only_strings_brings_any_bytes_and_addresses_of_both
                 return reply({b"Seq": 77}) + reply(header, "agent: something strange")
         return reply(header)
 
-    async def work(address: NodeId) -> None:
+    async with against(answer) as address:
         heard: list[tuple[str, bytes]] = []
         agent = await Agent.connect(address, arrived=lambda *event: heard.append(event))
         await agent.follow("user")
@@ -227,12 +203,7 @@ def test_an_agent_that_knows_only_strings_brings_any_bytes_and_addresses_of_both
             await agent.event("n", b"")
         await agent.close()
 
-    asyncio.run(against(answer, work))
 
-
-def test_nobody_listens() -> None:
-    async def live() -> None:
-        with pytest.raises(AgentGone, match=r"no Serf agent at .*Connection refused"):
-            await Agent.connect(NodeId(f"127.0.0.1:{free_port()}"))
-
-    asyncio.run(live())
+async def test_nobody_listens() -> None:
+    with pytest.raises(AgentGone, match=r"no Serf agent at .*Connection refused"):
+        await Agent.connect(NodeId(f"127.0.0.1:{free_port()}"))

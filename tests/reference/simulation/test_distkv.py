@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from peerproof.spec.core import EVERYBODY, Duration, Instant, NodeId
 from peerproof.spec.distkv import Config
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.properties import InFlight, Taken
-from peerproof.spec.traces.replay import replay
 
 A, B, C = (NodeId(name) for name in "abc")
 
@@ -89,18 +87,6 @@ def test_a_download_from_who_has_gone_or_cannot_be_reached_fails_and_another_is_
     result = run(nodes=5, rounds=60, apart=4, crashes=((1, 15),), partition=(17, 21))
 
     assert agreed(result)["ready"] == 4
-
-
-def test_the_same_options_give_the_same_lines(tmp_path: Path) -> None:
-    traces = []
-    for name in ("one", "other"):
-        path = tmp_path / name
-        options = ["--rounds", "40", "--loss", "0.05", "--crash", "1@15", "--restart", "1@20", "--trace", str(path)]
-        assert main(["simulate", "distkv", *options]) == 0
-        traces.append(path.read_text(encoding="utf-8"))
-
-    assert traces[0] == traces[1]
-    assert replay(traces[0].splitlines(), distkv)
 
 
 def test_what_came_of_it_is_printed_for_people_and_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

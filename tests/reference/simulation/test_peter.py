@@ -59,30 +59,14 @@ def test_as_long_as_nobody_goes_each_event_is_delivered_once(plan: dict[str, Any
     assert "0 lost; 0 twice" in result.text()
 
 
-def test_under_churn_losses_are_counted_and_the_same_options_give_the_same_run() -> None:
-    plan: dict[str, Any] = {"churn": 0.04, "config": {"heartbeat": 20_000}}
-    first, second = campaign(**plan), campaign(**plan)
+def test_under_churn_losses_are_counted() -> None:
+    result, lines = campaign(churn=0.04, config={"heartbeat": 20_000})
 
-    assert first[1] == second[1]
-    assert first[0].plain() == second[0].plain()
-    found = figures(first[0])
+    found = figures(result)
     assert found["joined"] > 9
     assert found["messages"]["unsubscribe"] > 0
     assert 0 < found["lost"] < found["due"] / 3
-    assert replay(first[1], peter)
-
-
-@pytest.mark.parametrize(
-    ("plan", "complaint"),
-    [
-        ({"churn": 1.5}, "churn is a chance"),
-        ({"topics": 2, "subscriptions": 3}, "a node subscribes to some of 2 topics, not to 3"),
-        ({"faults": Faults(duplication=0.1)}, "over connections, where nothing is lost"),
-    ],
-)
-def test_what_makes_no_sense_is_said(plan: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        campaign(**plan)
+    assert replay(lines, peter)
 
 
 def ring(count: int = 3, faults: Faults | None = None) -> tuple[Simulation, Figures]:

@@ -54,13 +54,6 @@ def test_nodes_that_join_form_a_ring_in_which_every_key_finds_its_owner(apart: i
     assert replay(lines, wendy)
 
 
-def test_the_same_options_give_the_same_run() -> None:
-    first, second = campaign(8, crashes=((3, 25),)), campaign(8, crashes=((3, 25),))
-
-    assert first[1] == second[1]
-    assert first[0].plain() == second[0].plain()
-
-
 def test_after_a_crash_messages_go_other_ways() -> None:
     result, lines = campaign(10, crashes=((3, 21), (5, 21)), restarts=((5, 30),), rounds=60)
 
@@ -76,11 +69,6 @@ def test_a_node_whose_contact_cannot_be_reached_tries_again() -> None:
 
     assert sum('"notify":{"type":"join_failed"' in line for line in lines) >= 3
     assert figures(result)["joined"] == 5
-
-
-def test_what_is_lost_makes_no_sense_over_connections() -> None:
-    with pytest.raises(ValueError, match="over connections, where nothing is lost"):
-        campaign(faults=Faults(loss=0.1))
 
 
 def test_the_lines_of_a_ring_are_those_of_the_specification_read_either_way() -> None:
