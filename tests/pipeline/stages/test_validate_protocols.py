@@ -313,7 +313,12 @@ def test_all_nodes_are_looked_at_at_every_instant(
     protocol: str, look: Callable[[Cluster], Any], is_interesting: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    looking = Property("Looking", "somebody looks", ("WI-09",), "cluster", lambda cluster: seen.append(look(cluster)) is None)
+
+    def holds(cluster: Cluster) -> bool:
+        seen.append(look(cluster))
+        return True
+
+    looking = Property("Looking", "somebody looks", ("WI-09",), "cluster", holds)
     specification: Any = PROTOCOLS[protocol].specification.load()
     monkeypatch.setattr(specification, "PROPERTIES", (*specification.PROPERTIES, looking))
     lines = calm(protocol)

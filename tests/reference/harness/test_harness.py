@@ -279,7 +279,7 @@ def test_the_end_of_the_input_ends_the_harness(process: subprocess.Popen[bytes],
     pipe = pipe_to(process)
     pipe("open", protocol="scuttlebutt", addr="b:1", now_ms=0)
     if question:
-        pipe("recv", handle=1, now_ms=0, via="udp", **{"from": "a:1"}, bytes=KNOWS_A)
+        pipe("recv", **{"handle": 1, "now_ms": 0, "via": "udp", "from": "a:1", "bytes": KNOWS_A})
         pipe.write(b'{"id":1,"op":"advance","handle":1,"now_ms":1000}')
         pipe.read()
     assert process.stdin

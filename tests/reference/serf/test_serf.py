@@ -23,19 +23,19 @@ async def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_direct
     one, other = agents("one"), agents("other")
     other.join(one)
     heard: list[list[tuple[str, bytes]]] = [[], []]
-    agents = [
+    clients = [
         await Agent.connect(process.rpc, arrived=lambda *event, at=at: heard[at].append(event))
         for at, process in enumerate((one, other))
     ]
-    for agent in agents:
-        await agent.follow("user")
+    for client in clients:
+        await client.follow("user")
     for number, payload in enumerate(PAYLOADS):
-        await agents[0].event(f"from.one.{number}", payload)
-    await agents[1].event("from.other é", b"\xff")
+        await clients[0].event(f"from.one.{number}", payload)
+    await clients[1].event("from.other é", b"\xff")
     told = {*((f"from.one.{number}", payload) for number, payload in enumerate(PAYLOADS)), ("from.other é", b"\xff")}
     await eventually(lambda: all(set(events) == told for events in heard), "told everybody")
-    for agent in agents:
-        await agent.close()
+    for client in clients:
+        await client.close()
 
 
 @pytest.mark.slow
