@@ -50,23 +50,66 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-class NodeProcess:
+class Talking:
+    """A node in a process of its own, to which one types lines, and which says objects of JSON."""
+
+    def __init__(self, *command: str) -> None:
+        self.process = subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True)
+        self.errors: list[str] = []
+        self._threads = [Thread(target=read, daemon=True) for read in (self._read, self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+
+    def take(self, line: Any) -> None:
+        """It has said this."""
+        raise NotImplementedError
+
+    def write(self, line: str) -> None:
+        """Type a line."""
+        assert self.process.stdin
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal and wait for the exit code."""
+        self.process.send_signal(number)
+        return self.over()
+
+    def over(self) -> int:
+        """It ends by itself; its exit code."""
+        code = self.process.wait(PATIENCE)
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        return code
+
+    def close(self) -> None:
+        """It is gone, whatever it was doing."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream:
+                stream.close()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            if line.endswith("\n"):  # a kill may leave half of one
+                self.take(json.loads(line))
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr
+        self.errors.extend(self.process.stderr)
+
+
+class NodeProcess(Talking):
     """`peerproof node scuttlebutt --json` on a free port of the loopback."""
 
     command: ClassVar = [*COMMAND, *SWIFT]
 
     def __init__(self, *options: str, bind: str = "127.0.0.1:0") -> None:
-        self.process = subprocess.Popen(
-            [*self.command, "--bind", bind, "--json", *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.errors: list[str] = []
         self._views: Queue[dict[str, Any]] = Queue()
-        Thread(target=self._read, daemon=True).start()
-        Thread(target=self._read_errors, daemon=True).start()
+        super().__init__(*self.command, "--bind", bind, "--json", *options)
         self.latest = self.next_view()
         self.addr: str = self.latest["node"]
 
@@ -95,26 +138,14 @@ class NodeProcess:
 
     def type(self, line: str) -> None:
         """Type a line."""
-        assert self.process.stdin
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        self.write(line)
 
-    def end(self, number: signal.Signals = signal.SIGINT) -> int:
-        """Send a signal and wait for the exit code."""
-        self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self._views.put(json.loads(line))
-
-    def _read_errors(self) -> None:
-        assert self.process.stderr
-        self.errors.extend(self.process.stderr)
+    def take(self, line: Any) -> None:
+        """A view, or something that it tells."""
+        self._views.put(line)
 
 
-Process = TypeVar("Process", bound=NodeProcess)
+Process = TypeVar("Process", bound=Talking)
 
 
 @pytest.fixture
@@ -127,18 +158,14 @@ def launching(kind: type[Process]) -> Iterator[Callable[..., Process]]:
     """What a fixture yields that starts nodes of a kind, which do not outlive the test."""
     started: list[Process] = []
 
-    def launch(*options: str, bind: str = "127.0.0.1:0") -> Process:
-        node = kind(*options, bind=bind)
+    def launch(*options: Any, **others: Any) -> Process:
+        node = kind(*options, **others)
         started.append(node)
         return node
 
     yield launch
     for node in started:
-        node.process.kill()
-        node.process.wait()
-        for stream in (node.process.stdin, node.process.stdout, node.process.stderr):
-            if stream:
-                stream.close()
+        node.close()
 
 
 @pytest.fixture

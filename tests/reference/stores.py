@@ -4,45 +4,36 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from threading import Thread
 from typing import Any
 
-from .conftest import PATIENCE
+from . import conftest
+from .conftest import PATIENCE, Talking
 
 COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "distkv"]
 
 Fact = Callable[["StoreProcess"], bool]
 
 
-class StoreProcess:
+class StoreProcess(Talking):
     """`peerproof node distkv`, and what it has said so far."""
 
     def __init__(self, name: str, *options: str, clock: int = 500, inside: Sequence[str] = ()) -> None:
         """`inside`: what runs a command in another network."""
         self.name = name
-        self.process = subprocess.Popen(
-            [*inside, *COMMAND, "--name", name, "--clock", str(clock), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
         self.lines: list[dict[str, Any]] = []
-        self.errors: list[str] = []
-        self._threads = [Thread(target=read, daemon=True) for read in (self._read, self._read_errors)]
-        for thread in self._threads:
-            thread.start()
+        super().__init__(*inside, *COMMAND, "--name", name, "--clock", str(clock), *options)
+
+    def take(self, line: Any) -> None:
+        """It has said this."""
+        self.lines.append(line)
 
     def type(self, *words: Any) -> None:
         """A command; what is no name of one is written as JSON."""
-        assert self.process.stdin
         name, *values = words
-        self.process.stdin.write(" ".join([name, *map(json.dumps, values)]) + "\n")
-        self.process.stdin.flush()
+        self.write(" ".join([name, *map(json.dumps, values)]))
 
     def told(self, what: str) -> list[Any]:
         """All that it has said of something."""
@@ -88,46 +79,10 @@ class StoreProcess:
         """It is gone, without a word."""
         self.end(signal.SIGKILL)
 
-    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """It is over; its exit code."""
-        self.process.send_signal(number)
-        return self.over()
-
-    def over(self) -> int:
-        """It ends by itself; its exit code."""
-        code = self.process.wait(PATIENCE)
-        for thread in self._threads:
-            thread.join(PATIENCE)
-        return code
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            if line.endswith("\n"):  # a kill may leave half of one
-                self.lines.append(json.loads(line))
-
-    def _read_errors(self) -> None:
-        assert self.process.stderr
-        self.errors.extend(self.process.stderr)
-
 
 Start = Callable[..., StoreProcess]
 
 
 def launching() -> Iterator[Start]:
     """What a fixture yields that starts nodes, which do not outlive the test."""
-    started: list[StoreProcess] = []
-
-    def start(name: str, *options: str, **others: Any) -> StoreProcess:
-        node = StoreProcess(name, *options, **others)
-        started.append(node)
-        return node
-
-    yield start
-    for node in started:
-        node.process.send_signal(signal.SIGCONT)
-        node.process.kill()
-        node.process.wait()
-        for stream in (node.process.stdin, node.process.stdout, node.process.stderr):
-            if stream:
-                stream.close()
+    yield from conftest.launching(StoreProcess)

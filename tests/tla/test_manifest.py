@@ -71,7 +71,7 @@ def test_configurations_of_a_module_name_what_it_defines(module: Path) -> None:
 def test_tlc_reads_a_configuration_of_each_module(tools: Tools, module: Path) -> None:
     model = next(model for model in BY_TLC if model.module_path == module and model.verdict == "success")
 
-    what = Run(module=module, configuration=model.cfg(), library=(root(),), walks=Walks(1, 2, seed=0))
+    what = Run(module=module, configuration=model.cfg(), library=(root(),), walks=Walks(1, 2, seed=0), brief=True)
     assert simulate(tools, what).verdict is Verdict.SUCCESS
 
 
@@ -202,7 +202,7 @@ def test_the_graph_of_tiny_has_its_states_and_edges(tools: Tools, tmp_path: Path
     path = tmp_path / "tiny.dot"
     plain = model.cfg().split("INVARIANT")[0]
 
-    dumped = run(tools, Run(module=model.module_path, configuration=plain, library=(root(),), dump=path))
+    dumped = run(tools, Run(module=model.module_path, configuration=plain, library=(root(),), dump=path, brief=True))
 
     expected = model.configuration.expected
     assert summary(path).actions == {name: count for name, count in expected["actions"].items() if count}

@@ -138,7 +138,7 @@ Names == x' \in {[y \in {"p", "q"} |-> 1..3], [y \in {} |-> 1]}
 Twice == x' = <<>> \/ x' = <<>>
 Next == Names \/ Twice"""
 
-    result = run(tools, Run(module=module(lines), configuration=CFG, dump=path))
+    result = run(tools, Run(module=module(lines), configuration=CFG, dump=path, brief=True))
 
     found = summary(path)
     states = [element.variables["x"] for element in read(path) if isinstance(element, State)]

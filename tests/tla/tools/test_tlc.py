@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from peerproof.tla.output.outcome import (
     Killed,
     OutOfMemory,
     Progress,
+    Result,
     RunFailed,
     TimedOut,
     Verdict,
@@ -40,6 +42,11 @@ FINISHED = {
 }
 
 
+def ran(tools: Tools, module: Path, configuration: str = CFG, **how: Any) -> Result:
+    """A run that is over soon."""
+    return run(tools, Run(module=module, configuration=configuration, brief=True, **how))
+
+
 def said(messages: dict[int, str]) -> str:
     """A script that says this as TLC does."""
     framed = "".join(f"@!@!@STARTMSG {code}:0 @!@!@\n{text}\n@!@!@ENDMSG {code} @!@!@\n" for code, text in messages.items())
@@ -51,7 +58,7 @@ def test_success_has_counts_for_each_action_and_leaves_no_files(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
-    result = run(tools, Run(module=module(COUNT), configuration=CFG, coverage=True))
+    result = ran(tools, module(COUNT), coverage=True)
 
     assert [path.name for path in tmp_path.iterdir()] == ["Counter.tla"]
     assert result.verdict is Verdict.SUCCESS
@@ -72,7 +79,7 @@ def test_success_has_counts_for_each_action_and_leaves_no_files(
 def test_violation_has_the_shortest_counterexample(
     tools: Tools, module: Callable[[str], Path], definition: str, cfg: str, verdict: Verdict, exit_code: int, steps: int
 ) -> None:
-    result = run(tools, Run(module=module(COUNT + definition), configuration=CFG + cfg))
+    result = ran(tools, module(COUNT + definition), CFG + cfg)
 
     assert (result.verdict, result.exit_code) == (verdict, exit_code)
     assert result.violated == (None if verdict is Verdict.TEMPORAL_PROPERTY else "Small")
@@ -83,7 +90,7 @@ def test_violation_has_the_shortest_counterexample(
 
 
 def test_assumption_that_is_false_is_a_verdict(tools: Tools, module: Callable[[str], Path]) -> None:
-    result = run(tools, Run(module=module("ASSUME 1 = 2\n" + COUNT), configuration=CFG))
+    result = ran(tools, module("ASSUME 1 = 2\n" + COUNT))
 
     assert result.verdict is Verdict.ASSUMPTION
     assert result.violated is not None
@@ -93,7 +100,7 @@ def test_assumption_that_is_false_is_a_verdict(tools: Tools, module: Callable[[s
 def test_two_runs_at_once_do_not_disturb_each_other(tools: Tools, module: Callable[[str], Path], tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    runs = [Run(module=module(COUNT), configuration=CFG, dump=tmp_path / f"{name}.dot") for name in "ab"]
+    runs = [Run(module=module(COUNT), configuration=CFG, brief=True, dump=tmp_path / f"{name}.dot") for name in "ab"]
 
     with ThreadPoolExecutor() as pool:
         results = list(pool.map(lambda what: run(tools, what), runs))
@@ -113,7 +120,7 @@ def test_module_with_a_mistake_is_named_with_its_line(
     tools: Tools, module: Callable[[str], Path], lines: str, place: str, problem: str
 ) -> None:
     with pytest.raises(BadModule) as failure:
-        run(tools, Run(module=module(lines), configuration=CFG))
+        ran(tools, module(lines))
 
     assert str(failure.value).startswith(place)
     assert problem in str(failure.value)
@@ -121,7 +128,7 @@ def test_module_with_a_mistake_is_named_with_its_line(
 
 def test_module_that_is_not_there_is_named(tools: Tools, tmp_path: Path) -> None:
     with pytest.raises(BadModule, match=r"Cannot find source file for module Absent|does not exist: .*Absent"):
-        run(tools, Run(module=tmp_path / "Absent.tla", configuration=CFG))
+        ran(tools, tmp_path / "Absent.tla")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +137,7 @@ def test_module_that_is_not_there_is_named(tools: Tools, tmp_path: Path) -> None
 )
 def test_configuration_with_a_mistake_is_explained(tools: Tools, module: Callable[[str], Path], cfg: str, problem: str) -> None:
     with pytest.raises(BadConfiguration, match=problem):
-        run(tools, Run(module=module(COUNT), configuration=CFG + cfg))
+        ran(tools, module(COUNT), CFG + cfg)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +151,7 @@ def test_configuration_with_a_mistake_is_explained(tools: Tools, module: Callabl
 )
 def test_expression_without_a_value_is_no_verdict(tools: Tools, module: Callable[[str], Path], lines: str, problem: str) -> None:
     with pytest.raises(EvaluationFailed) as failure:
-        run(tools, Run(module=module(lines), configuration=CFG))
+        ran(tools, module(lines))
 
     assert problem in str(failure.value)
 
@@ -153,12 +160,12 @@ def test_too_little_memory_is_no_verdict(tools: Tools, module: Callable[[str], P
     lines = "Init == x = 0\nNext == x' = [i \\in 1..50000000 |-> 0]"  # all at once, and not bit by bit, which takes minutes
 
     with pytest.raises(OutOfMemory, match="ran out of memory"):
-        run(tools, Run(module=module(lines), configuration=CFG, heap_megabytes=16))
+        ran(tools, module(lines), heap_megabytes=16)
 
 
 def test_too_little_time_is_no_verdict(tools: Tools, module: Callable[[str], Path]) -> None:
     with pytest.raises(TimedOut, match="no verdict after 1 s"):
-        run(tools, Run(module=module(ENDLESS), configuration=CFG, seconds=1))
+        ran(tools, module(ENDLESS), seconds=1)
 
 
 def test_killed_java_is_no_verdict(java: Callable[[str], Tools], module: Callable[[str], Path]) -> None:
