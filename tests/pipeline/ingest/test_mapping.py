@@ -160,24 +160,6 @@ def test_what_became_of_nothing_is_set_aside(part: dict[str, Any], reason: str, 
     assert detail in caught.value.detail
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ("took: {field: rtt, unit: ms}", "took: {field: rtt, unit: h}", "m.yaml:12:28: expected one of s, ms, us, ns, found 'h'"),
-        (
-            "kind: sent\n  peer: {field: to}\n  took",
-            "kind: recv\n  peer: {field: to}\n  took",
-            "m.yaml:12:3: an event of kind recv has no took",
-        ),
-    ],
-)
-def test_a_mistake_in_what_became_of_a_message_is_told(before: str, after: str, message: str) -> None:
-    with pytest.raises(VectorError) as caught:
-        load(SENT.replace(before, after).encode(), "m.yaml")
-
-    assert message in str(caught.value)
-
-
 @pytest.mark.parametrize("part", [{"level": "debug"}, {"level": 7}, {"note": "heartbeat"}])
 def test_ignored_lines_are_no_events(part: dict[str, Any]) -> None:
     """Whatever else is in them."""
@@ -283,14 +265,17 @@ def test_bytes_are_read_in_every_encoding(encoding: str, data: bytes) -> None:
         ("state: {field: hash}", "refused: {field: hash}", "an event of kind state has no refused"),
         ("events:", "events: []\nrules:", "m.yaml:13:1: unknown field 'rules'"),
         ("events:", "events: &x", "anchors are not allowed"),
+        ("rtt, unit: ms", "rtt, unit: h", "m.yaml:12:28: expected one of s, ms, us, ns, found 'h'"),
+        ("sent\n  peer: {field: to}\n  took", "recv\n  peer: {field: to}\n  took", "12:3: an event of kind recv has no took"),
     ],
 )
 def test_mistake_in_a_mapping_is_told_with_its_place(before: str, after: str, message: str) -> None:
     """File, line, column, what is wrong and what was expected."""
-    assert before in MAPPING
+    mapping = MAPPING if before in MAPPING else SENT
+    assert before in mapping
 
     with pytest.raises(VectorError) as wrong:
-        load(MAPPING.replace(before, after, 1).encode(), "m.yaml")
+        load(mapping.replace(before, after, 1).encode(), "m.yaml")
 
     assert message in str(wrong.value)
 

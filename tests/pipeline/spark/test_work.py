@@ -63,57 +63,55 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_overwrites_a_line_on_a_terminal_and_says_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 0.0, 30.0, 90.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    stream = Terminal()
-    progress = Progress("simulate", stream)
+OVERWRITE = "\r\x1b[2K"
 
-    progress(0, 1200, 0.0)
-    progress(300, 1200, 0.25)
-    progress(1200, 1200, 1.0)
+
+@pytest.mark.parametrize(
+    ("kind", "quiet", "seconds", "done", "shown"),
+    [
+        pytest.param(
+            Terminal,
+            False,
+            [0, 0, 30, 90],
+            [0, 300, 1200],
+            [
+                *("", "simulate: 0 of 1,200 units, 0%", "simulate: 300 of 1,200 units, 25%, 1 min 30 s left"),
+                *("simulate: 1,200 of 1,200 units, 100%", ""),
+            ],
+            id="a terminal, with a line that is overwritten",
+        ),
+        pytest.param(
+            Terminal,
+            False,
+            [0, 0, 10],
+            [600, 720],
+            ["", "simulate: 600 of 1,200 units, 50%", "simulate: 720 of 1,200 units, 60%, 40 s left", ""],
+            id="a rerun, which counts only its own pace",
+        ),
+        pytest.param(
+            io.StringIO,
+            False,
+            [0, 1, 2, 11, 12],
+            [0, 300, 600, 900],
+            ["simulate: 600 of 1,200 units, 50%, 10 s left\n"],
+            id="elsewhere, with a line now and then",
+        ),
+        pytest.param(Terminal, True, [0, 0], [600], [""], id="quiet"),
+    ],
+)
+def test_progress_says_how_much_is_done_and_what_is_left(
+    kind: type[io.StringIO], quiet: bool, seconds: list[float], done: list[int], shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(map(float, seconds))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    stream = kind()
+    progress = Progress("simulate", stream, quiet=quiet)
+
+    for count in done:
+        progress(count, 1200, count / 1200)
     progress.clear()
 
-    shown = [line for line in stream.getvalue().split("\r\x1b[2K") if line]
-    assert shown == [
-        "simulate: 0 of 1,200 units, 0%",
-        "simulate: 300 of 1,200 units, 25%, 1 min 30 s left",
-        "simulate: 1,200 of 1,200 units, 100%",
-    ]
-
-
-def test_progress_of_a_rerun_counts_only_its_own_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 0.0, 10.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    stream = Terminal()
-    progress = Progress("simulate", stream)
-
-    progress(50, 100, 0.5)
-    progress(60, 100, 0.6)
-
-    assert stream.getvalue().endswith("60 of 100 units, 60%, 40 s left")
-
-
-def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 1.0, 2.0, 11.0, 12.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    stream = io.StringIO()
-    progress = Progress("simulate", stream)
-
-    for done in range(4):
-        progress(done, 4, done / 4)
-
-    assert stream.getvalue() == "simulate: 2 of 4 units, 50%, 10 s left\n"
-
-
-def test_quiet_progress_says_nothing() -> None:
-    stream = Terminal()
-    progress = Progress("simulate", stream, quiet=True)
-
-    progress(1, 2, 0.5)
-    progress.clear()
-
-    assert stream.getvalue() == ""
+    assert stream.getvalue().split(OVERWRITE) == shown
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3660, "1 h 1 min")])

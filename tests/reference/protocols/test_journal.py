@@ -44,6 +44,12 @@ def filled(path: Path, records: list[bytes] = RECORDS) -> bytes:
     return path.read_bytes()
 
 
+def found(path: Path) -> list[bytes]:
+    """The records that are found again."""
+    with opened(path) as journal:
+        return journal.records
+
+
 def open_elsewhere(path: Path) -> str:
     """What another process says that opens a journal."""
     source = "import sys, pathlib; from peerproof.reference.protocols.distkv.journal import Journal, JournalError\n"
@@ -58,8 +64,7 @@ def test_what_was_added_is_found_again_in_its_order(path: Path) -> None:
         assert journal.records == RECORDS
         assert journal.size == sum(map(len, RECORDS))
         journal.append(b"two")
-    with opened(path) as journal:
-        assert journal.records == [*RECORDS, b"two"]
+    assert found(path) == [*RECORDS, b"two"]
     assert os.listdir(path.parent) == ["n1.state"]
 
 
@@ -69,8 +74,7 @@ def test_while_it_is_open_the_one_file_has_every_record(path: Path) -> None:
         for number in range(50):
             journal.append(b"%d" % number * 100)
             copy.write_bytes(path.read_bytes())
-            with opened(copy) as copied:
-                assert copied.records == [b"%d" % count * 100 for count in range(number + 1)]
+            assert found(copy) == [b"%d" % count * 100 for count in range(number + 1)]
 
 
 def test_a_commit_is_on_the_disk_and_cannot_be_undone_when_append_returns(path: Path) -> None:
@@ -104,8 +108,7 @@ def test_what_a_changed_byte_does_is_an_error_or_nothing(path: Path) -> None:
             changed = data[:at] + bytes((data[at] ^ 1 << bit,)) + data[at + 1 :]
             path.write_bytes(changed)
             try:
-                with opened(path) as journal:
-                    assert journal.records == RECORDS, (at, bit)
+                assert found(path) == RECORDS, (at, bit)
             except JournalError as error:
                 errors += 1
                 assert any(part in str(error) for part in UNUSABLE.split("|")), error  # noqa: PT017  one of two outcomes
@@ -193,8 +196,7 @@ def test_it_is_replaced_as_a_whole_and_gets_shorter(path: Path) -> None:
         journal.append(b"c")
         assert journal.size == 3
         assert path.stat().st_size < 20_000
-    with opened(path) as journal:
-        assert journal.records == [b"a", b"b", b"c"]
+    assert found(path) == [b"a", b"b", b"c"]
     assert os.listdir(path.parent) == ["n1.state"]
 
 
@@ -224,8 +226,7 @@ def test_a_place_that_cannot_be_used_is_named_with_the_reason(tmp_path: Path, pl
 def test_a_name_with_signs_that_mean_something_in_an_address_is_a_name(tmp_path: Path) -> None:
     path = tmp_path / "a?mode=ro&b#c%41 \udcff"
     filled(path)
-    with opened(path) as journal:
-        assert journal.records == RECORDS
+    assert found(path) == RECORDS
 
 
 def test_a_file_that_becomes_read_only_is_named_with_what_to_do(path: Path) -> None:
@@ -238,8 +239,7 @@ def test_a_file_that_becomes_read_only_is_named_with_what_to_do(path: Path) -> N
             journal.append(b"two")
         journal._database.execute("PRAGMA query_only = OFF")
         journal.append(b"three")
-    with opened(path) as journal:
-        assert journal.records == [b"one", b"three"]
+    assert found(path) == [b"one", b"three"]
 
 
 def test_a_full_disk_is_named_with_what_to_do(path: Path) -> None:
@@ -249,8 +249,7 @@ def test_a_full_disk_is_named_with_what_to_do(path: Path) -> None:
         with pytest.raises(JournalError, match=r"cannot write the journal .*n1.state: the disk is full; free some space"):
             journal.append(b"x" * 100_000)
         journal.append(b"two")
-    with opened(path) as journal:
-        assert journal.records == [b"one", b"two"]
+    assert found(path) == [b"one", b"two"]
 
 
 #: Adds records until the disk is full, which here is a limit to the size of files.
@@ -288,8 +287,7 @@ def test_when_the_disk_is_full_nothing_is_half_written_and_nothing_lost(path: Pa
     assert f"cannot write the journal {path}: the disk reports an error, or a limit to the size of files is reached" in first
     assert f"cannot replace the journal {path}: the disk reports an error" in second
     assert 100 < count < 400
-    with opened(path) as journal:
-        assert journal.records == [*(b"%4d" % number * 25 for number in range(count)), b"x"]
+    assert found(path) == [*(b"%4d" % number * 25 for number in range(count)), b"x"]
     assert os.listdir(path.parent) == ["n1.state"]
 
 
@@ -335,8 +333,7 @@ def test_a_process_that_is_killed_at_any_moment_loses_nothing_that_was_on_the_di
         reported, left = killed_while_writing(path, chance)
         assert reported > last
         undone += is_hot(left)
-        with opened(path) as journal:
-            numbers = [int(record.split()[0]) for record in journal.records]
+        numbers = [int(record.split()[0]) for record in found(path)]
         last = numbers[-1]
         assert last in (reported, reported + 1)
         assert numbers == list(range(max(1, last // 20 * 20), last + 1))
@@ -357,8 +354,7 @@ def test_a_rollback_journal_that_was_removed_or_changed_is_an_error_or_no_harm(p
         else:
             left.write_bytes(chance.randbytes(left.stat().st_size))
         try:
-            with opened(path) as journal:
-                numbers = [int(record.split()[0]) for record in journal.records]
+            numbers = [int(record.split()[0]) for record in found(path)]
             assert numbers[-1] in (reported, reported + 1)
             assert numbers == list(range(max(1, numbers[-1] // 20 * 20), numbers[-1] + 1))
         except JournalError as error:
