@@ -154,6 +154,12 @@ def launch() -> Iterator[Callable[..., NodeProcess]]:
     yield from launching(NodeProcess)
 
 
+@pytest.fixture
+def start(request: pytest.FixtureRequest) -> Iterator[Callable[..., Talking]]:
+    """Starts nodes of the kind that is the module's KIND, which do not outlive the test."""
+    yield from launching(request.module.KIND)
+
+
 def launching(kind: type[Process]) -> Iterator[Callable[..., Process]]:
     """What a fixture yields that starts nodes of a kind, which do not outlive the test."""
     started: list[Process] = []

@@ -63,13 +63,8 @@ class PatientNode(PeterNode):
     ]  # fmt: skip
 
 
+KIND = PeterNode
 Launch = Callable[..., PeterNode]
-
-
-@pytest.fixture
-def start() -> Iterator[Launch]:
-    """Starts nodes that do not outlive the test."""
-    yield from launching(PeterNode)
 
 
 @pytest.fixture

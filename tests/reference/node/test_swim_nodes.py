@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import Empty
 from time import monotonic
 from typing import Any, ClassVar
 
 import pytest
-from tests.reference.conftest import COMMAND, PATIENCE, NodeProcess, launching
+from tests.reference.conftest import COMMAND, PATIENCE, NodeProcess
 
 from peerproof.reference.protocols.swim.runtime import swim_uuid
 from peerproof.spec.core import NodeId
@@ -48,13 +48,8 @@ class SwimNode(NodeProcess):
             self.next_view()
 
 
+KIND = SwimNode
 Launch = Callable[..., SwimNode]
-
-
-@pytest.fixture
-def start() -> Iterator[Launch]:
-    """Starts nodes that do not outlive the test."""
-    yield from launching(SwimNode)
 
 
 def everybody(nodes: Iterable[SwimNode], about: SwimNode, status: str, **row: str) -> None:

@@ -6,14 +6,14 @@ import re
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, ClassVar
 
 import pytest
-from tests.reference.conftest import COMMAND, PATIENCE, NodeProcess, launching
+from tests.reference.conftest import COMMAND, PATIENCE, NodeProcess
 
 from peerproof.reference.protocols.wendy.runtime import digest
 from peerproof.spec import wendy
@@ -89,13 +89,8 @@ class WendyNode(NodeProcess):
         self.now(lambda _: any(re.search(what, error) for error in self.errors))
 
 
+KIND = WendyNode
 Launch = Callable[..., WendyNode]
-
-
-@pytest.fixture
-def start() -> Iterator[Launch]:
-    """Starts nodes that do not outlive the test."""
-    yield from launching(WendyNode)
 
 
 def ring_of_three(start: Launch, folder: Path) -> list[WendyNode]:
