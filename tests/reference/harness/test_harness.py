@@ -277,9 +277,9 @@ def test_bye_ends_the_harness(process: subprocess.Popen[bytes]) -> None:
 @pytest.mark.parametrize("question", [False, True], ids=["idle", "in the middle of a question"])
 def test_the_end_of_the_input_ends_the_harness(process: subprocess.Popen[bytes], question: bool) -> None:
     pipe = pipe_to(process)
-    pipe("open", protocol="scuttlebutt", addr="b:1", now_ms=0)
+    handle = pipe("open", protocol="scuttlebutt", addr="b:1", now_ms=0)["handle"]
     if question:
-        pipe("recv", **{"handle": 1, "now_ms": 0, "via": "udp", "from": "a:1", "bytes": KNOWS_A})
+        pipe("recv", **{"handle": handle, "now_ms": 0, "via": "udp", "from": "a:1", "bytes": KNOWS_A})
         pipe.write(b'{"id":1,"op":"advance","handle":1,"now_ms":1000}')
         pipe.read()
     assert process.stdin
