@@ -78,7 +78,7 @@ def main() -> None:
     below = received(lower_message(event.message))
     copies = peter.step(root, event, None).effects  # type: ignore[arg-type]  # nobody is asked for a choice
     subscribes = Asked(Instant(0), Subscribe(TEXT))
-    print(f"medians of {ROUNDS} rounds; in brackets the seconds of what it is compared with")
+    print(f"medians of {ROUNDS} rounds; 1 is what it is compared with")
     show(
         Comparison("passing an event on / Wendy passing it on", taken(edge, event), taken(alone, below, wendy.step), 2000),
         Comparison("1,000 copies / writing them", taken(root, event), partial(written, copies), 20),
