@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.pipeline.clusters import rows
+from tests.pipeline.conftest import ran
 
 from peerproof.cli.main import main
 from peerproof.pipeline.measures.node_figures import SIGHTINGS
@@ -21,6 +21,7 @@ from peerproof.pipeline.stages import measure as stage
 from peerproof.pipeline.stages.grid import read
 from peerproof.pipeline.stages.simulate import simulation
 from peerproof.pipeline.storage.batches import Refused, successes, table_files
+from peerproof.pipeline.storage.failpoints import VARIABLE
 from peerproof.pipeline.storage.tables import METRICS, SUMMARIES, TRACES
 from peerproof.spec import scuttlebutt
 
@@ -134,15 +135,10 @@ def test_other_arguments_are_refused(place: Path) -> None:
 @pytest.mark.parametrize("failpoint", ["unit-before-rename:1", "unit-renamed:2", "before-commit:1", "after-commit:1"])
 def test_after_a_kill_the_same_rows_are_there(place: Path, tmp_path: Path, failpoint: str) -> None:
     arguments = ["measure", "--in", place, "--out", tmp_path / "out", "--master", "none", "--quiet"]
-    remembers = tmp_path / "failpoint"
-    remembers.mkdir()
-    code = f"import os; os.environ['PEERPROOF_FAILPOINT'] = '{failpoint}:{remembers}'"
-    run = (
-        f"{code}; from peerproof.cli.main import main; raise SystemExit(main({[str(part) for part in ['pipeline', *arguments]]}))"
-    )
+    passed = tmp_path / "passed"
+    passed.mkdir()
 
-    killed = subprocess.run([sys.executable, "-c", run], check=False, capture_output=True, timeout=600)
-    assert killed.returncode == -9, killed.stderr
+    assert ran(arguments, {VARIABLE: f"{failpoint}:{passed}"}).returncode == -signal.SIGKILL
     assert main(["pipeline", *map(str, arguments)]) == 0
 
     (whole,) = [success for success in successes(place) if success.told["stage"] == "measure"]

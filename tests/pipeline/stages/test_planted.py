@@ -39,7 +39,6 @@ def captured(folder: Path, packets: list[Packet], recording: Recording, cut: int
 
 
 OF_BOTH = pytest.mark.parametrize("recording", ["scuttlebutt", "swim"], indirect=True)
-OF_SWIM = pytest.mark.parametrize("recording", ["swim"], indirect=True)
 
 
 @OF_BOTH
@@ -268,16 +267,38 @@ def capture_a_clock_that_jumps(packets: list[Packet]) -> None:
     packets[middle:] = [replace(packet, time=packet.time - 3600) for packet in packets[middle:]]
 
 
+def capture_a_number_that_jumps_back(packets: list[Packet]) -> None:
+    at, ping = last(packets, "Ping")
+    packets[at] = packets[at].saying(replace(ping, incarnation=ping.incarnation._replace(tx=2)))
+
+
+def capture_an_ack_of_no_ping(packets: list[Packet]) -> None:
+    at, ack = last(packets, "Ack")
+    packets[at] = packets[at].saying(replace(ack, target_tx=10**6))
+
+
+def last(packets: list[Packet], kind: str) -> tuple[int, Any]:
+    """The last packet of this type, and what it says."""
+    return max((number, packet.message) for number, packet in enumerate(packets) if type(packet.message).__name__ == kind)
+
+
 IN_CAPTURES = [
-    (capture_a_version_that_jumps_back, "violates", "OwnVersionGrows", "B-07"),
-    (capture_a_delta_out_of_order, "violates", "DeltaOrder", "B-30"),
-    (capture_a_datagram_over_the_limit, "violates", "WithinLimit", "B-26"),
-    (capture_a_foreign_protocol, "log", "not_a_message", None),
-    (capture_a_clock_that_jumps, "log", "ClockJumps", None),
+    ("scuttlebutt", capture_a_version_that_jumps_back, "violates", "OwnVersionGrows", "B-07"),
+    ("scuttlebutt", capture_a_delta_out_of_order, "violates", "DeltaOrder", "B-30"),
+    ("scuttlebutt", capture_a_datagram_over_the_limit, "violates", "WithinLimit", "B-26"),
+    ("scuttlebutt", capture_a_foreign_protocol, "log", "not_a_message", None),
+    ("scuttlebutt", capture_a_clock_that_jumps, "log", "ClockJumps", None),
+    ("swim", capture_a_number_that_jumps_back, "violates", "CounterGrows", "S-14"),
+    ("swim", capture_an_ack_of_no_ping, "violates", "AckOfPing", None),
 ]
 
 
-@pytest.mark.parametrize(("plant", "severity", "name", "clause"), IN_CAPTURES, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("recording", "plant", "severity", "name", "clause"),
+    IN_CAPTURES,
+    ids=lambda value: getattr(value, "__name__", ""),
+    indirect=["recording"],
+)
 def test_a_fault_in_a_capture_is_found(
     plant: Callable[[list[Packet]], None], severity: str, name: str, clause: str | None, recording: Recording, tmp_path: Path
 ) -> None:
@@ -290,39 +311,12 @@ def test_a_fault_in_a_capture_is_found(
     assert named
     assert {row["severity"] for row in named} == {severity}
     assert clause is None or all(clause in row["clause"].split(", ") for row in named)
+    if severity == "violates":
+        (port,) = {after.source for before, after in zip(recording.packets, packets, strict=True) if before != after}
+        assert {row["node"] for row in named} == {f"127.0.0.1:{port}"}
 
 
 def test_a_capture_that_ends_early_is_found(recording: Recording, tmp_path: Path) -> None:
     violations, _ = captured(tmp_path, list(recording.packets), recording, cut=7)
 
     assert [(row["severity"], row["property"]) for row in violations] == [("log", "truncated_file")]
-
-
-def last(packets: list[Packet], kind: str) -> int:
-    """The last packet of this type."""
-    return max(number for number, packet in enumerate(packets) if type(packet.message).__name__ == kind)
-
-
-@OF_SWIM
-def test_a_number_that_jumps_back_in_a_capture_is_found(recording: Recording, tmp_path: Path) -> None:
-    packets = list(recording.packets)
-    at = last(packets, "Ping")
-    message = packets[at].message
-    packets[at] = packets[at].saying(replace(message, incarnation=message.incarnation._replace(tx=2)))
-
-    violations, _ = captured(tmp_path, packets, recording)
-
-    (found,) = (row for row in violations if row["property"] == "CounterGrows")
-    assert (found["severity"], found["node"]) == ("violates", f"127.0.0.1:{packets[at].source}")
-    assert found["clause"] == "S-14"
-
-
-@OF_SWIM
-def test_an_ack_of_no_ping_in_a_capture_is_found(recording: Recording, tmp_path: Path) -> None:
-    packets = list(recording.packets)
-    at = last(packets, "Ack")
-    packets[at] = packets[at].saying(replace(packets[at].message, target_tx=10**6))
-
-    violations, _ = captured(tmp_path, packets, recording)
-
-    assert [(row["property"], row["node"]) for row in violations] == [("AckOfPing", f"127.0.0.1:{packets[at].source}")]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.pipeline.clusters import of_node, place_of, simulated
-from tests.pipeline.disturbed import PATIENCE
+from tests.pipeline.conftest import ran
 
 from peerproof.conformance.traces.events import Event
 from peerproof.conformance.traces.node_check import Options
@@ -84,13 +81,11 @@ def test_killed_and_run_again_it_finds_the_same(
 ) -> None:
     out, passed = tmp_path / "out", tmp_path / "passed"
     passed.mkdir()
-    command = [sys.executable, "-m", "peerproof.cli.main", "pipeline", "validate", "--in", str(place), "--out", str(out)]
-    command += ["--master", "none", "--quiet"]
+    arguments = ["validate", "--in", place, "--out", out, "--master", "none", "--quiet"]
 
-    killed = subprocess.run(command, check=False, timeout=PATIENCE, env=os.environ | {VARIABLE: f"{point}:{passed}"})
-    assert killed.returncode == -signal.SIGKILL
+    assert ran(arguments, {VARIABLE: f"{point}:{passed}"}).returncode == -signal.SIGKILL
     assert bool(list(out.glob(f"*/{SUCCESS}"))) == point.startswith("after")
-    assert subprocess.run(command, check=False, timeout=PATIENCE).returncode == 1
+    assert ran(arguments).returncode == 1
 
     (success,) = successes(out)
     assert digests(success) == undisturbed_verdicts

@@ -130,23 +130,6 @@ def test_what_is_typed_is_told_to_those_who_are_subscribed(start: Launch, tmp_pa
     assert replay(lines, peter)
 
 
-def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(start: Launch) -> None:
-    node = start("--id", "3" * 32)
-    for line in ("subscribe short", "unsubscribe short", "publish short text", "publish"):
-        node.type(line)
-    node.type(f"subscribe {TOPIC}")
-    node.type(f'subscribe "{TOPIC}')
-    node.logged("refused: .*ends with one")
-
-    refusals = [error for error in node.errors if "refused" in error]
-    assert sum("a topic has at least 16 bytes" in error for error in refusals) == 4
-    assert sum("stands between quotation marks" in error for error in refusals) == 1
-    assert node.latest["topics"] == {}
-    node.type(f'subscribe "{TOPIC}"')
-    node.type(f'publish "{TOPIC}" to itself')
-    node.now(lambda _: node.payloads == ["to itself"])
-
-
 @pytest.mark.kill
 def test_in_a_ring_of_sixteen_each_gets_each_event_once_also_after_a_parent_was_killed(start_many: Launch) -> None:
     nodes = [start_many("--id", IDS[0])]
