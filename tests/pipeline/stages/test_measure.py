@@ -134,7 +134,7 @@ def test_other_arguments_are_refused(place: Path) -> None:
 @pytest.mark.kill
 @pytest.mark.parametrize("failpoint", ["unit-before-rename:1", "unit-renamed:2", "before-commit:1", "after-commit:1"])
 def test_after_a_kill_the_same_rows_are_there(place: Path, tmp_path: Path, failpoint: str) -> None:
-    arguments = ["measure", "--in", place, "--out", tmp_path / "out", "--master", "none", "--quiet"]
+    arguments: list[str | Path] = ["measure", "--in", place, "--out", tmp_path / "out", "--master", "none", "--quiet"]
     passed = tmp_path / "passed"
     passed.mkdir()
 
