@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -63,12 +63,12 @@ class Mistakes:
         return [vector for vector in self.written if vector.id not in made_for]
 
 
-def _defined_in(name: str) -> Iterator[type[Variant]]:
+def _defined_in(name: str) -> Iterable[type[Variant]]:
+    """Those in the module's table, and classes beside it."""
     module = vars(import_module(name))
-    yield from module.get("MISTAKES", {}).values()
-    for thing in module.values():
-        if inspect.isclass(thing) and issubclass(thing, Variant) and thing.__module__ == name and thing.__name__[0] != "_":
-            yield thing
+    classes = (thing for thing in module.values() if inspect.isclass(thing) and issubclass(thing, Variant))
+    own = (thing for thing in classes if thing.__module__ == name and thing.__name__[0] != "_")
+    return {**module["wrong"].variants, **{thing.__name__: thing for thing in own}}.values()
 
 
 @cache

@@ -1,20 +1,122 @@
-"""
+'''
 Implementations that are wrong on purpose: the reference with something else in the place of some of its functions.
 
-Each can be judged like any other: `peerproof run --impl py:tests.conformance.mistakes.scuttlebutt.packing:NewestFirst`. What a
-variant is caught by stands beside it, and `test_wrong.py` holds it to that.
-"""
+A module of mistakes has a table, `wrong = Variants(__name__, Wrong)`, of short rows and of functions:
+
+    @wrong("transitions.on_ack", "vector-that-it-fails another-one")
+    def AcksTwice(right, state, ack):
+        \"""What is wrong about it.\"""
+        return right(right(state, ack), ack)
+
+    wrong |= {
+        # What is wrong about it.
+        "DropsAcks: vector-that-it-fails another-one": {"transitions.on_ack": lambda state, ack: state},
+    }
+    __getattr__ = wrong.find
+
+Each can be judged like any other: `peerproof run --impl py:tests.conformance.mistakes.scuttlebutt.packing:NewestFirst`. It must
+fail the vectors that it names; `test_wrong.py` holds it to that.
+'''
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pkgutil import resolve_name
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+
+import msgpack
 
 from peerproof.reference.divergences.divergence import received, without_effects
 from peerproof.reference.harness import variant
+from peerproof.spec.core import Step
+from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.overrides import Overrides
 
-__all__ = ["Table", "Variant", "received", "variants", "without_effects"]
+__all__ = ["Variant", "Variants", "around", "configured", "hearing", "mending", "reading", "received", "refusing", "silent"]
+__all__ += ["stepping", "without_effects"]
+
+Function: TypeAlias = Callable[..., Any]
+
+
+class _Around(NamedTuple):
+    function: Function
+
+
+def around(place: str, function: Function) -> dict[str, Any]:
+    """
+    What is replaced to have the function called at a place, with what stands there as its first argument.
+
+    The place is the dotted name of something in the protocol's package, or a method of the variant: `step`, `decode`.
+    """
+    return {place: _Around(function)}
+
+
+def reading(change: Function) -> dict[str, Any]:
+    """What is replaced to make something else of each message that is read."""
+    return around("decode", lambda right, data: change(right(data)))
+
+
+def refusing(is_refused: Function) -> dict[str, Any]:
+    """What is replaced to refuse some of what is legal, from the message and its bytes."""
+
+    def decode(right: Function, data: bytes) -> Any:
+        message = right(data)
+        if is_refused(message, data):
+            raise MalformedMessage("bad_value", 0, "refused")
+        return message
+
+    return around("decode", decode)
+
+
+def mending(mended: Function) -> dict[str, Any]:
+    """What is replaced to read other bytes in the place of malformed ones; what cannot be mended stays malformed."""
+
+    def decode(right: Function, data: bytes) -> Any:
+        try:
+            return right(data)
+        except MalformedMessage as error:
+            try:
+                other = mended(data)
+            except (ValueError, TypeError, LookupError, AttributeError, RecursionError, msgpack.UnpackException):
+                raise error from None
+            return right(other)
+
+    return around("decode", decode)
+
+
+def stepping(change: Function) -> dict[str, Any]:
+    """What is replaced to make something else of each step, from the step that is right, the state before it and the event."""
+    return around("step", lambda right, state, event, pick: change(right(state, event, pick), state, event))
+
+
+def silent(is_unwanted: Function) -> dict[str, Any]:
+    """What is replaced to leave some effects out of all steps."""
+    return stepping(lambda step, *_: without_effects(step, is_unwanted))
+
+
+def hearing(kind: type[Any], change: Function) -> dict[str, Any]:
+    """What is replaced to take messages of a kind for other ones, from the message and the state; None is passed over."""
+
+    def step(right: Function, state: Any, event: Any, pick: Any) -> Any:
+        if received(event, kind):
+            message = change(event.message, state)
+            if message is None:
+                return Step(state)
+            event = replace(event, message=message)
+        return right(state, event, pick)
+
+    return around("step", step)
+
+
+def configured(**change: Function) -> dict[str, Any]:
+    """What is replaced to begin with other values in the configuration, each from what it should be."""
+
+    def initial(right: Function, self_id: Any, config: Any) -> Any:
+        return right(self_id, replace(config, **{name: other(getattr(config, name)) for name, other in change.items()}))
+
+    return around("initial", initial)
 
 
 class Variant(variant.Variant):
@@ -23,22 +125,61 @@ class Variant(variant.Variant):
     #: The vectors made for this mistake, by the last part of their ids; those of a divergence have its flag.
     caught_by: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls) -> None:
+        """Looks for what stands at the places of `around`."""
+        instead = dict[str, Any]()
+        for place, other in cls.instead.items():
+            if not isinstance(other, _Around):
+                instead[place] = other
+            elif "." in place:
+                right = resolve_name(f"{cls.specification().__name__}.{place}")
+                instead[place] = _told(other.function, right)
+            else:
+                setattr(cls, place, _method(other.function, getattr(cls, place)))
+        cls.instead = instead
 
-class Table(dict[str, type[Variant]]):
-    """Variants by their names."""
+
+def _told(function: Function, right: Any) -> Function:
+    return lambda *arguments, **named: function(right, *arguments, **named)  # no partial function, as it may become a method
+
+
+def _method(function: Function, right: Function) -> Function:
+    return lambda self, *arguments: function(partial(right, self), *arguments)
+
+
+class Variants:
+    """The variants of a module, by their names."""
+
+    def __init__(self, module: str, base: type[Variant]) -> None:
+        self.variants: dict[str, type[Variant]] = {}
+        self._module = module
+        self._base = base
+
+    def __call__(self, where: str | Callable[[Function], Overrides], vectors: str = "") -> Callable[[Function], type[Variant]]:
+        """Makes a variant of a function: called around what is at a place, or with what another function replaces to call it."""
+
+        def add(function: Function) -> type[Variant]:
+            instead = around(where, function) if isinstance(where, str) else where(function)
+            return self._add(function.__name__, instead, vectors, function.__doc__)
+
+        return add
+
+    def __ior__(self, rows: Mapping[str, Overrides]) -> Self:
+        """Adds variants in rows: `Name: vector vector`, and what is in the place of what."""
+        for key, instead in rows.items():
+            name, _, vectors = key.partition(": ")
+            self._add(name, instead, vectors)
+        return self
 
     def find(self, name: str) -> type[Variant]:
-        """The `__getattr__` of a module with a table, so that `--impl py:MODULE:NAME` finds each. Raises AttributeError."""
+        """The `__getattr__` of the module, so that `--impl py:MODULE:NAME` finds each. Raises AttributeError."""
         try:
-            return self[name]
+            return self.variants[name]
         except KeyError:
             raise AttributeError(name) from None
 
-
-def variants(module: str, base: type[Variant], rows: Mapping[str, tuple[str, Overrides, str]]) -> Table:
-    """Variants in rows: what each does, what is in the place of what, and the vectors, with blanks between, that catch it."""
-    found = Table()
-    for name, (does, instead, vectors) in rows.items():
-        members = {"__module__": module, "__doc__": does, "instead": instead, "caught_by": (*vectors.split(),)}
-        found[name] = type(name, (base,), members)
-    return found
+    def _add(self, name: str, instead: Overrides, vectors: str, does: str | None = None) -> type[Variant]:
+        assert name not in self.variants, name
+        members = {"__module__": self._module, "__doc__": does, "instead": instead, "caught_by": (*vectors.split(),)}
+        self.variants[name] = type(name, (self._base,), members)
+        return self.variants[name]

@@ -3,53 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Received, Send, Step, Table
-from peerproof.spec.distkv import changes, outgoing, transitions
+from peerproof.spec.distkv import changes, outgoing
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.messages import Info, Ping, Update
 from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.distkv.state import State
-from peerproof.spec.distkv.ticks import Ticks, latest
+from peerproof.spec.distkv.ticks import latest
 from peerproof.spec.errors import NotEnabled
 
+wrong = Variants(__name__, Wrong)
 CHANGE = changes.change
-ON_CHANGE = changes.on_change
 ORIGINATE = outgoing.originate
-TICKS_IN = transitions.ticks_in
 
 
-def _beyond_the_last(state: State, path: Any, value: Any) -> Next:
+@wrong("transitions.on_change", "the-last-tick the-last-tock")
+def BeginsAnew(right: Any, state: State, path: Any, value: Any) -> Next:
+    """Goes on with the tick 1 after the last."""
     try:
-        return ON_CHANGE(state, path, value)
+        return right(state, path, value)
     except NotEnabled as refusal:
         if refusal.reason != "exhausted":
             raise
-        return ON_CHANGE(
-            replace(state, ticks=state.ticks.put({state.self_id: 0}), tock=min(state.tock, TICK_MAX - 1)), path, value
-        )
+        return right(replace(state, ticks=state.ticks.put({state.self_id: 0}), tock=min(state.tock, TICK_MAX - 1)), path, value)
 
 
-class CountsItsOwnOnly(Wrong):
+@wrong("step", "tock-of-a-message-received tock-of-a-ping tock-of-a-ping-received tock-of-an-info-received")
+def CountsItsOwnOnly(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Does not look at the tocks that it receives."""
-
-    caught_by: ClassVar = ("tock-of-a-message-received", "tock-of-a-ping", "tock-of-a-ping-received", "tock-of-an-info-received")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With its own tock."""
-        after, effects = super().step(state, event, pick)
-        if not isinstance(event, Received) or any(isinstance(effect, Send) for effect in effects):
-            return Step(after, effects)
-        return Step(replace(after, tock=state.tock), effects)
+    after, effects = right(state, event, pick)
+    if not isinstance(event, Received) or any(isinstance(effect, Send) for effect in effects):
+        return Step(after, effects)
+    return Step(replace(after, tock=state.tock), effects)
 
 
-def _repeating(state: State, make: Any) -> Any:
-    message, (after, effects) = ORIGINATE(state, lambda _: make(state.tock))
+def _repeating(right: Any, state: State, make: Any) -> Any:
+    message, (after, effects) = right(state, lambda _: make(state.tock))
     return message, Step(replace(after, tock=state.tock), effects)
 
 
@@ -62,21 +57,11 @@ def _with_new_tocks(state: State, updates: Any) -> Next:
 
 def _learns(without: Any) -> dict[str, Any]:
     """What is replaced to learn no ticks from a part of messages."""
-    return {"transitions.ticks_in": lambda message: TICKS_IN(without(message))}
+    return around("transitions.ticks_in", lambda right, message: right(without(message)))
 
 
 def _only_head(message: Any) -> Any:
     return replace(message, chain=Chain((message.chain.head,), cut=True))
-
-
-class LearnsFromHeadsOnly(Wrong):
-    """Learns no ticks from what stands behind the head."""
-
-    caught_by: ClassVar = (
-        *("ticks-from-the-chain-of-an-update", "ticks-from-the-chain-of-a-ping", "ticks-from-the-prev-of-an-info"),
-        "tick-of-its-own-from-another-chain",
-    )
-    instead: ClassVar = _learns(_only_head)
 
 
 class LearnsNotFromPings(Wrong):
@@ -88,94 +73,58 @@ class LearnsNotFromPings(Wrong):
     )
 
 
-def _as_they_come(ticks: Ticks, heard: Any) -> Ticks:
-    return ticks.put(heard)
-
-
-class CountsItsChangesOnly(Wrong):
+@wrong("step", "tick-of-its-own-is-continued restart-without-data-in-a-network had-lost-its-data tick-learnt-before-the-download")
+def CountsItsChangesOnly(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Takes no tick of its own from others."""
-
-    caught_by: ClassVar = (
-        *(
-            "tick-of-its-own-is-continued",
-            "restart-without-data-in-a-network",
-            "had-lost-its-data",
-            "tick-learnt-before-the-download",
-        ),
-    )
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With its own."""
-        own = state.own_tick
-        after, effects = super().step(state, event, pick)
-        if not any(isinstance(effect, Send) and isinstance(effect.message, Update) for effect in effects):
-            after = replace(after, ticks=after.ticks.put({state.self_id: own}) if own else after.ticks.without([state.self_id]))
-        return Step(after, effects)
+    own = state.own_tick
+    after, effects = right(state, event, pick)
+    if not any(isinstance(effect, Send) and isinstance(effect.message, Update) for effect in effects):
+        after = replace(after, ticks=after.ticks.put({state.self_id: own}) if own else after.ticks.without([state.self_id]))
+    return Step(after, effects)
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "TakesChangesBeforeItIsReady": (
-            "Lets clients change something in any phase.",
-            {"transitions.on_change": CHANGE},
-            "passive-nodes-refuse-changes old-nodes-refuse-changes had-lost-its-data",
-        ),
-        "TakesChangesAboutTheSystem": (
-            "Lets clients change what is about the system itself.",
-            {"changes.is_meta": lambda _: False},
-            "about-the-system",
-        ),
-        "BeginsAnew": (
-            "Goes on with the tick 1 after the last.",
-            {"transitions.on_change": _beyond_the_last},
-            "the-last-tick the-last-tock",
-        ),
-        "PingsWithoutCounting": (
-            "Raises its tock for changes only.",
-            {"election.originate": _repeating},
-            "new-node first-node tock-of-a-ping",
-        ),
-        "TellsWithoutCounting": (
-            "Does not raise its tock for an info.",
-            {"outgoing.originate": _repeating, "election.originate": ORIGINATE},
-            "tock-of-an-info greets-again-later two-nodes-that-were-apart",
-        ),
-        "SendsAgainWithANewTock": (
-            "Gives what it sends again a new tock.",
-            {"recovery.send_again": _with_new_tocks, "startup.send_again": _with_new_tocks},
-            "answers-with-an-update sent-again-with-its-own-tock old-data-is-sent-again",
-        ),
-        "LearnsNotFromTicks": (
-            "Does not take over ticks.",
-            _learns(lambda message: replace(message, ticks=Table()) if isinstance(message, Info) else message),
-            "ticks-from-ticks ticks-from-ticks-of-a-new-node ticks-of-others restart-without-data",
-        ),
-        "LearnsFromQuestions": (
-            "Takes what is missing for ticks that exist.",
-            {
-                "transitions.ticks_in": lambda message: iter(
-                    [*TICKS_IN(message), *((n, r.ends[-1] - 1) for n, r in getattr(message, "missing", {}).items())]
-                )
-            },
-            "ticks-not-from-missing answers-nothing-unknown",
-        ),
-        "TakesTicksAsTheyCome": (
-            "Takes the tick received last, also if it is lower.",
-            {"transitions.latest": _as_they_come},
-            "ticks-that-jump-back ticks-that-jump-back-in-a-ping ticks-of-others",
-        ),
-        "KeepsNoZeros": (
-            "Leaves nodes with the tick 0 out of ticks.",
-            {"transitions.latest": lambda ticks, heard: latest(ticks, {node: tick for node, tick in heard.items() if tick})},
-            "tick-zero-of-a-new-node head-greets-at-once",
-        ),
-        "ShowsItsTick": (
-            "Shows its tick although it is empty.",
-            {"state.State.message_tick": property(lambda state: state.own_tick)},
-            "learns-its-tick-and-shows-zero ticks-without-entries before-it-participates restart-without-data",
-        ),
+wrong |= {
+    # Learns no ticks from what stands behind the head.
+    "LearnsFromHeadsOnly: ticks-from-the-chain-of-an-update ticks-from-the-chain-of-a-ping ticks-from-the-prev-of-an-info "
+    "tick-of-its-own-from-another-chain": _learns(_only_head),
+    # Lets clients change something in any phase.
+    "TakesChangesBeforeItIsReady: passive-nodes-refuse-changes old-nodes-refuse-changes had-lost-its-data": {
+        "transitions.on_change": CHANGE
     },
-)
-__getattr__ = MISTAKES.find
+    # Lets clients change what is about the system itself.
+    "TakesChangesAboutTheSystem: about-the-system": {"changes.is_meta": lambda _: False},
+    # Raises its tock for changes only.
+    "PingsWithoutCounting: new-node first-node tock-of-a-ping": around("election.originate", _repeating),
+    # Does not raise its tock for an info.
+    "TellsWithoutCounting: tock-of-an-info greets-again-later two-nodes-that-were-apart": around("outgoing.originate", _repeating)
+    | {"election.originate": ORIGINATE},
+    # Gives what it sends again a new tock.
+    "SendsAgainWithANewTock: answers-with-an-update sent-again-with-its-own-tock old-data-is-sent-again": {
+        "recovery.send_again": _with_new_tocks,
+        "startup.send_again": _with_new_tocks,
+    },
+    # Does not take over ticks.
+    "LearnsNotFromTicks: ticks-from-ticks ticks-from-ticks-of-a-new-node ticks-of-others restart-without-data": _learns(
+        lambda message: replace(message, ticks=Table()) if isinstance(message, Info) else message
+    ),
+    # Takes what is missing for ticks that exist.
+    "LearnsFromQuestions: ticks-not-from-missing answers-nothing-unknown": around(
+        "transitions.ticks_in",
+        lambda right, message: iter(
+            [*right(message), *((n, r.ends[-1] - 1) for n, r in getattr(message, "missing", {}).items())]
+        ),
+    ),
+    # Takes the tick received last, also if it is lower.
+    "TakesTicksAsTheyCome: ticks-that-jump-back ticks-that-jump-back-in-a-ping ticks-of-others": {
+        "transitions.latest": lambda ticks, heard: ticks.put(heard)
+    },
+    # Leaves nodes with the tick 0 out of ticks.
+    "KeepsNoZeros: tick-zero-of-a-new-node head-greets-at-once": {
+        "transitions.latest": lambda ticks, heard: latest(ticks, {node: tick for node, tick in heard.items() if tick})
+    },
+    # Shows its tick although it is empty.
+    "ShowsItsTick: learns-its-tick-and-shows-zero ticks-without-entries before-it-participates restart-without-data": {
+        "state.State.message_tick": property(lambda state: state.own_tick)
+    },
+}
+__getattr__ = wrong.find

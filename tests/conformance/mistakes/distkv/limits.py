@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import variants, without_effects
+from tests.support.variant import Variants, without_effects
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import EVERYBODY, Notify, Pick, Received, Send, Step, Table
@@ -21,42 +21,35 @@ from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.distkv.state import State
 from peerproof.spec.distkv.ticks import Ticks, TickSets, missing_sets
 
-SEND_INFO = outgoing.send_info
+wrong = Variants(__name__, Wrong)
 
 
-def _without_prev(state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Next:
+@wrong("recovery.send_info", "ticks-divided prev-and-reason-in-the-first")
+def LeavesPrevOutWhenDividing(right: Any, state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Next:
+    """Leaves prev out of what it divides."""
     many = len(outgoing._pieces(rows)) > 30  # so many may have to be divided
-    return SEND_INFO(state, what, rows, None if many else prev, reason)
+    return right(state, what, rows, None if many else prev, reason)
 
 
-class SilentAboutWhatIsTooLarge(Wrong):
+@wrong("step", "stored-change-too-large old-data-too-large")
+def SilentAboutWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Does not say that a stored change cannot be sent."""
-
-    caught_by: ClassVar = ("stored-change-too-large", "old-data-too-large")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Without that fault."""
-        after, effects = super().step(state, event, pick)
-        return Step(after, tuple(effect for effect in effects if effect != Notify(Fault(FaultKind.TOO_LARGE))))
+    after, effects = right(state, event, pick)
+    return Step(after, tuple(effect for effect in effects if effect != Notify(Fault(FaultKind.TOO_LARGE))))
 
 
-class DropsWhatIsTooLarge(Wrong):
+@wrong("step", "received-changes-may-be-larger")
+def DropsWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Takes no update that it could not send."""
-
-    caught_by: ClassVar = ("received-changes-may-be-larger",)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Or nothing."""
-        message = getattr(event, "message", None)
-        if isinstance(event, Received) and isinstance(message, Update) and len(payload(message)) > state.config.max_payload:
-            return Step(state)
-        return super().step(state, event, pick)
+    message = getattr(event, "message", None)
+    if isinstance(event, Received) and isinstance(message, Update) and len(payload(message)) > state.config.max_payload:
+        return Step(state)
+    return right(state, event, pick)
 
 
 # -- numbers: ticks and tocks have 63 bits -----------------------------------------------------------------------------
 
 AGREE = chains.agree
-ANSWER = entries.answer
 BEATS = Claim.beats
 HAS_SEEN = chains._has_seen
 KIND_OF = pings.kind_of
@@ -65,7 +58,6 @@ ON_LOADED = startup.on_loaded
 ON_MESSAGE = transitions.on_message
 OUTCOME = entries._outcome
 RELATION = chains.relation
-
 Number = Callable[[int], float]
 Beats = Callable[[Claim, Claim], bool]
 
@@ -82,12 +74,18 @@ def low_signed_bits(number: int) -> float:
 
 def like(number: Number, chain: Chain) -> Chain:
     """The chain as it compares in this kind of numbers."""
-    return Chain(tuple(Element(node, tick and number(tick)) for node, tick in chain.elements), chain.cut)  # type: ignore[arg-type]  # a number
+    return Chain(tuple(Element(node, tick and number(tick)) for node, tick in chain.elements), chain.cut)
+
+
+# type: ignore[arg-type]  # a number
 
 
 def by_tock(number: Number) -> Beats:
     """The order by tocks of this kind."""
-    return lambda one, other: BEATS(Claim(number(one.tock), one.head), Claim(number(other.tock), other.head))  # type: ignore[arg-type]  # a number
+    return lambda one, other: BEATS(Claim(number(one.tock), one.head), Claim(number(other.tock), other.head))
+
+
+# type: ignore[arg-type]  # a number
 
 
 def by_tick(number: Number) -> Beats:
@@ -169,9 +167,10 @@ def in_order_by(number: Number) -> Callable[[Update], Any]:
     return lambda update: (number(update.tock), update.path)
 
 
-def answer_in_doubles(stored: Entries, missing: TickSets) -> entries.Answer:
-    """With updates in the order of doubles."""
-    found = ANSWER(stored, missing)
+@wrong("recovery.answer", "answers-by-great-tocks")
+def AnswersInDoubles(right: Any, stored: Entries, missing: TickSets) -> entries.Answer:
+    """Answers in the order of doubles. [D-26, DA-48]"""
+    found = right(stored, missing)
     return found._replace(updates=tuple(sorted(found.updates, key=in_order_by(float))))
 
 
@@ -207,29 +206,6 @@ def all_by(number: Number) -> dict[str, Any]:
     }
 
 
-class ComparesLowBits(Wrong):
-    """Compares the low 32 bits of ticks and tocks. [D-26, DA-86]"""
-
-    caught_by: ClassVar = (
-        *("collision-of-great-tocks", "collision-of-great-ticks", "conflict-of-great-tocks", "conflict-of-great-ticks"),
-        *("not-stale-by-the-last-bit", "ticks-to-the-last-bit", "not-silenced-by-one-less", "old-data-by-great-tocks"),
-        *("split-by-a-tick-beyond-2-32", "reason-by-a-tick-beyond-2-32", "side-by-a-tick-beyond-2-32"),
-        "old-data-and-a-download-with-one-less-at-2-32",
-    )
-    instead: ClassVar = all_by(low_bits)
-
-
-class ComparesLowSignedBits(Wrong):
-    """Compares ticks and tocks as signed integers of 32 bits. [D-26, DA-86]"""
-
-    caught_by: ClassVar = (
-        *("collision-of-great-tocks", "collision-of-great-ticks", "conflict-of-great-tocks", "conflict-of-great-ticks"),
-        *("not-stale-by-the-last-bit", "greeted-by-another-with-one-less", "old-data-by-great-tocks"),
-        "old-data-and-a-download-with-one-less-at-2-31",
-    )
-    instead: ClassVar = all_by(low_signed_bits)
-
-
 def one_by_one(found: Ranges) -> Ranges:
     """The ticks, if all of them fit into memory."""
     if found.size() > 2**22:
@@ -237,83 +213,52 @@ def one_by_one(found: Ranges) -> Ranges:
     return found
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "SendsInfosOfAnySize": (
-            "Does not divide an info.",
-            {"outgoing._fits": lambda _state, _info: True},
-            "ticks-divided known-divided missing-divided prev-left-out",
-        ),
-        "LeavesPrevOutWhenDividing": (
-            "Leaves prev out of what it divides.",
-            {"recovery.send_info": _without_prev},
-            "ticks-divided prev-and-reason-in-the-first",
-        ),
-        "SendsStoredChangesOfAnySize": (
-            "Sends a stored change again although it does not fit.",
-            {
-                name: lambda state, updates: Step(state, tuple(Send(EVERYBODY, update) for update in updates))
-                for name in ("recovery.send_again", "startup.send_again")
-            },
-            "stored-change-too-large old-data-too-large",
-        ),
-        "KeepsFewerNames": ("Keeps one name less.", {"transitions.NAMES_MAX": 4095}, "names-that-are-kept"),
-        "PingTocksInDoubles": (
-            "Compares tocks of pings as doubles. [D-26, D-80]",
-            {"election.winner": winner_by(by_tock(float))},
-            "collision-of-great-tocks",
-        ),
-        "PingTicksInDoubles": (
-            "Compares ticks of pings as doubles. [D-26, D-81]",
-            {"election.winner": winner_by(by_tick(float))},
-            "collision-of-great-ticks",
-        ),
-        "HearsInDoubles": (
-            "Compares a ping with what it has heard as doubles. [D-26, DA-31]",
-            {"election.kind_of": kind_by(float)},
-            "not-stale-by-the-last-bit",
-        ),
-        "KeepsTicksInDoubles": (
-            "Takes the higher tick as doubles compare. [D-26, DA-45]",
-            {"ticks.latest": latest_by(float)},
-            "ticks-to-the-last-bit",
-        ),
-        "CountsInDoubles": (
-            "Takes the higher tock as doubles compare. [D-50, DA-21]",
-            {"transitions.on_message": tock_by(float)},
-            "tocks-to-the-last-bit",
-        ),
-        "FollowsInDoubles": (
-            "Compares the chain of a ping with the last one as doubles. [D-26, DA-32]",
-            {"pings.agree": agree_by(float)},
-            "not-next-by-the-last-bit-of-a-tick split-by-a-tick-beyond-2-53",
-        ),
-        "ReasonsInDoubles": (
-            "Compares a reason with the last chain as doubles. [D-26, DA-32, DA-50]",
-            {"recovery.agree": agree_by(float)},
-            "reason-by-a-tick-beyond-2-53",
-        ),
-        "SidesInDoubles": (
-            "Looks for the place where chains part with doubles. [D-26, DA-32, DA-75]",
-            {"chains.agree": agree_by(float), "pings.agree": AGREE, "recovery.agree": AGREE},
-            "side-by-a-tick-beyond-2-53",
-        ),
-        "AnswersInDoubles": (
-            "Answers in the order of doubles. [D-26, DA-48]",
-            {"recovery.answer": answer_in_doubles},
-            "answers-by-great-tocks",
-        ),
-        "MissesNotSoMany": (
-            "Ends at very many missing ticks, which it counts one by one. [DA-17, DA-79]",
-            {
-                "state.missing_sets": lambda ticks, known: Table(
-                    {node: one_by_one(found) for node, found in missing_sets(ticks, known).items()}
-                )
-            },
-            "asks-for-all-of-a-great-tick",
-        ),
+wrong |= {
+    # Compares the low 32 bits of ticks and tocks. [D-26, DA-86]
+    "ComparesLowBits: collision-of-great-tocks collision-of-great-ticks conflict-of-great-tocks conflict-of-great-ticks "
+    "not-stale-by-the-last-bit ticks-to-the-last-bit not-silenced-by-one-less old-data-by-great-tocks "
+    "split-by-a-tick-beyond-2-32 reason-by-a-tick-beyond-2-32 side-by-a-tick-beyond-2-32 "
+    "old-data-and-a-download-with-one-less-at-2-32": all_by(low_bits),
+    # Compares ticks and tocks as signed integers of 32 bits. [D-26, DA-86]
+    "ComparesLowSignedBits: collision-of-great-tocks collision-of-great-ticks conflict-of-great-tocks "
+    "conflict-of-great-ticks not-stale-by-the-last-bit greeted-by-another-with-one-less old-data-by-great-tocks "
+    "old-data-and-a-download-with-one-less-at-2-31": all_by(low_signed_bits),
+    # Does not divide an info.
+    "SendsInfosOfAnySize: ticks-divided known-divided missing-divided prev-left-out": {
+        "outgoing._fits": lambda _state, _info: True
     },
-)
-__getattr__ = MISTAKES.find
+    # Sends a stored change again although it does not fit.
+    "SendsStoredChangesOfAnySize: stored-change-too-large old-data-too-large": {
+        name: lambda state, updates: Step(state, tuple(Send(EVERYBODY, update) for update in updates))
+        for name in ("recovery.send_again", "startup.send_again")
+    },
+    # Keeps one name less.
+    "KeepsFewerNames: names-that-are-kept": {"transitions.NAMES_MAX": 4095},
+    # Compares tocks of pings as doubles. [D-26, D-80]
+    "PingTocksInDoubles: collision-of-great-tocks": {"election.winner": winner_by(by_tock(float))},
+    # Compares ticks of pings as doubles. [D-26, D-81]
+    "PingTicksInDoubles: collision-of-great-ticks": {"election.winner": winner_by(by_tick(float))},
+    # Compares a ping with what it has heard as doubles. [D-26, DA-31]
+    "HearsInDoubles: not-stale-by-the-last-bit": {"election.kind_of": kind_by(float)},
+    # Takes the higher tick as doubles compare. [D-26, DA-45]
+    "KeepsTicksInDoubles: ticks-to-the-last-bit": {"ticks.latest": latest_by(float)},
+    # Takes the higher tock as doubles compare. [D-50, DA-21]
+    "CountsInDoubles: tocks-to-the-last-bit": {"transitions.on_message": tock_by(float)},
+    # Compares the chain of a ping with the last one as doubles. [D-26, DA-32]
+    "FollowsInDoubles: not-next-by-the-last-bit-of-a-tick split-by-a-tick-beyond-2-53": {"pings.agree": agree_by(float)},
+    # Compares a reason with the last chain as doubles. [D-26, DA-32, DA-50]
+    "ReasonsInDoubles: reason-by-a-tick-beyond-2-53": {"recovery.agree": agree_by(float)},
+    # Looks for the place where chains part with doubles. [D-26, DA-32, DA-75]
+    "SidesInDoubles: side-by-a-tick-beyond-2-53": {
+        "chains.agree": agree_by(float),
+        "pings.agree": AGREE,
+        "recovery.agree": AGREE,
+    },
+    # Ends at very many missing ticks, which it counts one by one. [DA-17, DA-79]
+    "MissesNotSoMany: asks-for-all-of-a-great-tick": {
+        "state.missing_sets": lambda ticks, known: Table(
+            {node: one_by_one(found) for node, found in missing_sets(ticks, known).items()}
+        )
+    },
+}
+__getattr__ = wrong.find

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
 from tests.conformance.mistakes.distkv.limits import BEATS, Beats, winner_by
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick
-from peerproof.spec.distkv import transitions
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.messages import Message, Update
 from peerproof.spec.distkv.state import State
 
-ON_MESSAGE = transitions.on_message
+wrong = Variants(__name__, Wrong)
 
 
 def taking_for_own(like: Callable[[str], str]) -> dict[str, Any]:
     """What is replaced to compare only this of a name with the own one."""
 
-    def on_message(state: State, message: Message, pick: Pick) -> Next:
+    def on_message(right: Any, state: State, message: Message, pick: Pick) -> Next:
         head, *behind = message.chain.elements
         if like(head.node) == like(state.self_id) and not isinstance(message, Update):
             message = replace(message, chain=Chain((Element(state.self_id, head.tick), *behind), message.chain.cut))
-        return ON_MESSAGE(state, message, pick)
+        return right(state, message, pick)
 
-    return {"transitions.on_message": on_message}
+    return around("transitions.on_message", on_message)
 
 
 # -- names: bytes in their order, and nothing else ---------------------------------------------------------------------
@@ -46,25 +45,12 @@ def by_name(key: Key) -> Beats:
     )
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "TakesCapitalsForItself": (
-            "Takes a node for itself whose name differs in capitals. [DA-54]",
-            taking_for_own(str.lower),
-            "names-like-its-own",
-        ),
-        "TakesBlanksForItself": (
-            "Takes a node for itself whose name differs in blanks. [DA-54]",
-            taking_for_own(str.strip),
-            "names-like-its-own",
-        ),
-        "HalfLettersOfPings": (
-            "Compares names of who pings by units of 16 bits. [D-82, DA-35]",
-            {"election.winner": winner_by(by_name(lambda name: name.encode("utf-16-be")))},
-            "collision-by-many-names",
-        ),
-    },
-)
-__getattr__ = MISTAKES.find
+wrong |= {
+    # Takes a node for itself whose name differs in capitals. [DA-54]
+    "TakesCapitalsForItself: names-like-its-own": taking_for_own(str.lower),
+    # Takes a node for itself whose name differs in blanks. [DA-54]
+    "TakesBlanksForItself: names-like-its-own": taking_for_own(str.strip),
+    # Compares names of who pings by units of 16 bits. [D-82, DA-35]
+    "HalfLettersOfPings: collision-by-many-names": {"election.winner": winner_by(by_name(lambda name: name.encode("utf-16-be")))},
+}
+__getattr__ = wrong.find

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants
 
 from peerproof.reference.divergences.distkv import DECIDE, Next
 from peerproof.spec.core import Expired, Pick, Send, Step
@@ -17,24 +17,17 @@ from peerproof.spec.distkv.outgoing import then
 from peerproof.spec.distkv.state import State, Stored, stored_of, updates_of
 from peerproof.spec.distkv.values import NULL
 
-INITIAL, ON_OLD_DATA_DUE = startup.initial, startup.on_old_data_due
+wrong = Variants(__name__, Wrong)
+INITIAL = startup.initial
 
 
-class FoundsWithoutTelling(Wrong):
+@wrong("step", "first-node first-node-with-the-usual-clock restart-as-the-first-without-data")
+def FoundsWithoutTelling(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Does not send the root that it makes."""
-
-    caught_by: ClassVar = ("first-node", "first-node-with-the-usual-clock", "restart-as-the-first-without-data")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Without that update."""
-        after, effects = super().step(state, event, pick)
-        if not (isinstance(event, Expired) and event.timer == FoundingDue()):
-            return Step(after, effects)
-        return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and isinstance(e.message, Update))))
-
-
-def _in_the_order_of_paths(entries: Any) -> tuple[Update, ...]:
-    return tuple(sorted(updates_of(entries), key=lambda update: update.path))
+    after, effects = right(state, event, pick)
+    if not (isinstance(event, Expired) and event.timer == FoundingDue()):
+        return Step(after, effects)
+    return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and isinstance(e.message, Update))))
 
 
 def storing(change: Callable[[Stored], Stored]) -> dict[str, Any]:
@@ -58,60 +51,34 @@ class StoresItsOwnTick(Wrong):
     )
 
 
-def decide_with_old_data(state: State) -> Next:
-    """Begins to wait anew."""
-    taken = ON_OLD_DATA_DUE(state)
+@wrong("transitions.on_old_data_due", "old-data-and-its-turn")
+def DecidesWithOldData(right: Any, state: State) -> Next:
+    """Decides again when to ping when it has sent its old data. [DA-37, DA-51]"""
+    taken = right(state)
     if taken.state.phase is state.phase:
         return taken
     return then(taken, lambda now: DECIDE(now, lambda _, among, count=1: tuple(among)[:count]))
 
 
-class ComesBackWithNothing(Wrong):
+@wrong("initial", "restart-with-data old-data-is-sent-again ticks-without-entries known-and-ticks known-in-the-middle")
+def ComesBackWithNothing(right: Any, self_id: Any, config: Any) -> Next:
     """Does not read what is on disk."""
-
-    caught_by: ClassVar = (
-        "restart-with-data",
-        "old-data-is-sent-again",
-        "ticks-without-entries",
-        "known-and-ticks",
-        "known-in-the-middle",
-    )
-
-    def initial(self, self_id: Any, config: Any) -> Next:
-        """As a new node."""
-        first = INITIAL(self_id, replace(config, stored=None))
-        return Step(replace(first.state, config=config), first.effects)
+    first = INITIAL(self_id, replace(config, stored=None))
+    return Step(replace(first.state, config=config), first.effects)
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "FoundsInAnyCase": (
-            "Founds a network although it has heard of one.",
-            {"startup.is_authoritative_for": lambda _: False},
-            "first-node-hears-of-a-network",
-        ),
-        "SendsOldDataInAnyCase": (
-            "Sends its old data although there is a network.",
-            {"startup.is_authoritative_for": lambda _: False},
-            "old-data-behind-an-authoritative-chain",
-        ),
-        "SendsByPath": (
-            "Sends its old data in the order of paths.",
-            {"startup.updates_of": _in_the_order_of_paths},
-            "old-data-is-sent-again",
-        ),
-        "SendsOldDataWithoutDeletions": (
-            "Does not send what was deleted.",
-            {"startup.updates_of": lambda entries: tuple(u for u in updates_of(entries) if u.value != NULL)},
-            "old-data-and-deletions old-data-is-sent-again",
-        ),
-        "DecidesWithOldData": (
-            "Decides again when to ping when it has sent its old data. [DA-37, DA-51]",
-            {"transitions.on_old_data_due": decide_with_old_data},
-            "old-data-and-its-turn",
-        ),
+wrong |= {
+    # Founds a network although it has heard of one.
+    "FoundsInAnyCase: first-node-hears-of-a-network": {"startup.is_authoritative_for": lambda _: False},
+    # Sends its old data although there is a network.
+    "SendsOldDataInAnyCase: old-data-behind-an-authoritative-chain": {"startup.is_authoritative_for": lambda _: False},
+    # Sends its old data in the order of paths.
+    "SendsByPath: old-data-is-sent-again": {
+        "startup.updates_of": lambda entries: tuple(sorted(updates_of(entries), key=lambda update: update.path))
     },
-)
-__getattr__ = MISTAKES.find
+    # Does not send what was deleted.
+    "SendsOldDataWithoutDeletions: old-data-and-deletions old-data-is-sent-again": {
+        "startup.updates_of": lambda entries: tuple(u for u in updates_of(entries) if u.value != NULL)
+    },
+}
+__getattr__ = wrong.find

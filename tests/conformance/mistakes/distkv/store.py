@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around, silent
 
-from peerproof.reference.divergences.distkv import APPLY, OUTCOME, WITH_CHANGE, Next
-from peerproof.spec.core import Notify, Pick, Step, Table
+from peerproof.reference.divergences.distkv import Next
+from peerproof.spec.core import Pick, Step, Table
 from peerproof.spec.distkv import entries
 from peerproof.spec.distkv.chains import Chain, Claim, Relation, relation
 from peerproof.spec.distkv.entries import Entries, Outcome
@@ -18,18 +18,18 @@ from peerproof.spec.distkv.messages import EntryChanged, Update
 from peerproof.spec.distkv.ticks import difference, union
 from peerproof.spec.distkv.values import NULL
 
-UPDATED = Entries.apply_update
+wrong = Variants(__name__, Wrong)
 
 
 def where_concurrent(wins: Callable[[Update, Any], bool]) -> dict[str, Any]:
     """What is replaced to have another rule for changes of which none came before the other."""
 
-    def outcome(entry: Any, arrived: Update) -> Outcome:
+    def outcome(right: Any, entry: Any, arrived: Update) -> Outcome:
         if relation(arrived.chain, entry.chain) is not Relation.CONCURRENT:
-            return Outcome(OUTCOME(entry, arrived))
+            return Outcome(right(entry, arrived))
         return Outcome.CONFLICT_ACCEPT if wins(arrived, entry) else Outcome.CONFLICT_IGNORE
 
-    return {"entries._outcome": outcome}
+    return around("entries._outcome", outcome)
 
 
 def _named(key: Callable[[str], Any]) -> dict[str, Any]:
@@ -42,14 +42,18 @@ def _named(key: Callable[[str], Any]) -> dict[str, Any]:
     return where_concurrent(wins)
 
 
-def _tocks_first(entry: Any, arrived: Update) -> Outcome:
+@wrong("entries._outcome", "stale-with-a-higher-tock after-with-a-lower-tock")
+def TocksFirst(right: Any, entry: Any, arrived: Update) -> Outcome:
+    """Does not ask whether one came before the other."""
     if arrived.chain.head == entry.chain.head:
-        return Outcome(OUTCOME(entry, arrived))
+        return Outcome(right(entry, arrived))
     wins = Claim(arrived.tock, arrived.chain.head).beats(Claim(entry.tock, entry.chain.head))
     return Outcome.ACCEPT if wins else Outcome.STALE
 
 
-def _first_asked(chain: Chain | None, other: Chain | None) -> Relation:
+@wrong("entries.relation", "conflict-of-two-that-follow-each-other-lost")
+def BelievesBoth(right: Any, chain: Chain | None, other: Chain | None) -> Relation:
+    """Lets the one that arrives come after, if each came before the other."""
     found = relation(chain, other)
     if chain is None or other is None or found is not Relation.CONCURRENT:
         return found
@@ -57,47 +61,24 @@ def _first_asked(chain: Chain | None, other: Chain | None) -> Relation:
     return Relation.AFTER if tick is not None and tick >= (other.head.tick or 0) else found
 
 
-class _Silent(Wrong):
-    unwanted: ClassVar[type[Any]]
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Without some notices."""
-        after, effects = super().step(state, event, pick)
-        kept = [e for e in effects if not (isinstance(e, Notify) and isinstance(e.notice, self.unwanted))]
-        return Step(after, tuple(kept))
-
-
-class SilentAboutChanges(_Silent):
-    """Tells nobody that an entry has changed."""
-
-    caught_by: ClassVar = ("no-entry", "sets-a-value", "deletion-arrives", "loads-everything")
-    unwanted: ClassVar = EntryChanged
-
-
-def _cut_without_a_sign(entry: Any, update: Update, most: int) -> Any:
-    return APPLY(entry, replace(update, chain=Chain(update.chain.elements[:most], update.chain.cut)), most)
-
-
-def _changed_without_a_sign(chain: Chain, element: Any, most: int) -> Any:
-    found = WITH_CHANGE(chain, element, most)
+@wrong("entries.with_change", "pushes-the-oldest-out a-maximum-of-one the-usual-maximum-is-five")
+def PushesOutWithoutASign(right: Any, chain: Chain, element: Any, most: int) -> Any:
+    """Writes a chain that was cut as if it ended there."""
+    found = right(chain, element, most)
     return found._replace(chain=Chain(found.chain.elements, chain.cut))
 
 
-def _forgets_the_cut(chain: Chain, element: Any, most: int) -> Any:
-    return WITH_CHANGE(Chain(chain.elements), element, most)
-
-
-def _pushed_first(chain: Chain, element: Any, most: int) -> Any:
-    return WITH_CHANGE(chain.within(most - 1) if most > 1 else Chain((), cut=True), element, most)
-
-
-def _known_if_kept(self: Entries, update: Update, most: int) -> Any:
-    after, outcome = UPDATED(self, update, most)
+@wrong("entries.Entries.apply_update", "stale conflict-lost duplicate-with-another-chain cut-to-the-own-maximum")
+def KnowsWhatItKeeps(right: Any, self: Entries, update: Update, most: int) -> Any:
+    """Does not remember the ticks of what it does not keep."""
+    after, outcome = right(self, update, most)
     return Entries(after.rows, union(self.known, entries.on_chains(after.rows))), outcome
 
 
-def _forgets_what_was(self: Entries, update: Update, most: int) -> Any:
-    after, outcome = UPDATED(self, update, most)
+@wrong("entries.Entries.apply_update", "the-next-of-the-same-node conflict-won sets-it-again pushes-the-oldest-out")
+def ForgetsWhatItReplaces(right: Any, self: Entries, update: Update, most: int) -> Any:
+    """Does not remember the ticks of what was on a chain before."""
+    after, outcome = right(self, update, most)
     gone = difference(entries.on_chains(self.rows), entries.on_chains(after.rows))
     return Entries(after.rows, difference(after.known, gone)), outcome
 
@@ -120,100 +101,59 @@ class DropsDeletions(Wrong):
         return Step(replace(after, entries=after.entries._replace(rows=rows)), effects)
 
 
-class PassiveNodesHearNothing(Wrong):
+@wrong("step", "new-node-hears-updates old-nodes-hear-updates no-entry")
+def PassiveNodesHearNothing(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Takes no update before it is ready."""
-
-    caught_by: ClassVar = ("new-node-hears-updates", "old-nodes-hear-updates", "no-entry")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Does nothing about them."""
-        if isinstance(getattr(event, "message", None), Update) and not state.participates:
-            return Step(state)
-        return super().step(state, event, pick)
+    if isinstance(getattr(event, "message", None), Update) and not state.participates:
+        return Step(state)
+    return right(state, event, pick)
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "TakesTheLowerTock": (
-            "Has the lower tock win.",
-            where_concurrent(lambda arrived, entry: arrived.tock < entry.tock),
-            "conflict-won conflict-lost three-way-conflict",
+wrong |= {
+    # Tells nobody that an entry has changed.
+    "SilentAboutChanges: no-entry sets-a-value deletion-arrives loads-everything": silent(
+        lambda effect: isinstance(getattr(effect, "notice", None), EntryChanged)
+    ),
+    # Has the lower tock win.
+    "TakesTheLowerTock: conflict-won conflict-lost three-way-conflict": where_concurrent(
+        lambda arrived, entry: arrived.tock < entry.tock
+    ),
+    # Has the higher name win.
+    "TakesTheHigherName: conflict-by-name-won conflict-by-name-lost two-first-nodes-at-once": _named(
+        lambda name: [-ord(letter) for letter in name]
+    ),
+    # Compares names as if they were in small letters.
+    "IgnoresCapitals: conflict-by-name-in-capitals": _named(str.casefold),
+    # Compares names by units of 16 bits.
+    "ComparesHalfLetters: conflict-by-name-in-bytes": _named(lambda name: name.encode("utf-16-be")),
+    # Keeps what it has, where neither came before the other.
+    "KeepsItsOwn: conflict-won conflict-by-tick-won three-way-conflict two-first-nodes": where_concurrent(
+        lambda _arrived, _entry: False
+    ),
+    # Cuts a longer chain as if it ended there.
+    "CutsWithoutASign: cut-to-the-own-maximum cut-to-one longer-than-the-usual-maximum": around(
+        "entries.apply",
+        lambda right, entry, update, most: right(
+            entry, replace(update, chain=Chain(update.chain.elements[:most], update.chain.cut)), most
         ),
-        "TakesTheHigherName": (
-            "Has the higher name win.",
-            _named(lambda name: [-ord(letter) for letter in name]),
-            "conflict-by-name-won conflict-by-name-lost two-first-nodes-at-once",
-        ),
-        "IgnoresCapitals": (
-            "Compares names as if they were in small letters.",
-            _named(str.casefold),
-            "conflict-by-name-in-capitals",
-        ),
-        "ComparesHalfLetters": (
-            "Compares names by units of 16 bits.",
-            _named(lambda name: name.encode("utf-16-be")),
-            "conflict-by-name-in-bytes",
-        ),
-        "KeepsItsOwn": (
-            "Keeps what it has, where neither came before the other.",
-            where_concurrent(lambda _arrived, _entry: False),
-            "conflict-won conflict-by-tick-won three-way-conflict two-first-nodes",
-        ),
-        "TocksFirst": (
-            "Does not ask whether one came before the other.",
-            {"entries._outcome": _tocks_first},
-            "stale-with-a-higher-tock after-with-a-lower-tock",
-        ),
-        "BelievesBoth": (
-            "Lets the one that arrives come after, if each came before the other.",
-            {"entries.relation": _first_asked},
-            "conflict-of-two-that-follow-each-other-lost",
-        ),
-        "CutsWithoutASign": (
-            "Cuts a longer chain as if it ended there.",
-            {"entries.apply": _cut_without_a_sign},
-            "cut-to-the-own-maximum cut-to-one longer-than-the-usual-maximum",
-        ),
-        "PushesOutWithoutASign": (
-            "Writes a chain that was cut as if it ended there.",
-            {"entries.with_change": _changed_without_a_sign},
-            "pushes-the-oldest-out a-maximum-of-one the-usual-maximum-is-five",
-        ),
-        "ForgetsThatItWasCut": (
-            "Forgets that a chain was cut, if it is not as long as can be.",
-            {"entries.with_change": _forgets_the_cut},
-            "what-was-cut-stays-cut what-was-cut-stays-cut-when-it-shrinks",
-        ),
-        "PushesOutFirst": (
-            "Removes the oldest element before its own.",
-            {"entries.with_change": _pushed_first},
-            "makes-room-for-itself",
-        ),
-        "FourIsEnough": (
-            "Has a maximum of 4 for changes.",
-            {
-                "entries.apply": lambda entry, update, most: APPLY(entry, update, 4 if most == 5 else most),
-                "entries.with_change": lambda chain, element, most: WITH_CHANGE(chain, element, 4 if most == 5 else most),
-            },
-            "the-usual-maximum-is-five as-long-as-the-maximum longer-than-the-usual-maximum",
-        ),
-        "KnowsWhatItKeeps": (
-            "Does not remember the ticks of what it does not keep.",
-            {"entries.Entries.apply_update": _known_if_kept},
-            "stale conflict-lost duplicate-with-another-chain cut-to-the-own-maximum",
-        ),
-        "ForgetsWhatItReplaces": (
-            "Does not remember the ticks of what was on a chain before.",
-            {"entries.Entries.apply_update": _forgets_what_was},
-            "the-next-of-the-same-node conflict-won sets-it-again pushes-the-oldest-out",
-        ),
-        "BelievesNothingIsSuperseded": (
-            "Does not take from a known what it has not seen itself.",
-            {"entries.Entries.mark_superseded": lambda self, _: self},
-            "known-of-what-is-missing had-lost-its-data a-split-with-many-changes",
-        ),
+    ),
+    # Forgets that a chain was cut, if it is not as long as can be.
+    "ForgetsThatItWasCut: what-was-cut-stays-cut what-was-cut-stays-cut-when-it-shrinks": around(
+        "entries.with_change", lambda right, chain, element, most: right(Chain(chain.elements), element, most)
+    ),
+    # Removes the oldest element before its own.
+    "PushesOutFirst: makes-room-for-itself": around(
+        "entries.with_change",
+        lambda right, chain, element, most: right(chain.within(most - 1) if most > 1 else Chain((), cut=True), element, most),
+    ),
+    # Has a maximum of 4 for changes.
+    "FourIsEnough: the-usual-maximum-is-five as-long-as-the-maximum longer-than-the-usual-maximum": around(
+        "entries.apply", lambda right, entry, update, most: right(entry, update, 4 if most == 5 else most)
+    )
+    | around("entries.with_change", lambda right, chain, element, most: right(chain, element, 4 if most == 5 else most)),
+    # Does not take from a known what it has not seen itself.
+    "BelievesNothingIsSuperseded: known-of-what-is-missing had-lost-its-data a-split-with-many-changes": {
+        "entries.Entries.mark_superseded": lambda self, _: self
     },
-)
-__getattr__ = MISTAKES.find
+}
+__getattr__ = wrong.find

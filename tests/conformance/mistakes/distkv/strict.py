@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from tests.conformance.mistakes.distkv import Reading
+from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import Variants, around
 
-from peerproof.spec.distkv import codec, paths, ranges
+from peerproof.spec.distkv import codec, paths
 from peerproof.spec.distkv.messages import Info, Ping, Update
 from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.messagepack import pack, read
 
+wrong = Variants(__name__, Wrong)
 FIELDS = codec._fields
-READ_RANGES = ranges.read
 
 
 def refusing(is_wrong: Callable[[Any], bool]) -> Callable[[Any], dict[str, Any]]:
@@ -33,23 +34,14 @@ def refusing(is_wrong: Callable[[Any], bool]) -> Callable[[Any], dict[str, Any]]
 _MEMBERS = frozenset(["node", "tick", "prev", "tock", "path", "value", "chain", "known", "ticks", "missing", "reason"])
 
 
-class RefusesUnknownMembers(Reading):
+@wrong("decode", "update-with-unknown-members ping-with-unknown-members member-replace replace-within-the-reason")
+def RefusesUnknownMembers(right: Any, data: bytes) -> Any:
     """Refuses a message with members that it does not know."""
-
-    caught_by: ClassVar = (
-        "update-with-unknown-members",
-        "ping-with-unknown-members",
-        "member-replace",
-        "replace-within-the-reason",
-    )
-
-    def decode(self, data: bytes) -> Any:
-        """Looks at all maps of the message itself."""
-        message = super().decode(data)
-        raw, _ = read(data, read(data, 0)[1])
-        if _has_others(raw, 0):
-            raise MalformedMessage("bad_value", 0, "other members")
-        return message
+    message = right(data)
+    raw, _ = read(data, read(data, 0)[1])
+    if _has_others(raw, 0):
+        raise MalformedMessage("bad_value", 0, "other members")
+    return message
 
 
 def _has_others(raw: Any, depth: int) -> bool:
@@ -59,73 +51,38 @@ def _has_others(raw: Any, depth: int) -> bool:
     )
 
 
-class RefusesAnotherOrder(Reading):
+@wrong("decode", "update-in-another-order ping-in-another-order info-in-another-order")
+def RefusesAnotherOrder(right: Any, data: bytes) -> Any:
     """Refuses members in another order."""
-
-    caught_by: ClassVar = ("update-in-another-order", "ping-in-another-order", "info-in-another-order")
-
-    def decode(self, data: bytes) -> Any:
-        """Looks at the order."""
-        message = super().decode(data)
-        order = [key for key, _ in read(data, read(data, 0)[1])[0]]
-        written = codec.encode(message)
-        if (
-            sorted(order, key=str) == sorted(right := [key for key, _ in read(written, read(written, 0)[1])[0]])
-            and order != right
-        ):
-            raise MalformedMessage("bad_value", 0, "another order")
-        return message
+    message = right(data)
+    order = [key for key, _ in read(data, read(data, 0)[1])[0]]
+    written = codec.encode(message)
+    if sorted(order, key=str) == sorted(after := [key for key, _ in read(written, read(written, 0)[1])[0]]) and order != after:
+        raise MalformedMessage("bad_value", 0, "another order")
+    return message
 
 
-class RefusesLongForms(Reading):
+@wrong(
+    "decode",
+    "tick-in-64-bits strings-with-longer-headers maps-with-longer-headers lists-with-longer-headers "
+    "ranges-with-longer-headers float-of-four-bytes value-in-a-longer-form path-in-a-longer-form",
+)
+def RefusesLongForms(right: Any, data: bytes) -> Any:
     """Refuses what is longer than it needs to be."""
-
-    caught_by: ClassVar = (
-        *("tick-in-64-bits", "strings-with-longer-headers", "maps-with-longer-headers", "lists-with-longer-headers"),
-        *("ranges-with-longer-headers", "float-of-four-bytes", "value-in-a-longer-form", "path-in-a-longer-form"),
-    )
-
-    def decode(self, data: bytes) -> Any:
-        """Packs it again."""
-        message = super().decode(data)
-        at = read(data, 0)[1]
-        if pack(read(data, at)[0]) != data[at:]:
-            raise MalformedMessage("bad_value", 0, "a longer form")
-        return message
+    message = right(data)
+    at = read(data, 0)[1]
+    if pack(read(data, at)[0]) != data[at:]:
+        raise MalformedMessage("bad_value", 0, "a longer form")
+    return message
 
 
-class RefusesSignedNumbers(Reading):
+@wrong("decode", "tick-in-signed-8-bits tick-in-signed-64-bits")
+def RefusesSignedNumbers(right: Any, data: bytes) -> Any:
     """Refuses ticks in signed forms."""
-
-    caught_by: ClassVar = ("tick-in-signed-8-bits", "tick-in-signed-64-bits")
-
-    def decode(self, data: bytes) -> Any:
-        """Looks for them."""
-        message = super().decode(data)
-        if any(b"tick" + bytes((head,)) in data for head in (0xD0, 0xD1, 0xD2, 0xD3)):
-            raise MalformedMessage("bad_value", 0, "signed")
-        return message
-
-
-class RefusesNullTicks(Reading):
-    """Refuses a tick that is Null."""
-
-    caught_by: ClassVar = ("tick-that-is-null", "tick-that-is-null-in-a-chain")
-    instead: ClassVar = {"codec._fields": refusing(lambda fields: "tick" in fields and fields["tick"] is None)}
-
-
-class RefusesEmptyMaps(Reading):
-    """Refuses a map without nodes."""
-
-    caught_by: ClassVar = ("maps-without-nodes",)
-    instead: ClassVar = {"codec._fields": refusing(lambda fields: not fields)}
-
-
-class RefusesTouchingRanges(Reading):
-    """Refuses ranges that touch."""
-
-    caught_by: ClassVar = ("ranges-that-touch",)
-    instead: ClassVar = {"codec.read_ranges": lambda items: _apart(READ_RANGES(items), items)}
+    message = right(data)
+    if any(b"tick" + bytes((head,)) in data for head in (0xD0, 0xD1, 0xD2, 0xD3)):
+        raise MalformedMessage("bad_value", 0, "signed")
+    return message
 
 
 def _apart(found: Ranges, items: Any) -> Ranges:
@@ -134,94 +91,74 @@ def _apart(found: Ranges, items: Any) -> Ranges:
     return found
 
 
-class RefusesRangesOfOne(Reading):
-    """Refuses a pair of one tick."""
-
-    caught_by: ClassVar = ("range-of-one-tick",)
-    instead: ClassVar = {
-        "codec.read_ranges": lambda items: READ_RANGES(
-            tuple(-1 if isinstance(item, tuple) and item[1:] == (item[0] + 1,) else item for item in items)
-        )
-    }
-
-
-class RefusesNullReasons(Reading):
-    """Refuses a reason that is Null."""
-
-    caught_by: ClassVar = ("reason-that-is-null",)
-    instead: ClassVar = {"codec._fields": refusing(lambda fields: "reason" in fields and fields["reason"] is None)}
-
-
-class RefusesSendersWithZero(Reading):
+@wrong("decode", "info-of-a-node-with-the-tick-zero nested-form-of-a-sender-with-the-tick-zero")
+def RefusesSendersWithZero(right: Any, data: bytes) -> Any:
     """Refuses an info of a node with the tick 0."""
-
-    caught_by: ClassVar = ("info-of-a-node-with-the-tick-zero", "nested-form-of-a-sender-with-the-tick-zero")
-
-    def decode(self, data: bytes) -> Any:
-        """Looks at its tick."""
-        message = super().decode(data)
-        sender = message.chain.head if isinstance(message, Info) else getattr(message, "sender", None)
-        if sender is not None and not sender.tick:
-            raise MalformedMessage("bad_value", 0, "no tick")
-        return message
+    message = right(data)
+    sender = message.chain.head if isinstance(message, Info) else getattr(message, "sender", None)
+    if sender is not None and not sender.tick:
+        raise MalformedMessage("bad_value", 0, "no tick")
+    return message
 
 
-class RefusesPingsThatRepeat(Reading):
+@wrong("decode", "ping-with-the-same-node-twice ping ping-chain-of-64-that-repeats")
+def RefusesPingsThatRepeat(right: Any, data: bytes) -> Any:
     """Refuses a chain of pings that names a node twice."""
-
-    caught_by: ClassVar = ("ping-with-the-same-node-twice", "ping", "ping-chain-of-64-that-repeats")
-
-    def decode(self, data: bytes) -> Any:
-        """Looks at its names."""
-        message = super().decode(data)
-        if isinstance(message, Ping) and message.chain.has_twice():
-            raise MalformedMessage("bad_value", 0, "twice")
-        return message
+    message = right(data)
+    if isinstance(message, Ping) and message.chain.has_twice():
+        raise MalformedMessage("bad_value", 0, "twice")
+    return message
 
 
-class NormalisesNames(Reading):
+@wrong("decode", "composed-letters")
+def NormalisesNames(right: Any, data: bytes) -> Any:
     """Normalises the letters of a path."""
+    from unicodedata import normalize
 
-    caught_by: ClassVar = ("composed-letters",)
-
-    def decode(self, data: bytes) -> Any:
-        """In the composed form."""
-        from unicodedata import normalize
-
-        message = super().decode(data)
-        if not isinstance(message, Update):
-            return message
-        names = [normalize("NFC", name) if isinstance(name, str) else name for name in paths.names_of(message.path)]
-        return replace(message, path=paths.path_of(names))
-
-
-class DropsEmptyNames(Reading):
-    """Passes over empty names."""
-
-    caught_by: ClassVar = ("path-that-ends-with-nothing", "empty-name-at-the-end")
-
-    def decode(self, data: bytes) -> Any:
-        """Without them."""
-        message = super().decode(data)
-        if not isinstance(message, Update):
-            return message
-        return replace(message, path=paths.path_of([name for name in paths.names_of(message.path) if name != ""]))
-
-
-class RefusesOtherNames(Reading):
-    """Knows names that are strings only."""
-
-    caught_by: ClassVar = (
-        "path-of-three-kinds",
-        "path-of-truth",
-        "path-of-numbers",
-        "path-about-the-system",
-        "path-of-a-byte-string",
-    )
-
-    def decode(self, data: bytes) -> Any:
-        """Looks at them."""
-        message = super().decode(data)
-        if isinstance(message, Update) and not all(isinstance(name, str) for name in paths.names_of(message.path)):
-            raise MalformedMessage("bad_value", 0, "a name is a string")
+    message = right(data)
+    if not isinstance(message, Update):
         return message
+    names = [normalize("NFC", name) if isinstance(name, str) else name for name in paths.names_of(message.path)]
+    return replace(message, path=paths.path_of(names))
+
+
+@wrong("decode", "path-that-ends-with-nothing empty-name-at-the-end")
+def DropsEmptyNames(right: Any, data: bytes) -> Any:
+    """Passes over empty names."""
+    message = right(data)
+    if not isinstance(message, Update):
+        return message
+    return replace(message, path=paths.path_of([name for name in paths.names_of(message.path) if name != ""]))
+
+
+@wrong("decode", "path-of-three-kinds path-of-truth path-of-numbers path-about-the-system path-of-a-byte-string")
+def RefusesOtherNames(right: Any, data: bytes) -> Any:
+    """Knows names that are strings only."""
+    message = right(data)
+    if isinstance(message, Update) and not all(isinstance(name, str) for name in paths.names_of(message.path)):
+        raise MalformedMessage("bad_value", 0, "a name is a string")
+    return message
+
+
+wrong |= {
+    # Refuses a tick that is Null.
+    "RefusesNullTicks: tick-that-is-null tick-that-is-null-in-a-chain": {
+        "codec._fields": refusing(lambda fields: "tick" in fields and fields["tick"] is None)
+    },
+    # Refuses a map without nodes.
+    "RefusesEmptyMaps: maps-without-nodes": {"codec._fields": refusing(lambda fields: not fields)},
+    # Refuses ranges that touch.
+    "RefusesTouchingRanges: ranges-that-touch": around("codec.read_ranges", lambda right, items: _apart(right(items), items)),
+    # Refuses a pair of one tick.
+    "RefusesRangesOfOne: range-of-one-tick": around(
+        "codec.read_ranges",
+        lambda right, items: right(
+            tuple(-1 if isinstance(item, tuple) and item[1:] == (item[0] + 1,) else item for item in items)
+        ),
+    ),
+    # Refuses a reason that is Null.
+    "RefusesNullReasons: reason-that-is-null": {
+        "codec._fields": refusing(lambda fields: "reason" in fields and fields["reason"] is None)
+    },
+}
+__getattr__ = wrong.find

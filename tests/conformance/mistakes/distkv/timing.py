@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
-from peerproof.reference.divergences.distkv import DECIDE, PING_TIME, WITH_PING, Next
+from peerproof.reference.divergences.distkv import DECIDE, PING_TIME, Next
 from peerproof.spec.core import Pick, Received, SetTimer, Step
-from peerproof.spec.distkv import chains, election, schedule
+from peerproof.spec.distkv import chains
 from peerproof.spec.distkv.chains import Chain, is_authoritative
 from peerproof.spec.distkv.messages import Ping, PingDue
 from peerproof.spec.distkv.outgoing import then
 from peerproof.spec.distkv.schedule import Window
 from peerproof.spec.distkv.state import State, is_startup
 
-LATE_PING = schedule.late_ping
+wrong = Variants(__name__, Wrong)
 MAY_PING = chains.zero_may_ping
-ON_PING_DUE = election.on_ping_due
 
 
 def timed(when: Callable[..., Any]) -> dict[str, Any]:
@@ -28,60 +27,55 @@ def timed(when: Callable[..., Any]) -> dict[str, Any]:
     return {"schedule.ping": when}
 
 
-class CountsTheChainItself(Wrong):
+@wrong("step", "counted-from-the-accepted-ping a-length-of-three")
+def CountsTheChainItself(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Divides a clock by the elements of the chain, not by the length."""
-
-    caught_by: ClassVar = ("counted-from-the-accepted-ping", "a-length-of-three")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With other moments."""
-        after, effects = super().step(state, event, pick)
-        if after.last is None or after.position(after.last.chain) is None:
-            return Step(after, effects)
-        count, place, clock = len(after.last.chain.elements), after.position(after.last.chain), after.config.clock
-        later = (2 * count - place) * clock // count
-        return Step(
-            after, tuple(SetTimer(e.timer, later) if isinstance(e, SetTimer) and e.timer == PingDue() else e for e in effects)
-        )
+    after, effects = right(state, event, pick)
+    if after.last is None or after.position(after.last.chain) is None:
+        return Step(after, effects)
+    count, place, clock = len(after.last.chain.elements), after.position(after.last.chain), after.config.clock
+    later = (2 * count - place) * clock // count
+    return Step(
+        after, tuple(SetTimer(e.timer, later) if isinstance(e, SetTimer) and e.timer == PingDue() else e for e in effects)
+    )
 
 
-class DelayedByLosers(Wrong):
+@wrong("step", "not-from-one-that-loses")
+def DelayedByLosers(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Counts from a ping that it has not accepted."""
-
-    caught_by: ClassVar = ("not-from-one-that-loses",)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Begins anew."""
-        step = super().step(state, event, pick)
-        is_ping = isinstance(getattr(event, "message", None), Ping) and event.message.tock > (
-            state.heard.get(event.message.chain.head.node) or -1
-        )
-        if is_ping and step.state.last is state.last and not is_startup(event.message) and PingDue() in state.timers:
-            return then(step, lambda now: DECIDE(now, pick))
-        return step
+    step = right(state, event, pick)
+    is_ping = isinstance(getattr(event, "message", None), Ping) and event.message.tock > (
+        state.heard.get(event.message.chain.head.node) or -1
+    )
+    if is_ping and step.state.last is state.last and not is_startup(event.message) and PingDue() in state.timers:
+        return then(step, lambda now: DECIDE(now, pick))
+    return step
 
 
-class DelayedByAnything(Wrong):
+@wrong("step", "not-from-an-update not-from-a-stale-one when-a-start-up-ping-comes")
+def DelayedByAnything(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Counts from the last message."""
-
-    caught_by: ClassVar = ("not-from-an-update", "not-from-a-stale-one", "when-a-start-up-ping-comes")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Begins anew."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Received) and step.state.last is state.last and PingDue() in state.timers:
-            return then(step, lambda now: DECIDE(now, pick))
-        return step
+    step = right(state, event, pick)
+    if isinstance(event, Received) and step.state.last is state.last and PingDue() in state.timers:
+        return then(step, lambda now: DECIDE(now, pick))
+    return step
 
 
-def _behind_the_one_before(state: State, pick: Pick) -> Next:
-    after, effects = ON_PING_DUE(state, pick)
+@wrong("transitions.on_ping_due", "the-own-ping-counts-as-accepted second-ping-in-a-row")
+def ForgetsItsOwnPing(right: Any, state: State, pick: Pick) -> Next:
+    """Goes on from the ping before its own."""
+    after, effects = right(state, pick)
     return Step(replace(after, last=state.last), effects)
 
 
-def _once(chain: Chain, me: Any, most: int) -> Chain:
+@wrong("election.with_ping", "at-the-position-1 second-ping-in-a-row stands-twice")
+def StandsOnce(right: Any, chain: Chain, me: Any, most: int) -> Chain:
+    """Removes its old elements when it pings."""
     others = Chain(tuple(element for element in chain.elements if element.node != me.node), chain.cut)
-    return WITH_PING(others, me, most)  # type: ignore[no-any-return]  # it does
+    return right(others, me, most)
+
+
+# type: ignore[no-any-return]  # it does
 
 
 def halving(may: Callable[[Chain], bool]) -> dict[str, Any]:
@@ -89,90 +83,55 @@ def halving(may: Callable[[Chain], bool]) -> dict[str, Any]:
     return {"election.zero_may_ping": may}
 
 
-def _smaller_half(chain: Chain) -> bool:
+@wrong(halving, "zero-after-0-5-0 zero-after-0-0-5-0-0")
+def HalvesDown(chain: Chain) -> bool:
+    """Takes the smaller half of a chain for the first."""
     half = len(chain.elements) // 2
     return is_authoritative(Chain(chain.elements[:half])) or not is_authoritative(Chain(chain.elements[half:]))
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "HeadPingsFirst": (
-            "Counts positions from the other end.",
-            timed(lambda clock, place, length: PING_TIME(clock, length - 1 - place, length)),
-            "at-the-position-1 at-the-position-3 second-ping-in-a-row",
-        ),
-        "RoundsUp": (
-            "Rounds moments up.",
-            timed(lambda clock, place, length: -(-(2 * length - place) * clock // length)),
-            "a-length-of-three an-odd-clock",
-        ),
-        "GoesByItsOldestElement": (
-            "Looks for itself from the end of a chain.",
-            {
-                "state.State.position": lambda state, chain: (
-                    None
-                    if chain is None
-                    else next(
-                        (at for at, element in reversed(list(enumerate(chain.elements))) if element.node == state.self_id), None
-                    )
-                )
-            },
-            "stands-twice second-ping-in-a-row",
-        ),
-        "ForgetsItsOwnPing": (
-            "Goes on from the ping before its own.",
-            {
-                "transitions.on_ping_due": _behind_the_one_before,
-            },
-            "the-own-ping-counts-as-accepted second-ping-in-a-row",
-        ),
-        "CutsPingsWithoutASign": (
-            "Writes a chain of pings that was cut as if it ended there.",
-            {"election.with_ping": lambda chain, me, most: Chain(WITH_PING(chain, me, most).elements, chain.cut)},
-            "at-the-position-3 a-length-of-three",
-        ),
-        "StandsOnce": (
-            "Removes its old elements when it pings.",
-            {"election.with_ping": _once},
-            "at-the-position-1 second-ping-in-a-row stands-twice",
-        ),
-        "WaitsForTwoClocks": (
-            "Pings from two clocks on, off the chain.",
-            {"schedule.late_ping": lambda clock: Window(2 * clock, LATE_PING(clock).first)},
-            "new-node-follows-after-12000-milliseconds off-the-chain-it-asks-in-the-end",
-        ),
-        "LeavesEndsOut": (
-            "Does not count the last moment of a window.",
-            {"schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]},
-            "new-node-follows-after-12000-milliseconds asks-after-8000-milliseconds",
-        ),
-        "HalvesDown": (
-            "Takes the smaller half of a chain for the first.",
-            halving(_smaller_half),
-            "zero-after-0-5-0 zero-after-0-0-5-0-0",
-        ),
-        "PingsInAnyCase": (
-            "Pings with the tick zero behind anybody.",
-            halving(lambda _: True),
-            "zero-behind-data zero-after-0-0-5-0 zero-after-0-0-0-5 zero-after-0-5 ready-node-with-the-tick-zero",
-        ),
-        "WaitsForData": (
-            "Does not ping behind a chain of zeros.",
-            halving(lambda chain: MAY_PING(chain) and is_authoritative(chain)),
-            "zero-after-0-0-0-0 zero-after-0-0 two-new-nodes-the-higher-name start-up-ping-before-the-own",
-        ),
-        "WaitsForAHead": (
-            "Does not ping unless the head has data, or nobody.",
-            halving(lambda chain: bool(chain.head.tick) or not is_authoritative(chain)),
-            "zero-after-0-5-0-0 zero-after-0-5-0",
-        ),
-        "StartsOnceInTwoClocks": (
-            "Repeats its start-up ping after two clocks.",
-            {"schedule.silence": lambda clock: 2 * clock},
-            "new-node first-node own-start-up-ping-waits zero-behind-data",
-        ),
+wrong |= {
+    # Counts positions from the other end.
+    "HeadPingsFirst: at-the-position-1 at-the-position-3 second-ping-in-a-row": timed(
+        lambda clock, place, length: PING_TIME(clock, length - 1 - place, length)
+    ),
+    # Rounds moments up.
+    "RoundsUp: a-length-of-three an-odd-clock": timed(lambda clock, place, length: -(-(2 * length - place) * clock // length)),
+    # Looks for itself from the end of a chain.
+    "GoesByItsOldestElement: stands-twice second-ping-in-a-row": {
+        "state.State.position": lambda state, chain: (
+            None
+            if chain is None
+            else next((at for at, element in reversed(list(enumerate(chain.elements))) if element.node == state.self_id), None)
+        )
     },
-)
-__getattr__ = MISTAKES.find
+    # Writes a chain of pings that was cut as if it ended there.
+    "CutsPingsWithoutASign: at-the-position-3 a-length-of-three": around(
+        "election.with_ping", lambda right, chain, me, most: Chain(right(chain, me, most).elements, chain.cut)
+    ),
+    # Pings from two clocks on, off the chain.
+    "WaitsForTwoClocks: new-node-follows-after-12000-milliseconds off-the-chain-it-asks-in-the-end": around(
+        "schedule.late_ping", lambda right, clock: Window(2 * clock, right(clock).first)
+    ),
+    # Does not count the last moment of a window.
+    "LeavesEndsOut: new-node-follows-after-12000-milliseconds asks-after-8000-milliseconds": {
+        "schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]
+    },
+    # Pings with the tick zero behind anybody.
+    "PingsInAnyCase: zero-behind-data zero-after-0-0-5-0 zero-after-0-0-0-5 zero-after-0-5 ready-node-with-the-tick-zero": halving(
+        lambda _: True
+    ),
+    # Does not ping behind a chain of zeros.
+    "WaitsForData: zero-after-0-0-0-0 zero-after-0-0 two-new-nodes-the-higher-name start-up-ping-before-the-own": halving(
+        lambda chain: MAY_PING(chain) and is_authoritative(chain)
+    ),
+    # Does not ping unless the head has data, or nobody.
+    "WaitsForAHead: zero-after-0-5-0-0 zero-after-0-5-0": halving(
+        lambda chain: bool(chain.head.tick) or not is_authoritative(chain)
+    ),
+    # Repeats its start-up ping after two clocks.
+    "StartsOnceInTwoClocks: new-node first-node own-start-up-ping-waits zero-behind-data": {
+        "schedule.silence": lambda clock: 2 * clock
+    },
+}
+__getattr__ = wrong.find

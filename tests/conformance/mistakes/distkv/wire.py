@@ -5,12 +5,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from tests.conformance.mistakes.distkv import Reading
+from tests.conformance.mistakes.distkv import Wrong
+from tests.support.variant import Variants
 
 from peerproof.spec.distkv.messages import Update
 from peerproof.spec.forms.messagepack import pack
+
+wrong = Variants(__name__, Wrong)
 
 
 def writing(**functions: Callable[..., bytes]) -> Mapping[str, Any]:
@@ -18,27 +21,22 @@ def writing(**functions: Callable[..., bytes]) -> Mapping[str, Any]:
     return {f"codec.{name}": function for name, function in functions.items()}
 
 
-class WritesEightBytes(Reading):
-    """Writes every number in eight bytes."""
-
-    caught_by: ClassVar = ("update", "ping", "tick-of-32-bits", "tick-of-zero")
-    instead: ClassVar = writing(number_bytes=lambda number: struct.pack(">BQ", 0xCF, number))
-
-
-class WritesSignedNumbers(Reading):
-    """Writes numbers in signed forms."""
-
-    caught_by: ClassVar = ("tick-of-beyond-7-bits", "tick-of-16-bits", "tick-of-63-bits")
-    instead: ClassVar = writing(number_bytes=lambda number: pack(number) if number < 128 else struct.pack(">Bq", 0xD3, number))
-
-
-class NestsWhatItSendsAgain(Reading):
+@wrong("encode", "update update-that-deletes sets-a-value")
+def NestsWhatItSendsAgain(right: Any, message: Any) -> bytes:
     """Writes each update in the form in which the original sends changes again."""
+    if isinstance(message, Update) and message.sender is None:
+        message = replace(message, sender=message.chain.head)
+    return right(message)
 
-    caught_by: ClassVar = ("update", "update-that-deletes", "sets-a-value")
 
-    def encode(self, message: Any) -> bytes:
-        """Nested."""
-        if isinstance(message, Update) and message.sender is None:
-            message = replace(message, sender=message.chain.head)
-        return super().encode(message)
+wrong |= {
+    # Writes every number in eight bytes.
+    "WritesEightBytes: update ping tick-of-32-bits tick-of-zero": writing(
+        number_bytes=lambda number: struct.pack(">BQ", 0xCF, number)
+    ),
+    # Writes numbers in signed forms.
+    "WritesSignedNumbers: tick-of-beyond-7-bits tick-of-16-bits tick-of-63-bits": writing(
+        number_bytes=lambda number: pack(number) if number < 128 else struct.pack(">Bq", 0xD3, number)
+    ),
+}
+__getattr__ = wrong.find

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
-from peerproof.reference.divergences.peter import FANNED_OUT, ON_MESSAGE, TOLD, Next, sent_to
+from peerproof.reference.divergences.peter import FANNED_OUT, ON_MESSAGE, Next, sent_to
 from peerproof.spec import peter, wendy
 from peerproof.spec.core import Asked, Notify, Pick, Step
 from peerproof.spec.peter import messages, tree
@@ -16,6 +16,7 @@ from peerproof.spec.peter.messages import NOTIFY, PUBLISH, Update
 from peerproof.spec.peter.topics import State
 from peerproof.spec.stack import Request, Seek
 
+wrong = Variants(__name__, Wrong)
 Id = wendy.Id
 
 
@@ -29,19 +30,25 @@ def copies_with(effects: tuple[Any, ...], **changes: int) -> tuple[Any, ...]:
     return tuple([Request(replace(e.command, **changes)) if sent_to(e, NOTIFY) else e for e in effects])
 
 
-def _back_too(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:  # not asked
-    return FANNED_OUT(state, topic, value, hop)
+@wrong("tree.fan_out", "copy-not-back copy-not-back-to-the-only-child")
+def CopiesBack(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    """Sends a copy to the child that the event came from, too."""
+    return right(state, topic, value, hop)
 
 
-def _not_to_the_publisher(state: State, message: Any, seek: Seek) -> Next:
+@wrong("tree.on_message", "publish-of-a-child everybody-subscribes")
+def CopiesNotToThePublisher(right: Any, state: State, message: Any, seek: Seek) -> Next:
+    """Sends the publisher no copy of its own event."""
     if isinstance(message, messages.PublishMessage):
         header = message.header
         return tree.fan_out(state, header.key, message.value, header.hop, source=header.sender.id)
-    return ON_MESSAGE(state, message, seek)
+    return right(state, message, seek)
 
 
-def _counted_anew(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
-    step = FANNED_OUT(state, topic, value, hop, source)
+@wrong("tree.fan_out", "publish-at-the-meeting-point copy-goes-down copy-received-254-times copies-in-bytes")
+def CountsAnew(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    """Counts the hops of each copy from 0."""
+    step = right(state, topic, value, hop, source)
     return Step(step.state, copies_with(step.effects, hop=0))
 
 
@@ -50,8 +57,10 @@ def _delivered_anyway(state: State, topic: Id, value: bytes, hop: int, source: I
     return step if updates(step) else Step(step.state, (Notify(Update(topic, value)), *step.effects))
 
 
-def _children_first(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
-    step = FANNED_OUT(state, topic, value, hop, source)
+@wrong("tree.fan_out", "copy-goes-down publish-at-a-subscribed-meeting-point everybody-subscribes")
+def DeliversAtTheLeaves(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    """Delivers only where it sends no copies."""
+    step = right(state, topic, value, hop, source)
     return (
         Step(step.state, tuple(effect for effect in step.effects if not isinstance(effect, Notify)))
         if any(sent_to(effect, NOTIFY) for effect in step.effects)
@@ -59,67 +68,69 @@ def _children_first(state: State, topic: Id, value: bytes, hop: int, source: Id 
     )
 
 
-def _root_only(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
-    step = FANNED_OUT(state, topic, value, hop, source)
+@wrong("tree.fan_out", "copy-goes-down copy-goes-through copies-in-bytes a-deeper-tree")
+def NeverCopiesCopies(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    """Leaves all copies to the meeting point."""
+    step = right(state, topic, value, hop, source)
     return step if source is None else Step(step.state, tuple(updates(step)))
 
 
-def _published(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
-    step = FANNED_OUT(state, topic, value, hop, source)
+@wrong("tree.fan_out", "publish-at-the-meeting-point copy-goes-down copies-in-bytes")
+def CopiesArePublished(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    """Sends copies as a PUBLISH."""
+    step = right(state, topic, value, hop, source)
     return Step(step.state, copies_with(step.effects, purpose=PUBLISH))
 
 
-def _on_the_way_back(state: State, notice: Any, seek: Seek) -> Next:
+@wrong("tree.on_notice", "copy-goes-down copy-for-an-unknown-topic copy-not-back-to-the-only-child")
+def RoutesCopies(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+    """Also sends a copy that it gets to where routing leads."""
     if isinstance(notice, wendy.Forwarding):
         message = messages.lift_message(notice.message)
         if isinstance(message, messages.NotifyMessage):
-            step = TOLD(state, notice, seek)
+            step = right(state, notice, seek)
             return Step(step.state, (*step.effects, Request(wendy.Forward(notice.message))))
-    return TOLD(state, notice, seek)
+    return right(state, notice, seek)
 
 
-def _ends_here(state: State, notice: Any, seek: Seek) -> Next:
+@wrong("tree.on_notice", "publish-passes-by publish-to-the-next-hop publish-passes-by-without-a-tree publish-in-bytes")
+def EndsEventsAtOnce(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+    """Takes itself for the meeting point of each event that comes by."""
     if isinstance(notice, wendy.Forwarding) and isinstance(
         message := messages.lift_message(notice.message), messages.PublishMessage
     ):
         return ON_MESSAGE(state, message, seek)
-    return TOLD(state, notice, seek)
+    return right(state, notice, seek)
 
 
-def _from_the_parent(state: State, message: Any, seek: Seek) -> Next:
+@wrong("tree.on_message", "copy-from-somebody-else copy-at-the-meeting-point")
+def BelievesItsParentOnly(right: Any, state: State, message: Any, seek: Seek) -> Next:
+    """Drops a copy that is not from its parent."""
     if isinstance(message, messages.NotifyMessage):
         parent = state.row(message.header.key).parent
         if parent is None or parent.id != message.header.sender.id:
             return Step(state)
-    return ON_MESSAGE(state, message, seek)
+    return right(state, message, seek)
 
 
-class PublishesItsOwn(Wrong):
+@wrong("step", "publish-as-a-subscriber everybody-subscribes")
+def PublishesItsOwn(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Delivers what it publishes at once, if it is subscribed."""
-
-    caught_by: ClassVar = ("publish-as-a-subscriber", "everybody-subscribes")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Once more."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Asked) and isinstance(command := event.command, peter.Publish):
-            topic = peter.id_of_topic(command.topic)
-            if step.state.upper.row(topic).is_local and not updates(step):
-                return step._replace(effects=(*step.effects, Notify(Update(topic, command.value))))
-        return step
+    step = right(state, event, pick)
+    if isinstance(event, Asked) and isinstance(command := event.command, peter.Publish):
+        topic = peter.id_of_topic(command.topic)
+        if step.state.upper.row(topic).is_local and not updates(step):
+            return step._replace(effects=(*step.effects, Notify(Update(topic, command.value))))
+    return step
 
 
-class SubscribersPublish(Wrong):
+@wrong("step", "publish-to-the-next-hop some-subscribe publish-at-the-meeting-point-itself")
+def SubscribersPublish(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Publishes nothing unless it is subscribed."""
-
-    caught_by: ClassVar = ("publish-to-the-next-hop", "some-subscribe", "publish-at-the-meeting-point-itself")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Does nothing."""
-        is_published = isinstance(event, Asked) and isinstance(event.command, peter.Publish)
-        if is_published and not state.upper.row(peter.id_of_topic(event.command.topic)).is_local:
-            return Step(state)
-        return super().step(state, event, pick)
+    is_published = isinstance(event, Asked) and isinstance(event.command, peter.Publish)
+    if is_published and not state.upper.row(peter.id_of_topic(event.command.topic)).is_local:
+        return Step(state)
+    return right(state, event, pick)
 
 
 class DeliversOnce(Wrong):
@@ -165,81 +176,23 @@ class SendsHistory(Wrong):
         return step
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "CopiesBack": (
-            "Sends a copy to the child that the event came from, too.",
-            {"tree.fan_out": _back_too},
-            "copy-not-back copy-not-back-to-the-only-child",
-        ),
-        "CopiesNotToThePublisher": (
-            "Sends the publisher no copy of its own event.",
-            {"tree.on_message": _not_to_the_publisher},
-            "publish-of-a-child everybody-subscribes",
-        ),
-        "CopiesForEver": (
-            "Copies an event however often it was received.",
-            {"tree.MOST_HOPS": 2**31},
-            "copy-received-255-times copy-received-301-times publish-received-254-times",
-        ),
-        "CopiesOneHopLess": (
-            "Stops copying one hop too early.",
-            {"tree.MOST_HOPS": 254},
-            "copy-received-254-times publish-received-254-times",
-        ),
-        "CountsAnew": (
-            "Counts the hops of each copy from 0.",
-            {"tree.fan_out": _counted_anew},
-            "publish-at-the-meeting-point copy-goes-down copy-received-254-times copies-in-bytes",
-        ),
-        "DeliversEverything": (
-            "Delivers each event that comes by, subscribed or not.",
-            {"tree.fan_out": _delivered_anyway},
-            "copy-goes-through publish-without-subscribers copy-after-unsubscribing nobody-subscribes",
-        ),
-        "DeliversAtTheLeaves": (
-            "Delivers only where it sends no copies.",
-            {"tree.fan_out": _children_first},
-            "copy-goes-down publish-at-a-subscribed-meeting-point everybody-subscribes",
-        ),
-        "NeverCopiesCopies": (
-            "Leaves all copies to the meeting point.",
-            {"tree.fan_out": _root_only},
-            "copy-goes-down copy-goes-through copies-in-bytes a-deeper-tree",
-        ),
-        "CopiesArePublished": (
-            "Sends copies as a PUBLISH.",
-            {"tree.fan_out": _published},
-            "publish-at-the-meeting-point copy-goes-down copies-in-bytes",
-        ),
-        "RoutesCopies": (
-            "Also sends a copy that it gets to where routing leads.",
-            {"tree.on_notice": _on_the_way_back},
-            "copy-goes-down copy-for-an-unknown-topic copy-not-back-to-the-only-child",
-        ),
-        "EndsEventsAtOnce": (
-            "Takes itself for the meeting point of each event that comes by.",
-            {"tree.on_notice": _ends_here},
-            "publish-passes-by publish-to-the-next-hop publish-passes-by-without-a-tree publish-in-bytes",
-        ),
-        "BelievesItsParentOnly": (
-            "Drops a copy that is not from its parent.",
-            {"tree.on_message": _from_the_parent},
-            "copy-from-somebody-else copy-at-the-meeting-point",
-        ),
-        "MixesTopics": (
-            "Delivers an event to whoever is subscribed to anything.",
-            {
-                "tree.fan_out": lambda state, topic, value, hop, source=None: (
-                    _delivered_anyway(state, topic, value, hop, source)
-                    if any(row.is_local for row in state.topics.values())
-                    else FANNED_OUT(state, topic, value, hop, source)
-                )
-            },
-            "topics-have-trees-of-their-own events-of-another-topic",
-        ),
+wrong |= {
+    # Copies an event however often it was received.
+    "CopiesForEver: copy-received-255-times copy-received-301-times publish-received-254-times": {"tree.MOST_HOPS": 2**31},
+    # Stops copying one hop too early.
+    "CopiesOneHopLess: copy-received-254-times publish-received-254-times": {"tree.MOST_HOPS": 254},
+    # Delivers each event that comes by, subscribed or not.
+    "DeliversEverything: copy-goes-through publish-without-subscribers copy-after-unsubscribing nobody-subscribes": {
+        "tree.fan_out": _delivered_anyway
     },
-)
-__getattr__ = MISTAKES.find
+    # Delivers an event to whoever is subscribed to anything.
+    "MixesTopics: topics-have-trees-of-their-own events-of-another-topic": around(
+        "tree.fan_out",
+        lambda right, state, topic, value, hop, source=None: (
+            _delivered_anyway(state, topic, value, hop, source)
+            if any(row.is_local for row in state.topics.values())
+            else right(state, topic, value, hop, source)
+        ),
+    ),
+}
+__getattr__ = wrong.find

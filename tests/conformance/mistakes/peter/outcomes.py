@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants
 
 from peerproof.reference.divergences.peter import Next
 from peerproof.spec import wendy
@@ -15,8 +15,12 @@ from peerproof.spec.peter import tree
 from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.stack import Seek
 
+wrong = Variants(__name__, Wrong)
 
-def _asked_for_in_any_case(state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Next:
+
+@wrong("tree.on_departure", "parent-that-is-the-only-child-leaves")
+def AsksForNobody(right: Any, state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Next:
+    """Looks for another parent whenever one has gone, also where nobody is left who wants the events."""
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
         gone = [child for child, node in row.children.items() if is_gone(node)]
@@ -29,15 +33,4 @@ def _asked_for_in_any_case(state: State, is_gone: Callable[[wendy.Node], bool], 
     return Step(state, effects)
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "AsksForNobody": (
-            "Looks for another parent whenever one has gone, also where nobody is left who wants the events.",
-            {"tree.on_departure": _asked_for_in_any_case},
-            "parent-that-is-the-only-child-leaves",
-        ),
-    },
-)
-__getattr__ = MISTAKES.find
+__getattr__ = wrong.find

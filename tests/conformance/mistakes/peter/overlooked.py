@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 from unicodedata import normalize
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around, stepping
 
 from peerproof.reference.divergences.peter import (
     DEPARTED,
@@ -16,8 +16,6 @@ from peerproof.reference.divergences.peter import (
     ON_MESSAGE,
     ON_SUBSCRIBE_MESSAGE,
     ON_UNSUBSCRIBE_MESSAGE,
-    TOLD,
-    TURNED,
     Id,
     Next,
     Node,
@@ -34,16 +32,13 @@ from peerproof.spec.stack import Request, Seek
 from peerproof.spec.wendy import Stage
 from peerproof.spec.wendy.state import address_of
 
+wrong = Variants(__name__, Wrong)
 Measure = Callable[[Id], Any]
-
-ON_NODE_JOINED: Rule = tree.on_node_joined
 ON_NOTIFY: Rule = tree.on_notify
 ON_PUBLISH: Rule = tree.on_publish
-ON_REROUTED: Rule = tree.on_rerouted
 ON_SENT: Rule = tree.on_sent
 ON_SUBSCRIBE: Rule = tree.on_subscribe
 ON_UNSUBSCRIBE: Rule = tree.on_unsubscribe
-UNDERLAY_STEP: Callable[..., Next] = overlay.Underlay.step
 MEMBERS: Callable[..., Any] = overlay._members
 
 
@@ -57,58 +52,15 @@ def upper_half(name: Id) -> int:
     return name >> 64
 
 
-class _Waiting(Wrong):
-    """Passes something over until it has announced itself."""
+def waiting_without(*passed_over: type[Any]) -> dict[str, Any]:
+    """What is replaced to pass something over until the node has announced itself."""
 
-    passed_over: Any = ()
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Does nothing about it."""
+    def step(right: Any, state: Any, event: Any, pick: Pick) -> Any:
         is_waiting = state.lower.stage in (Stage.JOINING, Stage.WAITING)
         what = event.message if isinstance(event, Received) else event.command if isinstance(event, Asked) else None
-        return Step(state) if is_waiting and isinstance(what, self.passed_over) else super().step(state, event, pick)
+        return Step(state) if is_waiting and isinstance(what, passed_over) else right(state, event, pick)
 
-
-class SubscribedLater(_Waiting):
-    """Takes no children until it has announced itself. [P-09]"""
-
-    caught_by: ClassVar = ("tree-messages-while-it-waits",)
-    passed_over = messages.SubscribeMessage
-
-
-class UnsubscribedLater(_Waiting):
-    """Keeps its children until it has announced itself. [P-21]"""
-
-    caught_by: ClassVar = ("tree-messages-while-it-waits",)
-    passed_over = messages.UnsubscribeMessage
-
-
-class CopiesLater(_Waiting):
-    """Takes no copies until it has announced itself. [P-26]"""
-
-    caught_by: ClassVar = ("tree-messages-while-it-waits",)
-    passed_over = messages.NotifyMessage
-
-
-class DepartsLater(_Waiting):
-    """Notices no exit until it has announced itself. [P-14]"""
-
-    caught_by: ClassVar = ("tree-messages-while-it-waits",)
-    passed_over = wendy.NodeExit
-
-
-class PassesOnLater(_Waiting):
-    """Sends no events on until it has announced itself. [P-24]"""
-
-    caught_by: ClassVar = ("publish-while-it-waits",)
-    passed_over = messages.PublishMessage
-
-
-class PublishesLater(_Waiting):
-    """Publishes nothing until it has announced itself. [P-24]"""
-
-    caught_by: ClassVar = ("publish-while-it-waits",)
-    passed_over = Publish
+    return around("step", step)
 
 
 def _event_of(notice: Any) -> Any:
@@ -116,22 +68,28 @@ def _event_of(notice: Any) -> Any:
     return message if isinstance(message, messages.PublishMessage) else None
 
 
-def _ending_at_the_root(state: State, notice: Any, seek: Seek) -> Next:
+@wrong("tree.on_notice", "publish-while-it-waits")
+def EndsWithoutAParent(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+    """Takes itself for the meeting point of a topic as long as it has no parent. [P-24]"""
     event = _event_of(notice)
     is_root = event is not None and event.header.key in state.topics and state.row(event.header.key).parent is None
-    return ON_MESSAGE(state, event, seek) if is_root else TOLD(state, notice, seek)
+    return ON_MESSAGE(state, event, seek) if is_root else right(state, notice, seek)
 
 
-def _up_the_tree(state: State, notice: Any, seek: Seek) -> Next:
+@wrong("tree.on_notice", "the-parent-stays-though-the-next-hop-is-another")
+def PublishesUpTheTree(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+    """Sends events to its parent, also if another node is the next hop. [P-24, PA-27]"""
     event = _event_of(notice)
     parent = state.row(event.header.key).parent if event is not None else None
     if parent is None:
-        return TOLD(state, notice, seek)
+        return right(state, notice, seek)
     return Step(state, (Request(wendy.SendTo(parent, event.header.key, event.value, PUBLISH, event.header.hop)),))
 
 
-def _all_new(underlay: Any, state: Any, event: Any, pick: Pick) -> Next:
-    after, told = UNDERLAY_STEP(underlay, state, event, pick)
+@wrong("overlay.Underlay.step", "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table")
+def AllAreNew(right: Any, underlay: Any, state: Any, event: Any, pick: Pick) -> Next:
+    """Has the next hop for a new one whenever a table has changed. [P-19, PA-27]"""
+    after, told = right(underlay, state, event, pick)
     rerouted = Notify(Rerouted(frozenset().union(*MEMBERS(after))))
     return Step(after, tuple(rerouted if isinstance(e, Notify) and isinstance(e.notice, Rerouted) else e for e in told))
 
@@ -145,13 +103,15 @@ def _alone_at_the_top(step: Next, seek: Seek) -> Next:
     return Step(state, effects)
 
 
-def _only_the_next_hop(state: State, node: Node, seek: Seek) -> Next:
+@wrong("tree.on_node_joined", "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table")
+def ParentsAreNextHops(right: Any, state: State, node: Node, seek: Seek) -> Next:
+    """Asks a parent that has announced itself again only if it is the next hop. [PA-12]"""
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
         there = seek(topic)
         if there is not None and there.id == node.id:
             alone = replace(state, topics=type(state.topics)({topic: row}))
-            step = ON_NODE_JOINED(alone, node, seek)
+            step = right(alone, node, seek)
             state, effects = state.with_row(topic, step.state.row(topic)), effects + step.effects
     return Step(state, effects)
 
@@ -160,9 +120,11 @@ def _but_for(kind: type[Any]) -> Rule:
     return lambda state, sent, seek: Step(state) if isinstance(sent.message, kind) else ON_SENT(state, sent, seek)
 
 
-def _no_parent(state: State, sent: Any, seek: Seek) -> Next:
+@wrong("tree.on_sent", "a-copy-that-fails-at-a-parent")
+def CopiesFailAtChildren(right: Any, state: State, sent: Any, seek: Seek) -> Next:
+    """Keeps a parent for which a copy did not arrive as a child of another topic. [PA-28]"""
     if sent.took is not None or not isinstance(sent.message, messages.NotifyMessage):
-        return ON_SENT(state, sent, seek)
+        return right(state, sent, seek)
     parents = [row.parent for row in state.topics.values()]
     return DEPARTED(state, lambda node: address_of(state.config, node) == sent.to and node not in parents, seek)
 
@@ -176,7 +138,9 @@ def _failed_at(is_there: Callable[[State, Node, str], bool]) -> Rule:
     return on_sent
 
 
-def _first_at(state: State, sent: Any, seek: Seek) -> Next:
+@wrong("tree.on_sent", "children-at-one-address")
+def OneDepartsFromAnAddress(right: Any, state: State, sent: Any, seek: Seek) -> Next:
+    """Has one node gone from an address where there are two. [PA-28]"""
     if sent.took is not None or not isinstance(sent.message, messages.Own):
         return Step(state)
     nodes = [node for row in state.topics.values() for node in (*row.children.values(), row.parent) if node is not None]
@@ -184,9 +148,11 @@ def _first_at(state: State, sent: Any, seek: Seek) -> Next:
     return DEPARTED(state, lambda node: node.id == first, seek)
 
 
-def _all_at_the_address(state: State, notice: Any, seek: Seek) -> Next:
+@wrong("tree.on_notice", "one-of-two-at-an-address-leaves")
+def ExitsByAddress(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+    """Has all nodes at an address gone when one of them leaves. [PA-14]"""
     if not isinstance(notice, wendy.NodeExited):
-        return TOLD(state, notice, seek)
+        return right(state, notice, seek)
     where = address_of(state.config, notice.node)
     return tree.after(notice, DEPARTED(state, lambda node: address_of(state.config, node) == where, seek))
 
@@ -197,19 +163,15 @@ def _others_at(state: State, topic: Id, child: Node) -> State:
     return state.with_row(topic, row._replace(children=row.children.without(others))) if others else state
 
 
-class AsksTheNextToo(Wrong):
+@wrong("step", "parent-leaves-while-it-is-asked")
+def AsksTheNextToo(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Sends a SUBSCRIBE that did not arrive to the parent that has been asked instead already. [PA-28]"""
-
-    caught_by: ClassVar = ("parent-leaves-while-it-is-asked",)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Once more."""
-        step = super().step(state, event, pick)
-        if not (isinstance(event, Sent) and event.took is None and isinstance(event.message, messages.SubscribeMessage)):
-            return step
-        parent = state.upper.row(event.message.header.key).parent
-        where = address_of(state.config, parent) if parent is not None else None
-        return step if where in (None, event.to) else step._replace(effects=(*step.effects, Send(where, event.message)))
+    step = right(state, event, pick)
+    if not (isinstance(event, Sent) and event.took is None and isinstance(event.message, messages.SubscribeMessage)):
+        return step
+    parent = state.upper.row(event.message.header.key).parent
+    where = address_of(state.config, parent) if parent is not None else None
+    return step if where in (None, event.to) else step._replace(effects=(*step.effects, Send(where, event.message)))
 
 
 def _copied_if(is_from_above: Callable[[State, Row, Node], bool]) -> Rule:
@@ -235,11 +197,13 @@ def _adopted(state: State, copy: Any) -> Next:
     return Step(state.with_row(copy.header.key, row._replace(parent=copy.header.sender)), step.effects)
 
 
-def _without_its_own(state: State, notice: Any, seek: Seek) -> Next:
+@wrong("tree.on_notice", "own-publish-comes-back")
+def DropsItsOwn(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+    """Passes over an event of its own that has come back to it. [PA-17]"""
     message = lift_message(notice.message) if isinstance(notice, wendy.Delivered) else None
     is_back = isinstance(message, messages.PublishMessage) and message.header.hop > 0
     is_own = is_back and message is not None and message.header.sender.id == own_node(state).id
-    return Step(state) if is_own else TOLD(state, notice, seek)
+    return Step(state) if is_own else right(state, notice, seek)
 
 
 class PublishesOnce(Wrong):
@@ -318,15 +282,11 @@ def _leaving_first(step: Next) -> Next:
     return Step(step.state, tuple(sorted(step.effects, key=lambda effect: not sent_to(effect, UNSUBSCRIBE))))
 
 
-class ZeroIsNoKey(Wrong):
+@wrong("step", "topic-zero")
+def ZeroIsNoKey(right: Any, state: Any, event: Any, pick: Pick) -> Next:
     """Puts its own id in the place of the key zero. [P-07]"""
-
-    caught_by: ClassVar = ("topic-zero",)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Says another key."""
-        step = super().step(state, event, pick)
-        return step._replace(effects=tuple(_keyed(effect, state.config.id) for effect in step.effects))
+    step = right(state, event, pick)
+    return step._replace(effects=tuple(_keyed(effect, state.config.id) for effect in step.effects))
 
 
 def _keyed(effect: Any, own: Id) -> Any:
@@ -343,80 +303,29 @@ def _with_values(change: Callable[[bytes], bytes]) -> dict[str, Any]:
     }
 
 
-def _in_one_form(value: bytes) -> bytes:
+@wrong(_with_values, "event-of-a-letter-in-two-signs")
+def EventsInOneForm(value: bytes) -> bytes:
+    """Puts a letter and its accent together where an event is text. [PA-24]"""
     try:
         return normalize("NFC", value.decode()).encode()
     except UnicodeDecodeError:
         return value
 
 
-class _Sender(Wrong):
-    """Says less in the messages of the tree."""
+def with_headers(change: Callable[[wendy.Header], wendy.Header], kind: type[Any] = messages.Own) -> dict[str, Any]:
+    """What is replaced to send other headers with the messages of the tree, or with those of a kind."""
 
-    def change(self, header: wendy.Header) -> wendy.Header:
-        """The header that it says."""
-        raise NotImplementedError
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Says that."""
-        step = super().step(state, event, pick)
-        return step._replace(effects=tuple(map(self._changed, step.effects)))
-
-    def _changed(self, effect: Any) -> Any:
-        if not (isinstance(effect, Send) and isinstance(effect.message, messages.Own)):
+    def changed(effect: Any) -> Any:
+        if not (isinstance(effect, Send) and isinstance(effect.message, messages.Own) and isinstance(effect.message, kind)):
             return effect
-        return replace(effect, message=replace(effect.message, header=self.change(effect.message.header)))
+        return replace(effect, message=replace(effect.message, header=change(effect.message.header)))
+
+    return stepping(lambda step, state, event: step._replace(effects=tuple(map(changed, step.effects))))
 
 
-class SendersWithoutARegion(_Sender):
-    """Leaves the region of senders out. [PA-08, PA-16]"""
-
-    caught_by: ClassVar = ("whole-senders-in-tree-messages", "publish-passes-by-as-it-is")
-
-    def change(self, header: wendy.Header) -> wendy.Header:
-        """Without it."""
-        return replace(header, sender=header.sender._replace(region=""))
-
-
-class SendersWithOneHost(_Sender):
-    """Puts the local host of senders in the place of the global one. [PA-08, PA-16]"""
-
-    caught_by: ClassVar = ("whole-senders-in-tree-messages", "publish-passes-by-as-it-is")
-
-    def change(self, header: wendy.Header) -> wendy.Header:
-        """With the local one twice."""
-        return replace(header, sender=header.sender._replace(global_ip=header.sender.local_ip))
-
-
-class _Credentials(_Sender):
-    kind: type[Any]
-
-    def _changed(self, effect: Any) -> Any:
-        return super()._changed(effect) if isinstance(getattr(effect, "message", None), self.kind) else effect
-
-    def change(self, header: wendy.Header) -> wendy.Header:
-        return replace(header, credentials=None)
-
-
-class UnsubscribesWithoutCredentials(_Credentials):
-    """Leaves the credentials out of an UNSUBSCRIBE. [P-01]"""
-
-    caught_by: ClassVar = ("whole-senders-in-tree-messages",)
-    kind = messages.UnsubscribeMessage
-
-
-class CopiesWithoutCredentials(_Credentials):
-    """Leaves the credentials out of a NOTIFY. [P-01]"""
-
-    caught_by: ClassVar = ("whole-senders-in-tree-messages",)
-    kind = messages.NotifyMessage
-
-
-class PublishesWithoutCredentials(_Credentials):
-    """Leaves the credentials out of a PUBLISH, its own or one that passes by. [P-01, PA-16]"""
-
-    caught_by: ClassVar = ("whole-senders-in-tree-messages", "publish-passes-by-as-it-is")
-    kind = messages.PublishMessage
+def without_credentials(kind: type[Any]) -> dict[str, Any]:
+    """What is replaced to leave the credentials out of messages of a kind."""
+    return with_headers(lambda header: replace(header, credentials=None), kind)
 
 
 class SubscribesWithOldVersions(Wrong):
@@ -436,291 +345,170 @@ class SubscribesWithOldVersions(Wrong):
         return replace(effect, message=replace(effect.message, header=replace(effect.message.header, versions=versions)))
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "EndsWithoutAParent": (
-            "Takes itself for the meeting point of a topic as long as it has no parent. [P-24]",
-            {"tree.on_notice": _ending_at_the_root},
-            "publish-while-it-waits",
+wrong |= {
+    # Takes no children until it has announced itself. [P-09]
+    "SubscribedLater: tree-messages-while-it-waits": waiting_without(messages.SubscribeMessage),
+    # Keeps its children until it has announced itself. [P-21]
+    "UnsubscribedLater: tree-messages-while-it-waits": waiting_without(messages.UnsubscribeMessage),
+    # Takes no copies until it has announced itself. [P-26]
+    "CopiesLater: tree-messages-while-it-waits": waiting_without(messages.NotifyMessage),
+    # Notices no exit until it has announced itself. [P-14]
+    "DepartsLater: tree-messages-while-it-waits": waiting_without(wendy.NodeExit),
+    # Sends no events on until it has announced itself. [P-24]
+    "PassesOnLater: publish-while-it-waits": waiting_without(messages.PublishMessage),
+    # Publishes nothing until it has announced itself. [P-24]
+    "PublishesLater: publish-while-it-waits": waiting_without(Publish),
+    # Leaves the region of senders out. [PA-08, PA-16]
+    "SendersWithoutARegion: whole-senders-in-tree-messages publish-passes-by-as-it-is": with_headers(
+        lambda header: replace(header, sender=header.sender._replace(region=""))
+    ),
+    # Puts the local host of senders in the place of the global one. [PA-08, PA-16]
+    "SendersWithOneHost: whole-senders-in-tree-messages publish-passes-by-as-it-is": with_headers(
+        lambda header: replace(header, sender=header.sender._replace(global_ip=header.sender.local_ip))
+    ),
+    # Leaves the credentials out of an UNSUBSCRIBE. [P-01]
+    "UnsubscribesWithoutCredentials: whole-senders-in-tree-messages": without_credentials(messages.UnsubscribeMessage),
+    # Leaves the credentials out of a NOTIFY. [P-01]
+    "CopiesWithoutCredentials: whole-senders-in-tree-messages": without_credentials(messages.NotifyMessage),
+    # Leaves the credentials out of a PUBLISH, its own or one that passes by. [P-01, PA-16]
+    "PublishesWithoutCredentials: whole-senders-in-tree-messages publish-passes-by-as-it-is": without_credentials(
+        messages.PublishMessage
+    ),
+    # Looks for a next hop only if its tables have a new node. [PA-27]
+    "LooksWhenOneIsNew: a-next-hop-after-a-departure": around(
+        "tree.on_rerouted", lambda right, state, seek, new: Step(state) if new == frozenset() else right(state, seek, new)
+    ),
+    # Unsubscribes from its parent when its tables make it the meeting point. [PA-27]
+    "LeavesItsParentAtTheTop: the-meeting-point-keeps-its-parent": around(
+        "tree.on_rerouted", lambda right, state, seek, new: _alone_at_the_top(right(state, seek, new), seek)
+    ),
+    # Unsubscribes from its parent as the meeting point when another node joins. [PA-13]
+    "LeavesItsParentAtAJoin: the-meeting-point-keeps-its-parent": around(
+        "tree.on_node_joined", lambda right, state, node, seek: _alone_at_the_top(right(state, node, seek), seek)
+    ),
+    # Copies no event as the meeting point if it has a parent. [P-25]
+    "RootsHaveNoParent: the-meeting-point-keeps-its-parent": around(
+        "tree.on_message",
+        lambda right, state, message, seek: (
+            Step(state)
+            if isinstance(message, messages.PublishMessage) and state.row(message.header.key).parent is not None
+            else right(state, message, seek)
         ),
-        "PublishesUpTheTree": (
-            "Sends events to its parent, also if another node is the next hop. [P-24, PA-27]",
-            {"tree.on_notice": _up_the_tree},
-            "the-parent-stays-though-the-next-hop-is-another",
-        ),
-        "AllAreNew": (
-            "Has the next hop for a new one whenever a table has changed. [P-19, PA-27]",
-            {"overlay.Underlay.step": _all_new},
-            "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table",
-        ),
-        "LooksWhenOneIsNew": (
-            "Looks for a next hop only if its tables have a new node. [PA-27]",
-            {
-                "tree.on_rerouted": lambda state, seek, new: Step(state) if new == frozenset() else ON_REROUTED(state, seek, new),
-            },
-            "a-next-hop-after-a-departure",
-        ),
-        "LeavesItsParentAtTheTop": (
-            "Unsubscribes from its parent when its tables make it the meeting point. [PA-27]",
-            {"tree.on_rerouted": lambda state, seek, new: _alone_at_the_top(ON_REROUTED(state, seek, new), seek)},
-            "the-meeting-point-keeps-its-parent",
-        ),
-        "LeavesItsParentAtAJoin": (
-            "Unsubscribes from its parent as the meeting point when another node joins. [PA-13]",
-            {"tree.on_node_joined": lambda state, node, seek: _alone_at_the_top(ON_NODE_JOINED(state, node, seek), seek)},
-            "the-meeting-point-keeps-its-parent",
-        ),
-        "RootsHaveNoParent": (
-            "Copies no event as the meeting point if it has a parent. [P-25]",
-            {
-                "tree.on_message": lambda state, message, seek: (
-                    Step(state)
-                    if isinstance(message, messages.PublishMessage) and state.row(message.header.key).parent is not None
-                    else ON_MESSAGE(state, message, seek)
-                ),
-            },
-            "the-meeting-point-keeps-its-parent",
-        ),
-        "ParentsAreNextHops": (
-            "Asks a parent that has announced itself again only if it is the next hop. [PA-12]",
-            {"tree.on_node_joined": _only_the_next_hop},
-            "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table",
-        ),
-        "UnsubscribesIntoTheVoid": (
-            "Takes no departure from an UNSUBSCRIBE that does not arrive, unless Wendy does. [PA-28]",
-            {"tree.on_sent": _but_for(messages.UnsubscribeMessage)},
-            "a-parent-in-no-table",
-        ),
-        "CopiesFailAtChildren": (
-            "Keeps a parent for which a copy did not arrive as a child of another topic. [PA-28]",
-            {"tree.on_sent": _no_parent},
-            "a-copy-that-fails-at-a-parent",
-        ),
-        "HostsDepart": (
-            "Has all nodes at a host gone with one of its ports. [PA-28]",
-            {
-                "tree.on_sent": _failed_at(
-                    lambda state, node, to: str(address_of(state.config, node)).rpartition(":")[0] == to.rpartition(":")[0]
-                ),
-            },
-            "a-copy-that-fails-at-a-port",
-        ),
-        "EitherHostDeparts": (
-            "Has a node gone by that one of its hosts to which it is not sent. [PA-28]",
-            {
-                "tree.on_sent": _failed_at(
-                    lambda _, node, to: to in (f"{node.local_ip}:{node.port}", f"{node.global_ip}:{node.port}")
-                ),
-            },
-            "a-copy-that-fails-at-a-port",
-        ),
-        "OneDepartsFromAnAddress": (
-            "Has one node gone from an address where there are two. [PA-28]",
-            {"tree.on_sent": _first_at},
-            "children-at-one-address",
-        ),
-        "ExitsByAddress": (
-            "Has all nodes at an address gone when one of them leaves. [PA-14]",
-            {"tree.on_notice": _all_at_the_address},
-            "one-of-two-at-an-address-leaves",
-        ),
-        "OneChildAtAnAddress": (
-            "Puts a child in the place of another one at the same address. [P-10, PA-08]",
-            {
-                "tree.on_subscribe_message": lambda state, topic, child, seek: ON_SUBSCRIBE_MESSAGE(
-                    _others_at(state, topic, child), topic, child, seek
-                ),
-            },
-            "children-at-one-address one-of-two-at-an-address-leaves",
-        ),
-        "UnsubscribesByAddress": (
-            "Removes all children at the address of the one that unsubscribes. [P-21]",
-            {
-                "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
-                    _others_at(state, topic, child), topic, child, seek
-                ),
-            },
-            "children-at-one-address",
-        ),
-        "AnyParentCopies": (
-            "Copies on what comes from the parent of another topic. [PA-34]",
-            {
-                "tree.on_notify": _copied_if(
-                    lambda state, _, sender: any(
-                        row.parent is not None and row.parent.id == sender.id for row in state.topics.values()
-                    )
-                ),
-            },
-            "copy-from-the-parent-of-another-topic",
-        ),
-        "ParentsByAddress": (
-            "Knows its parent by the address instead of the id. [PA-34]",
-            {
-                "tree.on_notify": _copied_if(
-                    lambda state, row, sender: (
-                        row.parent is not None and address_of(state.config, row.parent) == address_of(state.config, sender)
-                    )
-                ),
-            },
-            "the-parent-is-known-by-its-id",
-        ),
-        "ParentsWithTheirAddress": (
-            "Knows its parent by the id and the address. [PA-34]",
-            {"tree.on_notify": _copied_if(lambda _, row, sender: row.parent == sender)},
-            "the-parent-is-known-by-its-id senders-without-an-address",
-        ),
-        "ParentsByTheUpperHalf": (
-            "Knows its parent by the upper half of the id. [PA-34]",
-            {"tree.on_notify": _parents_by(upper_half)},
-            "copy-from-one-that-is-nearly-the-parent",
-        ),
-        "ParentsByDoubles": (
-            "Knows its parent by the id as a double. [PA-34]",
-            {"tree.on_notify": _parents_by(float)},
-            "copy-from-one-that-is-nearly-the-parent",
-        ),
-        "AdoptsParents": (
-            "Takes the sender of a copy for its parent from then on. [PA-09]",
-            {"tree.on_notify": _adopted},
-            "copies-make-no-parent",
-        ),
-        "AdoptsAParent": (
-            "Takes the sender of a copy for its parent if it has none. [PA-09]",
-            {
-                "tree.on_notify": lambda state, copy: (
-                    _adopted(state, copy) if state.row(copy.header.key).parent is None else ON_NOTIFY(state, copy)
-                ),
-            },
-            "copies-make-no-parent",
-        ),
-        "NeedsAddresses": (
-            "Passes over what comes from a node without an address. [P-21, P-25, PA-34]",
-            {
-                "tree.on_message": lambda state, message, seek: (
-                    Step(state) if address_of(state.config, message.header.sender) is None else ON_MESSAGE(state, message, seek)
-                ),
-            },
-            "senders-without-an-address",
-        ),
-        "DropsItsOwn": (
-            "Passes over an event of its own that has come back to it. [PA-17]",
-            {"tree.on_notice": _without_its_own},
-            "own-publish-comes-back",
-        ),
-        "TopicsByTheLowerHalf": (
-            "Tells topics apart by the lower halves of their ids. [PA-01]",
-            _topics_by(lower_half),
-            "topics-that-differ-in-one-byte",
-        ),
-        "TopicsByTheUpperHalf": (
-            "Tells topics apart by the upper halves of their ids. [PA-01]",
-            _topics_by(upper_half),
-            "topics-that-differ-in-one-byte",
-        ),
-        "TopicsByDoubles": (
-            "Tells topics apart by their ids as doubles. [PA-01]",
-            _topics_by(float),
-            "topics-that-differ-in-one-byte",
-        ),
-        "ChildrenByTheUpperHalf": (
-            "Tells children apart by the upper halves of their ids. [P-10, P-21]",
-            _children_by(upper_half),
-            "children-that-differ-in-one-digit",
-        ),
-        "ChildrenByDoubles": (
-            "Tells children apart by their ids as doubles. [P-10, P-21]",
-            _children_by(float),
-            "children-that-differ-in-one-digit",
-        ),
-        "OrdersSigned": (
-            "Has ids in order as signed numbers. [PA-33]",
-            _in_order_of(lambda name: name - (name >> 127 << 128)),
-            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
-        ),
-        "OrdersSignedHalves": (
-            "Has ids in order as two signed halves. [PA-33]",
-            _in_order_of(lambda name: (upper_half(name), lower_half(name) - (lower_half(name) >> 63 << 64))),
-            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
-        ),
-        "OrdersByTheLowerHalf": (
-            "Has ids in order by their lower halves. [PA-33]",
-            _in_order_of(lower_half),
-            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
-        ),
-        "OrdersDoubles": (
-            "Has ids in order as doubles, of equal ones the last first. [PA-33]",
-            _in_order_of(lambda name: (float(name), -name)),
-            "topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits",
-        ),
-        "UnsubscribesFirst": (
-            "Sends all UNSUBSCRIBEs before all SUBSCRIBEs. [PA-33]",
-            {
-                "tree.on_departure": lambda state, is_gone, seek: _leaving_first(DEPARTED(state, is_gone, seek)),
-                "tree.on_rerouted": lambda state, seek, new: _leaving_first(ON_REROUTED(state, seek, new)),
-            },
-            "parent-of-one-and-child-of-another-topic-leaves measured-on-the-way-of-two-topics",
-        ),
-        "ZeroIsNoTopic": (
-            "Takes the id zero for that of no topic. [P-03, PA-01]",
-            {
-                "tree.update_row": lambda state, topic, row, seek: TURNED(state, topic, row, seek) if topic else Step(state),
-            },
-            "topic-zero",
-        ),
-        "ZeroIsNoChild": (
-            "Takes the id zero for that of no child. [P-09]",
-            {
-                "tree.on_subscribe_message": lambda state, topic, child, seek: (
-                    ON_SUBSCRIBE_MESSAGE(state, topic, child, seek) if child.id else Step(state)
-                ),
-            },
-            "topic-zero",
-        ),
-        "ZeroIsNoParent": (
-            "Takes the id zero for that of no parent. [PA-34]",
-            {"tree.on_notify": _copied_if(lambda _, row, sender: bool(row.parent and row.parent.id == sender.id != 0))},
-            "topic-zero",
-        ),
-        "NoParentIsZero": (
-            "Has the node with the id zero for its parent if it has none. [PA-34]",
-            {
-                "tree.on_notify": _copied_if(
-                    lambda _, row, sender: (row.parent.id if row.parent is not None else 0) == sender.id
-                ),
-            },
-            "copy-from-the-node-zero-at-the-meeting-point",
-        ),
-        "EventsAreText": (
-            "Makes text of events, and bytes of that. [PA-24]",
-            _with_values(lambda value: value.decode(errors="replace").encode()),
-            "event-of-bytes-that-are-no-text",
-        ),
-        "EventsWithoutBlanks": (
-            "Leaves blanks at the ends of events out. [PA-24]",
-            _with_values(bytes.strip),
-            "event-of-bytes-that-are-no-text",
-        ),
-        "EventsInOneForm": (
-            "Puts a letter and its accent together where an event is text. [PA-24]",
-            _with_values(_in_one_form),
-            "event-of-a-letter-in-two-signs",
-        ),
-        "EventsEndAtZero": (
-            "Has events end at a zero byte when it copies them. [PA-24]",
-            {
-                "tree.fan_out": lambda state, topic, value, hop, source=None: FANNED_OUT(
-                    state, topic, value.partition(b"\0")[0], hop, source
-                ),
-            },
-            "event-of-bytes-that-are-no-text",
-        ),
-        "ShortEvents": (
-            "Copies the first 65535 bytes of an event. [PA-24]",
-            _with_values(lambda value: value[:65535]),
-            "event-of-seventy-thousand-bytes",
-        ),
+    ),
+    # Takes no departure from an UNSUBSCRIBE that does not arrive, unless Wendy does. [PA-28]
+    "UnsubscribesIntoTheVoid: a-parent-in-no-table": {"tree.on_sent": _but_for(messages.UnsubscribeMessage)},
+    # Has all nodes at a host gone with one of its ports. [PA-28]
+    "HostsDepart: a-copy-that-fails-at-a-port": {
+        "tree.on_sent": _failed_at(
+            lambda state, node, to: str(address_of(state.config, node)).rpartition(":")[0] == to.rpartition(":")[0]
+        )
     },
-)
-__getattr__ = MISTAKES.find
+    # Has a node gone by that one of its hosts to which it is not sent. [PA-28]
+    "EitherHostDeparts: a-copy-that-fails-at-a-port": {
+        "tree.on_sent": _failed_at(lambda _, node, to: to in (f"{node.local_ip}:{node.port}", f"{node.global_ip}:{node.port}"))
+    },
+    # Puts a child in the place of another one at the same address. [P-10, PA-08]
+    "OneChildAtAnAddress: children-at-one-address one-of-two-at-an-address-leaves": around(
+        "tree.on_subscribe_message",
+        lambda right, state, topic, child, seek: right(_others_at(state, topic, child), topic, child, seek),
+    ),
+    # Removes all children at the address of the one that unsubscribes. [P-21]
+    "UnsubscribesByAddress: children-at-one-address": around(
+        "tree.on_unsubscribe_message",
+        lambda right, state, topic, child, seek: right(_others_at(state, topic, child), topic, child, seek),
+    ),
+    # Copies on what comes from the parent of another topic. [PA-34]
+    "AnyParentCopies: copy-from-the-parent-of-another-topic": {
+        "tree.on_notify": _copied_if(
+            lambda state, _, sender: any(row.parent is not None and row.parent.id == sender.id for row in state.topics.values())
+        )
+    },
+    # Knows its parent by the address instead of the id. [PA-34]
+    "ParentsByAddress: the-parent-is-known-by-its-id": {
+        "tree.on_notify": _copied_if(
+            lambda state, row, sender: (
+                row.parent is not None and address_of(state.config, row.parent) == address_of(state.config, sender)
+            )
+        )
+    },
+    # Knows its parent by the id and the address. [PA-34]
+    "ParentsWithTheirAddress: the-parent-is-known-by-its-id senders-without-an-address": {
+        "tree.on_notify": _copied_if(lambda _, row, sender: row.parent == sender)
+    },
+    # Knows its parent by the upper half of the id. [PA-34]
+    "ParentsByTheUpperHalf: copy-from-one-that-is-nearly-the-parent": {"tree.on_notify": _parents_by(upper_half)},
+    # Knows its parent by the id as a double. [PA-34]
+    "ParentsByDoubles: copy-from-one-that-is-nearly-the-parent": {"tree.on_notify": _parents_by(float)},
+    # Takes the sender of a copy for its parent from then on. [PA-09]
+    "AdoptsParents: copies-make-no-parent": {"tree.on_notify": _adopted},
+    # Takes the sender of a copy for its parent if it has none. [PA-09]
+    "AdoptsAParent: copies-make-no-parent": around(
+        "tree.on_notify",
+        lambda right, state, copy: _adopted(state, copy) if state.row(copy.header.key).parent is None else right(state, copy),
+    ),
+    # Passes over what comes from a node without an address. [P-21, P-25, PA-34]
+    "NeedsAddresses: senders-without-an-address": around(
+        "tree.on_message",
+        lambda right, state, message, seek: (
+            Step(state) if address_of(state.config, message.header.sender) is None else right(state, message, seek)
+        ),
+    ),
+    # Tells topics apart by the lower halves of their ids. [PA-01]
+    "TopicsByTheLowerHalf: topics-that-differ-in-one-byte": _topics_by(lower_half),
+    # Tells topics apart by the upper halves of their ids. [PA-01]
+    "TopicsByTheUpperHalf: topics-that-differ-in-one-byte": _topics_by(upper_half),
+    # Tells topics apart by their ids as doubles. [PA-01]
+    "TopicsByDoubles: topics-that-differ-in-one-byte": _topics_by(float),
+    # Tells children apart by the upper halves of their ids. [P-10, P-21]
+    "ChildrenByTheUpperHalf: children-that-differ-in-one-digit": _children_by(upper_half),
+    # Tells children apart by their ids as doubles. [P-10, P-21]
+    "ChildrenByDoubles: children-that-differ-in-one-digit": _children_by(float),
+    # Has ids in order as signed numbers. [PA-33]
+    "OrdersSigned: topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits": _in_order_of(
+        lambda name: name - (name >> 127 << 128)
+    ),
+    # Has ids in order as two signed halves. [PA-33]
+    "OrdersSignedHalves: topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits": _in_order_of(
+        lambda name: (upper_half(name), lower_half(name) - (lower_half(name) >> 63 << 64))
+    ),
+    # Has ids in order by their lower halves. [PA-33]
+    "OrdersByTheLowerHalf: topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits": _in_order_of(lower_half),
+    # Has ids in order as doubles, of equal ones the last first. [PA-33]
+    "OrdersDoubles: topics-in-the-order-of-all-their-digits copies-in-the-order-of-all-digits": _in_order_of(
+        lambda name: (float(name), -name)
+    ),
+    # Sends all UNSUBSCRIBEs before all SUBSCRIBEs. [PA-33]
+    "UnsubscribesFirst: parent-of-one-and-child-of-another-topic-leaves measured-on-the-way-of-two-topics": around(
+        "tree.on_departure", lambda right, state, is_gone, seek: _leaving_first(right(state, is_gone, seek))
+    )
+    | around("tree.on_rerouted", lambda right, state, seek, new: _leaving_first(right(state, seek, new))),
+    # Takes the id zero for that of no topic. [P-03, PA-01]
+    "ZeroIsNoTopic: topic-zero": around(
+        "tree.update_row", lambda right, state, topic, row, seek: right(state, topic, row, seek) if topic else Step(state)
+    ),
+    # Takes the id zero for that of no child. [P-09]
+    "ZeroIsNoChild: topic-zero": around(
+        "tree.on_subscribe_message",
+        lambda right, state, topic, child, seek: right(state, topic, child, seek) if child.id else Step(state),
+    ),
+    # Takes the id zero for that of no parent. [PA-34]
+    "ZeroIsNoParent: topic-zero": {
+        "tree.on_notify": _copied_if(lambda _, row, sender: bool(row.parent and row.parent.id == sender.id != 0))
+    },
+    # Has the node with the id zero for its parent if it has none. [PA-34]
+    "NoParentIsZero: copy-from-the-node-zero-at-the-meeting-point": {
+        "tree.on_notify": _copied_if(lambda _, row, sender: (row.parent.id if row.parent is not None else 0) == sender.id)
+    },
+    # Makes text of events, and bytes of that. [PA-24]
+    "EventsAreText: event-of-bytes-that-are-no-text": _with_values(lambda value: value.decode(errors="replace").encode()),
+    # Leaves blanks at the ends of events out. [PA-24]
+    "EventsWithoutBlanks: event-of-bytes-that-are-no-text": _with_values(bytes.strip),
+    # Has events end at a zero byte when it copies them. [PA-24]
+    "EventsEndAtZero: event-of-bytes-that-are-no-text": around(
+        "tree.fan_out",
+        lambda right, state, topic, value, hop, source=None: right(state, topic, value.partition(b"\0")[0], hop, source),
+    ),
+    # Copies the first 65535 bytes of an event. [PA-24]
+    "ShortEvents: event-of-seventy-thousand-bytes": _with_values(lambda value: value[:65535]),
+}
+__getattr__ = wrong.find

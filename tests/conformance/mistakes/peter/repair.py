@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
-from peerproof.reference.divergences.peter import DEPARTED, TOLD, Next, sent_to
+from peerproof.reference.divergences.peter import DEPARTED, Next, sent_to
 from peerproof.spec import wendy
 from peerproof.spec.core import Step
 from peerproof.spec.peter import messages, tree
@@ -15,17 +15,17 @@ from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
 from peerproof.spec.peter.topics import State
 from peerproof.spec.stack import Request, Seek
 
+wrong = Variants(__name__, Wrong)
+
 
 def without(step: Next, purpose: int) -> Next:
     """The step without messages of one purpose."""
     return Step(step.state, tuple(effect for effect in step.effects if not sent_to(effect, purpose)))
 
 
-def _without_new(state: State, notice: Any, seek: Seek) -> Next:
-    return TOLD(state, messages.Rerouted() if isinstance(notice, messages.Rerouted) else notice, seek)
-
-
-def _whenever_measured(state: State, seek: Seek, new: Any) -> Next:
+@wrong("tree.on_rerouted", "measured-beside-the-way")
+def LeavesWhoeverIsItsParent(right: Any, state: State, seek: Seek, new: Any) -> Next:
+    """Unsubscribes and subscribes for each topic whenever its tables have somebody new, on the way or not. [P-19, PA-27]"""
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
         hop = seek(topic)
@@ -51,9 +51,11 @@ def _with(state: State, is_gone: Any, seek: Seek, *, children: bool, parents: bo
     return Step(state, effects if parents else without(Step(state, effects), SUBSCRIBE).effects)
 
 
-def _of_all_topics(state: State, is_gone: Any, seek: Seek) -> Next:
+@wrong("tree.on_departure", "parent-of-one-of-two-topics-leaves")
+def AsksForAllTopics(right: Any, state: State, is_gone: Any, seek: Seek) -> Next:
+    """Subscribes to all its topics again when it has lost one parent."""
     is_lost = any(row.parent is not None and is_gone(row.parent) for row in state.topics.values())
-    state, effects = DEPARTED(state, is_gone, seek)
+    state, effects = right(state, is_gone, seek)
     asked = {effect.command.key for effect in effects if sent_to(effect, SUBSCRIBE)}
     for topic in state.topics:
         if is_lost and topic not in asked:
@@ -61,12 +63,14 @@ def _of_all_topics(state: State, is_gone: Any, seek: Seek) -> Next:
     return Step(state, effects)
 
 
-def _rerouted(state: State, notice: Any, seek: Seek) -> Next:
+@wrong("tree.on_notice", "copy-goes-nowhere-else")
+def RoutesLostCopies(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+    """Routes a copy that did not arrive."""
     if isinstance(notice, wendy.Forwarding):
         message = messages.lift_message(notice.message)
         if isinstance(message, messages.NotifyMessage) and message.header.sender.id == state.config.id:
             return Step(state, (Request(wendy.Forward(notice.message)),))
-    return TOLD(state, notice, seek)
+    return right(state, notice, seek)
 
 
 class DepartedForEver(Wrong):
@@ -90,31 +94,17 @@ class DepartedForEver(Wrong):
         return step
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "KeepsItsParent": (
-            "Keeps its parent when a next hop is new of which it is not told as a joiner. [PA-27, PX-08]",
-            {"tree.on_notice": _without_new},
-            "measured-on-the-way next-hop-changes-by-hearsay",
+wrong |= {
+    # Keeps its parent when a next hop is new of which it is not told as a joiner. [PA-27, PX-08]
+    "KeepsItsParent: measured-on-the-way next-hop-changes-by-hearsay": around(
+        "tree.on_notice",
+        lambda right, state, notice, seek: right(
+            state, messages.Rerouted() if isinstance(notice, messages.Rerouted) else notice, seek
         ),
-        "LeavesWhoeverIsItsParent": (
-            "Unsubscribes and subscribes for each topic whenever its tables have somebody new, on the way or not. [P-19, PA-27]",
-            {"tree.on_rerouted": _whenever_measured},
-            "measured-beside-the-way",
-        ),
-        "KeepsDepartedParents": (
-            "Keeps who has departed as its parent.",
-            {"tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=True, parents=False)},
-            "parent-leaves parent-leaves-and-nobody-is-nearer subscribe-that-does-not-arrive",
-        ),
-        "AsksForAllTopics": (
-            "Subscribes to all its topics again when it has lost one parent.",
-            {"tree.on_departure": _of_all_topics},
-            "parent-of-one-of-two-topics-leaves",
-        ),
-        "RoutesLostCopies": ("Routes a copy that did not arrive.", {"tree.on_notice": _rerouted}, "copy-goes-nowhere-else"),
+    ),
+    # Keeps who has departed as its parent.
+    "KeepsDepartedParents: parent-leaves parent-leaves-and-nobody-is-nearer subscribe-that-does-not-arrive": {
+        "tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=True, parents=False)
     },
-)
-__getattr__ = MISTAKES.find
+}
+__getattr__ = wrong.find

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import received, variants
+from tests.support.variant import Variants, around, received
 
 from peerproof.spec.core import Instant, NodeId, Pick, Send, Step
 from peerproof.spec.forms.form import octets
@@ -18,15 +18,8 @@ from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, 
 from peerproof.spec.scuttlebutt.state import Liveness, Peer, State, Status
 from peerproof.spec.scuttlebutt.transitions import Next
 
-ADD_PEERS = transitions.add_peers
-DELTA = reconcile.delta
-DIGEST = reconcile.digest
-IS_CRITICAL = transitions.is_critical
+wrong = Variants(__name__, Wrong)
 LACKING_HERE = reconcile.lacking_here
-MERGE = reconcile.merge
-RECORD_ARRIVAL = arrival.record_arrival
-ROUND_TARGETS = transitions.round_targets
-WITH_STATUSES = transitions.with_statuses
 
 
 def is_down(state: State, addr: NodeId) -> bool:
@@ -34,46 +27,50 @@ def is_down(state: State, addr: NodeId) -> bool:
     return addr in state.liveness and state.liveness[addr].status is Status.DOWN
 
 
-def with_room(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
-    """Of the peers that are not known so many as make a thousand."""
+@wrong("transitions.add_peers", "peers-beyond-a-thousand-are-stored")
+def KnowsAThousand(right: Any, state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
+    """Stores no more than a thousand peers. [B-11]"""
     unknown = dict.fromkeys(entry.addr for entry in entries if entry.addr not in state.store)
     room = max(0, 1000 - len(state.store))
-    return ADD_PEERS(state, now, [DigestEntry(addr, 0) for addr in islice(unknown, room)])
+    return right(state, now, [DigestEntry(addr, 0) for addr in islice(unknown, room)])
 
 
-def with_room_for_pairs(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
-    """Of the keys that are not known so many as make a thousand."""
+@wrong("transitions.merge", "pairs-beyond-a-thousand-are-stored")
+def KeepsAThousandPairs(right: Any, peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    """Stores no more than a thousand pairs of a peer. [B-36]"""
     known = dict.fromkeys(peer.pairs)
     taken = []
     for pair in pairs:
         if pair.key in known or len(known) < 1000:
             known[pair.key] = None
             taken.append(pair)
-    return MERGE(peer, taken)
+    return right(peer, taken)
 
 
-def all_down_is_alone(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
-    """The seeds, where all peers are down."""
+@wrong("transitions.round_targets", "unknown-seed-is-asked-after-a-partner-that-is-down")
+def AllDownIsAlone(right: Any, state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+    """Takes itself for alone where all peers are down. [B-17]"""
     seeds = sorted(set(state.config.seeds) - set(state.store))
     peers = [addr for addr in state.store if addr != state.self_id]
-    yield from seeds if seeds and all(is_down(state, addr) for addr in peers) else ROUND_TARGETS(state, now, pick)
+    yield from seeds if seeds and all(is_down(state, addr) for addr in peers) else right(state, now, pick)
 
 
 def prefers(is_preferred: Callable[[State, NodeId], bool]) -> dict[str, Any]:
     """A partner among some of the peers, where there are any of these."""
 
-    def round_targets(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+    def round_targets(right: Any, state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
         def choose(why: str, among: Any, some: int = 1) -> Any:
             rather = [addr for addr in among if is_preferred(state, addr)] if why == "round.partner" else []
             return pick(why, rather or among, some)
 
-        return ROUND_TARGETS(state, now, choose)
+        return right(state, now, choose)
 
-    return {"transitions.round_targets": round_targets}
+    return around("transitions.round_targets", round_targets)
 
 
-def own_record_first(node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
-    """Ties beginning with the own record."""
+@wrong("reconcile.most_outdated_first", "ties-with-the-own-pairs-go-by-address")
+def OwnRecordFirst(right: Any, node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
+    """Puts the own record before peers that are as far behind. [BA-12]"""
     outdated = (entry for entry in entries if reconcile.version_of(node, entry.addr) > entry.version)
     return sorted(
         outdated,
@@ -85,9 +82,10 @@ def own_record_first(node: State, entries: Iterable[DigestEntry]) -> list[Digest
     )
 
 
-def up_without_a_digest(state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
-    """Without the digest of the round that sets a peer up."""
-    after, notices = WITH_STATUSES(state, now)
+@wrong("transitions.with_statuses", "round-trip-of-a-peer-that-comes-up")
+def BeginsAnewWithUp(right: Any, state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
+    """Forgets the digest to a peer that it sets up. [BA-30]"""
+    after, notices = right(state, now)
     risen = {addr: replace(row, digest_sent=None) for addr, row in after.liveness.items() if is_down(state, addr)}
     up = {addr: row for addr, row in risen.items() if row.status is Status.UP}
     return transitions.with_liveness(after, up), notices
@@ -96,24 +94,26 @@ def up_without_a_digest(state: State, now: Instant) -> tuple[State, tuple[Effect
 def joins_change(change: Callable[[State, Instant, Liveness], Liveness]) -> dict[str, Any]:
     """Something happens to those that are known when somebody joins."""
 
-    def add_peers(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
-        after, joins = ADD_PEERS(state, now, entries)
+    def add_peers(right: Any, state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
+        after, joins = right(state, now, entries)
         changed = {addr: change(state, now, row) for addr, row in state.liveness.items()} if joins else {}
         return transitions.with_liveness(after, changed), joins
 
-    return {"transitions.add_peers": add_peers}
+    return around("transitions.add_peers", add_peers)
 
 
-def anew(state: State, now: Instant, row: Liveness) -> Liveness:
-    """With a new window."""
+@wrong(joins_change, "silence-goes-on-while-others-join")
+def JoinsEndSilences(state: State, now: Instant, row: Liveness) -> Liveness:
+    """Opens all windows when a peer becomes known. [BA-29]"""
     assert state.config.detector is not None
     return replace(row, window=arrival.open_window(now, state.config.detector))
 
 
-def without_long_ones(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
-    """Without an interval of more than ten times the first."""
+@wrong("transitions.record_arrival", "long-interval-counts-in-the-mean")
+def LeavesLongIntervalsOut(right: Any, window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
+    """Remembers no interval of more than ten times the first. [BA-28]"""
     is_long = now - window.last > 10 * detector.bootstrap
-    return replace(window, last=now) if is_long else RECORD_ARRIVAL(window, now, detector)
+    return replace(window, last=now) if is_long else right(window, now, detector)
 
 
 class _Remembers(Wrong):
@@ -179,184 +179,96 @@ class TakesTurns(_Remembers):
         return super().step(state, event, pick)
 
 
-class ReadsAThousandPairs(Wrong):
+@wrong("decode", "delta-of-5000-entries-is-read-to-its-end")
+def ReadsAThousandPairs(right: Any, data: bytes) -> Any:
     """Reads 1,000 entries of a delta. [B-45]"""
-
-    caught_by: ClassVar = ("delta-of-5000-entries-is-read-to-its-end",)
-
-    def decode(self, data: bytes) -> Any:
-        """The others are lost."""
-        message = super().decode(data)
-        return Delta(message.entries[:1000]) if isinstance(message, Delta) else message
+    message = right(data)
+    return Delta(message.entries[:1000]) if isinstance(message, Delta) else message
 
 
-class DoesNotAnswerTheDown(Wrong):
+@wrong("step", "response-of-a-down-peer-is-answered")
+def DoesNotAnswerTheDown(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Does not answer a digest response of a peer that is down. [B-39]"""
-
-    caught_by: ClassVar = ("response-of-a-down-peer-is-answered",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """It is lost."""
-        is_lost = received(event, DigestResponse) and is_down(state, event.sender)
-        return Step(state) if is_lost else super().step(state, event, pick)
+    is_lost = received(event, DigestResponse) and is_down(state, event.sender)
+    return Step(state) if is_lost else right(state, event, pick)
 
 
-class TakesNothingFromTheDown(Wrong):
+@wrong("step", "pairs-of-a-down-peer-are-taken-over")
+def TakesNothingFromTheDown(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Takes a delta of a peer that is down for a sign of life, and for no more. [B-36]"""
-
-    caught_by: ClassVar = ("pairs-of-a-down-peer-are-taken-over",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Without its pairs."""
-        if received(event, Delta) and is_down(state, event.sender):
-            event = replace(event, message=Delta(()))
-        return super().step(state, event, pick)
+    if received(event, Delta) and is_down(state, event.sender):
+        event = replace(event, message=Delta(()))
+    return right(state, event, pick)
 
 
-class LearnsNothingOfTheDown(Wrong):
+@wrong("step", "pairs-of-a-down-peer-are-taken-over")
+def LearnsNothingOfTheDown(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Takes over no pairs about a peer that is down. [B-36]"""
-
-    caught_by: ClassVar = ("pairs-of-a-down-peer-are-taken-over",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Without these."""
-        if received(event, Delta):
-            event = replace(event, message=Delta(tuple(pair for pair in event.message.entries if not is_down(state, pair.addr))))
-        return super().step(state, event, pick)
+    if received(event, Delta):
+        event = replace(event, message=Delta(tuple(pair for pair in event.message.entries if not is_down(state, pair.addr))))
+    return right(state, event, pick)
 
 
-class ResponsesEndRoundTrips(Wrong):
+@wrong("step", "round-trip-though-the-response-comes-first")
+def ResponsesEndRoundTrips(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Takes a digest response for the end of the round trip. [BA-23]"""
-
-    caught_by: ClassVar = ("round-trip-though-the-response-comes-first",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Forgets the digest."""
-        step = super().step(state, event, pick)
-        row = step.state.liveness.get(event.sender) if received(event, DigestResponse) else None
-        if row is None:
-            return step
-        return step._replace(state=transitions.with_liveness(step.state, {event.sender: replace(row, digest_sent=None)}))
+    step = right(state, event, pick)
+    row = step.state.liveness.get(event.sender) if received(event, DigestResponse) else None
+    if row is None:
+        return step
+    return step._replace(state=transitions.with_liveness(step.state, {event.sender: replace(row, digest_sent=None)}))
 
 
-class MeasuresTheFirstOfTwo(Wrong):
+@wrong("step", "round-trip-from-a-response-after-a-request")
+def MeasuresTheFirstOfTwo(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Measures from a request although a digest response has followed it. [BA-23]"""
-
-    caught_by: ClassVar = ("round-trip-from-a-response-after-a-request",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Keeps the earlier time."""
-        step = super().step(state, event, pick)
-        row = state.liveness.get(event.sender) if received(event, DigestRequest) else None
-        if row is None or row.digest_sent is None:
-            return step
-        kept = replace(step.state.liveness[event.sender], digest_sent=row.digest_sent)
-        return step._replace(state=transitions.with_liveness(step.state, {event.sender: kept}))
+    step = right(state, event, pick)
+    row = state.liveness.get(event.sender) if received(event, DigestRequest) else None
+    if row is None or row.digest_sent is None:
+        return step
+    kept = replace(step.state.liveness[event.sender], digest_sent=row.digest_sent)
+    return step._replace(state=transitions.with_liveness(step.state, {event.sender: kept}))
 
 
-class HearsOfIt(Wrong):
+@wrong("step", "digest-ahead-is-no-heartbeat-of-whom-it-lists")
+def HearsOfIt(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Takes a higher version of a peer in a digest for its sign of life. [BA-23]"""
-
-    caught_by: ClassVar = ("digest-ahead-is-no-heartbeat-of-whom-it-lists",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """And ends its silence."""
-        step = super().step(state, event, pick)
-        if not received(event, DigestRequest):
-            return step
-        ahead = [entry.addr for entry in event.message.entries if entry.version > reconcile.version_of(state, entry.addr)]
-        rows = {addr: state.liveness[addr] for addr in ahead if addr in state.liveness}
-        heard = {addr: replace(row, window=replace(row.window, last=event.now)) for addr, row in rows.items()}
-        return step._replace(state=transitions.with_liveness(step.state, heard))
+    step = right(state, event, pick)
+    if not received(event, DigestRequest):
+        return step
+    ahead = [entry.addr for entry in event.message.entries if entry.version > reconcile.version_of(state, entry.addr)]
+    rows = {addr: state.liveness[addr] for addr in ahead if addr in state.liveness}
+    heard = {addr: replace(row, window=replace(row.window, last=event.now)) for addr, row in rows.items()}
+    return step._replace(state=transitions.with_liveness(step.state, heard))
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "KnowsAThousand": (
-            "Stores no more than a thousand peers. [B-11]",
-            {"transitions.add_peers": with_room},
-            "peers-beyond-a-thousand-are-stored",
-        ),
-        "KeepsAThousandPairs": (
-            "Stores no more than a thousand pairs of a peer. [B-36]",
-            {"transitions.merge": with_room_for_pairs},
-            "pairs-beyond-a-thousand-are-stored",
-        ),
-        "SendsAByteOfPairs": (
-            "Sends no more than 255 pairs in a delta. [B-31]",
-            {"transitions.delta": lambda state, entries: DELTA(state, entries)[:255]},
-            "delta-of-300-pairs",
-        ),
-        "ListsAByteOfPeers": (
-            "Lists no more than 255 peers in a digest request. [B-24]",
-            {"transitions.digest": lambda state, order: DIGEST(state, order)[:255]},
-            "request-lists-300-peers",
-        ),
-        "OwnRecordFirst": (
-            "Puts the own record before peers that are as far behind. [BA-12]",
-            {"reconcile.most_outdated_first": own_record_first},
-            "ties-with-the-own-pairs-go-by-address",
-        ),
-        "AllDownIsAlone": (
-            "Takes itself for alone where all peers are down. [B-17]",
-            {"transitions.round_targets": all_down_is_alone},
-            "unknown-seed-is-asked-after-a-partner-that-is-down",
-        ),
-        "PrefersUp": (
-            "Picks its partner among those that are up, if there are any. [BA-25]",
-            prefers(lambda state, addr: not is_down(state, addr)),
-            "down-peer-can-be-the-partner-though-others-are-up",
-        ),
-        "PrefersWhoHasPairs": (
-            "Picks its partner among those of whom it knows a pair, if there are any. [B-09]",
-            prefers(lambda state, addr: state.store[addr].version > 0),
-            "peer-without-pairs-can-be-the-partner",
-        ),
-        "SeedsAreNotCritical": (
-            "Asks no seed because it is critical. [B-19]",
-            {
-                "transitions.is_critical": lambda state, addr, now: (
-                    addr not in state.config.seeds and IS_CRITICAL(state, addr, now)
-                )
-            },
-            "critical-seed-is-asked",
-        ),
-        "BeginsAnewWithUp": (
-            "Forgets the digest to a peer that it sets up. [BA-30]",
-            {"transitions.with_statuses": up_without_a_digest},
-            "round-trip-of-a-peer-that-comes-up",
-        ),
-        "JoinsEndRoundTrips": (
-            "Forgets its digests to others when a peer becomes known. [BA-30]",
-            joins_change(lambda _state, _now, row: replace(row, digest_sent=None)),
-            "round-trip-though-another-peer-joins",
-        ),
-        "JoinsEndSilences": (
-            "Opens all windows when a peer becomes known. [BA-29]",
-            joins_change(anew),
-            "silence-goes-on-while-others-join",
-        ),
-        "JoinsSetAllUp": (
-            "Sets all peers up when one becomes known. [B-20]",
-            joins_change(lambda _state, _now, row: replace(row, status=Status.UP)),
-            "silence-goes-on-while-others-join",
-        ),
-        "LeavesLongIntervalsOut": (
-            "Remembers no interval of more than ten times the first. [BA-28]",
-            {"transitions.record_arrival": without_long_ones},
-            "long-interval-counts-in-the-mean",
-        ),
-        "WindowOf100AtMost": (
-            "Remembers 100 intervals where more are configured. [BA-29]",
-            {
-                "transitions.record_arrival": lambda window, now, detector: RECORD_ARRIVAL(
-                    window, now, replace(detector, window=min(100, detector.window))
-                )
-            },
-            "window-of-200",
-        ),
-    },
-)
-__getattr__ = MISTAKES.find
+wrong |= {
+    # Sends no more than 255 pairs in a delta. [B-31]
+    "SendsAByteOfPairs: delta-of-300-pairs": around(
+        "transitions.delta", lambda right, state, entries: right(state, entries)[:255]
+    ),
+    # Lists no more than 255 peers in a digest request. [B-24]
+    "ListsAByteOfPeers: request-lists-300-peers": around(
+        "transitions.digest", lambda right, state, order: right(state, order)[:255]
+    ),
+    # Picks its partner among those that are up, if there are any. [BA-25]
+    "PrefersUp: down-peer-can-be-the-partner-though-others-are-up": prefers(lambda state, addr: not is_down(state, addr)),
+    # Picks its partner among those of whom it knows a pair, if there are any. [B-09]
+    "PrefersWhoHasPairs: peer-without-pairs-can-be-the-partner": prefers(lambda state, addr: state.store[addr].version > 0),
+    # Asks no seed because it is critical. [B-19]
+    "SeedsAreNotCritical: critical-seed-is-asked": around(
+        "transitions.is_critical", lambda right, state, addr, now: addr not in state.config.seeds and right(state, addr, now)
+    ),
+    # Forgets its digests to others when a peer becomes known. [BA-30]
+    "JoinsEndRoundTrips: round-trip-though-another-peer-joins": joins_change(
+        lambda _state, _now, row: replace(row, digest_sent=None)
+    ),
+    # Sets all peers up when one becomes known. [B-20]
+    "JoinsSetAllUp: silence-goes-on-while-others-join": joins_change(lambda _state, _now, row: replace(row, status=Status.UP)),
+    # Remembers 100 intervals where more are configured. [BA-29]
+    "WindowOf100AtMost: window-of-200": around(
+        "transitions.record_arrival",
+        lambda right, window, now, detector: right(window, now, replace(detector, window=min(100, detector.window))),
+    ),
+}
+__getattr__ = wrong.find

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import received, variants
+from tests.support.variant import Variants, received
 
 from peerproof.spec.core import Instant, Pick
 from peerproof.spec.scuttlebutt import arrival, transitions
@@ -14,19 +14,16 @@ from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry
 from peerproof.spec.scuttlebutt.state import State
 from peerproof.spec.scuttlebutt.transitions import Next
 
+wrong = Variants(__name__, Wrong)
 _LEARNED = transitions.add_peers
 
 
-class StrangersBecomePeers(Wrong):
+@wrong("step", "heartbeat-of-a-stranger delta-from-an-unknown-source")
+def StrangersBecomePeers(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Stores who sends a delta."""
-
-    caught_by: ClassVar = ("heartbeat-of-a-stranger", "delta-from-an-unknown-source")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Stores the sender first."""
-        if received(event, Delta):
-            state = _LEARNED(state, event.now, [DigestEntry(event.sender, 0)])[0]
-        return super().step(state, event, pick)
+    if received(event, Delta):
+        state = _LEARNED(state, event.now, [DigestEntry(event.sender, 0)])[0]
+    return right(state, event, pick)
 
 
 # Suspicion
@@ -38,39 +35,26 @@ class StrangersBecomePeers(Wrong):
 # Round trips
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "NoBootstrap": (
-            "Has no interval to judge a peer by that was never heard, and so never does.",
-            {"transitions.open_window": lambda now, _: ArrivalWindow(now, ())},
-            "critical-by-default-above down-by-default-above",
-        ),
-        "SilenceSinceTheStart": (
-            "Counts the silence of a peer that was never heard from its own start.",
-            {"transitions.open_window": lambda _, detector: ArrivalWindow(Instant(0), (detector.bootstrap,))},
-            "silence-counts-from-when-a-peer-is-stored-below",
-        ),
-        "LogarithmOf2": (
-            "Takes the binary logarithm where the decimal one is meant.",
-            {"arrival.ONE_BY_LN_10": (14_426_950_408_889, 10_000_000_000_000)},
-            "phi-of-1-below phi-of-12345-thousandths-below down-at-phi-of-1-below",
-        ),
-        "RoundsTheFactor": (
-            "Takes 0.434 for 1/ln 10.",
-            {"arrival.ONE_BY_LN_10": (434, 1000)},
-            "critical-by-default-above down-by-default-above phi-of-12345-thousandths-above",
-        ),
-        "WholeThresholds": (
-            "Rounds thresholds to whole phi.",
-            {
-                "transitions.phi_exceeds": lambda window, now, thousandths: arrival.phi_exceeds(
-                    window, now, thousandths // 1000 * 1000
-                )
-            },
-            "phi-of-a-thousandth-below phi-of-12345-thousandths-below",
-        ),
+wrong |= {
+    # Has no interval to judge a peer by that was never heard, and so never does.
+    "NoBootstrap: critical-by-default-above down-by-default-above": {
+        "transitions.open_window": lambda now, _: ArrivalWindow(now, ())
     },
-)
-__getattr__ = MISTAKES.find
+    # Counts the silence of a peer that was never heard from its own start.
+    "SilenceSinceTheStart: silence-counts-from-when-a-peer-is-stored-below": {
+        "transitions.open_window": lambda _, detector: ArrivalWindow(Instant(0), (detector.bootstrap,))
+    },
+    # Takes the binary logarithm where the decimal one is meant.
+    "LogarithmOf2: phi-of-1-below phi-of-12345-thousandths-below down-at-phi-of-1-below": {
+        "arrival.ONE_BY_LN_10": (14_426_950_408_889, 10_000_000_000_000)
+    },
+    # Takes 0.434 for 1/ln 10.
+    "RoundsTheFactor: critical-by-default-above down-by-default-above phi-of-12345-thousandths-above": {
+        "arrival.ONE_BY_LN_10": (434, 1000)
+    },
+    # Rounds thresholds to whole phi.
+    "WholeThresholds: phi-of-a-thousandth-below phi-of-12345-thousandths-below": {
+        "transitions.phi_exceeds": lambda window, now, thousandths: arrival.phi_exceeds(window, now, thousandths // 1000 * 1000)
+    },
+}
+__getattr__ = wrong.find

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import variants, without_effects
+from tests.support.variant import Variants, around, without_effects
 
 from peerproof.spec.core import Expired, Instant, NodeId, Pick, Send, SetTimer
-from peerproof.spec.scuttlebutt import reconcile, transitions
+from peerproof.spec.scuttlebutt import transitions
 from peerproof.spec.scuttlebutt.messages import DigestRequest, DigestResponse
 from peerproof.spec.scuttlebutt.state import DEFAULT_INTERVAL, State
 from peerproof.spec.scuttlebutt.transitions import Next
 
+wrong = Variants(__name__, Wrong)
 Targets = Callable[[State, Instant, Pick], Iterator[NodeId]]
-
-_DIGEST = reconcile.digest
 _IS_CRITICAL = transitions.is_critical
-_TARGETS = transitions.round_targets
 
 
 def _others(state: State) -> list[NodeId]:
@@ -51,42 +49,18 @@ def _targets(
     return targets
 
 
-class OneRound(Wrong):
-    """Gossips once and never again."""
-
-    caught_by: ClassVar = ("rounds-come-at-the-interval", "partner-is-picked-anew-each-round", "update-spreads")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Forgets the timer."""
-        return without_effects(super().step(state, event, pick), lambda effect: isinstance(effect, SetTimer))
-
-
-class OneRateForAll(Wrong):
-    """Has a round a second, whatever is configured."""
-
-    caught_by: ClassVar = ("rounds-come-at-the-configured-rate",)
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """Forgets the interval."""
-        return super().initial(self_id, replace(config, interval=DEFAULT_INTERVAL))
-
-
-class SendsResponses(Wrong):
+@wrong("step", "rounds-come-at-the-interval long-silence-is-critical")
+def SendsResponses(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Opens a round with a digest of the wrong kind, which gets no digest for an answer."""
-
-    caught_by: ClassVar = ("rounds-come-at-the-interval", "long-silence-is-critical")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sends the other kind."""
-        step = super().step(state, event, pick)
-        return step._replace(
-            effects=tuple(
-                replace(effect, message=DigestResponse(effect.message.entries))
-                if isinstance(effect, Send) and isinstance(effect.message, DigestRequest)
-                else effect
-                for effect in step.effects
-            )
+    step = right(state, event, pick)
+    return step._replace(
+        effects=tuple(
+            replace(effect, message=DigestResponse(effect.message.entries))
+            if isinstance(effect, Send) and isinstance(effect.message, DigestRequest)
+            else effect
+            for effect in step.effects
         )
+    )
 
 
 class NotTheSameTwice(Wrong):
@@ -120,10 +94,6 @@ class NotTheSameTwice(Wrong):
 # Critical peers
 
 
-def _everybody_if_one(state: State, _: NodeId, now: Instant) -> bool:
-    return any(_IS_CRITICAL(state, addr, now) for addr in _others(state))
-
-
 class RemembersItself(Wrong):
     """Keeps its store over a restart, which the text does not know of; vectors show what a fresh start does."""
 
@@ -151,59 +121,51 @@ class RemembersItself(Wrong):
         return step
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "LeavesItselfOut": (
-            "Lists only the others in its digests.",
-            {"transitions.digest": lambda state, order: _DIGEST(state, [addr for addr in order if addr != state.self_id])},
-            "request-lists-self-and-peers request-to-seeds-tells-the-own-version two-nodes-agree",
-        ),
-        "NotShuffled": (
-            "Lists peers in the order of their addresses, so that under a limit the last ones are never listed.",
-            {"transitions.digest": lambda state, _: _DIGEST(state, state.store)},
-            "request-is-shuffled request-with-limit-14 request-stops-at-what-does-not-fit",
-        ),
-        "GossipsWithItself": (
-            "Does not leave itself out when it picks a partner.",
-            {"transitions.round_targets": _targets(partners=lambda state: [*state.store])},
-            "node-alone-without-seeds-is-silent self-is-never-critical",
-        ),
-        "AlwaysTheFirst": (
-            "Takes the first known peer for its partner in every round.",
-            {"transitions.round_targets": _targets(partners=lambda state: _others(state)[:1])},
-            "partner-picked-is-asked-c partner-is-picked-anew-each-round",
-        ),
-        "AsksItself": (
-            "Asks its own address if that is one of its seeds.",
-            {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - set(_others(state)))},
-            "own-address-as-the-only-seed own-address-among-unknown-seeds no-known-peers-asks-all-seeds",
-        ),
-        "SeedsForEver": (
-            "Asks a seed in every round, though it is known.",
-            {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - {state.self_id})},
-            "known-seed-is-an-ordinary-peer seed-that-becomes-known-is-asked-no-more",
-        ),
-        "OneCriticalPeer": (
-            "Asks one of the critical peers.",
-            {"transitions.round_targets": _targets(critical=lambda critical, _: critical[:1])},
-            "every-critical-peer-is-asked",
-        ),
-        "CriticalPartnerOnce": (
-            "Does not ask a critical peer that is the partner a second time.",
-            {
-                "transitions.round_targets": _targets(
-                    critical=lambda critical, partner: [addr for addr in critical if addr != partner]
-                )
-            },
-            "long-silence-is-critical every-critical-peer-is-asked critical-by-default-above",
-        ),
-        "AllCriticalIfOneIs": (
-            "Asks everybody as soon as one peer is critical.",
-            {"transitions.is_critical": _everybody_if_one},
-            "only-the-silent-peer-is-critical",
-        ),
+wrong |= {
+    # Gossips once and never again.
+    "OneRound: rounds-come-at-the-interval partner-is-picked-anew-each-round update-spreads": around(
+        "step",
+        lambda right, state, event, pick: without_effects(right(state, event, pick), lambda effect: isinstance(effect, SetTimer)),
+    ),
+    # Has a round a second, whatever is configured.
+    "OneRateForAll: rounds-come-at-the-configured-rate": around(
+        "initial", lambda right, self_id, config: right(self_id, replace(config, interval=DEFAULT_INTERVAL))
+    ),
+    # Lists only the others in its digests.
+    "LeavesItselfOut: request-lists-self-and-peers request-to-seeds-tells-the-own-version two-nodes-agree": around(
+        "transitions.digest", lambda right, state, order: right(state, [addr for addr in order if addr != state.self_id])
+    ),
+    # Lists peers in the order of their addresses, so that under a limit the last ones are never listed.
+    "NotShuffled: request-is-shuffled request-with-limit-14 request-stops-at-what-does-not-fit": around(
+        "transitions.digest", lambda right, state, _: right(state, state.store)
+    ),
+    # Does not leave itself out when it picks a partner.
+    "GossipsWithItself: node-alone-without-seeds-is-silent self-is-never-critical": {
+        "transitions.round_targets": _targets(partners=lambda state: [*state.store])
     },
-)
-__getattr__ = MISTAKES.find
+    # Takes the first known peer for its partner in every round.
+    "AlwaysTheFirst: partner-picked-is-asked-c partner-is-picked-anew-each-round": {
+        "transitions.round_targets": _targets(partners=lambda state: _others(state)[:1])
+    },
+    # Asks its own address if that is one of its seeds.
+    "AsksItself: own-address-as-the-only-seed own-address-among-unknown-seeds no-known-peers-asks-all-seeds": {
+        "transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - set(_others(state)))
+    },
+    # Asks a seed in every round, though it is known.
+    "SeedsForEver: known-seed-is-an-ordinary-peer seed-that-becomes-known-is-asked-no-more": {
+        "transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - {state.self_id})
+    },
+    # Asks one of the critical peers.
+    "OneCriticalPeer: every-critical-peer-is-asked": {
+        "transitions.round_targets": _targets(critical=lambda critical, _: critical[:1])
+    },
+    # Does not ask a critical peer that is the partner a second time.
+    "CriticalPartnerOnce: long-silence-is-critical every-critical-peer-is-asked critical-by-default-above": {
+        "transitions.round_targets": _targets(critical=lambda critical, partner: [addr for addr in critical if addr != partner])
+    },
+    # Asks everybody as soon as one peer is critical.
+    "AllCriticalIfOneIs: only-the-silent-peer-is-critical": around(
+        "transitions.is_critical", lambda right, state, _, now: any(right(state, addr, now) for addr in _others(state))
+    ),
+}
+__getattr__ = wrong.find

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.swim import Wrong
-from tests.conformance.mistakes.swim.beliefs import APPLIED, WITH_MEMBER
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
-from peerproof.reference.divergences.swim import MERGED, ON_VECTOR
+from peerproof.reference.divergences.swim import ON_VECTOR
 from peerproof.spec.core import Step
 from peerproof.spec.swim import transitions
 from peerproof.spec.swim.gossip import with_row
@@ -17,9 +16,13 @@ from peerproof.spec.swim.messages import Ack, AntiEntropy, Joining, Leave, Ping,
 from peerproof.spec.swim.state import State, Status
 from peerproof.spec.swim.table import Claim
 
+wrong = Variants(__name__, Wrong)
 
-def _anti_entropy_makes_joining(state: State, claim: Claim) -> State:
-    after = WITH_MEMBER(state, claim)
+
+@wrong("transitions.with_member", "both-counters-at-their-end joiner-learns-from-the-first-answer")
+def AntiEntropyMakesJoining(right: Any, state: State, claim: Claim) -> State:
+    """Makes rows of anti-entropy that are joining."""
+    after = right(state, claim)
     if claim.node in state.rows or claim.node not in after.rows:
         return after
     return with_row(after, claim.node, replace(after.rows[claim.node], status=Status.JOINING))
@@ -52,33 +55,19 @@ class TellsEachChange(Wrong):
 TOLD = transitions.notify_subscribers
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "AntiEntropyMakesJoining": (
-            "Makes rows of anti-entropy that are joining.",
-            {"transitions.with_member": _anti_entropy_makes_joining},
-            "both-counters-at-their-end joiner-learns-from-the-first-answer",
+wrong |= {
+    # Reads one vector of anti-entropy in a message.
+    "OneAntiEntropy: anti-entropy-in-two-vectors": around(
+        "transitions.apply_message",
+        lambda right, state, message: (
+            right(state, replace(message, vectors=tuple({type(v): v for v in reversed(message.vectors)}.values())[::-1]))
+            if sum(isinstance(v, AntiEntropy) for v in message.vectors) > 1
+            else right(state, message)
         ),
-        "OneAntiEntropy": (
-            "Reads one vector of anti-entropy in a message.",
-            {
-                "transitions.apply_message": lambda state, message: (
-                    APPLIED(
-                        state, replace(message, vectors=tuple({type(v): v for v in reversed(message.vectors)}.values())[::-1])
-                    )
-                    if sum(isinstance(v, AntiEntropy) for v in message.vectors) > 1
-                    else APPLIED(state, message)
-                )
-            },
-            "anti-entropy-in-two-vectors",
-        ),
-        "PayloadStaysForEver": (
-            "Keeps a payload over a restart that it hears of from others.",
-            {"gossip.merge": lambda row, claim: replace(MERGED(row, claim), payload=row.payload)},
-            "payload-is-stale-after-a-restart joining-brings-a-dead-node-back",
-        ),
-    },
-)
-__getattr__ = MISTAKES.find
+    ),
+    # Keeps a payload over a restart that it hears of from others.
+    "PayloadStaysForEver: payload-is-stale-after-a-restart joining-brings-a-dead-node-back": around(
+        "gossip.merge", lambda right, row, claim: replace(right(row, claim), payload=row.payload)
+    ),
+}
+__getattr__ = wrong.find

@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
+from tests.conformance.mistakes.swim import Wrong
+from tests.support.variant import Variants
+
 from peerproof.spec import swim
 from peerproof.spec.forms.form import octets
 
+wrong = Variants(__name__, Wrong)
 ESCAPED = ("~", "^", "`")
 MEMBER = ("host", "port", "uuid", "restart_counter", "tx_counter")
 
@@ -183,3 +187,6 @@ def written(message: Any, writer: type[Writer]) -> bytes:
     made = writer()
     made.value(values(message))
     return bytes(made.out)
+
+
+__getattr__ = wrong.find

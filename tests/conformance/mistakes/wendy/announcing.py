@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.conformance.mistakes.wendy.joining import with_messages
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
 from peerproof.spec.core import Notify, Pick, Send, Step
 from peerproof.spec.wendy import joining, proximity
 from peerproof.spec.wendy.messages import NO_VERSIONS, Joined, NodeAnnouncement, Tables
 from peerproof.spec.wendy.state import State
 
+wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
-
 ANNOUNCED = joining.announce
-ANNOUNCED_AGAIN = joining.announce_again
 ON_NODE_ANNOUNCEMENT = joining.on_node_announcement
 TOLD = proximity.learn_tables
-WITH_VERSIONS = joining.with_versions
 
 
 def told_by(told: Any) -> dict[str, Any]:
     """What is replaced to learn something else from a message."""
     return {"joining.learn_tables": told}
-
-
-class NeverWarns(Wrong):
-    """Accepts every announcement."""
-
-    caught_by: ClassVar = (
-        "who-is-known-is-warned-too",
-        *(f"announcement-with-an-old-{table}" for table in ("routing-table", "leaf-set", "neighborhood-set")),
-        *("the-same-announcement-twice", "the-versions-of-the-moment", "two-join-at-once"),
-    )
-    instead: ClassVar = {"joining.is_newer": lambda *_: False}
 
 
 class InsertsWhomItWarns(Wrong):
@@ -56,34 +43,19 @@ class InsertsWhomItWarns(Wrong):
     instead: ClassVar = {"transitions.on_node_announcement": _on_announcement}
 
 
-class OwnVersionsInAnnouncements(Wrong):
+@wrong("step", "announcement-after-the-wait the-versions-of-each versions-that-were-sent")
+def OwnVersionsInAnnouncements(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Puts its own versions into announcements."""
-
-    caught_by: ClassVar = ("announcement-after-the-wait", "the-versions-of-each", "versions-that-were-sent")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Replaces them."""
-        step = super().step(state, event, pick)
-        own = step.state.versions
-        return with_messages(step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=own)))
+    step = right(state, event, pick)
+    own = step.state.versions
+    return with_messages(step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=own)))
 
 
-class NoVersionsInAnnouncements(Wrong):
+@wrong("step", "the-versions-of-each versions-that-were-sent the-larger-versions-stay a-warning-is-applied-and-announced")
+def NoVersionsInAnnouncements(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Keeps no versions."""
-
-    caught_by: ClassVar = (
-        "the-versions-of-each",
-        "versions-that-were-sent",
-        "the-larger-versions-stay",
-        "a-warning-is-applied-and-announced",
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Replaces them."""
-        step = super().step(state, event, pick)
-        return with_messages(
-            step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=NO_VERSIONS))
-        )
+    step = right(state, event, pick)
+    return with_messages(step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=NO_VERSIONS)))
 
 
 class AnnouncesToLeaves(Wrong):
@@ -117,48 +89,34 @@ class AnnouncesPerTable(Wrong):
     instead: ClassVar = {"joining.announce": _announced}
 
 
-class AnnouncesNoTables(Wrong):
-    """Announces itself without its tables."""
-
-    caught_by: ClassVar = (
-        "warned-by-a-leaf",
-        "announcement-after-the-wait",
-        "stragglers-are-applied",
-        "a-warning-is-applied-and-announced",
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Leaves them out."""
-        return with_messages(super().step(state, event, pick), NodeAnnouncement, lambda said: replace(said, tables=Tables()))
-
-
-class JoinsInSilence(Wrong):
+@wrong("step", "announcement-after-the-wait")
+def JoinsInSilence(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Does not tell that it has joined."""
-
-    caught_by: ClassVar = ("announcement-after-the-wait",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Leaves that out."""
-        step = super().step(state, event, pick)
-        return step._replace(
-            effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, Joined)))
-        )
+    step = right(state, event, pick)
+    return step._replace(effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, Joined))))
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "WarnsAtAnyDifference": (
-            "Warns also of versions that are later than its own.",
-            {"joining.is_newer": lambda own, included: own != included},
-            "announcement-with-later-versions the-departed-comes-back versions-in-an-announcement-are-the-receivers",
-        ),
-        "WarnsAtEqualVersions": (
-            "Warns of the versions that it has.",
-            {"joining.is_newer": lambda own, included: any(a >= b for a, b in zip(own, included, strict=True))},
-            "who-is-known-is-not-warned-in-vain announcement-with-the-same-versions announcement-to-somebody-alone",
-        ),
+wrong |= {
+    # Accepts every announcement.
+    "NeverWarns: who-is-known-is-warned-too announcement-with-an-old-routing-table announcement-with-an-old-leaf-set "
+    "announcement-with-an-old-neighborhood-set the-same-announcement-twice the-versions-of-the-moment two-join-at-once": {
+        "joining.is_newer": lambda *_: False
     },
-)
-__getattr__ = MISTAKES.find
+    # Announces itself without its tables.
+    "AnnouncesNoTables: warned-by-a-leaf announcement-after-the-wait stragglers-are-applied "
+    "a-warning-is-applied-and-announced": around(
+        "step",
+        lambda right, state, event, pick: with_messages(
+            right(state, event, pick), NodeAnnouncement, lambda said: replace(said, tables=Tables())
+        ),
+    ),
+    # Warns also of versions that are later than its own.
+    "WarnsAtAnyDifference: announcement-with-later-versions the-departed-comes-back "
+    "versions-in-an-announcement-are-the-receivers": {"joining.is_newer": lambda own, included: own != included},
+    # Warns of the versions that it has.
+    "WarnsAtEqualVersions: who-is-known-is-not-warned-in-vain announcement-with-the-same-versions "
+    "announcement-to-somebody-alone": {
+        "joining.is_newer": lambda own, included: any(a >= b for a, b in zip(own, included, strict=True))
+    },
+}
+__getattr__ = wrong.find

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Sent, Step
 from peerproof.spec.wendy import transitions
@@ -15,8 +15,8 @@ from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import State
 from peerproof.spec.wendy.tables import insert_node
 
+wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
-
 ROUTED = transitions.route_message
 
 
@@ -25,26 +25,18 @@ def told(step: Next, kind: type[Any]) -> list[Any]:
     return [effect.notice for effect in step.effects if isinstance(effect, Notify) and isinstance(effect.notice, kind)]
 
 
-class SmallPurposesOnly(Wrong):
+@wrong("step", "purpose-255-is-delivered route-with-a-purpose")
+def SmallPurposesOnly(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Passes over purposes that it has not given out."""
-
-    caught_by: ClassVar = ("purpose-255-is-delivered", "route-with-a-purpose")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Drops them."""
-        about = getattr(event, "message", getattr(event, "command", None))
-        return Step(state) if getattr(about, "purpose", 0) >= 128 else super().step(state, event, pick)
+    about = getattr(event, "message", getattr(event, "command", None))
+    return Step(state) if getattr(about, "purpose", 0) >= 128 else right(state, event, pick)
 
 
-class ApplicationsFromSixteen(Wrong):
+@wrong("step", "purpose-8-is-delivered")
+def ApplicationsFromSixteen(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Keeps the purposes below 16 for itself."""
-
-    caught_by: ClassVar = ("purpose-8-is-delivered",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Drops them."""
-        message = getattr(event, "message", None)
-        return Step(state) if isinstance(message, Application) and message.purpose < 16 else super().step(state, event, pick)
+    message = getattr(event, "message", None)
+    return Step(state) if isinstance(message, Application) and message.purpose < 16 else right(state, event, pick)
 
 
 class DeliversEverything(Wrong):
@@ -75,149 +67,96 @@ def _counted(message: Any, more: int) -> Any:
     return replace(message, header=replace(message.header, hop=message.header.hop + more))
 
 
-class CountsTheFirstNode(Wrong):
+@wrong("step", "route-has-no-hops route-to-itself-is-delivered")
+def CountsTheFirstNode(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Counts a hop where a message begins."""
-
-    caught_by: ClassVar = ("route-has-no-hops", "route-to-itself-is-delivered")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Routes it as if it had come from elsewhere."""
-        if isinstance(event, Asked) and isinstance(event.command, Route):
-            command = event.command
-            message = Application(header(state, command.key), command.purpose, command.value)
-            event = Received(event.now, state.self_id, message)
-        return super().step(state, event, pick)
+    if isinstance(event, Asked) and isinstance(event.command, Route):
+        command = event.command
+        message = Application(header(state, command.key), command.purpose, command.value)
+        event = Received(event.now, state.self_id, message)
+    return right(state, event, pick)
 
 
-class HopsWithoutEnd(Wrong):
+@wrong("step", "hops-end largest-hops-of-a-join")
+def HopsWithoutEnd(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Counts hops beyond what a message can hold, and begins anew there."""
-
-    caught_by: ClassVar = ("hops-end", "largest-hops-of-a-join")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Lets the largest count be followed by 0."""
-        if isinstance(event, Received) and event.message.header.hop == 2**31 - 1:
-            event = replace(event, message=_counted(event.message, -(2**31 - 1) - 1))
-        return super().step(state, event, pick)
+    if isinstance(event, Received) and event.message.header.hop == 2**31 - 1:
+        event = replace(event, message=_counted(event.message, -(2**31 - 1) - 1))
+    return right(state, event, pick)
 
 
-class OwnCredentialsOnTheWay(Wrong):
+@wrong("step", "sent-on-with-the-credentials-of-its-sender")
+def OwnCredentialsOnTheWay(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Puts its own credentials into what it sends on."""
-
-    caught_by: ClassVar = ("sent-on-with-the-credentials-of-its-sender",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Replaces them."""
-        if isinstance(event, Received) and isinstance(event.message, Application):
-            event = replace(
-                event, message=replace(event.message, header=replace(event.message.header, credentials=state.config.credentials))
-            )
-        return super().step(state, event, pick)
+    if isinstance(event, Received) and isinstance(event.message, Application):
+        event = replace(
+            event, message=replace(event.message, header=replace(event.message.header, credentials=state.config.credentials))
+        )
+    return right(state, event, pick)
 
 
-class ItsOwnMessages(Wrong):
+@wrong("step", "sent-on-with-its-hops an-unreachable-hop-then-here")
+def ItsOwnMessages(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Says that it is the sender of what it sends on."""
-
-    caught_by: ClassVar = ("sent-on-with-its-hops", "an-unreachable-hop-then-here")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Writes itself into the header."""
-        if isinstance(event, Received) and isinstance(event.message, Application):
-            said: Header = replace(event.message.header, sender=state.node)
-            event = replace(event, message=replace(event.message, header=said))
-        return super().step(state, event, pick)
+    if isinstance(event, Received) and isinstance(event.message, Application):
+        said: Header = replace(event.message.header, sender=state.node)
+        event = replace(event, message=replace(event.message, header=said))
+    return right(state, event, pick)
 
 
-class AsksAboutDeliveries(Wrong):
+@wrong("step", "deliveries-are-not-asked-about")
+def AsksAboutDeliveries(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Asks the application whether a message may be delivered to it."""
-
-    caught_by: ClassVar = ("deliveries-are-not-asked-about",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Asks instead."""
-        step = super().step(state, event, pick)
-        if not state.config.is_consulted or (isinstance(event, Asked) and isinstance(event.command, Forward)):
-            return step
-        return step._replace(
-            effects=tuple(Notify(Forwarding(d.message, state.node)) for d in told(step, Delivered)) or step.effects
-        )
-
-
-class TellsNothingOfForwarding(Wrong):
-    """Does not tell where a message goes next."""
-
-    caught_by: ClassVar = ("sent-on-with-its-hops", "route-to-the-cell")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Leaves it out."""
-        step = super().step(state, event, pick)
-        return step._replace(
-            effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, Forwarding)))
-        )
-
-
-class DeliversWhatHasArrived(Wrong):
-    """Takes a confirmation for a delivery."""
-
-    caught_by: ClassVar = ("a-message-that-has-arrived-is-done",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Tells the application."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Sent) and event.took is not None and isinstance(event.message, Application):
-            return step._replace(effects=(*step.effects, Notify(Delivered(event.message))))
+    step = right(state, event, pick)
+    if not state.config.is_consulted or (isinstance(event, Asked) and isinstance(event.command, Forward)):
         return step
+    return step._replace(effects=tuple(Notify(Forwarding(d.message, state.node)) for d in told(step, Delivered)) or step.effects)
 
 
-class MeetsEverySender(Wrong):
-    """Takes whoever sends something into its leaf set."""
-
-    caught_by: ClassVar = (
-        "the-sender-is-not-met",
-        "a-heartbeat-changes-nothing",
-        "asked-by-a-stranger",
-        "contact-that-is-alone",
-        "a-second-join",
+@wrong("step", "sent-on-with-its-hops route-to-the-cell")
+def TellsNothingOfForwarding(right: Any, state: State, event: Any, pick: Pick) -> Next:
+    """Does not tell where a message goes next."""
+    step = right(state, event, pick)
+    return step._replace(
+        effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, Forwarding)))
     )
 
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Meets it first."""
-        step = super().step(state, event, pick)
-        if not isinstance(event, Received) or step.state is not state:
-            return step
-        return step._replace(state=insert_node(state, event.message.header.sender, Mask(leaf_set=True)))
+
+@wrong("step", "a-message-that-has-arrived-is-done")
+def DeliversWhatHasArrived(right: Any, state: State, event: Any, pick: Pick) -> Next:
+    """Takes a confirmation for a delivery."""
+    step = right(state, event, pick)
+    if isinstance(event, Sent) and event.took is not None and isinstance(event.message, Application):
+        return step._replace(effects=(*step.effects, Notify(Delivered(event.message))))
+    return step
 
 
-class AnyLengthMayGo(Wrong):
+@wrong("step", "the-sender-is-not-met a-heartbeat-changes-nothing asked-by-a-stranger contact-that-is-alone a-second-join")
+def MeetsEverySender(right: Any, state: State, event: Any, pick: Pick) -> Next:
+    """Takes whoever sends something into its leaf set."""
+    step = right(state, event, pick)
+    if not isinstance(event, Received) or step.state is not state:
+        return step
+    return step._replace(state=insert_node(state, event.message.header.sender, Mask(leaf_set=True)))
+
+
+@wrong("step", "credentials-too-long-to-forward")
+def AnyLengthMayGo(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Sends on what nobody can read."""
-
-    caught_by: ClassVar = ("credentials-too-long-to-forward",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Checks nothing."""
-        if isinstance(event, Asked) and isinstance(event.command, Forward):
-            return ROUTED(state, event.command.message, is_allowed=True)
-        return super().step(state, event, pick)
+    if isinstance(event, Asked) and isinstance(event.command, Forward):
+        return ROUTED(state, event.command.message, is_allowed=True)
+    return right(state, event, pick)
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "CountsNoHops": (
-            "Leaves the count of hops as it is.",
-            {"transitions.on_application": ROUTED},
-            "sent-on-with-its-hops purpose-16-is-delivered",
-        ),
-        "NeverAsks": (
-            "Sends messages on without asking an application that wants to be asked.",
-            {
-                "transitions.route_message": lambda state, message, **_: ROUTED(
-                    replace(state, config=replace(state.config, is_consulted=False)), message
-                )._replace(state=state)
-            },
-            "asked-first asked-about-the-own asked-again-on-the-way-round",
-        ),
-    },
-)
-__getattr__ = MISTAKES.find
+wrong |= {
+    # Leaves the count of hops as it is.
+    "CountsNoHops: sent-on-with-its-hops purpose-16-is-delivered": {"transitions.on_application": ROUTED},
+    # Sends messages on without asking an application that wants to be asked.
+    "NeverAsks: asked-first asked-about-the-own asked-again-on-the-way-round": around(
+        "transitions.route_message",
+        lambda right, state, message, **_: right(
+            replace(state, config=replace(state.config, is_consulted=False)), message
+        )._replace(state=state),
+    ),
+}
+__getattr__ = wrong.find

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
 from peerproof.spec.core import Pick, Sent, Step
-from peerproof.spec.wendy import proximity, tables
 from peerproof.spec.wendy import state as states
+from peerproof.spec.wendy import tables
 from peerproof.spec.wendy.messages import NO_VERSIONS, Node, Versions
 from peerproof.spec.wendy.state import State
 
-CONSIDER = proximity.consider_node
+wrong = Variants(__name__, Wrong)
 ADDRESS_OF = states.address_of
 
 
@@ -51,11 +51,13 @@ def _regions_by(change: Callable[[str], str]) -> Callable[..., Any]:
     return address_of
 
 
-def _latest_hearsay(state: State, node: Node, *, is_leaf: bool) -> State:
+@wrong("proximity.consider_node", "a-leaf-heard-of-under-two-addresses")
+def TheLatestHearsay(right: Any, state: State, node: Node, *, is_leaf: bool) -> State:
+    """Measures a leaf where it was heard of last. [WA-68, WA-69]"""
     if node.id in state.measured and state.measured[node.id] != node:
         state = tables.update_address(state, node)
         state = replace(state, measured=state.measured.without((node.id,)))
-    return CONSIDER(state, node, is_leaf=is_leaf)
+    return right(state, node, is_leaf=is_leaf)
 
 
 class GoneByTheOldAddress(Wrong):
@@ -75,94 +77,42 @@ class GoneByTheOldAddress(Wrong):
         return super().step(state, event, pick)
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "Versions32": (
-            "Compares versions as signed numbers of 32 bits. [WA-41]",
-            {"joining.is_newer": _newer_by(lambda version: signed(version, 32))},
-            "versions-at-borders",
-        ),
-        "VersionsOfFourBytes": (
-            "Compares the lower 32 bits of versions. [WA-41]",
-            {"joining.is_newer": _newer_by(lambda version: version & 0xFFFFFFFF)},
-            "versions-at-borders",
-        ),
-        "SignedVersions": (
-            "Compares versions as signed numbers of 64 bits. [WA-41]",
-            {"joining.is_newer": _newer_by(lambda version: signed(version, 64))},
-            "versions-at-borders",
-        ),
-        "KeepsTheGreaterTuple": (
-            "Keeps the versions of the message whose first different one is greater. [WA-45]",
-            {"joining.with_versions": _kept_by(max)},
-            "versions-kept-of-each-table",
-        ),
-        "KeepsIfAllAreGreater": (
-            "Keeps new versions if none is smaller. [WA-45]",
-            {
-                "joining.with_versions": _kept_by(
-                    lambda known, new: new if all(b >= a for a, b in zip(known, new, strict=True)) else known
-                ),
-            },
-            "versions-kept-of-each-table",
-        ),
-        "KeepsByDoubles": (
-            "Keeps the first of versions that are equal as doubles. [WA-45]",
-            {"joining.with_versions": _kept_by(_each(float))},
-            "versions-kept-at-borders",
-        ),
-        "KeepsBySigned": (
-            "Keeps the greater version as a signed number of 64 bits. [WA-45]",
-            {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 64)))},
-            "versions-kept-at-borders",
-        ),
-        "KeepsBy32": (
-            "Keeps the greater version as a signed number of 32 bits. [WA-45]",
-            {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 32)))},
-            "versions-kept-at-borders",
-        ),
-        "RegionsWithoutCase": (
-            "Has regions that differ in capitals be one. [WA-52]",
-            {"proximity.address_of": _regions_by(str.casefold)},
-            "regions-that-look-alike",
-        ),
-        "RegionsWithoutBlanks": (
-            "Has regions that differ in blanks at their ends be one. [WA-52]",
-            {"proximity.address_of": _regions_by(str.strip)},
-            "regions-that-look-alike",
-        ),
-        "NoRegionIsAnyRegion": (
-            "Has who says no region be in the own. [WA-52]",
-            {
-                "proximity.address_of": lambda config, node: ADDRESS_OF(
-                    config, node._replace(region=node.region or config.region)
-                ),
-            },
-            "regions-that-look-alike",
-        ),
-        "Ports15": (
-            "Has ports of 15 bits only. [WA-52]",
-            {
-                "proximity.address_of": lambda config, node: None if node.port > 32767 else ADDRESS_OF(config, node),
-            },
-            "the-greatest-port",
-        ),
-        "TheLatestHearsay": (
-            "Measures a leaf where it was heard of last. [WA-68, WA-69]",
-            {"proximity.consider_node": _latest_hearsay},
-            "a-leaf-heard-of-under-two-addresses",
-        ),
-        "OneAddressForEver": (
-            "Keeps the address at which it measures a leaf, whatever that says of itself. [WA-68]",
-            {
-                "proximity.update_address": lambda state, node: (
-                    state if node.id in state.measured else tables.update_address(state, node)
-                ),
-            },
-            "an-unmeasured-leaf-says-where-it-is",
-        ),
+wrong |= {
+    # Compares versions as signed numbers of 32 bits. [WA-41]
+    "Versions32: versions-at-borders": {"joining.is_newer": _newer_by(lambda version: signed(version, 32))},
+    # Compares the lower 32 bits of versions. [WA-41]
+    "VersionsOfFourBytes: versions-at-borders": {"joining.is_newer": _newer_by(lambda version: version & 0xFFFFFFFF)},
+    # Compares versions as signed numbers of 64 bits. [WA-41]
+    "SignedVersions: versions-at-borders": {"joining.is_newer": _newer_by(lambda version: signed(version, 64))},
+    # Keeps the versions of the message whose first different one is greater. [WA-45]
+    "KeepsTheGreaterTuple: versions-kept-of-each-table": {"joining.with_versions": _kept_by(max)},
+    # Keeps new versions if none is smaller. [WA-45]
+    "KeepsIfAllAreGreater: versions-kept-of-each-table": {
+        "joining.with_versions": _kept_by(
+            lambda known, new: new if all(b >= a for a, b in zip(known, new, strict=True)) else known
+        )
     },
-)
-__getattr__ = MISTAKES.find
+    # Keeps the first of versions that are equal as doubles. [WA-45]
+    "KeepsByDoubles: versions-kept-at-borders": {"joining.with_versions": _kept_by(_each(float))},
+    # Keeps the greater version as a signed number of 64 bits. [WA-45]
+    "KeepsBySigned: versions-kept-at-borders": {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 64)))},
+    # Keeps the greater version as a signed number of 32 bits. [WA-45]
+    "KeepsBy32: versions-kept-at-borders": {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 32)))},
+    # Has regions that differ in capitals be one. [WA-52]
+    "RegionsWithoutCase: regions-that-look-alike": {"proximity.address_of": _regions_by(str.casefold)},
+    # Has regions that differ in blanks at their ends be one. [WA-52]
+    "RegionsWithoutBlanks: regions-that-look-alike": {"proximity.address_of": _regions_by(str.strip)},
+    # Has who says no region be in the own. [WA-52]
+    "NoRegionIsAnyRegion: regions-that-look-alike": around(
+        "proximity.address_of", lambda right, config, node: right(config, node._replace(region=node.region or config.region))
+    ),
+    # Has ports of 15 bits only. [WA-52]
+    "Ports15: the-greatest-port": around(
+        "proximity.address_of", lambda right, config, node: None if node.port > 32767 else right(config, node)
+    ),
+    # Keeps the address at which it measures a leaf, whatever that says of itself. [WA-68]
+    "OneAddressForEver: an-unmeasured-leaf-says-where-it-is": {
+        "proximity.update_address": lambda state, node: state if node.id in state.measured else tables.update_address(state, node)
+    },
+}
+__getattr__ = wrong.find

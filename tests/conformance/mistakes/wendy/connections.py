@@ -7,23 +7,23 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
+from tests.support.variant import Variants, around
 
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
+wrong = Variants(__name__, Wrong)
 
-class _Connections(Wrong):
-    """Does something else about what happens to connections."""
 
-    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """Replaces what it answers."""
-        reply = super().handle(request, choose)
+def answering(answer: Callable[[dict[str, Any], list[Any]], list[Any]]) -> dict[str, Any]:
+    """What is replaced to do something else about what happens to connections, from the request and the right effects."""
+
+    def handle(right: Any, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        reply = right(request, choose)
         if request.get("op") != "stream" or "effects" not in reply:
             return reply
-        return {**reply, "effects": self.answer(request, reply["effects"])}
+        return {**reply, "effects": answer(request, reply["effects"])}
 
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
-        """What is done instead."""
-        raise NotImplementedError
+    return around("handle", handle)
 
 
 def closes(effect: Any) -> bool:
@@ -51,76 +51,49 @@ class ApostrophesAreQuotes(Wrong):
             return super().handle(request, choose)
 
 
-class _Skips(Wrong):
-    """Reads otherwise what comes on connections."""
+def skipping(skipped: bytes) -> dict[str, Any]:
+    """What is replaced to pass over what comes before a message on a connection."""
 
-    skipped: bytes
-
-    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """Passes over what comes before a message."""
+    def handle(right: Any, request: dict[str, Any], choose: Any) -> dict[str, Any]:
         if request.get("op") == "stream" and request.get("event") == "data":
-            request = {**request, "bytes": request["bytes"].removeprefix(self.skipped.hex())}
-        return super().handle(request, choose)
+            request = {**request, "bytes": request["bytes"].removeprefix(skipped.hex())}
+        return right(request, choose)
+
+    return around("handle", handle)
 
 
-class MarksAreBlanks(_Skips):
-    """Passes over a mark of an order of bytes before a message. [WA-64]"""
-
-    caught_by: ClassVar = ("a-byte-order-mark-is-no-blank",)
-    skipped = b"\xef\xbb\xbf"
-
-
-class ZerosAreBlanks(_Skips):
-    """Passes over a zero byte before a message. [WA-64]"""
-
-    caught_by: ClassVar = ("a-zero-byte-is-no-blank",)
-    skipped = b"\0"
-
-
-class ConfirmsEverything(_Connections):
+@wrong(
+    answering,
+    "garbage-is-not-confirmed array-is-not-confirmed an-object-that-is-none-is-not-confirmed "
+    "a-wrong-type-is-not-confirmed bad-utf-8-is-not-confirmed a-closing-bracket-is-not-confirmed "
+    "too-deep-is-not-confirmed other-credentials-are-not-confirmed no-credentials-are-not-confirmed",
+)
+def ConfirmsEverything(request: dict[str, Any], effects: list[Any]) -> list[Any]:
     """Confirms whatever has come, before it is read."""
-
-    caught_by: ClassVar = (
-        *(f"{name}-is-not-confirmed" for name in ("garbage", "array", "an-object-that-is-none", "a-wrong-type", "bad-utf-8")),
-        *(f"{name}-is-not-confirmed" for name in ("a-closing-bracket", "too-deep")),
-        *("other-credentials-are-not-confirmed", "no-credentials-are-not-confirmed"),
-    )
-
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
-        """With a confirmation."""
-        confirmed = [confirmation(request["conn"])] if request["event"] == "data" and any(map(closes, effects)) else []
-        return [*confirmed, *[effect for effect in effects if effect not in confirmed]]
+    confirmed = [confirmation(request["conn"])] if request["event"] == "data" and any(map(closes, effects)) else []
+    return [*confirmed, *[effect for effect in effects if effect not in confirmed]]
 
 
-class ConfirmsTheEnd(_Connections):
-    """Takes the end of a connection for that of a message."""
-
-    caught_by: ClassVar = ("a-connection-that-ends-early", "a-connection-that-brings-nothing")
-
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
-        """With a confirmation."""
-        return [*([confirmation(request["conn"])] if request["event"] == "eof" else []), *effects]
-
-
-class ClosesWhatIsBroken(_Connections):
+@wrong(answering, "a-connection-that-breaks")
+def ClosesWhatIsBroken(request: dict[str, Any], effects: list[Any]) -> list[Any]:
     """Closes a connection that is not there any more."""
-
-    caught_by: ClassVar = ("a-connection-that-breaks",)
-
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
-        """Closes it."""
-        broken = request["event"] == "reset"
-        return [*effects, *([{"stream": {"conn": request["conn"], "event": "close"}}] if broken else [])]
+    broken = request["event"] == "reset"
+    return [*effects, *([{"stream": {"conn": request["conn"], "event": "close"}}] if broken else [])]
 
 
-class LeavesConnectionsOpen(_Connections):
-    """Does not close connections."""
-
-    caught_by: ClassVar = (
-        *("a-message-and-its-confirmation", "two-connections", "a-connection-that-ends-early", "who-has-left-confirms-nothing"),
-        *("garbage-is-not-confirmed", "right-credentials-are-confirmed", "a-restart-ends-connections"),
-    )
-
-    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:  # noqa: ARG002
-        """Without that."""
-        return [effect for effect in effects if not closes(effect)]
+wrong |= {
+    # Passes over a mark of an order of bytes before a message. [WA-64]
+    "MarksAreBlanks: a-byte-order-mark-is-no-blank": skipping(b"\xef\xbb\xbf"),
+    # Passes over a zero byte before a message. [WA-64]
+    "ZerosAreBlanks: a-zero-byte-is-no-blank": skipping(b"\0"),
+    # Takes the end of a connection for that of a message.
+    "ConfirmsTheEnd: a-connection-that-ends-early a-connection-that-brings-nothing": answering(
+        lambda request, effects: ([*([confirmation(request["conn"])] if request["event"] == "eof" else []), *effects])
+    ),
+    # Does not close connections.
+    "LeavesConnectionsOpen: a-message-and-its-confirmation two-connections a-connection-that-ends-early "
+    "who-has-left-confirms-nothing garbage-is-not-confirmed right-credentials-are-confirmed a-restart-ends-connections": answering(
+        lambda request, effects: [effect for effect in effects if not closes(effect)]
+    ),
+}
+__getattr__ = wrong.find

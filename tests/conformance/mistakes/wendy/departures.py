@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.conformance.mistakes.wendy.joining import with_messages
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Step
 from peerproof.spec.wendy import repair
@@ -22,72 +22,44 @@ from peerproof.spec.wendy.messages import (
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
 
+wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
-
 DEPARTED = repair.on_departure
 
 
-class TrustsEverybody(Wrong):
+@wrong("step", "a-message-that-fails a-heartbeat-that-fails leaf-that-does-not-answer")
+def TrustsEverybody(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Does not care whether a message arrives."""
-
-    caught_by: ClassVar = ("a-message-that-fails", "a-heartbeat-that-fails", "leaf-that-does-not-answer")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Learns nothing from a failure."""
-        if isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING:
-            return Step(state)
-        return super().step(state, event, pick)
+    if isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING:
+        return Step(state)
+    return right(state, event, pick)
 
 
-class OneHeartbeat(Wrong):
+@wrong("step", "heartbeats-again")
+def OneHeartbeat(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Sends heartbeats once."""
-
-    caught_by: ClassVar = ("heartbeats-again",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Forgets the timer."""
-        step = super().step(state, event, pick)
-        return step._replace(
-            effects=tuple(e for e in step.effects if not (isinstance(e, SetTimer) and isinstance(e.timer, HeartbeatDue)))
-        )
+    step = right(state, event, pick)
+    return step._replace(
+        effects=tuple(e for e in step.effects if not (isinstance(e, SetTimer) and isinstance(e.timer, HeartbeatDue)))
+    )
 
 
-class HeartbeatsAsByDefault(Wrong):
-    """Sends heartbeats each 300 s, whatever is configured."""
-
-    caught_by: ClassVar = ("heartbeats-as-configured", "no-heartbeats")
-
-    def initial(self, self_id: Any, config: Any) -> Next:
-        """With the default."""
-        return super().initial(self_id, replace(config, heartbeat=300_000))
-
-
-class AnswersHeartbeats(Wrong):
+@wrong("step", "a-heartbeat-changes-nothing")
+def AnswersHeartbeats(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Sends a heartbeat for a heartbeat."""
-
-    caught_by: ClassVar = ("a-heartbeat-changes-nothing",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Answers it."""
-        if isinstance(event, Received) and isinstance(event.message, Heartbeat):
-            return (
-                super()
-                .step(state, Expired(event.now, HeartbeatDue()), pick)
-                ._replace(effects=(Send(event.sender, Heartbeat(header(state))),))
-            )
-        return super().step(state, event, pick)
+    if isinstance(event, Received) and isinstance(event.message, Heartbeat):
+        return right(state, Expired(event.now, HeartbeatDue()), pick)._replace(
+            effects=(Send(event.sender, Heartbeat(header(state))),)
+        )
+    return right(state, event, pick)
 
 
-class DepartedForEver(Wrong):
+@wrong("step", "the-departed-comes-back the-departed-comes-back-and-is-warned")
+def DepartedForEver(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Never takes back who has departed."""
-
-    caught_by: ClassVar = ("the-departed-comes-back", "the-departed-comes-back-and-is-warned")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Passes its announcements over."""
-        if isinstance(event, Received) and event.message.header.sender.id in state.departed:
-            return Step(state)
-        return super().step(state, event, pick)
+    if isinstance(event, Received) and event.message.header.sender.id in state.departed:
+        return Step(state)
+    return right(state, event, pick)
 
 
 class AnybodyDeparts(Wrong):
@@ -103,55 +75,38 @@ class AnybodyDeparts(Wrong):
     instead: ClassVar = {"repair.on_departure": _departed}
 
 
-class NeverAsksAgain(Wrong):
+@wrong("step", "cell-who-does-not-answer cell-who-does-not-answer-by-messages")
+def NeverAsksAgain(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Waits for answers for ever."""
-
-    caught_by: ClassVar = (
-        "cell-who-does-not-answer",
-        "cell-who-does-not-answer-by-messages",
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sees no time run out."""
-        is_late = isinstance(event, Expired) and isinstance(event.timer, RepairTimeout)
-        return Step(state) if is_late else super().step(state, event, pick)
+    is_late = isinstance(event, Expired) and isinstance(event.timer, RepairTimeout)
+    return Step(state) if is_late else right(state, event, pick)
 
 
-class LeavesSilently(Wrong):
-    """Leaves without a word."""
-
-    caught_by: ClassVar = ("leaving", "leaving-while-waiting", "a-node-leaves")
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sends no exits."""
-        return with_messages(super().step(state, event, pick), NodeExit, lambda _: None)
-
-
-class GoesOnAfterLeaving(Wrong):
-    """Goes on as if it had not left."""
-
-    caught_by: ClassVar = (
-        *("nothing-after-leaving", "no-answers-after-leaving", "leaving-while-waiting", "learns-nothing-after-leaving"),
-        *("no-join-after-leaving", "no-leave-after-leaving", "no-route-after-leaving"),
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Says that it has left, and has not."""
-        step = super().step(state, event, pick)
-        if not (isinstance(event, Asked) and isinstance(event.command, Leave)):
-            return step
-        return Step(state, tuple(effect for effect in step.effects if not isinstance(effect, CancelTimer)))
-
-
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "HeartbeatsToLeaves": (
-            "Sends heartbeats and exits to the routing table only.",
-            {"transitions.everybody": lambda state: list(state.routing_table.values())},
-            "heartbeats-to-everybody leaving heartbeats-and-exits-to-leaves",
-        ),
-    },
+@wrong(
+    "step",
+    "nothing-after-leaving no-answers-after-leaving leaving-while-waiting learns-nothing-after-leaving "
+    "no-join-after-leaving no-leave-after-leaving no-route-after-leaving",
 )
-__getattr__ = MISTAKES.find
+def GoesOnAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Next:
+    """Goes on as if it had not left."""
+    step = right(state, event, pick)
+    if not (isinstance(event, Asked) and isinstance(event.command, Leave)):
+        return step
+    return Step(state, tuple(effect for effect in step.effects if not isinstance(effect, CancelTimer)))
+
+
+wrong |= {
+    # Sends heartbeats each 300 s, whatever is configured.
+    "HeartbeatsAsByDefault: heartbeats-as-configured no-heartbeats": around(
+        "initial", lambda right, self_id, config: right(self_id, replace(config, heartbeat=300_000))
+    ),
+    # Leaves without a word.
+    "LeavesSilently: leaving leaving-while-waiting a-node-leaves": around(
+        "step", lambda right, state, event, pick: with_messages(right(state, event, pick), NodeExit, lambda _: None)
+    ),
+    # Sends heartbeats and exits to the routing table only.
+    "HeartbeatsToLeaves: heartbeats-to-everybody leaving heartbeats-and-exits-to-leaves": {
+        "transitions.everybody": lambda state: list(state.routing_table.values())
+    },
+}
+__getattr__ = wrong.find

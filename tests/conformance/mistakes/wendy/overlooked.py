@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import received, variants
+from tests.support.variant import Variants, around, received
 
 from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Pick, Sent, SetTimer, Step, Table
-from peerproof.spec.wendy import joining, proximity, repair, tables, transitions
+from peerproof.spec.wendy import joining, repair, tables, transitions
 from peerproof.spec.wendy.messages import (
     Announce,
     Application,
@@ -34,99 +34,72 @@ from peerproof.spec.wendy.proximity import learn_tables
 from peerproof.spec.wendy.state import Stage, State, address_of
 from peerproof.spec.wendy.tables import ALL
 
+wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
-
-AT = State.at
 IS_ADMITTED = transitions.is_admitted
 ON_MESSAGE = transitions.on_message
-ON_NODE_ANNOUNCEMENT = joining.on_node_announcement
-ON_NODE_JOIN = joining.on_node_join
 ON_NODE_RACE = joining.on_node_race
-ON_NODE_REPAIR = repair.on_node_repair
 ON_SENT = transitions.on_sent
-ON_REPAIR_TIMEOUT = repair.on_repair_timeout
-QUERY_LEAF_SET = repair.query_leaf_set
 RECORD_ANSWER = repair.record_answer
 SELECT_TABLES = tables.select_tables
-IS_PASSED_OVER = proximity.is_passed_over
 
 
-class ExitsLeaveRequests(Wrong):
+@wrong("step", "an-exit-before-the-score")
+def ExitsLeaveRequests(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
     """Measures a node that has left, and takes it back when its request is confirmed. [WA-30, WA-69]"""
-
-    caught_by: ClassVar = ("an-exit-before-the-score",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Keeps the request."""
-        step = super().step(state, event, pick)
-        if received(event, NodeExit):
-            gone = {name: node for name, node in state.measured.items() if name == event.message.header.sender.id}
-            return step._replace(state=replace(step.state, measured=step.state.measured.put(gone)))
-        return step
+    step = right(state, event, pick)
+    if received(event, NodeExit):
+        gone = {name: node for name, node in state.measured.items() if name == event.message.header.sender.id}
+        return step._replace(state=replace(step.state, measured=step.state.measured.put(gone)))
+    return step
 
 
-class AnyMessageHasAnnounced(Wrong):
+@wrong("step", "a-heartbeat-is-no-announcement")
+def AnyMessageHasAnnounced(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
     """Takes the confirmation of any message for that of the announcement to the same node. [WA-67]"""
-
-    caught_by: ClassVar = ("a-heartbeat-is-no-announcement",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Does not look at what was sent."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Sent) and isinstance(event.message, Heartbeat) and event.to in step.state.announcing:
-            after, effects = joining.on_announcement_sent(step.state, event.to)
-            return Step(after, (*step.effects, *effects))
-        return step
+    step = right(state, event, pick)
+    if isinstance(event, Sent) and isinstance(event.message, Heartbeat) and event.to in step.state.announcing:
+        after, effects = joining.on_announcement_sent(step.state, event.to)
+        return Step(after, (*step.effects, *effects))
+    return step
 
 
-class AnybodyAnswers(Wrong):
+@wrong("step", "cell-nobody-has-one-by-messages")
+def AnybodyAnswers(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
     """Takes the routing table of a node that was not asked for an answer. [WA-26, WA-71]"""
-
-    caught_by: ClassVar = ("cell-nobody-has-one-by-messages",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Waits for nobody any more."""
-        if received(event, StateData) and event.message.tables.routing_table is not None:
-            repairs = {cell: one._replace(waiting=frozenset()) for cell, one in state.repairs.items()}
-            state = replace(state, repairs=state.repairs.put(repairs))
-        return super().step(state, event, pick)
+    if received(event, StateData) and event.message.tables.routing_table is not None:
+        repairs = {cell: one._replace(waiting=frozenset()) for cell, one in state.repairs.items()}
+        state = replace(state, repairs=state.repairs.put(repairs))
+    return right(state, event, pick)
 
 
-class AnswersPutItOff(Wrong):
+@wrong("step", "cell-who-does-not-answer-by-messages")
+def AnswersPutItOff(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
     """Waits the whole network timeout again after each answer. [WA-26]"""
-
-    caught_by: ClassVar = ("cell-who-does-not-answer-by-messages",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Sets the timers again."""
-        step = super().step(state, event, pick)
-        if received(event, StateData) and state.repairs:
-            timers = [SetTimer(RepairTimeout(*cell), state.config.network_timeout) for cell in step.state.repairs]
-            return step._replace(effects=(*step.effects, *timers))
-        return step
+    step = right(state, event, pick)
+    if received(event, StateData) and state.repairs:
+        timers = [SetTimer(RepairTimeout(*cell), state.config.network_timeout) for cell in step.state.repairs]
+        return step._replace(effects=(*step.effects, *timers))
+    return step
 
 
-class OneTimeoutForAllRows(Wrong):
+@wrong("step", "the-next-row-has-its-own-timeout")
+def OneTimeoutForAllRows(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
     """Gives the next row what is left of the network timeout. [WA-26]"""
-
-    caught_by: ClassVar = ("the-next-row-has-its-own-timeout",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Sets a timer for the first row only."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Expired):
-            return step
-        return step._replace(
-            effects=tuple(
-                effect
-                for effect in step.effects
-                if not (
-                    isinstance(effect, SetTimer)
-                    and isinstance(effect.timer, RepairTimeout)
-                    and (effect.timer.row, effect.timer.column) in state.repairs
-                )
+    step = right(state, event, pick)
+    if isinstance(event, Expired):
+        return step
+    return step._replace(
+        effects=tuple(
+            effect
+            for effect in step.effects
+            if not (
+                isinstance(effect, SetTimer)
+                and isinstance(effect.timer, RepairTimeout)
+                and (effect.timer.row, effect.timer.column) in state.repairs
             )
         )
+    )
 
 
 class WarnedWhileWaiting(Wrong):
@@ -202,20 +175,16 @@ def _admits(*kinds: type[Any]) -> Callable[[State, Message], bool]:
     return lambda state, message: isinstance(message, kinds) or IS_ADMITTED(state, message)
 
 
-class ExitEndsAnnouncement(Wrong):
+@wrong("step", "an-exit-does-not-end-an-announcement")
+def ExitEndsAnnouncement(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Does not wait for an announcement that is on its way to a node that leaves. [WA-67]"""
-
-    caught_by: ClassVar = ("an-exit-does-not-end-an-announcement",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Announces itself again at once."""
-        step = super().step(state, event, pick)
-        gone = state.known.get(event.message.header.sender.id) if received(event, NodeExit) else None
-        where = address_of(state.config, gone) if gone else None
-        if where is None:
-            return step
-        after, effects = joining.on_announcement_sent(step.state, where)
-        return Step(after, (*step.effects, *effects))
+    step = right(state, event, pick)
+    gone = state.known.get(event.message.header.sender.id) if received(event, NodeExit) else None
+    where = address_of(state.config, gone) if gone else None
+    if where is None:
+        return step
+    after, effects = joining.on_announcement_sent(step.state, where)
+    return Step(after, (*step.effects, *effects))
 
 
 def _only_applies(when: Callable[[State, NodeRace], bool]) -> Callable[..., Next]:
@@ -228,28 +197,26 @@ def _only_applies(when: Callable[[State, NodeRace], bool]) -> Callable[..., Next
     return on_node_race
 
 
-class WarningStartsWait(Wrong):
+@wrong("step", "a-warning-starts-no-wait")
+def WarningStartsWait(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Takes the leaf set of a race warning for that of the destination. [W-58, WA-61]"""
-
-    caught_by: ClassVar = ("a-warning-starts-no-wait",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Begins to wait."""
-        step = super().step(state, event, pick)
-        if not received(event, NodeRace) or state.stage is not Stage.JOINING or event.message.tables.leaf_set is None:
-            return step
-        timer = SetTimer(Announce(), Duration(joining.WAIT * state.config.network_timeout))
-        return Step(replace(step.state, stage=Stage.WAITING), (*step.effects, timer))
+    step = right(state, event, pick)
+    if not received(event, NodeRace) or state.stage is not Stage.JOINING or event.message.tables.leaf_set is None:
+        return step
+    timer = SetTimer(Announce(), Duration(joining.WAIT * state.config.network_timeout))
+    return Step(replace(step.state, stage=Stage.WAITING), (*step.effects, timer))
 
 
 def _answers(kind: type[Any]) -> Callable[..., Next]:
     return lambda state, message: ON_MESSAGE(RECORD_ANSWER(state, message) if isinstance(message, kind) else state, message)
 
 
-def _answer_for_first(state: State, data: StateData) -> State:
+@wrong("repair.record_answer", "one-answer-for-two-cells")
+def AnswersForOneCell(right: Any, state: State, data: StateData) -> State:
+    """Takes a routing table for the answer to the first question only. [WA-71]"""
     who = data.header.sender.id
     first = next((cell for cell, one in state.repairs.items() if who in one.waiting), None)
-    after = RECORD_ANSWER(state, data)
+    after = right(state, data)
     return after if first is None else replace(after, repairs=state.repairs.put({first: after.repairs[first]}))
 
 
@@ -262,35 +229,29 @@ def _brought_back_by(*kinds: type[Any]) -> Callable[..., Next]:
     return on_message
 
 
-class MissesTheUnknown(Wrong):
+@wrong("step", "who-was-never-known-has-not-gone")
+def MissesTheUnknown(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Tells that a node has gone that it only measured, and knows from no table. [WA-72]"""
-
-    caught_by: ClassVar = ("who-was-never-known-has-not-gone",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Tells of whom it measured in vain."""
-        step = super().step(state, event, pick)
-        if not isinstance(event, Sent) or event.took is not None:
-            return step
-        gone = [Notify(NodeExited(node)) for node in state.at(event.to) if node.id not in state.known]
-        return step._replace(effects=(*step.effects, *gone))
+    step = right(state, event, pick)
+    if not isinstance(event, Sent) or event.took is not None:
+        return step
+    gone = [Notify(NodeExited(node)) for node in state.at(event.to) if node.id not in state.known]
+    return step._replace(effects=(*step.effects, *gone))
 
 
-class CommandsPutHeartbeatsOff(Wrong):
+@wrong("step", "heartbeats-whatever-else-is-said")
+def CommandsPutHeartbeatsOff(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Starts to count the time until the next heartbeats anew when its application sends something. [WA-24]"""
-
-    caught_by: ClassVar = ("heartbeats-whatever-else-is-said",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Sets the timer again."""
-        step = super().step(state, event, pick)
-        if not isinstance(event, Asked) or not state.config.heartbeat or step.state.stage is Stage.LEFT:
-            return step
-        return step._replace(effects=(*step.effects, SetTimer(HeartbeatDue(), state.config.heartbeat)))
+    step = right(state, event, pick)
+    if not isinstance(event, Asked) or not state.config.heartbeat or step.state.stage is Stage.LEFT:
+        return step
+    return step._replace(effects=(*step.effects, SetTimer(HeartbeatDue(), state.config.heartbeat)))
 
 
-def _timeout_without_waiting(state: State, cell: Cell) -> Next:
-    after, effects = ON_REPAIR_TIMEOUT(replace(state, measured=Table()), cell)
+@wrong("repair.on_repair_timeout", "a-timeout-while-one-that-fits-is-measured")
+def TimeoutEndsMeasuring(right: Any, state: State, cell: Cell) -> Next:
+    """Goes to the next row at the timeout, although a node that would fit is still being measured. [WA-26]"""
+    after, effects = right(replace(state, measured=Table()), cell)
     return Step(replace(after, measured=state.measured), effects)
 
 
@@ -298,266 +259,153 @@ def _selects(change: Callable[[Mask], Mask]) -> Callable[..., Tables]:
     return lambda state, mask=ALL: SELECT_TABLES(state, change(mask))
 
 
-def _select_pairs(state: State, mask: Mask = ALL) -> Tables:
-    sent = SELECT_TABLES(state, mask)
+@wrong("tables.select_tables", "rows-and-columns-of-a-question")
+def RowsAndColumnsArePairs(right: Any, state: State, mask: Mask = ALL) -> Tables:
+    """Takes the first row with the first column, the second with the second, and so on. [WA-57]"""
+    sent = right(state, mask)
     if sent.routing_table is None or not (mask.rows and mask.columns):
         return sent
     cells = set(zip(mask.rows, mask.columns, strict=False))
     return sent._replace(routing_table=tuple(entry for entry in sent.routing_table if entry[:2] in cells))
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "CredentialsWithoutCase": (
-            "Compares credentials as texts, without a look at capitals and blanks. [WA-53]",
-            {
-                "transitions.is_admitted": lambda state, message: (
-                    state.config.credentials is None
-                    or (message.header.credentials or b"").strip().lower() == state.config.credentials.strip().lower()
-                ),
-            },
-            "credentials-that-are-not-the-same",
-        ),
-        "HeartbeatsHaveVersions": (
-            "Keeps the versions in a heartbeat, whose tables it has not seen. [WA-40]",
-            {"transitions.on_message": _keeps_versions(Heartbeat)},
-            "versions-in-messages-without-tables",
-        ),
-        "QuestionsHaveVersions": (
-            "Keeps the versions in the questions of a node whose tables it has not seen. [WA-40]",
-            {"transitions.on_message": _keeps_versions(NodeJoin, StateRequest, NodeRepair)},
-            "versions-in-messages-without-tables",
-        ),
-        "RoutedMessagesHaveVersions": (
-            "Keeps the versions in a message of an application. [WA-40]",
-            {"transitions.on_message": _keeps_versions(Application)},
-            "versions-in-messages-without-tables",
-        ),
-        "AnnouncementsDoNotMeasure": (
-            "Takes no score from an announcement. [W-07, WA-18]",
-            {"transitions.on_sent": _learns_nothing(NodeAnnouncement, from_failures=False)},
-            "an-announcement-measures",
-        ),
-        "JoinsDoNotMeasure": (
-            "Takes no score from a join that it sends on. [W-07, WA-18]",
-            {"transitions.on_sent": _learns_nothing(NodeJoin, from_failures=False)},
-            "a-join-that-goes-on-measures",
-        ),
-        "WarningsDoNotMeasure": (
-            "Takes no score from a race warning. [W-07, WA-18]",
-            {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=False)},
-            "a-warning-measures",
-        ),
-        "RepairsDoNotMeasure": (
-            "Takes no score from a question for a repair. [W-07, WA-18]",
-            {"transitions.on_sent": _learns_nothing(NodeRepair, from_failures=False)},
-            "a-repair-measures",
-        ),
-        "AnswersMayFail": (
-            "Has nobody gone whom an answer does not reach. [WA-24]",
-            {"transitions.on_sent": _learns_nothing(StateData, from_failures=True)},
-            "an-answer-that-fails",
-        ),
-        "WarningsMayFail": (
-            "Has nobody gone whom a race warning does not reach. [WA-24]",
-            {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=True)},
-            "a-warning-that-fails",
-        ),
-        "ExitsNeedNoCredentials": (
-            "Takes an exit with any credentials. [WA-53]",
-            {"transitions.is_admitted": _admits(NodeExit)},
-            "credentials-of-each-kind",
-        ),
-        "QuestionsNeedNoCredentials": (
-            "Answers questions with any credentials. [WA-53]",
-            {"transitions.is_admitted": _admits(StateRequest, NodeRepair)},
-            "credentials-of-each-kind",
-        ),
-        "WarningsNeedNoCredentials": (
-            "Takes a race warning with any credentials. [WA-53]",
-            {"transitions.is_admitted": _admits(NodeRace)},
-            "credentials-of-each-kind",
-        ),
-        "BeginningOfCredentials": (
-            "Compares as many bytes of the credentials as a message has. [WA-53]",
-            {
-                "transitions.is_admitted": lambda state, message: (
-                    state.config.credentials is None
-                    or (bool(message.header.credentials) and state.config.credentials.startswith(message.header.credentials))
-                ),
-            },
-            "credentials-of-each-kind credentials-that-are-no-text",
-        ),
-        "CredentialsAsTexts": (
-            "Makes texts of credentials before it compares them. [WA-53]",
-            {
-                "transitions.is_admitted": lambda state, message: (
-                    state.config.credentials is None
-                    or (message.header.credentials or b"").decode(errors="replace")
-                    == state.config.credentials.decode(errors="replace")
-                ),
-            },
-            "credentials-that-are-no-text",
-        ),
-        "StrangersDoNotWarn": (
-            "Does not announce itself again for the warning of a node that it does not know. [W-65]",
-            {"joining.on_node_race": _only_applies(lambda state, warning: warning.header.sender.id not in state.known)},
-            "a-warning-of-a-stranger",
-        ),
-        "OnlyNewsWarn": (
-            "Does not announce itself again for versions that it knows already. [W-65]",
-            {
-                "joining.on_node_race": _only_applies(
-                    lambda state, warning: state.stored.get(warning.header.sender.id) == warning.header.versions
-                )
-            },
-            "a-warning-with-versions-that-are-known",
-        ),
-        "JoinersTakeNobodyIn": (
-            "Passes announcements over while it joins. [W-66]",
-            {
-                "joining.on_node_announcement": lambda state, announcement: (
-                    Step(state) if state.stage is Stage.JOINING else ON_NODE_ANNOUNCEMENT(state, announcement)
-                ),
-            },
-            "a-joiner-takes-announcements",
-        ),
-        "JoinersDoNotWarn": (
-            "Warns nobody before it has announced itself. [W-64]",
-            {
-                "joining.on_node_announcement": lambda state, announcement: ON_NODE_ANNOUNCEMENT(
-                    state,
-                    replace(announcement, header=replace(announcement.header, versions=state.versions))
-                    if state.stage in (Stage.JOINING, Stage.WAITING)
-                    else announcement,
-                ),
-            },
-            "a-joiner-warns",
-        ),
-        "AnnouncementsAnswer": (
-            "Takes the routing table of an announcement for an answer. [WA-26, WA-71]",
-            {"transitions.on_message": _answers(NodeAnnouncement)},
-            "an-announcement-answers-no-repair",
-        ),
-        "WarningsAnswer": (
-            "Takes the routing table of a race warning for an answer. [WA-26, WA-71]",
-            {"transitions.on_message": _answers(NodeRace)},
-            "a-warning-answers-no-repair",
-        ),
-        "AnswersForOneCell": (
-            "Takes a routing table for the answer to the first question only. [WA-71]",
-            {"repair.record_answer": _answer_for_first},
-            "one-answer-for-two-cells",
-        ),
-        "JoinsBringBack": (
-            "Takes back who has departed and asks to join. [WA-30]",
-            {"transitions.on_message": _brought_back_by(NodeJoin)},
-            "only-an-announcement-brings-back",
-        ),
-        "SignsOfLifeBringBack": (
-            "Takes back who has departed and sends a heartbeat, a question or a message of an application. [WA-30]",
-            {"transitions.on_message": _brought_back_by(Heartbeat, StateRequest, NodeRepair, Application)},
-            "only-an-announcement-brings-back",
-        ),
-        "WarningsBringBack": (
-            "Takes back who has departed and sends a race warning. [WA-30]",
-            {"transitions.on_message": _brought_back_by(NodeRace)},
-            "only-an-announcement-brings-back",
-        ),
-        "DepartedJoinInVain": (
-            "Does not answer the join of a node that has departed. [W-48]",
-            {
-                "joining.on_node_join": lambda state, join: (
-                    Step(state) if join.header.sender.id in state.departed else ON_NODE_JOIN(state, join)
-                ),
-            },
-            "the-departed-are-answered",
-        ),
-        "DepartedAskInVain": (
-            "Does not answer the questions of a node that has departed. [WA-57]",
-            {
-                "repair.on_node_repair": lambda state, question: (
-                    Step(state) if question.header.sender.id in state.departed else ON_NODE_REPAIR(state, question)
-                ),
-            },
-            "the-departed-are-answered",
-        ),
-        "KnownBeforeMeasured": (
-            "Has a confirmation count for who is known at the address only, if there is one. [WA-18, WA-69]",
-            {
-                "state.State.at": lambda state, address: (
-                    [node for node in AT(state, address) if node.id in state.known] or list(AT(state, address))
-                ),
-            },
-            "known-and-measured-at-one-address",
-        ),
-        "TimeoutEndsMeasuring": (
-            "Goes to the next row at the timeout, although a node that would fit is still being measured. [WA-26]",
-            {"repair.on_repair_timeout": _timeout_without_waiting},
-            "a-timeout-while-one-that-fits-is-measured",
-        ),
-        "JoinersDoNotRepair": (
-            "Does not repair the leaf set before it has announced itself. [W-30]",
-            {
-                "repair.query_leaf_set": lambda before, state, gone: (
-                    () if state.stage in (Stage.JOINING, Stage.WAITING) else QUERY_LEAF_SET(before, state, gone)
-                ),
-            },
-            "a-joiner-repairs-its-leaf-set",
-        ),
-        "FirstRowIsNone": (
-            "Takes row 0 for no row, and sends all of them. [WA-57]",
-            {"tables.select_tables": _selects(lambda mask: mask._replace(rows=() if mask.rows == (0,) else mask.rows))},
-            "rows-and-columns-of-a-question",
-        ),
-        "FirstColumnIsNone": (
-            "Takes column 0 for no column, and sends all of them. [WA-57]",
-            {"tables.select_tables": _selects(lambda mask: mask._replace(columns=() if mask.columns == (0,) else mask.columns))},
-            "rows-and-columns-of-a-question",
-        ),
-        "RowsAreRange": (
-            "Sends all rows from the first to the last one that it is asked for. [WA-57]",
-            {
-                "tables.select_tables": _selects(
-                    lambda mask: mask._replace(rows=tuple(range(mask.rows[0], mask.rows[-1] + 1)) if mask.rows else ())
-                )
-            },
-            "rows-and-columns-of-a-question",
-        ),
-        "RowsAndColumnsArePairs": (
-            "Takes the first row with the first column, the second with the second, and so on. [WA-57]",
-            {"tables.select_tables": _select_pairs},
-            "rows-and-columns-of-a-question",
-        ),
-        "ColumnsOfAllRows": (
-            "Sends columns of all rows if it is asked for columns and no rows. [WA-57]",
-            {
-                "tables.select_tables": _selects(
-                    lambda mask: mask._replace(rows=tuple(range(32))) if mask.columns and not mask.rows else mask
-                )
-            },
-            "rows-and-columns-of-a-question",
-        ),
-        "NobodyElseHere": (
-            "Passes over who is at its own host, whatever the port. [WA-52]",
-            {
-                "proximity.is_passed_over": lambda state, node: (
-                    IS_PASSED_OVER(state, node) or node.local_ip == state.node.local_ip
-                ),
-            },
-            "another-port-of-the-own-host",
-        ),
-        "SameHostElsewhere": (
-            "Passes over who has its own local host and port in another region. [WA-52]",
-            {
-                "proximity.is_passed_over": lambda state, node: (
-                    IS_PASSED_OVER(state, node) or (node.local_ip, node.port) == (state.node.local_ip, state.node.port)
-                ),
-            },
-            "the-own-local-host-in-another-region",
-        ),
+wrong |= {
+    # Compares credentials as texts, without a look at capitals and blanks. [WA-53]
+    "CredentialsWithoutCase: credentials-that-are-not-the-same": {
+        "transitions.is_admitted": lambda state, message: (
+            state.config.credentials is None
+            or (message.header.credentials or b"").strip().lower() == state.config.credentials.strip().lower()
+        )
     },
-)
-__getattr__ = MISTAKES.find
+    # Keeps the versions in a heartbeat, whose tables it has not seen. [WA-40]
+    "HeartbeatsHaveVersions: versions-in-messages-without-tables": {"transitions.on_message": _keeps_versions(Heartbeat)},
+    # Keeps the versions in the questions of a node whose tables it has not seen. [WA-40]
+    "QuestionsHaveVersions: versions-in-messages-without-tables": {
+        "transitions.on_message": _keeps_versions(NodeJoin, StateRequest, NodeRepair)
+    },
+    # Keeps the versions in a message of an application. [WA-40]
+    "RoutedMessagesHaveVersions: versions-in-messages-without-tables": {"transitions.on_message": _keeps_versions(Application)},
+    # Takes no score from an announcement. [W-07, WA-18]
+    "AnnouncementsDoNotMeasure: an-announcement-measures": {
+        "transitions.on_sent": _learns_nothing(NodeAnnouncement, from_failures=False)
+    },
+    # Takes no score from a join that it sends on. [W-07, WA-18]
+    "JoinsDoNotMeasure: a-join-that-goes-on-measures": {"transitions.on_sent": _learns_nothing(NodeJoin, from_failures=False)},
+    # Takes no score from a race warning. [W-07, WA-18]
+    "WarningsDoNotMeasure: a-warning-measures": {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=False)},
+    # Takes no score from a question for a repair. [W-07, WA-18]
+    "RepairsDoNotMeasure: a-repair-measures": {"transitions.on_sent": _learns_nothing(NodeRepair, from_failures=False)},
+    # Has nobody gone whom an answer does not reach. [WA-24]
+    "AnswersMayFail: an-answer-that-fails": {"transitions.on_sent": _learns_nothing(StateData, from_failures=True)},
+    # Has nobody gone whom a race warning does not reach. [WA-24]
+    "WarningsMayFail: a-warning-that-fails": {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=True)},
+    # Takes an exit with any credentials. [WA-53]
+    "ExitsNeedNoCredentials: credentials-of-each-kind": {"transitions.is_admitted": _admits(NodeExit)},
+    # Answers questions with any credentials. [WA-53]
+    "QuestionsNeedNoCredentials: credentials-of-each-kind": {"transitions.is_admitted": _admits(StateRequest, NodeRepair)},
+    # Takes a race warning with any credentials. [WA-53]
+    "WarningsNeedNoCredentials: credentials-of-each-kind": {"transitions.is_admitted": _admits(NodeRace)},
+    # Compares as many bytes of the credentials as a message has. [WA-53]
+    "BeginningOfCredentials: credentials-of-each-kind credentials-that-are-no-text": {
+        "transitions.is_admitted": lambda state, message: (
+            state.config.credentials is None
+            or (bool(message.header.credentials) and state.config.credentials.startswith(message.header.credentials))
+        )
+    },
+    # Makes texts of credentials before it compares them. [WA-53]
+    "CredentialsAsTexts: credentials-that-are-no-text": {
+        "transitions.is_admitted": lambda state, message: (
+            state.config.credentials is None
+            or (message.header.credentials or b"").decode(errors="replace") == state.config.credentials.decode(errors="replace")
+        )
+    },
+    # Does not announce itself again for the warning of a node that it does not know. [W-65]
+    "StrangersDoNotWarn: a-warning-of-a-stranger": {
+        "joining.on_node_race": _only_applies(lambda state, warning: warning.header.sender.id not in state.known)
+    },
+    # Does not announce itself again for versions that it knows already. [W-65]
+    "OnlyNewsWarn: a-warning-with-versions-that-are-known": {
+        "joining.on_node_race": _only_applies(
+            lambda state, warning: state.stored.get(warning.header.sender.id) == warning.header.versions
+        )
+    },
+    # Passes announcements over while it joins. [W-66]
+    "JoinersTakeNobodyIn: a-joiner-takes-announcements": around(
+        "joining.on_node_announcement",
+        lambda right, state, announcement: Step(state) if state.stage is Stage.JOINING else right(state, announcement),
+    ),
+    # Warns nobody before it has announced itself. [W-64]
+    "JoinersDoNotWarn: a-joiner-warns": around(
+        "joining.on_node_announcement",
+        lambda right, state, announcement: right(
+            state,
+            replace(announcement, header=replace(announcement.header, versions=state.versions))
+            if state.stage in (Stage.JOINING, Stage.WAITING)
+            else announcement,
+        ),
+    ),
+    # Takes the routing table of an announcement for an answer. [WA-26, WA-71]
+    "AnnouncementsAnswer: an-announcement-answers-no-repair": {"transitions.on_message": _answers(NodeAnnouncement)},
+    # Takes the routing table of a race warning for an answer. [WA-26, WA-71]
+    "WarningsAnswer: a-warning-answers-no-repair": {"transitions.on_message": _answers(NodeRace)},
+    # Takes back who has departed and asks to join. [WA-30]
+    "JoinsBringBack: only-an-announcement-brings-back": {"transitions.on_message": _brought_back_by(NodeJoin)},
+    # Takes back who has departed and sends a heartbeat, a question or a message of an application. [WA-30]
+    "SignsOfLifeBringBack: only-an-announcement-brings-back": {
+        "transitions.on_message": _brought_back_by(Heartbeat, StateRequest, NodeRepair, Application)
+    },
+    # Takes back who has departed and sends a race warning. [WA-30]
+    "WarningsBringBack: only-an-announcement-brings-back": {"transitions.on_message": _brought_back_by(NodeRace)},
+    # Does not answer the join of a node that has departed. [W-48]
+    "DepartedJoinInVain: the-departed-are-answered": around(
+        "joining.on_node_join",
+        lambda right, state, join: Step(state) if join.header.sender.id in state.departed else right(state, join),
+    ),
+    # Does not answer the questions of a node that has departed. [WA-57]
+    "DepartedAskInVain: the-departed-are-answered": around(
+        "repair.on_node_repair",
+        lambda right, state, question: Step(state) if question.header.sender.id in state.departed else right(state, question),
+    ),
+    # Has a confirmation count for who is known at the address only, if there is one. [WA-18, WA-69]
+    "KnownBeforeMeasured: known-and-measured-at-one-address": around(
+        "state.State.at",
+        lambda right, state, address: (
+            [node for node in right(state, address) if node.id in state.known] or list(right(state, address))
+        ),
+    ),
+    # Does not repair the leaf set before it has announced itself. [W-30]
+    "JoinersDoNotRepair: a-joiner-repairs-its-leaf-set": around(
+        "repair.query_leaf_set",
+        lambda right, before, state, gone: () if state.stage in (Stage.JOINING, Stage.WAITING) else right(before, state, gone),
+    ),
+    # Takes row 0 for no row, and sends all of them. [WA-57]
+    "FirstRowIsNone: rows-and-columns-of-a-question": {
+        "tables.select_tables": _selects(lambda mask: mask._replace(rows=() if mask.rows == (0,) else mask.rows))
+    },
+    # Takes column 0 for no column, and sends all of them. [WA-57]
+    "FirstColumnIsNone: rows-and-columns-of-a-question": {
+        "tables.select_tables": _selects(lambda mask: mask._replace(columns=() if mask.columns == (0,) else mask.columns))
+    },
+    # Sends all rows from the first to the last one that it is asked for. [WA-57]
+    "RowsAreRange: rows-and-columns-of-a-question": {
+        "tables.select_tables": _selects(
+            lambda mask: mask._replace(rows=tuple(range(mask.rows[0], mask.rows[-1] + 1)) if mask.rows else ())
+        )
+    },
+    # Sends columns of all rows if it is asked for columns and no rows. [WA-57]
+    "ColumnsOfAllRows: rows-and-columns-of-a-question": {
+        "tables.select_tables": _selects(
+            lambda mask: mask._replace(rows=tuple(range(32))) if mask.columns and not mask.rows else mask
+        )
+    },
+    # Passes over who is at its own host, whatever the port. [WA-52]
+    "NobodyElseHere: another-port-of-the-own-host": around(
+        "proximity.is_passed_over", lambda right, state, node: right(state, node) or node.local_ip == state.node.local_ip
+    ),
+    # Passes over who has its own local host and port in another region. [WA-52]
+    "SameHostElsewhere: the-own-local-host-in-another-region": around(
+        "proximity.is_passed_over",
+        lambda right, state, node: right(state, node) or (node.local_ip, node.port) == (state.node.local_ip, state.node.port),
+    ),
+}
+__getattr__ = wrong.find

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around
 
 from peerproof.spec.core import Asked, Pick, Step, Table
 from peerproof.spec.wendy import routing
@@ -15,6 +15,7 @@ from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import NO_LEAVES, Node, Route
 from peerproof.spec.wendy.state import Stage, State
 
+wrong = Variants(__name__, Wrong)
 NEXT_HOP = routing.next_hop
 SPAN = routing.leaf_span
 
@@ -26,9 +27,15 @@ def closer(state: State, key: Id, nodes: Iterable[Node]) -> list[Node]:
     return sorted((node for node in nodes if rank(node.id, key) < own), key=lambda node: rank(node.id, key))
 
 
-def _row_zero(state: State, key: Id) -> Node | None:
+@wrong(
+    "routing.next_hop",
+    "route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by-messages "
+    "route-to-later-rows-that-were-met",
+)
+def OneRow(right: Any, state: State, key: Id) -> Node | None:
+    """Knows the first row of its routing table only."""
     cells = Table({cell: node for cell, node in state.routing_table.items() if cell[0] == 0})
-    return NEXT_HOP(replace(state, routing_table=cells), key)
+    return right(replace(state, routing_table=cells), key)
 
 
 def _first_of(state: State, key: Id, order: Any) -> Node | None:
@@ -42,111 +49,67 @@ def _first_of(state: State, key: Id, order: Any) -> Node | None:
     return found or NEXT_HOP(replace(state, routing_table=Table()), key)
 
 
-def _without_the_last_look(state: State, key: Id) -> Node | None:
-    if key == state.id or SPAN(state, key) is not None:
-        return NEXT_HOP(state, key)
-    return NEXT_HOP(replace(state, leaf_set=NO_LEAVES), key)
-
-
-class NothingToItself(Wrong):
-    """Keeps quiet about messages for its own id, and about all as long as it is alone."""
-
-    caught_by: ClassVar = (
-        "route-to-the-own-key",
-        "route-with-empty-tables",
-        "route-to-the-own-key-by-messages",
-        "route-with-empty-tables-by-messages",
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Drops them."""
-        if isinstance(event, Asked) and isinstance(event.command, Route) and (event.command.key == state.id or not state.known):
-            return Step(state)
-        return super().step(state, event, pick)
-
-
-class NotBeforeItHasJoined(Wrong):
-    """Drops messages while it joins."""
-
-    caught_by: ClassVar = ("route-while-joining",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Drops them."""
-        if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage in (Stage.JOINING, Stage.WAITING):
-            return Step(state)
-        return super().step(state, event, pick)
-
-
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "NeverItself": (
-            "Looks for the closest leaf, and forgets itself.",
-            {
-                "routing.leaf_span": lambda state, key: (span := SPAN(state, key)) and span[-1:],
-                "routing.closest": lambda state, key, nodes: min(
-                    nodes, key=lambda n: state.config.ring.rank(n.id, key), default=None
-                ),
-            },
-            (
-                "route-to-itself-within route-a-tie-of-neighbours route-by-all-bits route-a-tie-of-neighbours-by-"
-                "messages route-of-two-at-the-closer-by-messages"
-            ),
-        ),
-        "NoCells": (
-            "Never looks at the cell of the key before the rest of the row.",
-            {
-                "routing.next_hop": lambda state, key: NEXT_HOP(
-                    replace(state, routing_table=state.routing_table.without((state.config.ring.cell(state.id, key),)))
-                    if key != state.id
-                    else state,
-                    key,
-                )
-            },
-            (
-                "route-to-a-cell-that-is-further route-to-the-cell-of-no-leaf route-to-the-cell-by-messages route-by-"
-                "a-cell-that-was-met"
-            ),
-        ),
-        "OneRow": (
-            "Knows the first row of its routing table only.",
-            {"routing.next_hop": _row_zero},
-            (
-                "route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by-"
-                "messages route-to-later-rows-that-were-met"
-            ),
-        ),
-        "AnyoneInTheRow": (
-            "Takes the first one of the row, closer or not.",
-            {"routing.next_hop": lambda state, key: _first_of(state, key, lambda rows: rows[0][1] if rows else None)},
-            "route-past-one-that-is-not route-past-one-that-is-not-by-messages route-to-the-first-closer-that-was-met",
-        ),
-        "NoLastLook": (
-            "Takes the document's steps for all there are, and does not look at its leaves once more.",
-            {"routing.next_hop": _without_the_last_look},
-            (
-                "route-to-the-furthest-leaf route-to-the-furthest-leaf-below route-to-the-furthest-leaf-by-messages "
-                "route-to-the-furthest-of-two-leaves-by-messages"
-            ),
-        ),
-        "AnybodyRatherThanItself": (
-            "Sends to anybody in the routing table before it delivers.",
-            {"routing.next_hop": lambda state, key: NEXT_HOP(state, key) or next(iter(state.routing_table.values()), None)},
-            (
-                "route-not-to-earlier-rows route-to-itself-though-cells-fit route-to-the-own-key-by-messages route-"
-                "to-itself-though-cells-fit-by-messages"
-            ),
-        ),
-        "ByNeighbours": (
-            "Sends to a neighbour if that is the closest of all.",
-            {
-                "routing.next_hop": lambda state, key: (
-                    next(iter(closer(state, key, state.neighborhood_set)), None) or NEXT_HOP(state, key)
-                )
-            },
-            "route-never-by-neighbours route-at-the-end-of-the-leaves-by-messages",
-        ),
-    },
+@wrong(
+    "routing.next_hop",
+    "route-to-the-furthest-leaf route-to-the-furthest-leaf-below route-to-the-furthest-leaf-by-messages "
+    "route-to-the-furthest-of-two-leaves-by-messages",
 )
-__getattr__ = MISTAKES.find
+def NoLastLook(right: Any, state: State, key: Id) -> Node | None:
+    """Takes the document's steps for all there are, and does not look at its leaves once more."""
+    if key == state.id or SPAN(state, key) is not None:
+        return right(state, key)
+    return right(replace(state, leaf_set=NO_LEAVES), key)
+
+
+@wrong(
+    "step", "route-to-the-own-key route-with-empty-tables route-to-the-own-key-by-messages route-with-empty-tables-by-messages"
+)
+def NothingToItself(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+    """Keeps quiet about messages for its own id, and about all as long as it is alone."""
+    if isinstance(event, Asked) and isinstance(event.command, Route) and (event.command.key == state.id or not state.known):
+        return Step(state)
+    return right(state, event, pick)
+
+
+@wrong("step", "route-while-joining")
+def NotBeforeItHasJoined(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+    """Drops messages while it joins."""
+    if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage in (Stage.JOINING, Stage.WAITING):
+        return Step(state)
+    return right(state, event, pick)
+
+
+wrong |= {
+    # Looks for the closest leaf, and forgets itself.
+    "NeverItself: route-to-itself-within route-a-tie-of-neighbours route-by-all-bits "
+    "route-a-tie-of-neighbours-by-messages route-of-two-at-the-closer-by-messages": around(
+        "routing.leaf_span", lambda right, state, key: (span := right(state, key)) and span[-1:]
+    )
+    | {"routing.closest": lambda state, key, nodes: min(nodes, key=lambda n: state.config.ring.rank(n.id, key), default=None)},
+    # Never looks at the cell of the key before the rest of the row.
+    "NoCells: route-to-a-cell-that-is-further route-to-the-cell-of-no-leaf route-to-the-cell-by-messages "
+    "route-by-a-cell-that-was-met": around(
+        "routing.next_hop",
+        lambda right, state, key: right(
+            replace(state, routing_table=state.routing_table.without((state.config.ring.cell(state.id, key),)))
+            if key != state.id
+            else state,
+            key,
+        ),
+    ),
+    # Takes the first one of the row, closer or not.
+    "AnyoneInTheRow: route-past-one-that-is-not route-past-one-that-is-not-by-messages route-to-the-first-closer-that-was-met": {
+        "routing.next_hop": lambda state, key: _first_of(state, key, lambda rows: rows[0][1] if rows else None)
+    },
+    # Sends to anybody in the routing table before it delivers.
+    "AnybodyRatherThanItself: route-not-to-earlier-rows route-to-itself-though-cells-fit route-to-the-own-key-by-messages "
+    "route-to-itself-though-cells-fit-by-messages": around(
+        "routing.next_hop", lambda right, state, key: right(state, key) or next(iter(state.routing_table.values()), None)
+    ),
+    # Sends to a neighbour if that is the closest of all.
+    "ByNeighbours: route-never-by-neighbours route-at-the-end-of-the-leaves-by-messages": around(
+        "routing.next_hop",
+        lambda right, state, key: next(iter(closer(state, key, state.neighborhood_set)), None) or right(state, key),
+    ),
+}
+__getattr__ = wrong.find

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants, around, stepping
 
 from peerproof.spec.core import Asked, Duration, Expired, Notify, Pick, Send, SetTimer, Step, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import Overrides
-from peerproof.spec.wendy import joining, proximity, repair, routing, tables, transitions
+from peerproof.spec.wendy import proximity, routing, transitions
 from peerproof.spec.wendy import state as states
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import (
@@ -42,18 +42,12 @@ from peerproof.spec.wendy.messages import (
 from peerproof.spec.wendy.proximity import header, send
 from peerproof.spec.wendy.state import NETWORK_TIMEOUT_MS, Stage, State
 
+wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
 Nodes = Iterable[Node]
-
-ADDRESS_OF = states.address_of
 CONSIDER = proximity.consider_node
 ON_HEARTBEAT_DUE = transitions.on_heartbeat_due
 ON_LEAVE = transitions.on_leave
-ON_NODE_REPAIR = repair.on_node_repair
-PRUNE = proximity.prune
-SENDABLE = transitions.sendable
-UPDATE_ADDRESS = tables.update_address
-WITH_VERSIONS = joining.with_versions
 
 
 def _met(order: Callable[[Nodes, Nodes, Iterable[Entry], Nodes], Nodes]) -> Overrides:
@@ -73,23 +67,26 @@ def _nodes(cells: Iterable[Entry], key: Callable[[Entry], Any] = lambda entry: e
     return [entry.node for entry in sorted(cells, key=key)]
 
 
-def _last_of_two(sent: Tables) -> dict[Id, Node]:
+@wrong("proximity.nodes_of", "listed-under-two-addresses")
+def TheLastOfTwoAddresses(right: Any, sent: Tables) -> dict[Id, Node]:
+    """Meets who is listed twice with the last of its addresses. [WA-60]"""
     left, right = sent.leaf_set or NO_LEAVES
     return {node.id: node for node in (*left, *right, *_nodes(sent.routing_table or ()), *(sent.neighborhood_set or ()))}
 
 
 def _kept_if(is_kept: Callable[[State, Node], bool]) -> Overrides:
     """Keeps the versions only of these."""
-    return {
-        "joining.with_versions": lambda state, sender, versions: (
-            WITH_VERSIONS(state, sender, versions) if is_kept(state, sender) else state
-        )
-    }
+    return around(
+        "joining.with_versions",
+        lambda right, state, sender, versions: right(state, sender, versions) if is_kept(state, sender) else state,
+    )
 
 
-def _prune_measured(state: State) -> State:
+@wrong("transitions.prune", "versions-of-who-is-measured-are-kept-by-messages")
+def VersionsOfTablesOnly(right: Any, state: State) -> State:
+    """Forgets the versions of who is in no table yet. [WA-70]"""
     gone = [node for node in state.stored if node not in state.known]
-    return PRUNE(replace(state, stored=state.stored.without(gone)) if gone else state)
+    return right(replace(state, stored=state.stored.without(gone)) if gone else state)
 
 
 def _measured_too(usual: Callable[[State], Next], message: Callable[[Header], Message]) -> Callable[[State], Next]:
@@ -111,29 +108,27 @@ def _tried_once(state: State, node: Node, *, is_leaf: bool) -> State:
     return state if node.id in state.scores else CONSIDER(state, node, is_leaf=is_leaf)
 
 
-def _small_addresses(config: Any, node: Node) -> Any:
-    return ADDRESS_OF(config, node._replace(local_ip=node.local_ip.lower(), global_ip=node.global_ip.lower()))
-
-
-def _rows_mean_the_table(state: State, question: StateRequest | NodeRepair) -> Next:
+@wrong("transitions.on_node_repair", "asked-for-rows-without-their-table")
+def RowsMeanTheTable(right: Any, state: State, question: StateRequest | NodeRepair) -> Next:
+    """Sends rows that it is asked for, although the mask does not ask for the routing table. [WA-57]"""
     mask: Mask = question.mask
     wants = mask.routing_table or bool(mask.rows)
-    return ON_NODE_REPAIR(state, replace(question, mask=mask._replace(routing_table=wants)))
+    return right(state, replace(question, mask=mask._replace(routing_table=wants)))
 
 
-def _one_byte_less(message: Application) -> Application:
+@wrong("transitions.sendable", "longest-value-of-the-application")
+def OneByteLess(right: Any, message: Application) -> Application:
+    """Takes no value of 2^19 bytes from the application. [WA-66]"""
     if message.value is not None and len(message.value) >= MOST_VALUE:
         raise NotEnabled("too_large", "one byte too many")
-    return SENDABLE(message)
+    return right(message)
 
 
-def _cut_values(message: Application) -> Application:
-    return SENDABLE(replace(message, value=message.value and message.value[:MOST_VALUE]))
-
-
-def _same_region(state: State, node: Node) -> State:
+@wrong("proximity.update_address", "a-new-region")
+def OneRegionForEver(right: Any, state: State, node: Node) -> State:
+    """Keeps the region of a node that says where it is now. [WA-68]"""
     known = state.known.get(node.id)
-    return state if known is None else UPDATE_ADDRESS(state, node._replace(region=known.region))
+    return state if known is None else right(state, node._replace(region=known.region))
 
 
 class _Cache(Wrong):
@@ -165,107 +160,53 @@ class Cache256(_Cache):
     most = 256
 
 
-class _WithTheCache(Wrong):
-    """Empties something else with the cache."""
+def with_the_cache(change: Callable[[State], State]) -> dict[str, Any]:
+    """What is replaced to empty something else with the cache."""
 
-    def emptied(self, state: State) -> State:
-        """What is left."""
-        raise NotImplementedError
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Empties it, too."""
-        step = super().step(state, event, pick)
+    def emptied(step: Next, _: State, event: Any) -> Next:
         is_hour = isinstance(event, Expired) and isinstance(event.timer, FlushCache)
-        return step._replace(state=self.emptied(step.state)) if is_hour else step
+        return step._replace(state=change(step.state)) if is_hour else step
+
+    return stepping(emptied)
 
 
-class ForgetsTheDeparted(_WithTheCache):
-    """Forgets who has departed when the cache is emptied. [WA-30]"""
+def restarting(again: Callable[[Any, Any], SetTimer[Any] | None]) -> dict[str, Any]:
+    """What is replaced to set a timer once more, from the configuration and the event."""
 
-    caught_by: ClassVar = ("the-departed-after-an-hour",)
-
-    def emptied(self, state: State) -> State:
-        """No node has departed."""
-        return replace(state, departed=frozenset())
-
-
-class ForgetsWhoIsMeasured(_WithTheCache):
-    """Forgets who is being measured when the cache is emptied. [WA-19, WA-69]"""
-
-    caught_by: ClassVar = ("measured-when-the-cache-is-emptied",)
-
-    def emptied(self, state: State) -> State:
-        """No node is measured."""
-        return replace(state, measured=Table())
-
-
-class ForgetsVersions(_WithTheCache):
-    """Forgets the versions of others when the cache is emptied. [W-63, WA-19]"""
-
-    caught_by: ClassVar = ("versions-outlive-the-cache",)
-
-    def emptied(self, state: State) -> State:
-        """No versions are known."""
-        return replace(state, stored=Table())
-
-
-class _Restarts(Wrong):
-    """Sets a timer again where something else happens."""
-
-    def again(self, config: Any, event: Any) -> SetTimer[Any] | None:
-        """The timer."""
-        raise NotImplementedError
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """With it."""
-        step = super().step(state, event, pick)
-        timer = self.again(state.config, event)
+    def restarted(step: Next, state: State, event: Any) -> Next:
+        timer = again(state.config, event)
         return step if timer is None else step._replace(effects=(*step.effects, timer))
 
+    return stepping(restarted)
 
-class TheHourBeginsWithTheJoin(_Restarts):
+
+@wrong(restarting, "the-cache-of-a-joiner-after-an-hour")
+def TheHourBeginsWithTheJoin(_: Any, event: Any) -> SetTimer[Any] | None:
     """Counts the hour of the cache from when it is asked to join. [WA-19]"""
-
-    caught_by: ClassVar = ("the-cache-of-a-joiner-after-an-hour",)
-
-    def again(self, _: Any, event: Any) -> SetTimer[Any] | None:
-        """That of the cache."""
-        is_join = isinstance(event, Asked) and isinstance(event.command, Join)
-        return SetTimer(FlushCache(), states.CACHE_MS) if is_join else None
+    is_join = isinstance(event, Asked) and isinstance(event.command, Join)
+    return SetTimer(FlushCache(), states.CACHE_MS) if is_join else None
 
 
-class TheHourBeginsWhenItHasJoined(_Restarts):
+@wrong(restarting, "the-cache-of-a-joiner-after-an-hour")
+def TheHourBeginsWhenItHasJoined(_: Any, event: Any) -> SetTimer[Any] | None:
     """Counts the hour of the cache from when it has announced itself. [WA-19]"""
-
-    caught_by: ClassVar = ("the-cache-of-a-joiner-after-an-hour",)
-
-    def again(self, _: Any, event: Any) -> SetTimer[Any] | None:
-        """That of the cache."""
-        is_over = isinstance(event, Expired) and isinstance(event.timer, Announce)
-        return SetTimer(FlushCache(), states.CACHE_MS) if is_over else None
+    is_over = isinstance(event, Expired) and isinstance(event.timer, Announce)
+    return SetTimer(FlushCache(), states.CACHE_MS) if is_over else None
 
 
-class JoinsPutHeartbeatsOff(_Restarts):
+@wrong(restarting, "a-join-puts-no-heartbeat-off")
+def JoinsPutHeartbeatsOff(config: Any, event: Any) -> SetTimer[Any] | None:
     """Counts the time until the next heartbeats from when it is asked to join. [WA-24]"""
-
-    caught_by: ClassVar = ("a-join-puts-no-heartbeat-off",)
-
-    def again(self, config: Any, event: Any) -> SetTimer[Any] | None:
-        """That of heartbeats."""
-        is_join = isinstance(event, Asked) and isinstance(event.command, Join) and config.heartbeat
-        return SetTimer(HeartbeatDue(), config.heartbeat) if is_join else None
+    is_join = isinstance(event, Asked) and isinstance(event.command, Join) and config.heartbeat
+    return SetTimer(HeartbeatDue(), config.heartbeat) if is_join else None
 
 
-class ForwardsAfterLeaving(Wrong):
+@wrong("step", "no-forward-after-leaving")
+def ForwardsAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Sends on what its application was asked about before it left. [WA-62]"""
-
-    caught_by: ClassVar = ("no-forward-after-leaving",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Does not refuse."""
-        if state.stage is Stage.LEFT and isinstance(event, Asked) and isinstance(event.command, Forward):
-            return routing_again(state, event.command.message)
-        return super().step(state, event, pick)
+    if state.stage is Stage.LEFT and isinstance(event, Asked) and isinstance(event.command, Forward):
+        return routing_again(state, event.command.message)
+    return right(state, event, pick)
 
 
 def routing_again(state: State, message: Application) -> Next:
@@ -326,154 +267,99 @@ class KeepsVersionsAndCredentials(_Remembers):
         return replace(new, versions=old.versions, credentials=old.credentials)
 
 
-class RepairsForTenSeconds(Wrong):
+@wrong("step", "cell-who-does-not-answer-in-time")
+def RepairsForTenSeconds(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Waits ten seconds for a cell, whatever is configured. [WA-26]"""
-
-    caught_by: ClassVar = ("cell-who-does-not-answer-in-time",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """With the usual timeout."""
-        step = super().step(state, event, pick)
-        usual = Duration(NETWORK_TIMEOUT_MS)
-        return step._replace(
-            effects=tuple(
-                replace(effect, after=usual)
-                if isinstance(effect, SetTimer) and isinstance(effect.timer, RepairTimeout)
-                else effect
-                for effect in step.effects
-            )
+    step = right(state, event, pick)
+    usual = Duration(NETWORK_TIMEOUT_MS)
+    return step._replace(
+        effects=tuple(
+            replace(effect, after=usual) if isinstance(effect, SetTimer) and isinstance(effect.timer, RepairTimeout) else effect
+            for effect in step.effects
         )
+    )
 
 
-class JoinsAgainAndAgain(Wrong):
+@wrong("step", "joined-is-told-once")
+def JoinsAgainAndAgain(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Tells each time that it announces itself that it has joined. [WA-72]"""
-
-    caught_by: ClassVar = ("joined-is-told-once",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Tells it once more."""
-        step = super().step(state, event, pick)
-        said = any(isinstance(effect, Send) and isinstance(effect.message, NodeAnnouncement) for effect in step.effects)
-        is_again = said and state.stage is Stage.JOINED
-        return step._replace(effects=(*step.effects, Notify(Joined()))) if is_again else step
+    step = right(state, event, pick)
+    said = any(isinstance(effect, Send) and isinstance(effect.message, NodeAnnouncement) for effect in step.effects)
+    is_again = said and state.stage is Stage.JOINED
+    return step._replace(effects=(*step.effects, Notify(Joined()))) if is_again else step
 
 
-ORDER: Final = "nodes-are-met-in-their-order-by-messages"
-
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "RightLeavesFirst": (
-            "Meets right leaves before left ones. [WA-60]",
-            _met(lambda left, right, cells, near: (*right, *left, *_nodes(cells), *near)),
-            ORDER,
-        ),
-        "CellsBeforeLeaves": (
-            "Meets the nodes of the routing table first. [WA-60]",
-            _met(lambda left, right, cells, near: (*_nodes(cells), *left, *right, *near)),
-            ORDER,
-        ),
-        "NeighborsFirst": (
-            "Meets neighbors first. [WA-60]",
-            _met(lambda left, right, cells, near: (*near, *left, *right, *_nodes(cells))),
-            ORDER,
-        ),
-        "NeighborsBeforeCells": (
-            "Meets neighbors before the nodes of the routing table. [WA-60]",
-            _met(lambda left, right, cells, near: (*left, *right, *near, *_nodes(cells))),
-            ORDER,
-        ),
-        "ByColumns": (
-            "Goes through the routing table by columns. [WA-60]",
-            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: entry[1::-1]), *near)),
-            ORDER,
-        ),
-        "RowsFromTheLast": (
-            "Goes through the routing table from the last row. [WA-60]",
-            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: (-entry[0], entry[1])), *near)),
-            ORDER,
-        ),
-        "ColumnsFromTheLast": (
-            "Goes through each row from the last column. [WA-60]",
-            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: (entry[0], -entry[1])), *near)),
-            ORDER,
-        ),
-        "NeighborsFromTheLast": (
-            "Meets the last neighbor first. [WA-60]",
-            _met(lambda left, right, cells, near: (*left, *right, *_nodes(cells), *reversed([*near]))),
-            ORDER,
-        ),
-        "TheLastOfTwoAddresses": (
-            "Meets who is listed twice with the last of its addresses. [WA-60]",
-            {"proximity.nodes_of": _last_of_two},
-            "listed-under-two-addresses",
-        ),
-        "VersionsOfTheMeasuredAreLost": (
-            "Keeps no versions of who is being measured. [WA-70]",
-            _kept_if(lambda state, node: node.id not in state.measured),
-            "versions-of-a-leaf-that-is-measured",
-        ),
-        "VersionsOfTheUnmeasuredAreLost": (
-            "Keeps no newer versions of a leaf without a score. [WA-70]",
-            _kept_if(lambda state, node: node.id in state.scores or node.id not in state.known),
-            "versions-of-a-leaf-that-is-measured",
-        ),
-        "VersionsOfTablesOnly": (
-            "Forgets the versions of who is in no table yet. [WA-70]",
-            {"transitions.prune": _prune_measured},
-            "versions-of-who-is-measured-are-kept-by-messages",
-        ),
-        "VersionsForJoinersOnly": (
-            "Keeps no versions before it has asked to join. [W-63]",
-            _kept_if(lambda state, _: state.stage is not Stage.ALONE),
-            "versions-from-before-it-joins",
-        ),
-        "HeartbeatsToTheMeasured": (
-            "Sends heartbeats to those whom it measures, too. [WA-24, WA-69]",
-            {"transitions.on_heartbeat_due": _measured_too(ON_HEARTBEAT_DUE, Heartbeat)},
-            "who-is-measured-gets-one-heartbeat",
-        ),
-        "ExitsToTheMeasured": (
-            "Tells those whom it measures that it leaves, too. [WA-24]",
-            {"transitions.on_leave": _measured_too(ON_LEAVE, NodeExit)},
-            "who-is-measured-gets-one-heartbeat",
-        ),
-        "ValuesWithoutLimit": (
-            "Cuts values of the application that are too long. [WA-66]",
-            {"transitions.sendable": _cut_values},
-            "longest-value-of-the-application",
-        ),
-        "OneByteLess": (
-            "Takes no value of 2^19 bytes from the application. [WA-66]",
-            {"transitions.sendable": _one_byte_less},
-            "longest-value-of-the-application",
-        ),
-        "RowsMeanTheTable": (
-            "Sends rows that it is asked for, although the mask does not ask for the routing table. [WA-57]",
-            {"transitions.on_node_repair": _rows_mean_the_table},
-            "asked-for-rows-without-their-table",
-        ),
-        "OneRegionForEver": (
-            "Keeps the region of a node that says where it is now. [WA-68]",
-            {"proximity.update_address": _same_region},
-            "a-new-region",
-        ),
-        "SmallAddresses": (
-            "Sends to a host in small letters. [WA-52]",
-            {"state.address_of": _small_addresses},
-            "a-host-with-capitals",
-        ),
-        "TheCacheIsForLeaves": (
-            "Asks the cache for leaves only. [WA-21]",
-            {"proximity.consider_node": _cache_of_leaves},
-            f"{ORDER} the-cache-has-no-limit",
-        ),
-        "TriedOnce": (
-            "Never considers a node again that has a score. [W-56, WA-69]",
-            {"proximity.consider_node": _tried_once},
-            ORDER,
-        ),
+wrong |= {
+    # Forgets who has departed when the cache is emptied. [WA-30]
+    "ForgetsTheDeparted: the-departed-after-an-hour": with_the_cache(lambda state: replace(state, departed=frozenset())),
+    # Forgets who is being measured when the cache is emptied. [WA-19, WA-69]
+    "ForgetsWhoIsMeasured: measured-when-the-cache-is-emptied": with_the_cache(lambda state: replace(state, measured=Table())),
+    # Forgets the versions of others when the cache is emptied. [W-63, WA-19]
+    "ForgetsVersions: versions-outlive-the-cache": with_the_cache(lambda state: replace(state, stored=Table())),
+    # Meets right leaves before left ones. [WA-60]
+    "RightLeavesFirst: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*right, *left, *_nodes(cells), *near)
+    ),
+    # Meets the nodes of the routing table first. [WA-60]
+    "CellsBeforeLeaves: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*_nodes(cells), *left, *right, *near)
+    ),
+    # Meets neighbors first. [WA-60]
+    "NeighborsFirst: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*near, *left, *right, *_nodes(cells))
+    ),
+    # Meets neighbors before the nodes of the routing table. [WA-60]
+    "NeighborsBeforeCells: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*left, *right, *near, *_nodes(cells))
+    ),
+    # Goes through the routing table by columns. [WA-60]
+    "ByColumns: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: entry[1::-1]), *near)
+    ),
+    # Goes through the routing table from the last row. [WA-60]
+    "RowsFromTheLast: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: (-entry[0], entry[1])), *near)
+    ),
+    # Goes through each row from the last column. [WA-60]
+    "ColumnsFromTheLast: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*left, *right, *_nodes(cells, lambda entry: (entry[0], -entry[1])), *near)
+    ),
+    # Meets the last neighbor first. [WA-60]
+    "NeighborsFromTheLast: nodes-are-met-in-their-order-by-messages": _met(
+        lambda left, right, cells, near: (*left, *right, *_nodes(cells), *reversed([*near]))
+    ),
+    # Keeps no versions of who is being measured. [WA-70]
+    "VersionsOfTheMeasuredAreLost: versions-of-a-leaf-that-is-measured": _kept_if(
+        lambda state, node: node.id not in state.measured
+    ),
+    # Keeps no newer versions of a leaf without a score. [WA-70]
+    "VersionsOfTheUnmeasuredAreLost: versions-of-a-leaf-that-is-measured": _kept_if(
+        lambda state, node: node.id in state.scores or node.id not in state.known
+    ),
+    # Keeps no versions before it has asked to join. [W-63]
+    "VersionsForJoinersOnly: versions-from-before-it-joins": _kept_if(lambda state, _: state.stage is not Stage.ALONE),
+    # Sends heartbeats to those whom it measures, too. [WA-24, WA-69]
+    "HeartbeatsToTheMeasured: who-is-measured-gets-one-heartbeat": {
+        "transitions.on_heartbeat_due": _measured_too(ON_HEARTBEAT_DUE, Heartbeat)
     },
-)
-__getattr__ = MISTAKES.find
+    # Tells those whom it measures that it leaves, too. [WA-24]
+    "ExitsToTheMeasured: who-is-measured-gets-one-heartbeat": {"transitions.on_leave": _measured_too(ON_LEAVE, NodeExit)},
+    # Cuts values of the application that are too long. [WA-66]
+    "ValuesWithoutLimit: longest-value-of-the-application": around(
+        "transitions.sendable", lambda right, message: right(replace(message, value=message.value and message.value[:MOST_VALUE]))
+    ),
+    # Sends to a host in small letters. [WA-52]
+    "SmallAddresses: a-host-with-capitals": around(
+        "state.address_of",
+        lambda right, config, node: right(
+            config, node._replace(local_ip=node.local_ip.lower(), global_ip=node.global_ip.lower())
+        ),
+    ),
+    # Asks the cache for leaves only. [WA-21]
+    "TheCacheIsForLeaves: nodes-are-met-in-their-order-by-messages the-cache-has-no-limit": {
+        "proximity.consider_node": _cache_of_leaves
+    },
+    # Never considers a node again that has a score. [W-56, WA-69]
+    "TriedOnce: nodes-are-met-in-their-order-by-messages": {"proximity.consider_node": _tried_once},
+}
+__getattr__ = wrong.find

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import variants
+from tests.support.variant import Variants
 
 from peerproof.spec.core import Table
 from peerproof.spec.wendy import routing
@@ -15,9 +15,9 @@ from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.messages import Node
 from peerproof.spec.wendy.state import Config, State
 
+wrong = Variants(__name__, Wrong)
 NEXT_HOP = routing.next_hop
 PREFIX = Ring.prefix
-
 LOW = 2**64 - 1
 
 
@@ -47,13 +47,6 @@ def _without_borrow(bits: int) -> Callable[[Ring, Id, Id], int]:
         return sum((((end >> place & word) - (start >> place & word)) & word) << place for place in places)
 
     return clockwise
-
-
-class NoBorrowOfWords(Wrong):
-    """Subtracts words of 32 bits each by itself. [W-02, WA-02]"""
-
-    caught_by: ClassVar = tuple(f"leaves-with-a-borrow-at-bit-{place}" for place in (32, 64, 96))
-    instead: ClassVar = {"ids.Ring.clockwise": _without_borrow(32)}
 
 
 def _one_borrow_lost(lost: int) -> Callable[[Ring, Id, Id], int]:
@@ -121,72 +114,40 @@ def _blind_to(row: int) -> type[Wrong]:
 globals().update({variant.__name__: variant for variant in (*map(_of_row, range(32)), *map(_blind_to, range(30)))})
 
 
-MISTAKES: Final = variants(
-    __name__,
-    Wrong,
-    {
-        "LeavesByTheUpperHalf": (
-            "Orders leaves by the upper 64 bits of their distance. [W-26, W-28]",
-            {"tables.in_side": _side_by(lambda away: away >> 64)},
-            "leaves-that-differ-in-the-lower-half",
-        ),
-        "LeavesByTheLowerHalf": (
-            "Orders leaves by the lower 64 bits of their distance. [W-26, W-28]",
-            {"tables.in_side": _side_by(lambda away: away & LOW)},
-            "leaves-that-differ-in-both-halves",
-        ),
-        "LeavesByDoubles": (
-            "Orders leaves by their distance as a double. [W-26, W-28]",
-            {"tables.in_side": _side_by(float)},
-            "leaves-that-differ-in-the-lower-half leaves-that-doubles-cannot-tell-apart",
-        ),
-        "LeavesBySignedHalves": (
-            "Compares the lower halves of distances as signed numbers. [W-26, W-28]",
-            {"tables.in_side": _side_by(lambda away: (away >> 64, (away & LOW) - 2 * (away & 2**63)))},
-            "leaves-on-both-sides-of-two-to-the-63",
-        ),
-        "RanksByTheLowerHalf": (
-            "Compares distances from a key by their lower halves. [W-37]",
-            {"ids.Ring.rank": _rank_by(lambda away: away & LOW)},
-            "route-by-both-halves",
-        ),
-        "NoBorrowOfHalves": (
-            "Subtracts halves of ids each by itself. [W-02, WA-02]",
-            {"ids.Ring.clockwise": _without_borrow(64)},
-            "leaves-with-a-borrow-at-bit-64",
-        ),
-        "NoBorrowAt32": (
-            "Loses the borrow from the second to the last word of 32 bits. [W-02]",
-            {"ids.Ring.clockwise": _one_borrow_lost(32)},
-            "leaves-with-a-borrow-at-bit-32",
-        ),
-        "NoBorrowAt96": (
-            "Loses the borrow from the first to the second word of 32 bits. [W-02]",
-            {"ids.Ring.clockwise": _one_borrow_lost(96)},
-            "leaves-with-a-borrow-at-bit-96",
-        ),
-        "RanksWithoutBorrowAt32": (
-            "Loses the borrow into the last word of 32 bits when it measures how far a key is. [W-37]",
-            {"ids.Ring.rank": _rank_without_borrow(32)},
-            "route-with-a-borrow-at-bit-32",
-        ),
-        "RanksWithoutBorrowAt64": (
-            "Loses the borrow between the halves when it measures how far a key is. [W-37]",
-            {"ids.Ring.rank": _rank_without_borrow(64)},
-            "route-with-a-borrow-at-bit-64",
-        ),
-        "RanksWithoutBorrowAt96": (
-            "Loses the borrow out of the first word of 32 bits when it measures how far a key is. [W-37]",
-            {"ids.Ring.rank": _rank_without_borrow(96)},
-            "route-with-a-borrow-at-bit-96",
-        ),
-        "ColumnsOfSevenBits": (
-            "Reads the low digit of each byte with three bits. [W-16]",
-            {
-                "ids.Ring.digit": lambda ring, node, index: (node >> (ring.bits - 4 * (index + 1))) & (7 if index % 2 else 15),
-            },
-            "cells-in-all-columns",
-        ),
+wrong |= {
+    # Subtracts words of 32 bits each by itself. [W-02, WA-02]
+    "NoBorrowOfWords: leaves-with-a-borrow-at-bit-32 leaves-with-a-borrow-at-bit-64 leaves-with-a-borrow-at-bit-96": {
+        "ids.Ring.clockwise": _without_borrow(32)
     },
-)
-__getattr__ = MISTAKES.find
+    # Orders leaves by the upper 64 bits of their distance. [W-26, W-28]
+    "LeavesByTheUpperHalf: leaves-that-differ-in-the-lower-half": {"tables.in_side": _side_by(lambda away: away >> 64)},
+    # Orders leaves by the lower 64 bits of their distance. [W-26, W-28]
+    "LeavesByTheLowerHalf: leaves-that-differ-in-both-halves": {"tables.in_side": _side_by(lambda away: away & LOW)},
+    # Orders leaves by their distance as a double. [W-26, W-28]
+    "LeavesByDoubles: leaves-that-differ-in-the-lower-half leaves-that-doubles-cannot-tell-apart": {
+        "tables.in_side": _side_by(float)
+    },
+    # Compares the lower halves of distances as signed numbers. [W-26, W-28]
+    "LeavesBySignedHalves: leaves-on-both-sides-of-two-to-the-63": {
+        "tables.in_side": _side_by(lambda away: (away >> 64, (away & LOW) - 2 * (away & 2**63)))
+    },
+    # Compares distances from a key by their lower halves. [W-37]
+    "RanksByTheLowerHalf: route-by-both-halves": {"ids.Ring.rank": _rank_by(lambda away: away & LOW)},
+    # Subtracts halves of ids each by itself. [W-02, WA-02]
+    "NoBorrowOfHalves: leaves-with-a-borrow-at-bit-64": {"ids.Ring.clockwise": _without_borrow(64)},
+    # Loses the borrow from the second to the last word of 32 bits. [W-02]
+    "NoBorrowAt32: leaves-with-a-borrow-at-bit-32": {"ids.Ring.clockwise": _one_borrow_lost(32)},
+    # Loses the borrow from the first to the second word of 32 bits. [W-02]
+    "NoBorrowAt96: leaves-with-a-borrow-at-bit-96": {"ids.Ring.clockwise": _one_borrow_lost(96)},
+    # Loses the borrow into the last word of 32 bits when it measures how far a key is. [W-37]
+    "RanksWithoutBorrowAt32: route-with-a-borrow-at-bit-32": {"ids.Ring.rank": _rank_without_borrow(32)},
+    # Loses the borrow between the halves when it measures how far a key is. [W-37]
+    "RanksWithoutBorrowAt64: route-with-a-borrow-at-bit-64": {"ids.Ring.rank": _rank_without_borrow(64)},
+    # Loses the borrow out of the first word of 32 bits when it measures how far a key is. [W-37]
+    "RanksWithoutBorrowAt96: route-with-a-borrow-at-bit-96": {"ids.Ring.rank": _rank_without_borrow(96)},
+    # Reads the low digit of each byte with three bits. [W-16]
+    "ColumnsOfSevenBits: cells-in-all-columns": {
+        "ids.Ring.digit": lambda ring, node, index: (node >> (ring.bits - 4 * (index + 1))) & (7 if index % 2 else 15)
+    },
+}
+__getattr__ = wrong.find
