@@ -1,4 +1,4 @@
-'''
+"""
 Implementations that are wrong on purpose: the reference with something else in the place of some of its functions.
 
 A module of mistakes has a table, `wrong = Variants(__name__, Wrong)`, of short rows and of functions:
@@ -16,7 +16,7 @@ A module of mistakes has a table, `wrong = Variants(__name__, Wrong)`, of short 
 
 Each can be judged like any other: `peerproof run --impl py:tests.conformance.mistakes.scuttlebutt.packing:NewestFirst`. It must
 fail the vectors that it names; `test_wrong.py` holds it to that.
-'''
+"""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from peerproof.spec.core import Step
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.overrides import Overrides
 
-__all__ = ["Variant", "Variants", "around", "configured", "hearing", "mending", "reading", "received", "refusing", "silent"]
-__all__ += ["stepping", "without_effects"]
+__all__ = ["Variant", "Variants", "after", "around", "configured", "hearing", "keeping", "mending"]
+__all__ += ["passing_over", "reading", "received", "refusing", "silent", "with_values", "without_effects"]
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -53,9 +53,31 @@ def around(place: str, function: Function) -> dict[str, Any]:
     return {place: _Around(function)}
 
 
+def after(place: str, function: Function) -> dict[str, Any]:
+    """What is replaced to make something else of what comes from a place: the function is given that, and what that came of."""
+    return around(place, lambda right, *arguments: function(right(*arguments), *arguments))
+
+
+def with_values(step: Step[Any, Any], **values: Any) -> Step[Any, Any]:
+    """A step to a state with other values."""
+    return step._replace(state=replace(step.state, **values))
+
+
+def keeping(place: str, *names: str) -> dict[str, Any]:
+    """What is replaced to leave parts of the state as they are."""
+    return after(place, lambda step, state, *_: with_values(step, **{name: getattr(state, name) for name in names}))
+
+
+def passing_over(is_nothing: Function) -> dict[str, Any]:
+    """What is replaced to do nothing about some events, from the state and the event."""
+    return around(
+        "step", lambda right, state, event, pick: Step(state) if is_nothing(state, event) else right(state, event, pick)
+    )
+
+
 def reading(change: Function) -> dict[str, Any]:
     """What is replaced to make something else of each message that is read."""
-    return around("decode", lambda right, data: change(right(data)))
+    return after("decode", lambda message, _: change(message))
 
 
 def refusing(is_refused: Function) -> dict[str, Any]:
@@ -86,14 +108,9 @@ def mending(mended: Function) -> dict[str, Any]:
     return around("decode", decode)
 
 
-def stepping(change: Function) -> dict[str, Any]:
-    """What is replaced to make something else of each step, from the step that is right, the state before it and the event."""
-    return around("step", lambda right, state, event, pick: change(right(state, event, pick), state, event))
-
-
 def silent(is_unwanted: Function) -> dict[str, Any]:
     """What is replaced to leave some effects out of all steps."""
-    return stepping(lambda step, *_: without_effects(step, is_unwanted))
+    return after("step", lambda step, *_: without_effects(step, is_unwanted))
 
 
 def hearing(kind: type[Any], change: Function) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around, with_values
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Send, Step, Table
@@ -53,13 +53,6 @@ def _in_its_phase(before: State, step: Next) -> Next:
     return Step(replace(step.state, phase=before.phase), step.effects)
 
 
-@wrong("transitions.on_known_due", "asked-later")
-def AnswersAgain(right: Any, state: State) -> Next:
-    """Does not forget what it has answered."""
-    after, effects = right(state)
-    return Step(replace(after, wanted=state.wanted), effects)
-
-
 # How a node asks.
 
 
@@ -73,6 +66,8 @@ def _not_allowed(state: State, ask: Callable[[State], Next]) -> Next:
 
 
 wrong |= {
+    # Does not forget what it has answered.
+    "AnswersAgain: asked-later": after("transitions.on_known_due", lambda step, state: with_values(step, wanted=state.wanted)),
     # Names in known also what its updates have told.
     "AnswersWithWhatItKnows: answers-with-an-update answers-with-both answers-in-order": answering(
         lambda found, _, missing: found._replace(known=missing)

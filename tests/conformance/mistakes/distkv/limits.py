@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, without_effects
+from tests.support.variant import Variants, after, without_effects
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import EVERYBODY, Notify, Pick, Received, Send, Step, Table
 from peerproof.spec.distkv import chains, entries, outgoing, pings, startup, transitions
 from peerproof.spec.distkv.chains import Chain, Claim, Element, Relation
 from peerproof.spec.distkv.codec import payload
-from peerproof.spec.distkv.entries import Entries, Entry, Outcome
+from peerproof.spec.distkv.entries import Entry, Outcome
 from peerproof.spec.distkv.messages import Fault, FaultKind, Info, Loaded, Message, Ping, Update
 from peerproof.spec.distkv.pings import Kind
 from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.distkv.state import State
-from peerproof.spec.distkv.ticks import Ticks, TickSets, missing_sets
+from peerproof.spec.distkv.ticks import Ticks, missing_sets
 
 wrong = Variants(__name__, Wrong)
 
@@ -167,13 +167,6 @@ def in_order_by(number: Number) -> Callable[[Update], Any]:
     return lambda update: (number(update.tock), update.path)
 
 
-@wrong("recovery.answer", "answers-by-great-tocks")
-def AnswersInDoubles(right: Any, stored: Entries, missing: TickSets) -> entries.Answer:
-    """Answers in the order of doubles. [D-26, DA-48]"""
-    found = right(stored, missing)
-    return found._replace(updates=tuple(sorted(found.updates, key=in_order_by(float))))
-
-
 def tell_by(number: Number) -> Callable[..., Next]:
     """A download, and what is told after it, if ticks are compared in this kind of numbers."""
 
@@ -214,6 +207,10 @@ def one_by_one(found: Ranges) -> Ranges:
 
 
 wrong |= {
+    # Answers in the order of doubles. [D-26, DA-48]
+    "AnswersInDoubles: answers-by-great-tocks": after(
+        "recovery.answer", lambda found, *_: found._replace(updates=tuple(sorted(found.updates, key=in_order_by(float))))
+    ),
     # Compares the low 32 bits of ticks and tocks. [D-26, DA-86]
     "ComparesLowBits: collision-of-great-tocks collision-of-great-ticks conflict-of-great-tocks conflict-of-great-ticks "
     "not-stale-by-the-last-bit ticks-to-the-last-bit not-silenced-by-one-less old-data-by-great-tocks "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around, silent
+from tests.support.variant import Variants, after, around, silent
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Step, Table
@@ -61,20 +61,6 @@ def BelievesBoth(right: Any, chain: Chain | None, other: Chain | None) -> Relati
     return Relation.AFTER if tick is not None and tick >= (other.head.tick or 0) else found
 
 
-@wrong("entries.with_change", "pushes-the-oldest-out a-maximum-of-one the-usual-maximum-is-five")
-def PushesOutWithoutASign(right: Any, chain: Chain, element: Any, most: int) -> Any:
-    """Writes a chain that was cut as if it ended there."""
-    found = right(chain, element, most)
-    return found._replace(chain=Chain(found.chain.elements, chain.cut))
-
-
-@wrong("entries.Entries.apply_update", "stale conflict-lost duplicate-with-another-chain cut-to-the-own-maximum")
-def KnowsWhatItKeeps(right: Any, self: Entries, update: Update, most: int) -> Any:
-    """Does not remember the ticks of what it does not keep."""
-    after, outcome = right(self, update, most)
-    return Entries(after.rows, union(self.known, entries.on_chains(after.rows))), outcome
-
-
 @wrong("entries.Entries.apply_update", "the-next-of-the-same-node conflict-won sets-it-again pushes-the-oldest-out")
 def ForgetsWhatItReplaces(right: Any, self: Entries, update: Update, most: int) -> Any:
     """Does not remember the ticks of what was on a chain before."""
@@ -110,6 +96,15 @@ def PassiveNodesHearNothing(right: Any, state: Any, event: Any, pick: Pick) -> N
 
 
 wrong |= {
+    # Does not remember the ticks of what it does not keep.
+    "KnowsWhatItKeeps: stale conflict-lost duplicate-with-another-chain cut-to-the-own-maximum": after(
+        "entries.Entries.apply_update",
+        lambda found, self, *_: (Entries(found[0].rows, union(self.known, entries.on_chains(found[0].rows))), found[1]),
+    ),
+    # Writes a chain that was cut as if it ended there.
+    "PushesOutWithoutASign: pushes-the-oldest-out a-maximum-of-one the-usual-maximum-is-five": after(
+        "entries.with_change", lambda found, chain, *_: found._replace(chain=Chain(found.chain.elements, chain.cut))
+    ),
     # Tells nobody that an entry has changed.
     "SilentAboutChanges: no-entry sets-a-value deletion-arrives loads-everything": silent(
         lambda effect: isinstance(getattr(effect, "notice", None), EntryChanged)

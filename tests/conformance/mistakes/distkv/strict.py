@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, refusing
 
 from peerproof.spec.distkv import codec, paths
 from peerproof.spec.distkv.messages import Info, Ping, Update
@@ -16,19 +16,18 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.messagepack import pack, read
 
 wrong = Variants(__name__, Wrong)
-FIELDS = codec._fields
 
 
-def refusing(is_wrong: Callable[[Any], bool]) -> Callable[[Any], dict[str, Any]]:
-    """A reader of maps that refuses some."""
+def refusing_maps(is_wrong: Callable[[Any], bool]) -> dict[str, Any]:
+    """What is replaced to refuse some maps."""
 
-    def fields(raw: Any) -> dict[str, Any]:
-        found = FIELDS(raw)
+    def fields(right: Any, raw: Any) -> dict[str, Any]:
+        found: dict[str, Any] = right(raw)
         if is_wrong(found):
             raise MalformedMessage("bad_value", 0, "not like that")
         return found
 
-    return fields
+    return around("codec._fields", fields)
 
 
 _MEMBERS = frozenset(["node", "tick", "prev", "tock", "path", "value", "chain", "known", "ticks", "missing", "reason"])
@@ -62,29 +61,6 @@ def RefusesAnotherOrder(right: Any, data: bytes) -> Any:
     return message
 
 
-@wrong(
-    "decode",
-    "tick-in-64-bits strings-with-longer-headers maps-with-longer-headers lists-with-longer-headers "
-    "ranges-with-longer-headers float-of-four-bytes value-in-a-longer-form path-in-a-longer-form",
-)
-def RefusesLongForms(right: Any, data: bytes) -> Any:
-    """Refuses what is longer than it needs to be."""
-    message = right(data)
-    at = read(data, 0)[1]
-    if pack(read(data, at)[0]) != data[at:]:
-        raise MalformedMessage("bad_value", 0, "a longer form")
-    return message
-
-
-@wrong("decode", "tick-in-signed-8-bits tick-in-signed-64-bits")
-def RefusesSignedNumbers(right: Any, data: bytes) -> Any:
-    """Refuses ticks in signed forms."""
-    message = right(data)
-    if any(b"tick" + bytes((head,)) in data for head in (0xD0, 0xD1, 0xD2, 0xD3)):
-        raise MalformedMessage("bad_value", 0, "signed")
-    return message
-
-
 def _apart(found: Ranges, items: Any) -> Ranges:
     if len(found.begins) < len(items):
         raise MalformedMessage("bad_value", 0, "ranges touch")
@@ -98,15 +74,6 @@ def RefusesSendersWithZero(right: Any, data: bytes) -> Any:
     sender = message.chain.head if isinstance(message, Info) else getattr(message, "sender", None)
     if sender is not None and not sender.tick:
         raise MalformedMessage("bad_value", 0, "no tick")
-    return message
-
-
-@wrong("decode", "ping-with-the-same-node-twice ping ping-chain-of-64-that-repeats")
-def RefusesPingsThatRepeat(right: Any, data: bytes) -> Any:
-    """Refuses a chain of pings that names a node twice."""
-    message = right(data)
-    if isinstance(message, Ping) and message.chain.has_twice():
-        raise MalformedMessage("bad_value", 0, "twice")
     return message
 
 
@@ -131,22 +98,30 @@ def DropsEmptyNames(right: Any, data: bytes) -> Any:
     return replace(message, path=paths.path_of([name for name in paths.names_of(message.path) if name != ""]))
 
 
-@wrong("decode", "path-of-three-kinds path-of-truth path-of-numbers path-about-the-system path-of-a-byte-string")
-def RefusesOtherNames(right: Any, data: bytes) -> Any:
-    """Knows names that are strings only."""
-    message = right(data)
-    if isinstance(message, Update) and not all(isinstance(name, str) for name in paths.names_of(message.path)):
-        raise MalformedMessage("bad_value", 0, "a name is a string")
-    return message
-
-
 wrong |= {
+    # Refuses what is longer than it needs to be.
+    "RefusesLongForms: tick-in-64-bits strings-with-longer-headers maps-with-longer-headers lists-with-longer-headers "
+    "ranges-with-longer-headers float-of-four-bytes value-in-a-longer-form path-in-a-longer-form": refusing(
+        lambda _, data: pack(read(data, at := read(data, 0)[1])[0]) != data[at:]
+    ),
+    # Refuses ticks in signed forms.
+    "RefusesSignedNumbers: tick-in-signed-8-bits tick-in-signed-64-bits": refusing(
+        lambda _, data: any(b"tick" + bytes((head,)) in data for head in (0xD0, 0xD1, 0xD2, 0xD3))
+    ),
+    # Refuses a chain of pings that names a node twice.
+    "RefusesPingsThatRepeat: ping-with-the-same-node-twice ping ping-chain-of-64-that-repeats": refusing(
+        lambda message, _: isinstance(message, Ping) and message.chain.has_twice()
+    ),
+    # Knows names that are strings only.
+    "RefusesOtherNames: path-of-three-kinds path-of-truth path-of-numbers path-about-the-system path-of-a-byte-string": refusing(
+        lambda message, _: isinstance(message, Update) and not all(isinstance(name, str) for name in paths.names_of(message.path))
+    ),
     # Refuses a tick that is Null.
-    "RefusesNullTicks: tick-that-is-null tick-that-is-null-in-a-chain": {
-        "codec._fields": refusing(lambda fields: "tick" in fields and fields["tick"] is None)
-    },
+    "RefusesNullTicks: tick-that-is-null tick-that-is-null-in-a-chain": refusing_maps(
+        lambda fields: "tick" in fields and fields["tick"] is None
+    ),
     # Refuses a map without nodes.
-    "RefusesEmptyMaps: maps-without-nodes": {"codec._fields": refusing(lambda fields: not fields)},
+    "RefusesEmptyMaps: maps-without-nodes": refusing_maps(lambda fields: not fields),
     # Refuses ranges that touch.
     "RefusesTouchingRanges: ranges-that-touch": around("codec.read_ranges", lambda right, items: _apart(right(items), items)),
     # Refuses a pair of one tick.
@@ -157,8 +132,6 @@ wrong |= {
         ),
     ),
     # Refuses a reason that is Null.
-    "RefusesNullReasons: reason-that-is-null": {
-        "codec._fields": refusing(lambda fields: "reason" in fields and fields["reason"] is None)
-    },
+    "RefusesNullReasons: reason-that-is-null": refusing_maps(lambda fields: "reason" in fields and fields["reason"] is None),
 }
 __getattr__ = wrong.find

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Duration, Pick, Step, Table
@@ -72,13 +72,6 @@ def hears(change: Callable[[State, Info], Info]) -> dict[str, Any]:
     return around("transitions.on_info", lambda right, state, info: right(state, change(state, info)))
 
 
-@wrong("transitions.on_old_data_due", "old-data-and-a-download-that-comes-after-all")
-def OldDataEndsTheDownload(right: Any, state: State) -> Next:
-    """Forgets whom it is downloading from when it sends its old data. [DA-73]"""
-    taken = right(state)
-    return taken._replace(state=replace(taken.state, source=None)) if taken.state.phase is Phase.READY else taken
-
-
 @wrong("transitions.on_ping", "stale-behind-a-stale-one")
 def HearsTheLast(right: Any, state: State, ping: Ping, pick: Pick) -> Next:
     """Keeps the tock of a node's last ping, and not the highest. [DA-69]"""
@@ -109,6 +102,11 @@ def StopsWhenNothingIsWanted(right: Any, state: State, event: Any, pick: Pick) -
 
 
 wrong |= {
+    # Forgets whom it is downloading from when it sends its old data. [DA-73]
+    "OldDataEndsTheDownload: old-data-and-a-download-that-comes-after-all": after(
+        "transitions.on_old_data_due",
+        lambda taken, *_: taken._replace(state=replace(taken.state, source=None)) if taken.state.phase is Phase.READY else taken,
+    ),
     # Reads no more than 1,000 ranges of a node. [D-28]
     "ReadsAThousandRanges: known-of-1100-ranges": around(
         "ranges.read", lambda right, items: right(items[:1000] if type(items) is tuple else items)

@@ -30,12 +30,6 @@ def copies_with(effects: tuple[Any, ...], **changes: int) -> tuple[Any, ...]:
     return tuple([Request(replace(e.command, **changes)) if sent_to(e, NOTIFY) else e for e in effects])
 
 
-@wrong("tree.fan_out", "copy-not-back copy-not-back-to-the-only-child")
-def CopiesBack(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
-    """Sends a copy to the child that the event came from, too."""
-    return right(state, topic, value, hop)
-
-
 @wrong("tree.on_message", "publish-of-a-child everybody-subscribes")
 def CopiesNotToThePublisher(right: Any, state: State, message: Any, seek: Seek) -> Next:
     """Sends the publisher no copy of its own event."""
@@ -177,6 +171,10 @@ class SendsHistory(Wrong):
 
 
 wrong |= {
+    # Sends a copy to the child that the event came from, too.
+    "CopiesBack: copy-not-back copy-not-back-to-the-only-child": around(
+        "tree.fan_out", lambda right, state, topic, value, hop, source=None: right(state, topic, value, hop)
+    ),
     # Copies an event however often it was received.
     "CopiesForEver: copy-received-255-times copy-received-301-times publish-received-254-times": {"tree.MOST_HOPS": 2**31},
     # Stops copying one hop too early.

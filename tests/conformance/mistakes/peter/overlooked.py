@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from unicodedata import normalize
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around, stepping
+from tests.support.variant import Variants, after, around
 
 from peerproof.reference.divergences.peter import (
     DEPARTED,
@@ -282,13 +282,6 @@ def _leaving_first(step: Next) -> Next:
     return Step(step.state, tuple(sorted(step.effects, key=lambda effect: not sent_to(effect, UNSUBSCRIBE))))
 
 
-@wrong("step", "topic-zero")
-def ZeroIsNoKey(right: Any, state: Any, event: Any, pick: Pick) -> Next:
-    """Puts its own id in the place of the key zero. [P-07]"""
-    step = right(state, event, pick)
-    return step._replace(effects=tuple(_keyed(effect, state.config.id) for effect in step.effects))
-
-
 def _keyed(effect: Any, own: Id) -> Any:
     if not (isinstance(effect, Send) and isinstance(effect.message, messages.Own) and effect.message.header.key == 0):
         return effect
@@ -320,7 +313,7 @@ def with_headers(change: Callable[[wendy.Header], wendy.Header], kind: type[Any]
             return effect
         return replace(effect, message=replace(effect.message, header=change(effect.message.header)))
 
-    return stepping(lambda step, state, event: step._replace(effects=tuple(map(changed, step.effects))))
+    return after("step", lambda step, *_: step._replace(effects=tuple(map(changed, step.effects))))
 
 
 def without_credentials(kind: type[Any]) -> dict[str, Any]:
@@ -346,6 +339,10 @@ class SubscribesWithOldVersions(Wrong):
 
 
 wrong |= {
+    # Puts its own id in the place of the key zero. [P-07]
+    "ZeroIsNoKey: topic-zero": after(
+        "step", lambda step, state, *_: step._replace(effects=tuple(_keyed(effect, state.config.id) for effect in step.effects))
+    ),
     # Takes no children until it has announced itself. [P-09]
     "SubscribedLater: tree-messages-while-it-waits": waiting_without(messages.SubscribeMessage),
     # Keeps its children until it has announced itself. [P-21]

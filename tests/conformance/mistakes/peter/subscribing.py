@@ -93,13 +93,6 @@ def PassesOverSubscriptionsAtTheEnd(right: Any, state: State, message: Any, seek
     return Step(state) if is_tree and seek(message.header.key) is None else right(state, message, seek)
 
 
-@wrong("tree.on_subscribe_message", "child-at-a-new-address copy-to-the-new-address")
-def KeepsTheFirstAddress(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Next:
-    """Sends to the address that a child had first."""
-    known = state.row(topic).children.get(child.id, child)
-    return right(state, topic, known, seek)
-
-
 @wrong("tree.on_message", "subscribe-with-many-hops")
 def DropsOldSubscriptions(right: Any, state: State, message: Any, seek: Seek) -> Next:
     """Drops a SUBSCRIBE that was sent on often."""
@@ -147,6 +140,11 @@ class RemembersOverRestarts(Wrong):
 
 
 wrong |= {
+    # Sends to the address that a child had first.
+    "KeepsTheFirstAddress: child-at-a-new-address copy-to-the-new-address": around(
+        "tree.on_subscribe_message",
+        lambda right, state, topic, child, seek: right(state, topic, state.row(topic).children.get(child.id, child), seek),
+    ),
     # Sends a SUBSCRIBE each time that it subscribes.
     "AsksEachTime: subscribe-twice forwarder-subscribes": {
         "tree.on_subscribe": lambda state, topic, seek: ASKED_FOR(state, topic, state.row(topic)._replace(is_local=True), seek)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
 from tests.conformance.mistakes.wendy.wire import compact
-from tests.support.variant import Variants, around, mending
+from tests.support.variant import Variants, after, around, mending, reading, refusing
 
 from peerproof.spec import wendy
 from peerproof.spec.errors import MalformedMessage
@@ -19,20 +19,6 @@ from peerproof.spec.peter import messages
 wrong = Variants(__name__, Wrong)
 SUBSCRIPTIONS = (messages.SubscribeMessage, messages.UnsubscribeMessage)
 EVENTS = (messages.PublishMessage, messages.NotifyMessage)
-
-
-@wrong("encode", "sample-subscribe sample-unsubscribe subscribe-messages-in-bytes unsubscribe-messages-in-bytes")
-def WritesNull(right: Any, message: Any) -> bytes:
-    """Writes null where there is no value."""
-    data = right(message)
-    return data.replace(b'"Value":""', b'"Value":null') if isinstance(message, SUBSCRIPTIONS) else data
-
-
-@wrong("encode", "publish-of-nothing notify-of-nothing")
-def WritesNullForEmptyEvents(right: Any, message: Any) -> bytes:
-    """Writes null for an empty event."""
-    data = right(message)
-    return data.replace(b'"Value":""', b'"Value":null') if isinstance(message, EVENTS) else data
 
 
 @wrong("encode", "sample-subscribe example-unsubscribe subscribe-with-credentials")
@@ -54,13 +40,6 @@ def WritesPlainText(right: Any, message: Any) -> bytes:
     return (compact(members) + "\n").encode()
 
 
-@wrong("encode", "copy-of-1-bytes copy-of-2-bytes example-publish")
-def WritesWithoutPadding(right: Any, message: Any) -> bytes:
-    """Does not fill base64 up."""
-    data = right(message)
-    return data.replace(b'=="', b'"').replace(b'="', b'"') if isinstance(message, EVENTS) else data
-
-
 def _swapped(message: Any) -> Any:
     match message:
         case messages.PublishMessage(header, value):
@@ -68,44 +47,6 @@ def _swapped(message: Any) -> Any:
         case messages.NotifyMessage(header, value):
             return messages.PublishMessage(header, value)
     return message
-
-
-@wrong(
-    "decode",
-    "subscribe-with-null unsubscribe-with-null publish-with-null notify-with-null subscribe-without-a-value "
-    "unsubscribe-without-a-value publish-without-a-value notify-without-a-value event-that-is-null copy-that-is-null",
-)
-def ReadsNoNull(right: Any, data: bytes) -> Any:
-    """Takes nothing for a value that is null or missing."""
-    message = right(data)
-    if isinstance(message, (*SUBSCRIPTIONS, *EVENTS)) and json.loads(data).get("Value") is None:
-        raise MalformedMessage("bad_value", 0, "no value")
-    return message
-
-
-@wrong("decode", "subscribe-with-a-value unsubscribe-with-a-value")
-def ReadsNoValueInSubscriptions(right: Any, data: bytes) -> Any:
-    """Rejects a subscription that has a value."""
-    message = right(data)
-    if isinstance(message, SUBSCRIPTIONS) and json.loads(data).get("Value"):
-        raise MalformedMessage("bad_value", 0, "a value")
-    return message
-
-
-@wrong("decode", "application-16 application-21")
-def TakesOverForeignPurposes(right: Any, data: bytes) -> Any:
-    """Reads all messages of applications as copies."""
-    message = right(data)
-    if isinstance(message, wendy.Application):
-        return messages.NotifyMessage(message.header, message.value or b"")
-    return message
-
-
-@wrong("decode", "application-without-a-value")
-def EmptiesForeignValues(right: Any, data: bytes) -> Any:
-    """Reads null as an empty value in messages of applications, too."""
-    message = right(data)
-    return replace(message, value=message.value or b"") if isinstance(message, wendy.Application) else message
 
 
 def mending_members(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -178,22 +119,6 @@ def KnowsItsMembersOnly(right: Any, data: bytes) -> Any:
     return message
 
 
-@wrong("decode", "copy-in-capitals")
-def ReadsSmallDigits(right: Any, data: bytes) -> Any:
-    """Reads a key in small letters only."""
-    message = right(data)
-    if (key := json.loads(data)["Key"]) != key.lower():
-        raise MalformedMessage("bad_value", 0, "capitals")
-    return message
-
-
-@wrong("decode", "copy-with-many-hops")
-def CountsHopsInAByte(right: Any, data: bytes) -> Any:
-    """Has one byte for hops."""
-    message = right(data)
-    return replace(message, header=replace(message.header, hop=min(255, message.header.hop)))
-
-
 @wrong("encode", "unsubscribe-with-versions subscribe-messages-in-bytes copies-in-bytes")
 def SwapsVersions(right: Any, message: Any) -> bytes:
     """Writes versions in another order."""
@@ -202,16 +127,49 @@ def SwapsVersions(right: Any, message: Any) -> bytes:
     return right(replace(message, header=replace(message.header, versions=swapped)))
 
 
-@wrong("decode", "wendys-heartbeat wendys-join")
-def ReadsItsOwnOnly(right: Any, data: bytes) -> Any:
-    """Reads nothing but messages of applications."""
-    message = right(data)
-    if not isinstance(message, (wendy.Application, *SUBSCRIPTIONS, *EVENTS)):
-        raise MalformedMessage("bad_type", 0, "not of Peter")
-    return message
-
-
 wrong |= {
+    # Writes null where there is no value.
+    "WritesNull: sample-subscribe sample-unsubscribe subscribe-messages-in-bytes unsubscribe-messages-in-bytes": after(
+        "encode",
+        lambda data, message: data.replace(b'"Value":""', b'"Value":null') if isinstance(message, SUBSCRIPTIONS) else data,
+    ),
+    # Writes null for an empty event.
+    "WritesNullForEmptyEvents: publish-of-nothing notify-of-nothing": after(
+        "encode", lambda data, message: data.replace(b'"Value":""', b'"Value":null') if isinstance(message, EVENTS) else data
+    ),
+    # Does not fill base64 up.
+    "WritesWithoutPadding: copy-of-1-bytes copy-of-2-bytes example-publish": after(
+        "encode", lambda data, message: data.replace(b'=="', b'"').replace(b'="', b'"') if isinstance(message, EVENTS) else data
+    ),
+    # Takes nothing for a value that is null or missing.
+    "ReadsNoNull: subscribe-with-null unsubscribe-with-null publish-with-null notify-with-null subscribe-without-a-value "
+    "unsubscribe-without-a-value publish-without-a-value notify-without-a-value event-that-is-null copy-that-is-null": refusing(
+        lambda message, data: isinstance(message, (*SUBSCRIPTIONS, *EVENTS)) and json.loads(data).get("Value") is None
+    ),
+    # Rejects a subscription that has a value.
+    "ReadsNoValueInSubscriptions: subscribe-with-a-value unsubscribe-with-a-value": refusing(
+        lambda message, data: isinstance(message, SUBSCRIPTIONS) and json.loads(data).get("Value")
+    ),
+    # Reads all messages of applications as copies.
+    "TakesOverForeignPurposes: application-16 application-21": reading(
+        lambda message: (
+            messages.NotifyMessage(message.header, message.value or b"") if isinstance(message, wendy.Application) else message
+        )
+    ),
+    # Reads null as an empty value in messages of applications, too.
+    "EmptiesForeignValues: application-without-a-value": reading(
+        lambda message: replace(message, value=message.value or b"") if isinstance(message, wendy.Application) else message
+    ),
+    # Reads a key in small letters only.
+    "ReadsSmallDigits: copy-in-capitals": refusing(lambda _, data: (key := json.loads(data)["Key"]) != key.lower()),
+    # Has one byte for hops.
+    "CountsHopsInAByte: copy-with-many-hops": reading(
+        lambda message: replace(message, header=replace(message.header, hop=min(255, message.header.hop)))
+    ),
+    # Reads nothing but messages of applications.
+    "ReadsItsOwnOnly: wendys-heartbeat wendys-join": refusing(
+        lambda message, _: not isinstance(message, (wendy.Application, *SUBSCRIPTIONS, *EVENTS))
+    ),
     # Has 19 for copies and 20 for what is published.
     "SwapsPurposes: sample-publish copy-of-an-event publish-to-the-topic-of-zeros publish-with-null": around(
         "encode", lambda right, message: right(_swapped(message))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, received
+from tests.support.variant import Variants, after, around, received
 
 from peerproof.reference.divergences.scuttlebutt import Entries
 from peerproof.spec.core import Instant, NodeId, Pick, Send
@@ -33,13 +33,6 @@ def ResponseEvenIfEmpty(right: Any, state: State, event: Any, pick: Pick) -> Nex
     if received(event, DigestRequest) and not sent:
         return step._replace(effects=(*step.effects, Send(event.sender, DigestResponse(()))))
     return step
-
-
-@wrong("step", "delta-and-digest-in-one-answer digest-answers-delta-then-digest")
-def ResponseBeforeDelta(right: Any, state: State, event: Any, pick: Pick) -> Next:
-    """Asks first and answers then."""
-    step = right(state, event, pick)
-    return step._replace(effects=step.effects[::-1]) if received(event, DigestRequest) else step
 
 
 @wrong(
@@ -73,6 +66,11 @@ def AnswersToTheDigestsFirst(right: Any, state: State, event: Any, pick: Pick) -
 
 
 wrong |= {
+    # Asks first and answers then.
+    "ResponseBeforeDelta: delta-and-digest-in-one-answer digest-answers-delta-then-digest": after(
+        "step",
+        lambda step, state, event, *_: step._replace(effects=step.effects[::-1]) if received(event, DigestRequest) else step,
+    ),
     # Takes a wildcard address for its identity, whatever it is told.
     "IsTheWildcard: wildcard-address-is-an-identity-like-any-other": around(
         "initial", lambda right, self_id, config: right(NodeId(f"0.0.0.0:{self_id.rpartition(':')[2]}"), config)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, received
+from tests.support.variant import Variants, around, reading, received
 
 from peerproof.spec.core import Instant, NodeId, Pick, Send, Step
 from peerproof.spec.forms.form import octets
@@ -179,13 +179,6 @@ class TakesTurns(_Remembers):
         return super().step(state, event, pick)
 
 
-@wrong("decode", "delta-of-5000-entries-is-read-to-its-end")
-def ReadsAThousandPairs(right: Any, data: bytes) -> Any:
-    """Reads 1,000 entries of a delta. [B-45]"""
-    message = right(data)
-    return Delta(message.entries[:1000]) if isinstance(message, Delta) else message
-
-
 @wrong("step", "response-of-a-down-peer-is-answered")
 def DoesNotAnswerTheDown(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Does not answer a digest response of a peer that is down. [B-39]"""
@@ -243,6 +236,10 @@ def HearsOfIt(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 wrong |= {
+    # Reads 1,000 entries of a delta. [B-45]
+    "ReadsAThousandPairs: delta-of-5000-entries-is-read-to-its-end": reading(
+        lambda message: Delta(message.entries[:1000]) if isinstance(message, Delta) else message
+    ),
     # Sends no more than 255 pairs in a delta. [B-31]
     "SendsAByteOfPairs: delta-of-300-pairs": around(
         "transitions.delta", lambda right, state, entries: right(state, entries)[:255]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from unicodedata import normalize
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, configured, hearing, received, without_effects
+from tests.support.variant import Variants, around, configured, hearing, reading, received, without_effects
 
 from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, SetTimer, Step
 from peerproof.spec.forms.form import octets
@@ -154,13 +154,6 @@ def lacking_without(is_left_out: Callable[[State, DigestEntry], bool]) -> dict[s
     )
 
 
-@wrong("decode", "digest-of-260-unknown-peers request-of-65507-bytes-is-read-to-its-end")
-def LearnsAByteOfPeers(right: Any, data: bytes) -> Any:
-    """Reads 255 entries of a digest. [B-11]"""
-    message = right(data)
-    return message if isinstance(message, Delta) else replace(message, entries=message.entries[:255])
-
-
 @wrong("step", "response-of-65507-bytes-is-read-to-its-end")
 def ReadsResponsesOfAFrame(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Does not read digest responses that are longer than an Ethernet frame. [B-44]"""
@@ -271,6 +264,10 @@ def JumpsAtAResponse(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 wrong |= {
+    # Reads 255 entries of a digest. [B-11]
+    "LearnsAByteOfPeers: digest-of-260-unknown-peers request-of-65507-bytes-is-read-to-its-end": reading(
+        lambda message: message if isinstance(message, Delta) else replace(message, entries=message.entries[:255])
+    ),
     # Reads into a buffer of an Ethernet frame.
     "ReadsAFrame: delta-of-1501-bytes-is-read delta-of-9001-bytes-is-read delta-of-65507-bytes-is-read": reading_up_to(1_500),
     # Reads into a buffer of 9,000 bytes.

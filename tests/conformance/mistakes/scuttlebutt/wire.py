@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, reading, refusing
 
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import octets
@@ -35,19 +35,6 @@ def VersionsAreDoubles(right: Any, data: bytes) -> Any:
     return replace(message, entries=entries)
 
 
-@wrong(
-    "decode",
-    "digest-request-address-of-128 digest-request-address-of-255 delta-largest-key delta-largest-value "
-    "delta-largest-entry peer-with-the-largest-address",
-)
-def SizesAreSigned(right: Any, data: bytes) -> Any:
-    """Takes a size byte above 127 for a negative one."""
-    message = right(data)
-    if any(len(octets(part)) > 127 for entry in message.entries for part in entry[:-1]):
-        raise MalformedMessage("bad_length", 1, "a negative size")
-    return message
-
-
 @wrong("encode", "delta-of-cyrillic delta-of-four-byte-letters")
 def SizesCountLetters(right: Any, message: Any) -> bytes:
     """Puts the number of letters in front of a string instead of the number of bytes."""
@@ -57,19 +44,6 @@ def SizesCountLetters(right: Any, message: Any) -> bytes:
             out += bytes((len(part),)) + octets(part)
         out += entry.version.to_bytes(8, "big")
     return bytes(out)
-
-
-@wrong(
-    "decode",
-    "digest-request-address-not-utf-8 digest-request-address-encoded-surrogate delta-key-not-utf-8 delta-value-not-utf-8 "
-    "peer-with-an-address-that-is-not-utf-8 strings-that-are-not-utf-8-are-stored",
-)
-def StringsAreUnicode(right: Any, data: bytes) -> Any:
-    """Puts a replacement character where bytes are not UTF-8."""
-    message = right(data)
-    return replace(
-        message, entries=tuple(_each_text(entry, lambda raw: raw.decode(errors="replace")) for entry in message.entries)
-    )
 
 
 @wrong("decode", "digest-request-address-with-zero-byte delta-value-that-looks-like-an-entry")
@@ -88,50 +62,12 @@ def _each_text(entry: Any, change: Callable[[bytes], str]) -> Any:
     return type(entry)(*(change(octets(part)) for part in entry[:-1]), entry.version)
 
 
-@wrong(
-    "decode",
-    "digest-request-empty-address delta-of-empty-strings delta-empty-value peer-with-an-empty-address "
-    "empty-key-and-value-are-stored",
-)
-def EmptyStringsAreRefused(right: Any, data: bytes) -> Any:
-    """Takes an empty string for a malformed one."""
-    message = right(data)
-    if any(not part for entry in message.entries for part in entry[:-1]):
-        raise MalformedMessage("bad_length", 1, "an empty string")
-    return message
-
-
 @wrong("decode", "digest-request-empty digest-response-empty delta-empty")
 def EmptyListsAreRefused(right: Any, data: bytes) -> Any:
     """Takes a type byte alone for a truncated message."""
     if len(data) == 1:
         raise MalformedMessage("truncated", 1, "no entries")
     return right(data)
-
-
-@wrong(
-    "decode",
-    "digest-request-keeps-order digest-request-lists-an-address-twice delta-says-a-key-twice delta-of-several-peers "
-    "address-listed-twice-is-asked-for-twice address-listed-twice-is-answered-twice address-listed-behind-and-ahead",
-)
-def EntriesAreAMap(right: Any, data: bytes) -> Any:
-    """Keeps the entries of a message in a map, so that they are sorted and each is there once."""
-    message = right(data)
-    return replace(message, entries=tuple({entry[:-2] or entry[:-1]: entry for entry in sorted(message.entries)}.values()))
-
-
-@wrong("decode", "delta-of-two digest-response-of-two")
-def OneEntryAMessage(right: Any, data: bytes) -> Any:
-    """Reads the first entry of a message only."""
-    message = right(data)
-    return replace(message, entries=message.entries[:1])
-
-
-@wrong("decode", "digest-response-of-two response-ahead-gets-no-digest")
-def ResponsesAreRequests(right: Any, data: bytes) -> Any:
-    """Does not tell the two kinds of digest apart."""
-    message = right(data)
-    return DigestRequest(message.entries) if isinstance(message, DigestResponse) else message
 
 
 @wrong(
@@ -149,29 +85,49 @@ def KeepsWhatItCouldRead(right: Any, data: bytes) -> Any:
     return right(data)
 
 
-@wrong(
-    "decode",
-    "digest-request-version-with-the-top-bit digest-response-largest-version delta-largest-version versions-have-no-sign "
-    "difference-has-no-sign largest-version-is-stored version-with-the-top-bit-replaces",
-)
-def VersionsAreSigned(right: Any, data: bytes) -> Any:
-    """Takes versions with the top bit set for negative ones, and refuses them."""
-    message = right(data)
-    if any(entry.version >= 2**63 for entry in message.entries):
-        raise MalformedMessage("bad_value", 1, "a negative version")
-    return message
-
-
-@wrong("decode", "digest-request-version-0 unknown-peer-at-version-0-is-stored")
-def VersionsStartAt1(right: Any, data: bytes) -> Any:
-    """Takes version 0 for a missing one, and refuses it."""
-    message = right(data)
-    if not all(entry.version for entry in message.entries):
-        raise MalformedMessage("bad_value", 1, "no version")
-    return message
-
-
 wrong |= {
+    # Takes a size byte above 127 for a negative one.
+    "SizesAreSigned: digest-request-address-of-128 digest-request-address-of-255 delta-largest-key delta-largest-value "
+    "delta-largest-entry peer-with-the-largest-address": refusing(
+        lambda message, _: any(len(octets(part)) > 127 for entry in message.entries for part in entry[:-1])
+    ),
+    # Puts a replacement character where bytes are not UTF-8.
+    "StringsAreUnicode: digest-request-address-not-utf-8 digest-request-address-encoded-surrogate delta-key-not-utf-8 "
+    "delta-value-not-utf-8 peer-with-an-address-that-is-not-utf-8 strings-that-are-not-utf-8-are-stored": reading(
+        lambda message: replace(
+            message, entries=tuple(_each_text(entry, lambda raw: raw.decode(errors="replace")) for entry in message.entries)
+        )
+    ),
+    # Takes an empty string for a malformed one.
+    "EmptyStringsAreRefused: digest-request-empty-address delta-of-empty-strings delta-empty-value "
+    "peer-with-an-empty-address empty-key-and-value-are-stored": refusing(
+        lambda message, _: any(not part for entry in message.entries for part in entry[:-1])
+    ),
+    # Keeps the entries of a message in a map, so that they are sorted and each is there once.
+    "EntriesAreAMap: digest-request-keeps-order digest-request-lists-an-address-twice delta-says-a-key-twice "
+    "delta-of-several-peers address-listed-twice-is-asked-for-twice address-listed-twice-is-answered-twice "
+    "address-listed-behind-and-ahead": reading(
+        lambda message: replace(
+            message, entries=tuple({entry[:-2] or entry[:-1]: entry for entry in sorted(message.entries)}.values())
+        )
+    ),
+    # Reads the first entry of a message only.
+    "OneEntryAMessage: delta-of-two digest-response-of-two": reading(
+        lambda message: replace(message, entries=message.entries[:1])
+    ),
+    # Does not tell the two kinds of digest apart.
+    "ResponsesAreRequests: digest-response-of-two response-ahead-gets-no-digest": reading(
+        lambda message: DigestRequest(message.entries) if isinstance(message, DigestResponse) else message
+    ),
+    # Takes versions with the top bit set for negative ones, and refuses them.
+    "VersionsAreSigned: digest-request-version-with-the-top-bit digest-response-largest-version delta-largest-version "
+    "versions-have-no-sign difference-has-no-sign largest-version-is-stored version-with-the-top-bit-replaces": refusing(
+        lambda message, _: any(entry.version >= 2**63 for entry in message.entries)
+    ),
+    # Takes version 0 for a missing one, and refuses it.
+    "VersionsStartAt1: digest-request-version-0 unknown-peer-at-version-0-is-stored": refusing(
+        lambda message, _: not all(entry.version for entry in message.entries)
+    ),
     # Sends versions least significant byte first, and reads them so.
     "LittleEndian: digest-request-most-significant-byte-first delta-document-example": around(
         "encode", lambda right, message: right(_turned(message))

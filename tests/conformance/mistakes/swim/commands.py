@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around, with_values
 
-from peerproof.spec.core import NodeId, Step
+from peerproof.spec.core import Step
 from peerproof.spec.swim import commands
 from peerproof.spec.swim.gossip import apply_claim, enqueue
-from peerproof.spec.swim.messages import Incarnation, Leave, LeaveNode, ProbeNode, RemoveNode, SetPayload
+from peerproof.spec.swim.messages import Incarnation, Leave, LeaveNode, RemoveNode, SetPayload
 from peerproof.spec.swim.state import State, Status, active_size
 from peerproof.spec.swim.table import Claim
 
@@ -25,13 +25,6 @@ class CountsTheOthers(Wrong):
 
     caught_by: ClassVar = ("sizes-of-a-lone-node",)
     queries: ClassVar = {"total_size": lambda state: len(state.rows), "active_size": lambda state: active_size(state) - 1}
-
-
-@wrong("initial", "nothing-sent-yet")
-def CountsFromOne(right: Any, self_id: NodeId, config: Any) -> Next:
-    """Begins with tx 1."""
-    state, effects = right(self_id, config)
-    return Step(replace(state, incarnation=Incarnation(state.incarnation.restart, 1)), effects)
 
 
 @wrong("transitions.on_set_payload", "payload-of-an-unknown-node-cannot-be-set")
@@ -67,20 +60,6 @@ def RemovingIsLeaving(right: Any, state: State, command: RemoveNode) -> Next:
     return Step(replace(after, rows=after.rows.put({command.uuid: gone})), effects)
 
 
-@wrong("transitions.on_remove_node", "anti-entropy-brings-the-removed-back remove-node")
-def RemovesSilently(right: Any, state: State, command: RemoveNode) -> Next:
-    """Removes a node and tells nobody."""
-    after, effects = right(state, command)
-    return Step(replace(after, queue=state.queue), effects)
-
-
-@wrong("transitions.on_probe_node", "probe-again-forgets-the-first probe-again-starts-over")
-def ProbesAreNotCounted(right: Any, state: State, command: ProbeNode) -> Next:
-    """Sends a probe with the next tx, and does not count it."""
-    after, effects = right(state, command)
-    return Step(replace(after, incarnation=state.incarnation), effects)
-
-
 class CountsTheGone(Wrong):
     """Takes the dead and those who have left for active."""
 
@@ -89,6 +68,18 @@ class CountsTheGone(Wrong):
 
 
 wrong |= {
+    # Begins with tx 1.
+    "CountsFromOne: nothing-sent-yet": after(
+        "initial", lambda step, *_: with_values(step, incarnation=Incarnation(step.state.incarnation.restart, 1))
+    ),
+    # Removes a node and tells nobody.
+    "RemovesSilently: anti-entropy-brings-the-removed-back remove-node": after(
+        "transitions.on_remove_node", lambda step, state, *_: with_values(step, queue=state.queue)
+    ),
+    # Sends a probe with the next tx, and does not count it.
+    "ProbesAreNotCounted: probe-again-forgets-the-first probe-again-starts-over": after(
+        "transitions.on_probe_node", lambda step, state, *_: with_values(step, incarnation=state.incarnation)
+    ),
     # Takes payloads for datagrams of 1472 bytes.
     "AllowsWhatEthernetCarries: payload-that-fits-unless-configured": around(
         "commands.payload_fits", lambda right, data, limit: right(data, 1472 if limit == 1432 else limit)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, around, reading, refusing
+from tests.support.variant import Variants, after, around, reading, refusing, with_values
 
 from peerproof.reference.divergences.swim import CLOSED, FANOUT, IS_PAST, SETTLED
 from peerproof.spec.core import Expired, NodeId, Notify, Pick, Received, Send, Step, Table
-from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.errors import NotEnabled
 from peerproof.spec.swim import gossip, rounds, transit, transit_json, transitions
 from peerproof.spec.swim.gossip import with_row
 from peerproof.spec.swim.messages import (
@@ -100,13 +100,6 @@ def EarlierAnswersLeaveMisses(state: State, after: State, ack: Ack) -> State:
     if before is None or ack.sender in state.pinged:
         return after
     return changed(after, ack.sender, misses=before.misses)
-
-
-@wrong("transitions.on_quantum", "answer-counts-in-all-quanta-of-its-round")
-def AnswersOfOneQuantum(right: Any, state: State, pick: Pick) -> Step[State, Any]:
-    """Forgets with each quantum of a round which nodes have answered. [SA-02]"""
-    after, sends = right(state, pick)
-    return Step(replace(after, answered=frozenset()), sends)
 
 
 def heard(by: Callable[[State, Ack], bool]) -> dict[str, Any]:
@@ -551,16 +544,6 @@ def reading_up_to(most: int) -> dict[str, Any]:
     return refusing(lambda _, data: len(data) > most)
 
 
-@wrong("decode", "datagrams-with-much-in-them")
-def ReadsFewVectors(right: Any, data: bytes) -> Any:
-    """Has room for 255 vectors, and 100 maps of anti-entropy. [SA-31, SA-63]"""
-    message = right(data)
-    vectors = getattr(message, "vectors", ())
-    if len(vectors) > 2**8 or any(isinstance(vector, AntiEntropy) and len(vector.members) > 100 for vector in vectors):
-        raise MalformedMessage("too_large", 0, "more than there is room for")
-    return message
-
-
 def _empty_at_any_depth(right: Any, value: Any, depth: int = transit_json.PAYLOAD_DEPTH) -> str:
     return "[]" if value == [] else right(value, depth)
 
@@ -571,6 +554,17 @@ def _whole_if_it_can_be(digits: str) -> float:
 
 
 wrong |= {
+    # Forgets with each quantum of a round which nodes have answered. [SA-02]
+    "AnswersOfOneQuantum: answer-counts-in-all-quanta-of-its-round": after(
+        "transitions.on_quantum", lambda step, *_: with_values(step, answered=frozenset())
+    ),
+    # Has room for 255 vectors, and 100 maps of anti-entropy. [SA-31, SA-63]
+    "ReadsFewVectors: datagrams-with-much-in-them": refusing(
+        lambda message, _: (
+            len(vectors := getattr(message, "vectors", ())) > 2**8
+            or any(isinstance(vector, AntiEntropy) and len(vector.members) > 100 for vector in vectors)
+        )
+    ),
     # Reads the counters of a joining as doubles. [SA-47]
     "DoublesInJoinings: counters-beyond-53-bits": doubles_in((Joining,)),
     # Reads the counters of a normal, a suspicious and a dead as doubles. [SA-12, SA-47]

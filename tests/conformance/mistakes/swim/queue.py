@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around
 
 from peerproof.reference.divergences.swim import CLAIMED, FANOUT
 from peerproof.spec.core import NodeId, Pick, Received, Send, Step
@@ -63,13 +63,6 @@ def NewerKeepsItsRecipients(right: Any, state: State, said: ClusterEventVector) 
     return replace(after, queue=(*after.queue[:-1], Queued(said, had)))
 
 
-@wrong("gossip.enqueue", "datagram-of-exactly-the-limit datagram-one-beyond-the-limit")
-def NewestFirst(right: Any, state: State, said: ClusterEventVector) -> State:
-    """Sends the event first that came last."""
-    after = right(state, said)
-    return replace(after, queue=(after.queue[-1], *after.queue[:-1]))
-
-
 def _news(state: State, claim: Claim) -> State:
     after = CLAIMED(state, claim)
     row = after.rows[claim.node]
@@ -93,6 +86,10 @@ def AntiEntropyIsNews(right: Any, state: State, claim: Claim) -> State:
 
 
 wrong |= {
+    # Sends the event first that came last.
+    "NewestFirst: datagram-of-exactly-the-limit datagram-one-beyond-the-limit": after(
+        "gossip.enqueue", lambda after, *_: replace(after, queue=(after.queue[-1], *after.queue[:-1]))
+    ),
     # Rounds the logarithm down.
     "FanoutRoundedDown: isolation-ends-with-an-ack isolation-ends-with-the-first-message": {
         "gossip.fanout": lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0

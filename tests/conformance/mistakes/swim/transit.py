@@ -41,14 +41,11 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from _parts(part)
 
 
-@wrong(refusing, "integers-of-16-bits integers-of-32-bits")
-def RefusesWhatIsNotShortest(message: Any, data: bytes) -> bool:
-    """Takes only what it would have written itself, but for strings."""
-    value = msgpack.unpackb(data, strict_map_key=False)
-    return bytes(msgpack.packb(value)) != data
-
-
 wrong |= {
+    # Takes only what it would have written itself, but for strings.
+    "RefusesWhatIsNotShortest: integers-of-16-bits integers-of-32-bits": refusing(
+        lambda message, data: bytes(msgpack.packb(msgpack.unpackb(data, strict_map_key=False))) != data
+    ),
     # Writes uuids as strings, as in JSON.
     "UuidsAsStrings: uuid-of-zeros ack-to-an-expired-sender": writing(
         uuid=lambda self, uuid, *, is_key: self.text(f"~u{uuid}", cached=is_key)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around
 
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Sent, Step
 from peerproof.spec.wendy import transitions
@@ -113,15 +113,6 @@ def AsksAboutDeliveries(right: Any, state: State, event: Any, pick: Pick) -> Nex
     return step._replace(effects=tuple(Notify(Forwarding(d.message, state.node)) for d in told(step, Delivered)) or step.effects)
 
 
-@wrong("step", "sent-on-with-its-hops route-to-the-cell")
-def TellsNothingOfForwarding(right: Any, state: State, event: Any, pick: Pick) -> Next:
-    """Does not tell where a message goes next."""
-    step = right(state, event, pick)
-    return step._replace(
-        effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, Forwarding)))
-    )
-
-
 @wrong("step", "a-message-that-has-arrived-is-done")
 def DeliversWhatHasArrived(right: Any, state: State, event: Any, pick: Pick) -> Next:
     """Takes a confirmation for a delivery."""
@@ -149,6 +140,13 @@ def AnyLengthMayGo(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 wrong |= {
+    # Does not tell where a message goes next.
+    "TellsNothingOfForwarding: sent-on-with-its-hops route-to-the-cell": after(
+        "step",
+        lambda step, *_: step._replace(
+            effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, Forwarding)))
+        ),
+    ),
     # Leaves the count of hops as it is.
     "CountsNoHops: sent-on-with-its-hops purpose-16-is-delivered": {"transitions.on_application": ROUTED},
     # Sends messages on without asking an application that wants to be asked.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.conformance.mistakes.wendy.joining import with_messages
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Step
 from peerproof.spec.wendy import repair
@@ -33,15 +33,6 @@ def TrustsEverybody(right: Any, state: State, event: Any, pick: Pick) -> Next:
     if isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING:
         return Step(state)
     return right(state, event, pick)
-
-
-@wrong("step", "heartbeats-again")
-def OneHeartbeat(right: Any, state: State, event: Any, pick: Pick) -> Next:
-    """Sends heartbeats once."""
-    step = right(state, event, pick)
-    return step._replace(
-        effects=tuple(e for e in step.effects if not (isinstance(e, SetTimer) and isinstance(e.timer, HeartbeatDue)))
-    )
 
 
 @wrong("step", "a-heartbeat-changes-nothing")
@@ -96,6 +87,13 @@ def GoesOnAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Next
 
 
 wrong |= {
+    # Sends heartbeats once.
+    "OneHeartbeat: heartbeats-again": after(
+        "step",
+        lambda step, *_: step._replace(
+            effects=tuple(e for e in step.effects if not (isinstance(e, SetTimer) and isinstance(e.timer, HeartbeatDue)))
+        ),
+    ),
     # Sends heartbeats each 300 s, whatever is configured.
     "HeartbeatsAsByDefault: heartbeats-as-configured no-heartbeats": around(
         "initial", lambda right, self_id, config: right(self_id, replace(config, heartbeat=300_000))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around, received, stepping
+from tests.support.variant import Variants, after, around, received
 
-from peerproof.spec.core import Asked, Duration, NodeId, Notify, Pick, Send, SetTimer, Step
+from peerproof.spec.core import Asked, Duration, Notify, Pick, Send, SetTimer, Step
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy import joining
 from peerproof.spec.wendy.messages import Announce, Join, JoinFailed, NodeJoin, StateData
@@ -37,19 +37,13 @@ def with_messages(step: Next, kind: type[Any], change: Callable[[Any], Any]) -> 
 ON_STATE_DATA = joining.on_state_data
 
 
-@wrong("initial", "a-node-begins-with-nothing a-join-goes-to-the-contact")
-def BeginsJoined(right: Any, self_id: NodeId, config: Any) -> Next:
-    """Begins as if it had joined: whoever is alone is a cluster."""
-    first = right(self_id, config)
-    return Step(replace(first.state, stage=Stage.JOINED), first.effects)
-
-
 def joining_with(change: Callable[[State, Join, Next], Next]) -> dict[str, Any]:
     """What is replaced to do something else when it is asked to join."""
-    return stepping(
-        lambda step, state, event: (
+    return after(
+        "step",
+        lambda step, state, event, _: (
             change(state, event.command, step) if isinstance(event, Asked) and isinstance(event.command, Join) else step
-        )
+        ),
     )
 
 
@@ -108,6 +102,10 @@ def NoSender(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 wrong |= {
+    # Begins as if it had joined: whoever is alone is a cluster.
+    "BeginsJoined: a-node-begins-with-nothing a-join-goes-to-the-contact": after(
+        "initial", lambda first, *_: Step(replace(first.state, stage=Stage.JOINED), first.effects)
+    ),
     # Sends a join with hops, as if it had received it.
     "JoinsByTheContactsKey: a-join-goes-to-the-contact alone-after-a-restart own-global-host own-host-with-colons": joining_with(
         lambda state, command, step: with_messages(step, NodeJoin, lambda join: replace(join, header=replace(join.header, hop=1)))

@@ -47,13 +47,6 @@ def JavaScript(data: bytes) -> bytes:
     return re.sub(r":(\+|0(?=\d))", ":", text).encode()
 
 
-@wrong(mending, "reject-a-byte-order-mark reject-utf-16 reject-a-surrogate-in-utf-8")
-def GuessesTheEncoding(data: bytes) -> bytes:
-    """Finds out by the first bytes how a text is encoded."""
-    text = data.decode(json.detect_encoding(data), "surrogatepass")
-    return text.encode("utf-8", "replace")
-
-
 @wrong(
     mending_members,
     "reject-without-purpose reject-without-sender reject-without-key reject-null-purpose reject-null-sender "
@@ -166,6 +159,10 @@ def AnythingIsAHeartbeat(right: Any, data: bytes) -> Any:
 
 
 wrong |= {
+    # Finds out by the first bytes how a text is encoded.
+    "GuessesTheEncoding: reject-a-byte-order-mark reject-utf-16 reject-a-surrogate-in-utf-8": mending(
+        lambda data: data.decode(json.detect_encoding(data), "surrogatepass").encode("utf-8", "replace")
+    ),
     # Reads what Python's library takes for JSON, and control characters.
     "PythonsJson: reject-nan reject-infinity reject-a-naked-control-character": mending(
         lambda data: compact(json.loads(data, strict=False, parse_constant=lambda _: 0)).encode()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around
 
 from peerproof.spec.core import Pick, Sent, Step
 from peerproof.spec.wendy import proximity
@@ -67,16 +67,14 @@ def NeverEmptiesTheCache(right: Any, state: State, event: Any, pick: Pick) -> St
     return step._replace(state=replace(step.state, cache=state.cache)) if state.cache and not step.state.cache else step
 
 
-@wrong("step", "the-cache-after-two-hours")
-def EmptiesTheCacheOnce(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-    """Sets the timer of the cache once."""
-    step = right(state, event, pick)
-    if type(getattr(event, "timer", None)).__name__ != "FlushCache":
-        return step
-    return step._replace(effects=())
-
-
 wrong |= {
+    # Sets the timer of the cache once.
+    "EmptiesTheCacheOnce: the-cache-after-two-hours": after(
+        "step",
+        lambda step, state, event, *_: (
+            step if type(getattr(event, "timer", None)).__name__ != "FlushCache" else step._replace(effects=())
+        ),
+    ),
     # Takes the column from its own id.
     "ColumnFromTheOwner: cell-of-the-document cell-of-the-first-digit rows-and-columns-of-several digit-31": {
         "ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(own, row))

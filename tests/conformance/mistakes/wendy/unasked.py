@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around, stepping
+from tests.support.variant import Variants, after, around
 
 from peerproof.spec.core import Asked, Duration, Expired, Notify, Pick, Send, SetTimer, Step, Table
 from peerproof.spec.errors import NotEnabled
@@ -163,21 +163,21 @@ class Cache256(_Cache):
 def with_the_cache(change: Callable[[State], State]) -> dict[str, Any]:
     """What is replaced to empty something else with the cache."""
 
-    def emptied(step: Next, _: State, event: Any) -> Next:
+    def emptied(step: Next, _: State, event: Any, __: Pick) -> Next:
         is_hour = isinstance(event, Expired) and isinstance(event.timer, FlushCache)
         return step._replace(state=change(step.state)) if is_hour else step
 
-    return stepping(emptied)
+    return after("step", emptied)
 
 
 def restarting(again: Callable[[Any, Any], SetTimer[Any] | None]) -> dict[str, Any]:
     """What is replaced to set a timer once more, from the configuration and the event."""
 
-    def restarted(step: Next, state: State, event: Any) -> Next:
+    def restarted(step: Next, state: State, event: Any, _: Pick) -> Next:
         timer = again(state.config, event)
         return step if timer is None else step._replace(effects=(*step.effects, timer))
 
-    return stepping(restarted)
+    return after("step", restarted)
 
 
 @wrong(restarting, "the-cache-of-a-joiner-after-an-hour")
