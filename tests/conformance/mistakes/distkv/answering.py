@@ -28,7 +28,7 @@ def answering(change: Callable[[Answer, Any, Any], Answer]) -> dict[str, Any]:
 
 
 @wrong("step", "answers-what-it-knows-of-it answers-nothing-unknown")
-def AnswersWithTheUnknown(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def AnswersWithTheUnknown(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Names in known also what it has never seen."""
     message = getattr(event, "message", None)
     if isinstance(message, Info) and state.participates and message.chain.head.node != state.self_id:
@@ -37,7 +37,7 @@ def AnswersWithTheUnknown(right: Any, state: Any, event: Any, pick: Pick) -> Nex
 
 
 @wrong("recovery.on_known_due", "answers-with-both answers-in-order the-other-of-the-two-answers")
-def KnownComesFirst(right: Any, state: State) -> Next:
+def KnownComesFirst(right: Any, state: State) -> Any:
     """Names what is superseded before it sends updates."""
     _, known, _ = ANSWER(state.entries, state.wanted)
     first = send_info(state, "known", known) if known else Step(state)

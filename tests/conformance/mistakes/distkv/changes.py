@@ -24,7 +24,7 @@ ORIGINATE = outgoing.originate
 
 
 @wrong("transitions.on_change", "the-last-tick the-last-tock")
-def BeginsAnew(right: Any, state: State, path: Any, value: Any) -> Next:
+def BeginsAnew(right: Any, state: State, path: Any, value: Any) -> Any:
     """Goes on with the tick 1 after the last."""
     try:
         return right(state, path, value)
@@ -35,7 +35,7 @@ def BeginsAnew(right: Any, state: State, path: Any, value: Any) -> Next:
 
 
 @wrong("step", "tock-of-a-message-received tock-of-a-ping tock-of-a-ping-received tock-of-an-info-received")
-def CountsItsOwnOnly(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def CountsItsOwnOnly(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Does not look at the tocks that it receives."""
     after, effects = right(state, event, pick)
     if not isinstance(event, Received) or any(isinstance(effect, Send) for effect in effects):
@@ -74,7 +74,7 @@ class LearnsNotFromPings(Wrong):
 
 
 @wrong("step", "tick-of-its-own-is-continued restart-without-data-in-a-network had-lost-its-data tick-learnt-before-the-download")
-def CountsItsChangesOnly(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def CountsItsChangesOnly(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Takes no tick of its own from others."""
     own = state.own_tick
     after, effects = right(state, event, pick)

@@ -8,7 +8,6 @@ from typing import Any
 from tests.conformance.mistakes.distkv import Wrong
 from tests.support.variant import Variants, around
 
-from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Step
 from peerproof.spec.distkv import chains, pings
 from peerproof.spec.distkv.chains import Chain, Claim
@@ -51,7 +50,7 @@ def AbsentIsZero(ping: Ping, last: Ping) -> bool:
 
 
 @wrong("transitions.on_ping", "a-chain-after-a-start-up-ping")
-def PassiveNodesCompare(right: Any, state: State, ping: Ping, pick: Pick) -> Next:
+def PassiveNodesCompare(right: Any, state: State, ping: Ping, pick: Pick) -> Any:
     """Keeps a start-up ping against a chain with a lower tock."""
     last = state.last
     if not state.participates and last is not None and is_startup(last) and WINNER(ping, last) is last:

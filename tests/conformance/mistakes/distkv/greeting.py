@@ -23,7 +23,7 @@ def _as_it_was(before: State, step: Next) -> Next:
 
 
 @wrong("transitions.on_ping", "greets-what-is-stale")
-def GreetsNobodyAgain(right: Any, state: State, ping: Any, pick: Pick) -> Next:
+def GreetsNobodyAgain(right: Any, state: State, ping: Any, pick: Pick) -> Any:
     """Does not answer a start-up ping that is stale."""
     tock = state.heard.get(ping.chain.head.node)
     return Step(state) if tock is not None and ping.tock <= tock else right(state, ping, pick)
@@ -38,7 +38,7 @@ def greet_no_more(state: State) -> Next:
 
 
 @wrong("election.greet", "greets-not-by-the-chain-from-before")
-def GreetsByTheChainFromBefore(right: Any, state: State, newcomer: Chain) -> Next:
+def GreetsByTheChainFromBefore(right: Any, state: State, newcomer: Chain) -> Any:
     """Goes by the chain from before in a recovery. [DA-68]"""
     if state.recovery is None or state.last is None:
         return right(state, newcomer)
@@ -47,7 +47,7 @@ def GreetsByTheChainFromBefore(right: Any, state: State, newcomer: Chain) -> Nex
 
 
 @wrong("recovery.begin", "ticks-after-its-own-greeting")
-def BeginsWithoutGreetings(right: Any, state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Next:
+def BeginsWithoutGreetings(right: Any, state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Any:
     """Does not greet any more when a recovery begins. [DA-68, DA-74]"""
     begun = right(state, mine, other, lost=lost, is_reason=is_reason)
     return begun if state.recovery is not None else then(begun, greet_no_more)

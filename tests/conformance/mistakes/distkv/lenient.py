@@ -48,7 +48,7 @@ def _own_form(value: Any) -> Any:
     "reject-string-that-is-no-utf-8 reject-string-with-a-surrogate reject-value-that-is-no-utf-8 "
     "reject-path-that-is-no-utf-8 reject-key-that-is-no-utf-8 reject-unknown-member-too-deep",
 )
-def ReadsAnyText(right: Any, data: bytes, at: int) -> tuple[Any, int]:
+def ReadsAnyText(right: Any, data: bytes, at: int) -> Any:
     """Replaces what is no UTF-8, and has another bound for what nests."""
     unpacker = msgpack.Unpacker(
         use_list=False, object_pairs_hook=list, strict_map_key=False, unicode_errors="replace", max_buffer_size=0

@@ -25,21 +25,21 @@ wrong = Variants(__name__, Wrong)
 
 
 @wrong("recovery.send_info", "ticks-divided prev-and-reason-in-the-first")
-def LeavesPrevOutWhenDividing(right: Any, state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Next:
+def LeavesPrevOutWhenDividing(right: Any, state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Any:
     """Leaves prev out of what it divides."""
     many = len(outgoing._pieces(rows)) > 30  # so many may have to be divided
     return right(state, what, rows, None if many else prev, reason)
 
 
 @wrong("step", "stored-change-too-large old-data-too-large")
-def SilentAboutWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def SilentAboutWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Does not say that a stored change cannot be sent."""
     after, effects = right(state, event, pick)
     return Step(after, tuple(effect for effect in effects if effect != Notify(Fault(FaultKind.TOO_LARGE))))
 
 
 @wrong("step", "received-changes-may-be-larger")
-def DropsWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def DropsWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Takes no update that it could not send."""
     message = getattr(event, "message", None)
     if isinstance(event, Received) and isinstance(message, Update) and len(payload(message)) > state.config.max_payload:

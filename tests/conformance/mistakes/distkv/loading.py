@@ -32,7 +32,7 @@ def asking(first: Callable[[State], Any]) -> dict[str, Any]:
 
 
 @wrong("step", "again-after-the-next-ping")
-def NeverAsksAgain(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def NeverAsksAgain(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Does not begin anew with the next ping."""
     after, effects = right(state, event, pick)
     asked = [e.notice.node for e in effects if isinstance(e, Notify) and isinstance(e.notice, NeedsDownload)]
@@ -42,7 +42,7 @@ def NeverAsksAgain(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "next collision-by-tock split-won")
-def ReadyNodesAsk(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def ReadyNodesAsk(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Downloads whenever it accepts a ping."""
     after, effects = right(state, event, pick)
     if after.participates and state.participates and after.last is not state.last and after.last.chain.head.node != after.self_id:
@@ -56,7 +56,7 @@ def loading(change: Callable[[State, Loaded], Loaded]) -> dict[str, Any]:
 
 
 @wrong("step", "asked-once a-tick-of-its-own-is-missing tick-of-its-own-is-continued")
-def IsReadyNoMore(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def IsReadyNoMore(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Refuses changes as soon as something is missing."""
     if isinstance(event, Asked) and isinstance(event.command, SetValue) and state.misses:
         raise NotEnabled("not_ready", "something is missing")
@@ -64,7 +64,7 @@ def IsReadyNoMore(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("election.seek_download", "settling-nodes-download-nothing")
-def SettlingNodesAsk(right: Any, state: State) -> Next:
+def SettlingNodesAsk(right: Any, state: State) -> Any:
     """Downloads again before it is ready. [DA-59, DA-70]"""
     if state.phase is not Phase.SETTLING:
         return right(state)
@@ -73,7 +73,7 @@ def SettlingNodesAsk(right: Any, state: State) -> Next:
 
 
 @wrong("transitions.on_loaded", "old-data-and-a-download-without-the-last-of-another")
-def TellsOfItselfOnly(right: Any, state: State, loaded: Loaded, pick: Pick) -> Next:
+def TellsOfItselfOnly(right: Any, state: State, loaded: Loaded, pick: Pick) -> Any:
     """Tells what it had and others have not only if it is its own. [DA-73]"""
     taken = right(state, loaded, pick)
     if state.own_tick > loaded.ticks.get(state.self_id, 0):

@@ -10,7 +10,6 @@ from tests.conformance.mistakes.distkv import Wrong
 from tests.conformance.mistakes.distkv.limits import BEATS, Beats, winner_by
 from tests.support.variant import Variants, around
 
-from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.messages import Message, Update
@@ -22,7 +21,7 @@ wrong = Variants(__name__, Wrong)
 def taking_for_own(like: Callable[[str], str]) -> dict[str, Any]:
     """What is replaced to compare only this of a name with the own one."""
 
-    def on_message(right: Any, state: State, message: Message, pick: Pick) -> Next:
+    def on_message(right: Any, state: State, message: Message, pick: Pick) -> Any:
         head, *behind = message.chain.elements
         if like(head.node) == like(state.self_id) and not isinstance(message, Update):
             message = replace(message, chain=Chain((Element(state.self_id, head.tick), *behind), message.chain.cut))

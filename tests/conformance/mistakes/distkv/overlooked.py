@@ -19,7 +19,6 @@ from peerproof.spec.distkv.outgoing import cancel_timer, set_timer, then
 from peerproof.spec.distkv.ranges import NONE, Ranges
 from peerproof.spec.distkv.state import Phase, State, is_authoritative_for
 from peerproof.spec.distkv.ticks import TickSets, union
-from peerproof.spec.distkv.values import Value
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.messagepack import unpack
 
@@ -29,7 +28,7 @@ TICKS_IN = transitions.ticks_in
 
 
 @wrong("recovery._on_missing", "missing-without-two-lists-that-are-covered")
-def CoversTheLastList(right: Any, state: State, info: Info) -> Next:
+def CoversTheLastList(right: Any, state: State, info: Info) -> Any:
     """Takes only the last list of its side for covered. [DA-77]"""
     after, effects = right(state, info)
     if after.recovery is not None and info.chain.head.node in after.recovery.side:
@@ -38,7 +37,7 @@ def CoversTheLastList(right: Any, state: State, info: Info) -> Next:
 
 
 @wrong("transitions.on_info", "empty-and-told-of-itself")
-def SettlesWhenToldOfItself(right: Any, state: State, info: Info) -> Next:
+def SettlesWhenToldOfItself(right: Any, state: State, info: Info) -> Any:
     """Takes part when it is told of ticks of its own. [D-123]"""
     after, effects = right(state, info)
     is_told = state.phase is Phase.EMPTY and after.own_tick and info.known
@@ -53,7 +52,7 @@ def agree_if_any_is_cut(one: Chain, other: Chain) -> bool:
 
 
 @wrong("chains._has_seen", "stale-behind-four-later-ones after-four-others")
-def ComparesFourElements(right: Any, chain: Chain, head: Element) -> bool:
+def ComparesFourElements(right: Any, chain: Chain, head: Element) -> Any:
     """Does not look at the fifth element of a chain. [D-22]"""
     seen: bool = right(Chain(chain.elements[:4], chain.cut), head)
     return seen
@@ -69,7 +68,7 @@ def answered_by_others(state: State, update: Update) -> Next:
 
 
 @wrong("recovery._on_missing", "answers-off-the-chain-from-before")
-def AnswersByLastOffTheChain(right: Any, state: State, info: Info) -> Next:
+def AnswersByLastOffTheChain(right: Any, state: State, info: Info) -> Any:
     """Goes by the last chain in a recovery if it is off the one from before. [DA-78]"""
     if state.recovery is None or state.position(state.recovery.mine) is not None or state.last is None:
         done: Next = right(state, info)
@@ -80,7 +79,7 @@ def AnswersByLastOffTheChain(right: Any, state: State, info: Info) -> Next:
 
 
 @wrong("recovery.union", "asked-by-three-for-what-touches")
-def LeavesRangesApart(right: Any, sets: TickSets, others: Mapping[NodeId, Ranges]) -> TickSets:
+def LeavesRangesApart(right: Any, sets: TickSets, others: Mapping[NodeId, Ranges]) -> Any:
     """Does not join what is asked for in ranges that touch. [DA-24, DA-78]"""
     rows = {}
     for node, row in others.items():
@@ -93,14 +92,14 @@ def LeavesRangesApart(right: Any, sets: TickSets, others: Mapping[NodeId, Ranges
 def begin_by(more: Callable[[State, State, bool], Next]) -> dict[str, Any]:
     """What is replaced to do more where a recovery begins, or would."""
 
-    def begin(right: Any, state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Next:
+    def begin(right: Any, state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Any:
         return then(right(state, mine, other, lost=lost, is_reason=is_reason), lambda now: more(state, now, is_reason))
 
     return around("recovery.begin", begin)
 
 
 @wrong("recovery.ask_for", "not-again-for-ten-clocks-from-the-last")
-def CountsFromTheFirstQuestion(right: Any, state: State, missing: TickSets) -> Next:
+def CountsFromTheFirstQuestion(right: Any, state: State, missing: TickSets) -> Any:
     """Does not begin the ten clocks anew when it asks again. [D-120, DA-79]"""
     taken = right(state, missing)
     is_running = RepairAllowed() in state.timers
@@ -156,7 +155,7 @@ def LearnsFromBehindReasons(message: Message) -> Iterable[tuple[Any, int]]:
 
 
 @wrong("transitions.on_message", "not-stale-behind-other-messages")
-def HearsUpdates(right: Any, state: State, message: Message, pick: Pick) -> Next:
+def HearsUpdates(right: Any, state: State, message: Message, pick: Pick) -> Any:
     """Takes a ping below a change of its sender for stale. [DA-31, DA-58]"""
     after, effects = right(state, message, pick)
     node = message.chain.head.node
@@ -192,7 +191,7 @@ def tell_of_other_values(state: State, update: Update) -> Next:
 
 
 @wrong("entries.Entries.apply_update", "contradiction-with-another-chain")
-def PassesOverContradictions(right: Any, stored: Entries, update: Update, most: int) -> tuple[Entries, Outcome]:
+def PassesOverContradictions(right: Any, stored: Entries, update: Update, most: int) -> Any:
     """Remembers no ticks of a contradiction. [DA-18, DA-84]"""
     after, outcome = right(stored, update, most)
     return (stored if outcome is Outcome.CONTRADICTION else after), outcome
@@ -201,7 +200,7 @@ def PassesOverContradictions(right: Any, stored: Entries, update: Update, most: 
 def same_if(is_same: Callable[[Any, Any], bool]) -> dict[str, Any]:
     """What is replaced to take such values for one."""
 
-    def outcome(right: Any, entry: Entry, arrived: Update) -> Outcome:
+    def outcome(right: Any, entry: Entry, arrived: Update) -> Any:
         found: Outcome = right(entry, arrived)
         is_one = found is Outcome.CONTRADICTION and is_same(unpack(entry.value), unpack(arrived.value))
         return Outcome.DUPLICATE if is_one else found
@@ -210,7 +209,7 @@ def same_if(is_same: Callable[[Any, Any], bool]) -> dict[str, Any]:
 
 
 @wrong("codec.value_of", "value-map-of-lists")
-def RefusesListsAsKeys(right: Any, raw: Any) -> Value:
+def RefusesListsAsKeys(right: Any, raw: Any) -> Any:
     """Refuses values in which keys are lists or maps. [DA-92]"""
     if isinstance(raw, list) and any(isinstance(key, (list, tuple)) for key, _ in raw):
         raise MalformedMessage("bad_type", 0, "a key is a text or a number")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from tests.conformance.mistakes.distkv import Wrong
 from tests.support.variant import Variants
 
-from peerproof.reference.divergences.distkv import DECIDE, Next
+from peerproof.reference.divergences.distkv import DECIDE
 from peerproof.spec.core import Expired, Pick, Send, Step
 from peerproof.spec.distkv import snapshot, startup
 from peerproof.spec.distkv.messages import FoundingDue, Update
@@ -22,7 +22,7 @@ INITIAL = startup.initial
 
 
 @wrong("step", "first-node first-node-with-the-usual-clock restart-as-the-first-without-data")
-def FoundsWithoutTelling(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def FoundsWithoutTelling(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Does not send the root that it makes."""
     after, effects = right(state, event, pick)
     if not (isinstance(event, Expired) and event.timer == FoundingDue()):
@@ -52,7 +52,7 @@ class StoresItsOwnTick(Wrong):
 
 
 @wrong("transitions.on_old_data_due", "old-data-and-its-turn")
-def DecidesWithOldData(right: Any, state: State) -> Next:
+def DecidesWithOldData(right: Any, state: State) -> Any:
     """Decides again when to ping when it has sent its old data. [DA-37, DA-51]"""
     taken = right(state)
     if taken.state.phase is state.phase:
@@ -61,7 +61,7 @@ def DecidesWithOldData(right: Any, state: State) -> Next:
 
 
 @wrong("initial", "restart-with-data old-data-is-sent-again ticks-without-entries known-and-ticks known-in-the-middle")
-def ComesBackWithNothing(right: Any, self_id: Any, config: Any) -> Next:
+def ComesBackWithNothing(right: Any, self_id: Any, config: Any) -> Any:
     """Does not read what is on disk."""
     first = INITIAL(self_id, replace(config, stored=None))
     return Step(replace(first.state, config=config), first.effects)

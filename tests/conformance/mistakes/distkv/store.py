@@ -24,7 +24,7 @@ wrong = Variants(__name__, Wrong)
 def where_concurrent(wins: Callable[[Update, Any], bool]) -> dict[str, Any]:
     """What is replaced to have another rule for changes of which none came before the other."""
 
-    def outcome(right: Any, entry: Any, arrived: Update) -> Outcome:
+    def outcome(right: Any, entry: Any, arrived: Update) -> Any:
         if relation(arrived.chain, entry.chain) is not Relation.CONCURRENT:
             return Outcome(right(entry, arrived))
         return Outcome.CONFLICT_ACCEPT if wins(arrived, entry) else Outcome.CONFLICT_IGNORE
@@ -43,7 +43,7 @@ def _named(key: Callable[[str], Any]) -> dict[str, Any]:
 
 
 @wrong("entries._outcome", "stale-with-a-higher-tock after-with-a-lower-tock")
-def TocksFirst(right: Any, entry: Any, arrived: Update) -> Outcome:
+def TocksFirst(right: Any, entry: Any, arrived: Update) -> Any:
     """Does not ask whether one came before the other."""
     if arrived.chain.head == entry.chain.head:
         return Outcome(right(entry, arrived))
@@ -52,7 +52,7 @@ def TocksFirst(right: Any, entry: Any, arrived: Update) -> Outcome:
 
 
 @wrong("entries.relation", "conflict-of-two-that-follow-each-other-lost")
-def BelievesBoth(right: Any, chain: Chain | None, other: Chain | None) -> Relation:
+def BelievesBoth(right: Any, chain: Chain | None, other: Chain | None) -> Any:
     """Lets the one that arrives come after, if each came before the other."""
     found = relation(chain, other)
     if chain is None or other is None or found is not Relation.CONCURRENT:
@@ -88,7 +88,7 @@ class DropsDeletions(Wrong):
 
 
 @wrong("step", "new-node-hears-updates old-nodes-hear-updates no-entry")
-def PassiveNodesHearNothing(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def PassiveNodesHearNothing(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Takes no update before it is ready."""
     if isinstance(getattr(event, "message", None), Update) and not state.participates:
         return Step(state)

@@ -21,7 +21,7 @@ wrong = Variants(__name__, Wrong)
 def refusing_maps(is_wrong: Callable[[Any], bool]) -> dict[str, Any]:
     """What is replaced to refuse some maps."""
 
-    def fields(right: Any, raw: Any) -> dict[str, Any]:
+    def fields(right: Any, raw: Any) -> Any:
         found: dict[str, Any] = right(raw)
         if is_wrong(found):
             raise MalformedMessage("bad_value", 0, "not like that")

@@ -41,14 +41,14 @@ def saying(change: Callable[[Chain | None, Chain | None], tuple[Chain | None, Ch
     "recovery.on_ticks_due",
     "ticks-at-the-position-1-when-won the-other-of-the-two reason-begins-a-recovery ticks-of-the-head-when-won",
 )
-def GivesReasonsAlways(right: Any, state: State) -> Next:
+def GivesReasonsAlways(right: Any, state: State) -> Any:
     """Gives its chain as the reason, whichever side it is on."""
     recovery = state.recovery
     return right(state if recovery is None else replace(state, recovery=recovery._replace(lost=True)))
 
 
 @wrong("recovery.on_ticks_due", "two-nodes-that-were-apart ticks-at-the-position-1-when-lost ticks-of-the-head-when-lost")
-def GivesTheWrongReason(right: Any, state: State) -> Next:
+def GivesTheWrongReason(right: Any, state: State) -> Any:
     """Gives the chain that won as the reason."""
     recovery = state.recovery
     if recovery is None or not recovery.lost:
@@ -66,7 +66,7 @@ def _unless_new(before: State, step: Next) -> Next:
 
 
 @wrong("step", "ticks-without-a-recovery greeted-by-another-with-less")
-def TellsWithoutASplit(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def TellsWithoutASplit(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Answers ticks with its own, whenever it sees some that are below."""
     step = right(state, event, pick)
     message = getattr(event, "message", None)

@@ -8,7 +8,7 @@ from typing import Any
 from tests.conformance.mistakes.distkv import Wrong
 from tests.support.variant import Variants, after, around, with_values
 
-from peerproof.reference.divergences.distkv import DECIDE, PING_TIME, Next
+from peerproof.reference.divergences.distkv import DECIDE, PING_TIME
 from peerproof.spec.core import Pick, Received, SetTimer, Step
 from peerproof.spec.distkv import chains
 from peerproof.spec.distkv.chains import Chain, is_authoritative
@@ -27,7 +27,7 @@ def timed(when: Callable[..., Any]) -> dict[str, Any]:
 
 
 @wrong("step", "counted-from-the-accepted-ping a-length-of-three")
-def CountsTheChainItself(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def CountsTheChainItself(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Divides a clock by the elements of the chain, not by the length."""
     after, effects = right(state, event, pick)
     if after.last is None or after.position(after.last.chain) is None:
@@ -40,7 +40,7 @@ def CountsTheChainItself(right: Any, state: Any, event: Any, pick: Pick) -> Next
 
 
 @wrong("step", "not-from-one-that-loses")
-def DelayedByLosers(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def DelayedByLosers(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Counts from a ping that it has not accepted."""
     step = right(state, event, pick)
     is_ping = isinstance(getattr(event, "message", None), Ping) and event.message.tock > (
@@ -52,7 +52,7 @@ def DelayedByLosers(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "not-from-an-update not-from-a-stale-one when-a-start-up-ping-comes")
-def DelayedByAnything(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def DelayedByAnything(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Counts from the last message."""
     step = right(state, event, pick)
     if isinstance(event, Received) and step.state.last is state.last and PingDue() in state.timers:
@@ -61,7 +61,7 @@ def DelayedByAnything(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("election.with_ping", "at-the-position-1 second-ping-in-a-row stands-twice")
-def StandsOnce(right: Any, chain: Chain, me: Any, most: int) -> Chain:
+def StandsOnce(right: Any, chain: Chain, me: Any, most: int) -> Any:
     """Removes its old elements when it pings."""
     others = Chain(tuple(element for element in chain.elements if element.node != me.node), chain.cut)
     return right(others, me, most)

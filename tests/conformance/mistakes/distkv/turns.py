@@ -23,7 +23,7 @@ wrong = Variants(__name__, Wrong)
 
 
 @wrong("entries.Entries.apply_update", "stale-and-longer-than-the-own-maximum")
-def KnowsWhatItWouldKeep(right: Any, entries: Entries, update: Update, most: int) -> tuple[Entries, Outcome]:
+def KnowsWhatItWouldKeep(right: Any, entries: Entries, update: Update, most: int) -> Any:
     """Does not know what its maximum would have cut off a change that is not accepted. [D-58]"""
     after, outcome = right(entries, update, most)
     if outcome in (Outcome.ACCEPT, Outcome.CONFLICT_ACCEPT):
@@ -32,7 +32,7 @@ def KnowsWhatItWouldKeep(right: Any, entries: Entries, update: Update, most: int
 
 
 @wrong("election.greet", "greets-at-its-turn-although-it-is-the-head-by-then")
-def HeadGreetsAtOnce(right: Any, state: State, newcomer: Chain) -> Next:
+def HeadGreetsAtOnce(right: Any, state: State, newcomer: Chain) -> Any:
     """Answers at once as the head, although the time of an answer runs. [DA-68]"""
     is_head = state.participates and state.last is not None and state.position(state.last.chain) == 0
     if not is_head or GreetingDue() not in state.timers:
@@ -42,15 +42,13 @@ def HeadGreetsAtOnce(right: Any, state: State, newcomer: Chain) -> Next:
 
 def its_own_ping_cancels(timer: Timer) -> dict[str, Any]:
     """A ping in place of what else is due."""
-
-    def on_ping_due(right: Any, state: State, pick: Pick) -> Next:
-        return then(right(state, pick), lambda now: cancel_timer(now, timer))
-
-    return around("transitions.on_ping_due", on_ping_due)
+    return around(
+        "transitions.on_ping_due", lambda right, state, pick: then(right(state, pick), lambda now: cancel_timer(now, timer))
+    )
 
 
 @wrong("recovery.begin", "a-split-allows-nothing")
-def SplitsAllowRepair(right: Any, state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Next:
+def SplitsAllowRepair(right: Any, state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Any:
     """Forgets when it has asked last as soon as a recovery begins. [D-120]"""
     taken = right(state, mine, other, lost=lost, is_reason=is_reason)
     begins = state.recovery is None and taken.state.recovery is not None
@@ -58,7 +56,7 @@ def SplitsAllowRepair(right: Any, state: State, mine: Chain, other: Chain, *, lo
 
 
 @wrong("recovery._on_missing", "answers-its-own-side-in-a-recovery")
-def AnswersTheOtherSideOnly(right: Any, state: State, info: Info) -> Next:
+def AnswersTheOtherSideOnly(right: Any, state: State, info: Info) -> Any:
     """Does not answer its own side in a recovery. [DA-78]"""
     found = state.recovery
     if found is None or info.chain.head.node not in found.side:
@@ -73,28 +71,28 @@ def hears(change: Callable[[State, Info], Info]) -> dict[str, Any]:
 
 
 @wrong("transitions.on_ping", "stale-behind-a-stale-one")
-def HearsTheLast(right: Any, state: State, ping: Ping, pick: Pick) -> Next:
+def HearsTheLast(right: Any, state: State, ping: Ping, pick: Pick) -> Any:
     """Keeps the tock of a node's last ping, and not the highest. [DA-69]"""
     taken = right(state, ping, pick)
     return taken._replace(state=replace(taken.state, heard=taken.state.heard.put({ping.chain.head.node: ping.tock})))
 
 
 @wrong("entries.Entries.apply_update", "loads-beyond-a-thousand")
-def AThousandEntries(right: Any, entries: Entries, update: Update, most: int) -> tuple[Entries, Outcome]:
+def AThousandEntries(right: Any, entries: Entries, update: Update, most: int) -> Any:
     """Keeps no more than a thousand entries. [DA-58]"""
     is_too_many = update.path not in entries.rows and len(entries.rows) >= 1000
     return (entries, Outcome.STALE) if is_too_many else right(entries, update, most)
 
 
 @wrong("recovery.send_info", "ticks-in-as-many-infos-as-it-takes")
-def ThreeInfosAtMost(right: Any, *about: Any) -> Next:
+def ThreeInfosAtMost(right: Any, *about: Any) -> Any:
     """Divides what would not fit into no more than three infos. [DA-82]"""
     taken = right(*about)
     return taken._replace(effects=taken.effects[:3])
 
 
 @wrong("step", "asked-anew-while-the-time-runs")
-def StopsWhenNothingIsWanted(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def StopsWhenNothingIsWanted(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits no longer to answer when others have answered all. [DA-78]"""
     taken = right(state, event, pick)
     has_ended = bool(state.wanted) and not taken.state.wanted

@@ -22,7 +22,7 @@ def writing(**functions: Callable[..., bytes]) -> Mapping[str, Any]:
 
 
 @wrong("encode", "update update-that-deletes sets-a-value")
-def NestsWhatItSendsAgain(right: Any, message: Any) -> bytes:
+def NestsWhatItSendsAgain(right: Any, message: Any) -> Any:
     """Writes each update in the form in which the original sends changes again."""
     if isinstance(message, Update) and message.sender is None:
         message = replace(message, sender=message.chain.head)

@@ -8,7 +8,6 @@ from typing import Any
 from tests.conformance.mistakes.peter import Wrong
 from tests.support.variant import Variants
 
-from peerproof.reference.divergences.peter import Next
 from peerproof.spec import wendy
 from peerproof.spec.core import Asked, Notify, Pick, Send, Step
 from peerproof.spec.errors import NotEnabled
@@ -24,7 +23,7 @@ wrong = Variants(__name__, Wrong)
     "tree-messages-are-not-for-the-application tree-messages-that-pass-are-not-for-the-application "
     "publish-to-the-next-hop meeting-point-sends-nothing",
 )
-def ShowsItsMessages(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def ShowsItsMessages(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Tells the application of the messages of the tree."""
     step = right(state, notice, seek)
     is_own = (
@@ -34,7 +33,7 @@ def ShowsItsMessages(right: Any, state: State, notice: Any, seek: Seek) -> Next:
 
 
 @wrong("step", "copies-in-the-order-of-children")
-def ShowsTopicsBackwards(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def ShowsTopicsBackwards(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Copies to the largest id first."""
     step = right(state, event, pick)
     copies = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, messages.NotifyMessage)]
@@ -43,7 +42,7 @@ def ShowsTopicsBackwards(right: Any, state: Any, event: Any, pick: Pick) -> Next
 
 
 @wrong("step", "commands-before-joining several-topics-in-order alone own-join")
-def NeedsToHaveJoined(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def NeedsToHaveJoined(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Refuses to subscribe and to publish before it has joined."""
     if isinstance(event, Asked) and hasattr(event.command, "topic") and state.lower.stage is wendy.Stage.ALONE:
         raise NotEnabled("alone", "join first")
@@ -51,7 +50,7 @@ def NeedsToHaveJoined(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "join-of-another heartbeats-of-wendy")
-def BeatsForNobody(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def BeatsForNobody(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Leaves out what Wendy does of itself: answers to joins, and heartbeats."""
     step = right(state, event, pick)
     unwanted = (wendy.Heartbeat, wendy.StateData)
@@ -59,7 +58,7 @@ def BeatsForNobody(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "credentials-in-tree-messages")
-def SendsWithoutCredentials(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def SendsWithoutCredentials(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Leaves the credentials out of the messages of the tree."""
     step = right(state, event, pick)
     own = (messages.SubscribeMessage, messages.UnsubscribeMessage, messages.NotifyMessage)

@@ -31,7 +31,7 @@ def copies_with(effects: tuple[Any, ...], **changes: int) -> tuple[Any, ...]:
 
 
 @wrong("tree.on_message", "publish-of-a-child everybody-subscribes")
-def CopiesNotToThePublisher(right: Any, state: State, message: Any, seek: Seek) -> Next:
+def CopiesNotToThePublisher(right: Any, state: State, message: Any, seek: Seek) -> Any:
     """Sends the publisher no copy of its own event."""
     if isinstance(message, messages.PublishMessage):
         header = message.header
@@ -40,7 +40,7 @@ def CopiesNotToThePublisher(right: Any, state: State, message: Any, seek: Seek) 
 
 
 @wrong("tree.fan_out", "publish-at-the-meeting-point copy-goes-down copy-received-254-times copies-in-bytes")
-def CountsAnew(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+def CountsAnew(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
     """Counts the hops of each copy from 0."""
     step = right(state, topic, value, hop, source)
     return Step(step.state, copies_with(step.effects, hop=0))
@@ -52,7 +52,7 @@ def _delivered_anyway(state: State, topic: Id, value: bytes, hop: int, source: I
 
 
 @wrong("tree.fan_out", "copy-goes-down publish-at-a-subscribed-meeting-point everybody-subscribes")
-def DeliversAtTheLeaves(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+def DeliversAtTheLeaves(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
     """Delivers only where it sends no copies."""
     step = right(state, topic, value, hop, source)
     return (
@@ -63,21 +63,21 @@ def DeliversAtTheLeaves(right: Any, state: State, topic: Id, value: bytes, hop: 
 
 
 @wrong("tree.fan_out", "copy-goes-down copy-goes-through copies-in-bytes a-deeper-tree")
-def NeverCopiesCopies(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+def NeverCopiesCopies(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
     """Leaves all copies to the meeting point."""
     step = right(state, topic, value, hop, source)
     return step if source is None else Step(step.state, tuple(updates(step)))
 
 
 @wrong("tree.fan_out", "publish-at-the-meeting-point copy-goes-down copies-in-bytes")
-def CopiesArePublished(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+def CopiesArePublished(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
     """Sends copies as a PUBLISH."""
     step = right(state, topic, value, hop, source)
     return Step(step.state, copies_with(step.effects, purpose=PUBLISH))
 
 
 @wrong("tree.on_notice", "copy-goes-down copy-for-an-unknown-topic copy-not-back-to-the-only-child")
-def RoutesCopies(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def RoutesCopies(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Also sends a copy that it gets to where routing leads."""
     if isinstance(notice, wendy.Forwarding):
         message = messages.lift_message(notice.message)
@@ -88,7 +88,7 @@ def RoutesCopies(right: Any, state: State, notice: Any, seek: Seek) -> Next:
 
 
 @wrong("tree.on_notice", "publish-passes-by publish-to-the-next-hop publish-passes-by-without-a-tree publish-in-bytes")
-def EndsEventsAtOnce(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def EndsEventsAtOnce(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Takes itself for the meeting point of each event that comes by."""
     if isinstance(notice, wendy.Forwarding) and isinstance(
         message := messages.lift_message(notice.message), messages.PublishMessage
@@ -98,7 +98,7 @@ def EndsEventsAtOnce(right: Any, state: State, notice: Any, seek: Seek) -> Next:
 
 
 @wrong("tree.on_message", "copy-from-somebody-else copy-at-the-meeting-point")
-def BelievesItsParentOnly(right: Any, state: State, message: Any, seek: Seek) -> Next:
+def BelievesItsParentOnly(right: Any, state: State, message: Any, seek: Seek) -> Any:
     """Drops a copy that is not from its parent."""
     if isinstance(message, messages.NotifyMessage):
         parent = state.row(message.header.key).parent
@@ -108,7 +108,7 @@ def BelievesItsParentOnly(right: Any, state: State, message: Any, seek: Seek) ->
 
 
 @wrong("step", "publish-as-a-subscriber everybody-subscribes")
-def PublishesItsOwn(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def PublishesItsOwn(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Delivers what it publishes at once, if it is subscribed."""
     step = right(state, event, pick)
     if isinstance(event, Asked) and isinstance(command := event.command, peter.Publish):
@@ -119,7 +119,7 @@ def PublishesItsOwn(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "publish-to-the-next-hop some-subscribe publish-at-the-meeting-point-itself")
-def SubscribersPublish(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def SubscribersPublish(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Publishes nothing unless it is subscribed."""
     is_published = isinstance(event, Asked) and isinstance(event.command, peter.Publish)
     if is_published and not state.upper.row(peter.id_of_topic(event.command.topic)).is_local:

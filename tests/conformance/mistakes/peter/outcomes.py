@@ -8,7 +8,6 @@ from typing import Any
 from tests.conformance.mistakes.peter import Wrong
 from tests.support.variant import Variants
 
-from peerproof.reference.divergences.peter import Next
 from peerproof.spec import wendy
 from peerproof.spec.core import Step
 from peerproof.spec.peter import tree
@@ -19,7 +18,7 @@ wrong = Variants(__name__, Wrong)
 
 
 @wrong("tree.on_departure", "parent-that-is-the-only-child-leaves")
-def AsksForNobody(right: Any, state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Next:
+def AsksForNobody(right: Any, state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Any:
     """Looks for another parent whenever one has gone, also where nobody is left who wants the events."""
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():

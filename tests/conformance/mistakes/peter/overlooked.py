@@ -69,7 +69,7 @@ def _event_of(notice: Any) -> Any:
 
 
 @wrong("tree.on_notice", "publish-while-it-waits")
-def EndsWithoutAParent(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def EndsWithoutAParent(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Takes itself for the meeting point of a topic as long as it has no parent. [P-24]"""
     event = _event_of(notice)
     is_root = event is not None and event.header.key in state.topics and state.row(event.header.key).parent is None
@@ -77,7 +77,7 @@ def EndsWithoutAParent(right: Any, state: State, notice: Any, seek: Seek) -> Nex
 
 
 @wrong("tree.on_notice", "the-parent-stays-though-the-next-hop-is-another")
-def PublishesUpTheTree(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def PublishesUpTheTree(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Sends events to its parent, also if another node is the next hop. [P-24, PA-27]"""
     event = _event_of(notice)
     parent = state.row(event.header.key).parent if event is not None else None
@@ -87,7 +87,7 @@ def PublishesUpTheTree(right: Any, state: State, notice: Any, seek: Seek) -> Nex
 
 
 @wrong("overlay.Underlay.step", "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table")
-def AllAreNew(right: Any, underlay: Any, state: Any, event: Any, pick: Pick) -> Next:
+def AllAreNew(right: Any, underlay: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Has the next hop for a new one whenever a table has changed. [P-19, PA-27]"""
     after, told = right(underlay, state, event, pick)
     rerouted = Notify(Rerouted(frozenset().union(*MEMBERS(after))))
@@ -104,7 +104,7 @@ def _alone_at_the_top(step: Next, seek: Seek) -> Next:
 
 
 @wrong("tree.on_node_joined", "the-parent-stays-though-the-next-hop-is-another a-parent-in-no-table")
-def ParentsAreNextHops(right: Any, state: State, node: Node, seek: Seek) -> Next:
+def ParentsAreNextHops(right: Any, state: State, node: Node, seek: Seek) -> Any:
     """Asks a parent that has announced itself again only if it is the next hop. [PA-12]"""
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
@@ -121,7 +121,7 @@ def _but_for(kind: type[Any]) -> Rule:
 
 
 @wrong("tree.on_sent", "a-copy-that-fails-at-a-parent")
-def CopiesFailAtChildren(right: Any, state: State, sent: Any, seek: Seek) -> Next:
+def CopiesFailAtChildren(right: Any, state: State, sent: Any, seek: Seek) -> Any:
     """Keeps a parent for which a copy did not arrive as a child of another topic. [PA-28]"""
     if sent.took is not None or not isinstance(sent.message, messages.NotifyMessage):
         return right(state, sent, seek)
@@ -139,7 +139,7 @@ def _failed_at(is_there: Callable[[State, Node, str], bool]) -> Rule:
 
 
 @wrong("tree.on_sent", "children-at-one-address")
-def OneDepartsFromAnAddress(right: Any, state: State, sent: Any, seek: Seek) -> Next:
+def OneDepartsFromAnAddress(right: Any, state: State, sent: Any, seek: Seek) -> Any:
     """Has one node gone from an address where there are two. [PA-28]"""
     if sent.took is not None or not isinstance(sent.message, messages.Own):
         return Step(state)
@@ -149,7 +149,7 @@ def OneDepartsFromAnAddress(right: Any, state: State, sent: Any, seek: Seek) -> 
 
 
 @wrong("tree.on_notice", "one-of-two-at-an-address-leaves")
-def ExitsByAddress(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def ExitsByAddress(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Has all nodes at an address gone when one of them leaves. [PA-14]"""
     if not isinstance(notice, wendy.NodeExited):
         return right(state, notice, seek)
@@ -164,7 +164,7 @@ def _others_at(state: State, topic: Id, child: Node) -> State:
 
 
 @wrong("step", "parent-leaves-while-it-is-asked")
-def AsksTheNextToo(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def AsksTheNextToo(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Sends a SUBSCRIBE that did not arrive to the parent that has been asked instead already. [PA-28]"""
     step = right(state, event, pick)
     if not (isinstance(event, Sent) and event.took is None and isinstance(event.message, messages.SubscribeMessage)):
@@ -198,7 +198,7 @@ def _adopted(state: State, copy: Any) -> Next:
 
 
 @wrong("tree.on_notice", "own-publish-comes-back")
-def DropsItsOwn(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def DropsItsOwn(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Passes over an event of its own that has come back to it. [PA-17]"""
     message = lift_message(notice.message) if isinstance(notice, wendy.Delivered) else None
     is_back = isinstance(message, messages.PublishMessage) and message.header.hop > 0

@@ -24,7 +24,7 @@ def without(step: Next, purpose: int) -> Next:
 
 
 @wrong("tree.on_rerouted", "measured-beside-the-way")
-def LeavesWhoeverIsItsParent(right: Any, state: State, seek: Seek, new: Any) -> Next:
+def LeavesWhoeverIsItsParent(right: Any, state: State, seek: Seek, new: Any) -> Any:
     """Unsubscribes and subscribes for each topic whenever its tables have somebody new, on the way or not. [P-19, PA-27]"""
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
@@ -52,7 +52,7 @@ def _with(state: State, is_gone: Any, seek: Seek, *, children: bool, parents: bo
 
 
 @wrong("tree.on_departure", "parent-of-one-of-two-topics-leaves")
-def AsksForAllTopics(right: Any, state: State, is_gone: Any, seek: Seek) -> Next:
+def AsksForAllTopics(right: Any, state: State, is_gone: Any, seek: Seek) -> Any:
     """Subscribes to all its topics again when it has lost one parent."""
     is_lost = any(row.parent is not None and is_gone(row.parent) for row in state.topics.values())
     state, effects = right(state, is_gone, seek)
@@ -64,7 +64,7 @@ def AsksForAllTopics(right: Any, state: State, is_gone: Any, seek: Seek) -> Next
 
 
 @wrong("tree.on_notice", "copy-goes-nowhere-else")
-def RoutesLostCopies(right: Any, state: State, notice: Any, seek: Seek) -> Next:
+def RoutesLostCopies(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     """Routes a copy that did not arrive."""
     if isinstance(notice, wendy.Forwarding):
         message = messages.lift_message(notice.message)

@@ -36,7 +36,7 @@ def told_otherwise(state: State, topic: Id, row: Row, seek: Seek, other: Callabl
     "last-child-of-a-subscriber-goes subscriber-with-a-child-unsubscribes subscriber-gets-a-child forwarder-subscribes "
     "subscriber-then-child-both-go again-and-again",
 )
-def CountsEachForItself(right: Any, state: State, topic: Id, row: Row, seek: Seek) -> Next:
+def CountsEachForItself(right: Any, state: State, topic: Id, row: Row, seek: Seek) -> Any:
     """Asks for its own interest and for that of its children as if the other were not there [PX-01]."""
     before = state.row(topic)
     begins = (row.children and not before.children) or (row.is_local and not before.is_local)
@@ -47,7 +47,7 @@ def CountsEachForItself(right: Any, state: State, topic: Id, row: Row, seek: See
 
 
 @wrong("step", "unsubscribe-from-another-address")
-def TakesTheSenderOfTheConnection(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def TakesTheSenderOfTheConnection(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Has for the child whoever the message came from, and not who it says it is."""
     tree_message = (messages.SubscribeMessage, messages.UnsubscribeMessage)
     if isinstance(event, Received) and isinstance(message := event.message, tree_message):
@@ -60,7 +60,7 @@ def TakesTheSenderOfTheConnection(right: Any, state: Any, event: Any, pick: Pick
 
 
 @wrong("tree.on_subscribe_message", "forwarder-asks-for-its-child subscribe-messages-in-bytes")
-def KeepsTheOriginator(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Next:
+def KeepsTheOriginator(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Any:
     """Sends the SUBSCRIBE on in the name of its child."""
     state, effects = right(state, topic, child, seek)
     header = wendy.Header(child, topic)
@@ -72,14 +72,14 @@ def KeepsTheOriginator(right: Any, state: State, topic: Id, child: Node, seek: S
 
 
 @wrong("tree.on_subscribe_message", "child-that-is-in-no-table forty-children")
-def WantsToKnowItsChildren(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Next:
+def WantsToKnowItsChildren(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Any:
     """Takes nobody for a child who is in none of its tables."""
     there = seek(child.id)
     return right(state, topic, child, seek) if there is not None and there.id == child.id else Step(state)
 
 
 @wrong("tree.on_subscribe_message", "child-on-the-way-to-the-topic child-and-parent-leaves joined-as-a-child")
-def WantsFurtherChildren(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Next:
+def WantsFurtherChildren(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Any:
     """Takes nobody for a child who is nearer to the topic."""
     rank = state.config.ring.rank
     is_further = rank(child.id, topic) > rank(state.config.id, topic)
@@ -87,21 +87,21 @@ def WantsFurtherChildren(right: Any, state: State, topic: Id, child: Node, seek:
 
 
 @wrong("tree.on_message", "meeting-point-sends-nothing publish-at-the-meeting-point some-subscribe")
-def PassesOverSubscriptionsAtTheEnd(right: Any, state: State, message: Any, seek: Seek) -> Next:
+def PassesOverSubscriptionsAtTheEnd(right: Any, state: State, message: Any, seek: Seek) -> Any:
     """Looks at messages of the tree only while they are on their way."""
     is_tree = isinstance(message, (messages.SubscribeMessage, messages.UnsubscribeMessage))
     return Step(state) if is_tree and seek(message.header.key) is None else right(state, message, seek)
 
 
 @wrong("tree.on_message", "subscribe-with-many-hops")
-def DropsOldSubscriptions(right: Any, state: State, message: Any, seek: Seek) -> Next:
+def DropsOldSubscriptions(right: Any, state: State, message: Any, seek: Seek) -> Any:
     """Drops a SUBSCRIBE that was sent on often."""
     is_old = isinstance(message, messages.SubscribeMessage) and message.header.hop > 16  # many, to this one
     return Step(state) if is_old else right(state, message, seek)
 
 
 @wrong("step", "tie-seen-from-above tie-seen-from-below")
-def AsksBelow(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def AsksBelow(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Takes of two nodes that are equally far the upper one."""
     from unittest import mock
 

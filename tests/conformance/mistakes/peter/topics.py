@@ -33,7 +33,7 @@ def CountsLetters(topic: str) -> Any:
 
 
 @wrong("step", "topic-of-sixteen-bytes topic-of-eight-letters topic-of-four-letters")
-def LongerTopicsOnly(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def LongerTopicsOnly(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Wants one byte more than an id has."""
     if (
         isinstance(event, Asked) and isinstance(command := event.command, Topical) and len(command.topic.encode()) < 17
@@ -43,7 +43,7 @@ def LongerTopicsOnly(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "topics-different-in-the-last-byte")
-def TellsOfOneTopic(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def TellsOfOneTopic(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Tells the application of every event as if it were of the last of its topics."""
     after, effects = right(state, event, pick)
     last = next(reversed(list(after.upper.topics)), None)

@@ -51,7 +51,7 @@ def _is_parent(state: State, topic: Id, node: Node) -> bool:
 
 
 @wrong("tree.on_unsubscribe_message", "the-parent-unsubscribes")
-def ParentsUnsubscribe(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Next:
+def ParentsUnsubscribe(right: Any, state: State, topic: Id, child: Node, seek: Seek) -> Any:
     """Has no parent any more when that unsubscribes. [PA-09]"""
     after, effects = right(state, topic, child, seek)
     if _is_parent(after, topic, child):
@@ -60,7 +60,7 @@ def ParentsUnsubscribe(right: Any, state: State, topic: Id, child: Node, seek: S
 
 
 @wrong("tree.fan_out", "a-parent-that-is-a-child-gets-a-copy")
-def NothingToTheParent(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+def NothingToTheParent(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
     """Never sends its parent a copy. [P-25]"""
     after, effects = right(state, topic, value, hop, source)
     return Step(
@@ -76,7 +76,7 @@ def NothingToTheParent(right: Any, state: State, topic: Id, value: bytes, hop: i
 
 
 @wrong("tree.fan_out", "copy-from-a-child")
-def NothingFromChildren(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+def NothingFromChildren(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
     """Does not deliver what comes from a child. [PA-34]"""
     row = state.row(topic)
     is_parent = row.parent is not None and row.parent.id == source
@@ -86,7 +86,7 @@ def NothingFromChildren(right: Any, state: State, topic: Id, value: bytes, hop: 
 def _events_up_to(most: int) -> Overrides:
     """Publishes events of so many bytes."""
 
-    def on_publish(right: Any, state: State, topic: Id, value: bytes) -> Next:
+    def on_publish(right: Any, state: State, topic: Id, value: bytes) -> Any:
         if len(value) > most:
             raise NotEnabled("too_large", "a long event")
         return right(state, topic, value)
@@ -118,7 +118,7 @@ def _topics(change: Callable[[str], str]) -> Overrides:
 
 
 @wrong("tree.id_of_topic", "topics-as-they-are")
-def NoLongTopics(right: Any, topic: str) -> Id:
+def NoLongTopics(right: Any, topic: str) -> Any:
     """Refuses topics of some thousand letters. [P-04]"""
     if len(topic) > 4096:
         raise NotEnabled("bad_value", "a long topic")

@@ -10,15 +10,14 @@ from tests.support.variant import Variants, after, around, received
 
 from peerproof.reference.divergences.scuttlebutt import Entries
 from peerproof.spec.core import Instant, NodeId, Pick, Send
-from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry, DigestRequest, DigestResponse
+from peerproof.spec.scuttlebutt.messages import DigestEntry, DigestRequest, DigestResponse
 from peerproof.spec.scuttlebutt.state import Peer, State
-from peerproof.spec.scuttlebutt.transitions import Next
 
 wrong = Variants(__name__, Wrong)
 
 
 @wrong("transitions.delta", "digest-is-told-of-listed-peers-only empty-digest-gets-empty-delta")
-def OffersUnlistedPeers(right: Any, state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+def OffersUnlistedPeers(right: Any, state: State, entries: Entries) -> Any:
     """Sends what it knows of peers that the digest does not list."""
     entries = tuple(entries)
     listed = {entry.addr for entry in entries}
@@ -26,7 +25,7 @@ def OffersUnlistedPeers(right: Any, state: State, entries: Entries) -> tuple[Del
 
 
 @wrong("step", "digest-level-gets-empty-delta response-with-limit-12")
-def ResponseEvenIfEmpty(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ResponseEvenIfEmpty(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends digest responses that list nobody."""
     step = right(state, event, pick)
     sent = any(isinstance(effect, Send) and isinstance(effect.message, DigestResponse) for effect in step.effects)
@@ -58,7 +57,7 @@ def JumpsToTheDigestsVersion(right: Any, state: State, now: Instant, entries: En
 
 
 @wrong("step", "answers-go-to-the-source response-is-answered-to-its-source")
-def AnswersToTheDigestsFirst(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def AnswersToTheDigestsFirst(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Answers to the first address in a digest, as if that were its sender."""
     if (received(event, DigestRequest) or received(event, DigestResponse)) and event.message.entries:
         event = replace(event, sender=event.message.entries[0].addr)

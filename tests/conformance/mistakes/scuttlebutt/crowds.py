@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ def is_down(state: State, addr: NodeId) -> bool:
 
 
 @wrong("transitions.add_peers", "peers-beyond-a-thousand-are-stored")
-def KnowsAThousand(right: Any, state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
+def KnowsAThousand(right: Any, state: State, now: Instant, entries: Iterable[DigestEntry]) -> Any:
     """Stores no more than a thousand peers. [B-11]"""
     unknown = dict.fromkeys(entry.addr for entry in entries if entry.addr not in state.store)
     room = max(0, 1000 - len(state.store))
@@ -36,7 +36,7 @@ def KnowsAThousand(right: Any, state: State, now: Instant, entries: Iterable[Dig
 
 
 @wrong("transitions.merge", "pairs-beyond-a-thousand-are-stored")
-def KeepsAThousandPairs(right: Any, peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+def KeepsAThousandPairs(right: Any, peer: Peer, pairs: Iterable[DeltaEntry]) -> Any:
     """Stores no more than a thousand pairs of a peer. [B-36]"""
     known = dict.fromkeys(peer.pairs)
     taken = []
@@ -48,7 +48,7 @@ def KeepsAThousandPairs(right: Any, peer: Peer, pairs: Iterable[DeltaEntry]) -> 
 
 
 @wrong("transitions.round_targets", "unknown-seed-is-asked-after-a-partner-that-is-down")
-def AllDownIsAlone(right: Any, state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+def AllDownIsAlone(right: Any, state: State, now: Instant, pick: Pick) -> Any:
     """Takes itself for alone where all peers are down. [B-17]"""
     seeds = sorted(set(state.config.seeds) - set(state.store))
     peers = [addr for addr in state.store if addr != state.self_id]
@@ -58,7 +58,7 @@ def AllDownIsAlone(right: Any, state: State, now: Instant, pick: Pick) -> Iterat
 def prefers(is_preferred: Callable[[State, NodeId], bool]) -> dict[str, Any]:
     """A partner among some of the peers, where there are any of these."""
 
-    def round_targets(right: Any, state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+    def round_targets(right: Any, state: State, now: Instant, pick: Pick) -> Any:
         def choose(why: str, among: Any, some: int = 1) -> Any:
             rather = [addr for addr in among if is_preferred(state, addr)] if why == "round.partner" else []
             return pick(why, rather or among, some)
@@ -69,7 +69,7 @@ def prefers(is_preferred: Callable[[State, NodeId], bool]) -> dict[str, Any]:
 
 
 @wrong("reconcile.most_outdated_first", "ties-with-the-own-pairs-go-by-address")
-def OwnRecordFirst(right: Any, node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
+def OwnRecordFirst(right: Any, node: State, entries: Iterable[DigestEntry]) -> Any:
     """Puts the own record before peers that are as far behind. [BA-12]"""
     outdated = (entry for entry in entries if reconcile.version_of(node, entry.addr) > entry.version)
     return sorted(
@@ -83,7 +83,7 @@ def OwnRecordFirst(right: Any, node: State, entries: Iterable[DigestEntry]) -> l
 
 
 @wrong("transitions.with_statuses", "round-trip-of-a-peer-that-comes-up")
-def BeginsAnewWithUp(right: Any, state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
+def BeginsAnewWithUp(right: Any, state: State, now: Instant) -> Any:
     """Forgets the digest to a peer that it sets up. [BA-30]"""
     after, notices = right(state, now)
     risen = {addr: replace(row, digest_sent=None) for addr, row in after.liveness.items() if is_down(state, addr)}
@@ -94,7 +94,7 @@ def BeginsAnewWithUp(right: Any, state: State, now: Instant) -> tuple[State, tup
 def joins_change(change: Callable[[State, Instant, Liveness], Liveness]) -> dict[str, Any]:
     """Something happens to those that are known when somebody joins."""
 
-    def add_peers(right: Any, state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
+    def add_peers(right: Any, state: State, now: Instant, entries: Iterable[DigestEntry]) -> Any:
         after, joins = right(state, now, entries)
         changed = {addr: change(state, now, row) for addr, row in state.liveness.items()} if joins else {}
         return transitions.with_liveness(after, changed), joins
@@ -110,7 +110,7 @@ def JoinsEndSilences(state: State, now: Instant, row: Liveness) -> Liveness:
 
 
 @wrong("transitions.record_arrival", "long-interval-counts-in-the-mean")
-def LeavesLongIntervalsOut(right: Any, window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
+def LeavesLongIntervalsOut(right: Any, window: ArrivalWindow, now: Instant, detector: Detector) -> Any:
     """Remembers no interval of more than ten times the first. [BA-28]"""
     is_long = now - window.last > 10 * detector.bootstrap
     return replace(window, last=now) if is_long else right(window, now, detector)
@@ -180,14 +180,14 @@ class TakesTurns(_Remembers):
 
 
 @wrong("step", "response-of-a-down-peer-is-answered")
-def DoesNotAnswerTheDown(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def DoesNotAnswerTheDown(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not answer a digest response of a peer that is down. [B-39]"""
     is_lost = received(event, DigestResponse) and is_down(state, event.sender)
     return Step(state) if is_lost else right(state, event, pick)
 
 
 @wrong("step", "pairs-of-a-down-peer-are-taken-over")
-def TakesNothingFromTheDown(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def TakesNothingFromTheDown(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a delta of a peer that is down for a sign of life, and for no more. [B-36]"""
     if received(event, Delta) and is_down(state, event.sender):
         event = replace(event, message=Delta(()))
@@ -195,7 +195,7 @@ def TakesNothingFromTheDown(right: Any, state: State, event: Any, pick: Pick) ->
 
 
 @wrong("step", "pairs-of-a-down-peer-are-taken-over")
-def LearnsNothingOfTheDown(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def LearnsNothingOfTheDown(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes over no pairs about a peer that is down. [B-36]"""
     if received(event, Delta):
         event = replace(event, message=Delta(tuple(pair for pair in event.message.entries if not is_down(state, pair.addr))))
@@ -203,7 +203,7 @@ def LearnsNothingOfTheDown(right: Any, state: State, event: Any, pick: Pick) -> 
 
 
 @wrong("step", "round-trip-though-the-response-comes-first")
-def ResponsesEndRoundTrips(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ResponsesEndRoundTrips(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a digest response for the end of the round trip. [BA-23]"""
     step = right(state, event, pick)
     row = step.state.liveness.get(event.sender) if received(event, DigestResponse) else None
@@ -213,7 +213,7 @@ def ResponsesEndRoundTrips(right: Any, state: State, event: Any, pick: Pick) -> 
 
 
 @wrong("step", "round-trip-from-a-response-after-a-request")
-def MeasuresTheFirstOfTwo(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def MeasuresTheFirstOfTwo(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Measures from a request although a digest response has followed it. [BA-23]"""
     step = right(state, event, pick)
     row = state.liveness.get(event.sender) if received(event, DigestRequest) else None
@@ -224,7 +224,7 @@ def MeasuresTheFirstOfTwo(right: Any, state: State, event: Any, pick: Pick) -> N
 
 
 @wrong("step", "digest-ahead-is-no-heartbeat-of-whom-it-lists")
-def HearsOfIt(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def HearsOfIt(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a higher version of a peer in a digest for its sign of life. [BA-23]"""
     step = right(state, event, pick)
     if not received(event, DigestRequest):

@@ -12,14 +12,13 @@ from peerproof.spec.scuttlebutt import arrival, transitions
 from peerproof.spec.scuttlebutt.arrival import ArrivalWindow
 from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry
 from peerproof.spec.scuttlebutt.state import State
-from peerproof.spec.scuttlebutt.transitions import Next
 
 wrong = Variants(__name__, Wrong)
 _LEARNED = transitions.add_peers
 
 
 @wrong("step", "heartbeat-of-a-stranger delta-from-an-unknown-source")
-def StrangersBecomePeers(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def StrangersBecomePeers(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Stores who sends a delta."""
     if received(event, Delta):
         state = _LEARNED(state, event.now, [DigestEntry(event.sender, 0)])[0]

@@ -11,7 +11,6 @@ from tests.support.variant import Variants, received
 from peerproof.spec.core import Pick
 from peerproof.spec.scuttlebutt.messages import Delta, DigestRequest, DigestResponse
 from peerproof.spec.scuttlebutt.state import State
-from peerproof.spec.scuttlebutt.transitions import Next
 
 wrong = Variants(__name__, Wrong)
 
@@ -35,7 +34,7 @@ def ByteOrderMarksAreEaten(right: Any, data: bytes) -> Any:
 
 
 @wrong("step", "words-of-a-language-are-addresses")
-def ObjectsAreStores(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ObjectsAreStores(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Finds whatever every object has in the store too, and so takes such a peer for known, at no version."""
     if received(event, DigestRequest) or received(event, DigestResponse):
         entries = tuple(entry for entry in event.message.entries if entry.addr not in _OF_OBJECTS)
@@ -44,7 +43,7 @@ def ObjectsAreStores(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "round-trip-from-a-digest-at-0")
-def NoughtIsNoTime(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def NoughtIsNoTime(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a digest that was sent at the time 0 for none."""
     known = {addr: replace(known, digest_sent=known.digest_sent or None) for addr, known in state.liveness.items()}
     return right(replace(state, liveness=state.liveness.put(known)), event, pick)

@@ -15,7 +15,7 @@ wrong = Variants(__name__, Wrong)
 
 
 @wrong("transitions.phi_exceeds", "threshold-of-0-without-a-silence threshold-that-is-reached")
-def AtTheThreshold(right: Any, window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
+def AtTheThreshold(right: Any, window: ArrivalWindow, now: Instant, thousandths: int) -> Any:
     """Takes a phi that reaches a threshold for one above it."""
     total = max(sum(window.intervals), len(window.intervals))
     numerator, denominator = ONE_BY_LN_10
@@ -23,7 +23,7 @@ def AtTheThreshold(right: Any, window: ArrivalWindow, now: Instant, thousandths:
 
 
 @wrong("transitions.record_arrival", "interval-of-nothing-counts-in-the-mean")
-def IntervalOfAMillisecond(right: Any, window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
+def IntervalOfAMillisecond(right: Any, window: ArrivalWindow, now: Instant, detector: Detector) -> Any:
     """Takes no interval below a millisecond."""
     interval = Duration(max(1, now - window.last))
     return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])

@@ -22,19 +22,17 @@ from peerproof.spec.scuttlebutt.messages import (
     DigestEntry,
     DigestRequest,
     DigestResponse,
-    Effect,
     Heartbeat,
     Up,
 )
 from peerproof.spec.scuttlebutt.state import Liveness, Peer, State, Status
-from peerproof.spec.scuttlebutt.transitions import Next
 
 wrong = Variants(__name__, Wrong)
 RECORD_DIGESTS = transitions.record_digests
 
 
 @wrong("step", "peer-heard-again-comes-up")
-def ComesUpAtOnce(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ComesUpAtOnce(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sets a peer up when it is heard, not in the next round. [B-20]"""
     after, effects = right(state, event, pick)
     peer = after.liveness.get(event.sender) if received(event, Delta) else None
@@ -45,7 +43,7 @@ def ComesUpAtOnce(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("transitions.with_heartbeat", "window-stays-when-a-peer-returns")
-def BeginsAnewWithWhoReturns(right: Any, state: State, now: Instant, sender: NodeId) -> tuple[State, Effect]:
+def BeginsAnewWithWhoReturns(right: Any, state: State, now: Instant, sender: NodeId) -> Any:
     """Opens a new window for a peer that returns. [BA-29]"""
     after, heartbeat = right(state, now, sender)
     peer, detector = after.liveness.get(sender), state.config.detector
@@ -55,7 +53,7 @@ def BeginsAnewWithWhoReturns(right: Any, state: State, now: Instant, sender: Nod
 
 
 @wrong("transitions.record_digests", "down-peer-is-critical-in-every-round")
-def MixesUpWindows(right: Any, state: State, now: Instant, targets: Iterable[NodeId]) -> State:
+def MixesUpWindows(right: Any, state: State, now: Instant, targets: Iterable[NodeId]) -> Any:
     """Remembers a digest to one peer with the window of another. [B-33, BA-23]"""
     known = {addr: next((other for other in state.liveness if other != addr), addr) for addr in targets if addr in state.liveness}
     changed = {addr: state.liveness[other] for addr, other in known.items()}
@@ -81,14 +79,12 @@ def by_numbers(text: bytes) -> list[tuple[int, Any]]:
 
 def peers_by(key: Callable[[bytes], Any]) -> dict[str, Any]:
     """Ties between peers in another order."""
-
-    def most_outdated_first(node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
-        outdated = (entry for entry in entries if reconcile.version_of(node, entry.addr) > entry.version)
-        return sorted(
-            outdated, key=lambda entry: (entry.version - reconcile.version_of(node, entry.addr), key(octets(entry.addr)))
+    return {
+        "reconcile.most_outdated_first": lambda node, entries: sorted(
+            ((entry for entry in entries if reconcile.version_of(node, entry.addr) > entry.version)),
+            key=lambda entry: (entry.version - reconcile.version_of(node, entry.addr), key(octets(entry.addr))),
         )
-
-    return {"reconcile.most_outdated_first": most_outdated_first}
+    }
 
 
 def pairs_by(key: Callable[[bytes], Any]) -> dict[str, Any]:
@@ -113,7 +109,7 @@ def lacking_by(number: Callable[[int], float]) -> dict[str, Any]:
 
 
 @wrong("reconcile.most_outdated_first", "difference-of-2-32-is-the-greatest")
-def SubtractsLowerHalves(right: Any, node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
+def SubtractsLowerHalves(right: Any, node: State, entries: Iterable[DigestEntry]) -> Any:
     """Orders peers by differences of 32 bits. [B-28]"""
     behind = {entry: reconcile.version_of(node, entry.addr) - entry.version for entry in entries}
     outdated = (entry for entry, by in behind.items() if by > 0)
@@ -133,14 +129,14 @@ def changing(change: Callable[[Any], Any]) -> dict[str, Any]:
 def pairs_sorted_by(number: Callable[[int], float]) -> dict[str, Any]:
     """Pairs in the order of versions of another type."""
 
-    def newer_pairs(right: Any, addr: NodeId, peer: Peer, version: int) -> list[DeltaEntry]:
+    def newer_pairs(right: Any, addr: NodeId, peer: Peer, version: int) -> Any:
         return sorted(right(addr, peer, version), key=lambda pair: (number(pair.version), octets(pair.key)))
 
     return around("reconcile.newer_pairs", newer_pairs)
 
 
 @wrong("reconcile.most_outdated_first", "differences-around-2-63-are-no-tie")
-def SaturatesDifferences(right: Any, node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
+def SaturatesDifferences(right: Any, node: State, entries: Iterable[DigestEntry]) -> Any:
     """Takes differences above 2^63-1 for equal. [B-28, BA-19]"""
     behind = [(min(reconcile.version_of(node, entry.addr) - entry.version, 2**63 - 1), entry) for entry in entries]
     return [entry for by, entry in sorted(behind, key=lambda row: (-row[0], octets(row[1].addr))) if by > 0]
@@ -155,14 +151,14 @@ def lacking_without(is_left_out: Callable[[State, DigestEntry], bool]) -> dict[s
 
 
 @wrong("step", "response-of-65507-bytes-is-read-to-its-end")
-def ReadsResponsesOfAFrame(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ReadsResponsesOfAFrame(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not read digest responses that are longer than an Ethernet frame. [B-44]"""
     is_lost = received(event, DigestResponse) and len(MESSAGE.encode(event.message)) > 1_500
     return Step(state) if is_lost else right(state, event, pick)
 
 
 @wrong("step", "digest-behind-on-its-sender")
-def OffersOwnersNothing(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def OffersOwnersNothing(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not tell a peer what it knows of that peer. [B-13]"""
     step = right(state, event, pick)
     return step._replace(
@@ -176,7 +172,7 @@ def OffersOwnersNothing(right: Any, state: State, event: Any, pick: Pick) -> Nex
 
 
 @wrong("step", "digest-behind-on-its-sender")
-def ForgetsWhoSeemsRestarted(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ForgetsWhoSeemsRestarted(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Empties the record of a peer whose own digest shows it at a lower version. [B-13]"""
     if received(event, DigestRequest) or received(event, DigestResponse):
         entries = [entry for entry in event.message.entries if entry.addr == event.sender != state.self_id]
@@ -186,7 +182,7 @@ def ForgetsWhoSeemsRestarted(right: Any, state: State, event: Any, pick: Pick) -
 
 
 @wrong("step", "digests-that-cross")
-def DoesNotAskTwice(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def DoesNotAskTwice(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Answers without a digest response while its own request is unanswered. [B-14]"""
     peer = state.liveness.get(event.sender) if received(event, DigestRequest) else None
     step = right(state, event, pick)
@@ -196,7 +192,7 @@ def DoesNotAskTwice(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "rounds-go-on-while-nobody-is-known")
-def StopsWhenAlone(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def StopsWhenAlone(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Ends its rounds with the first that has nobody to ask. [B-08]"""
     step = right(state, event, pick)
     sends = any(isinstance(effect, Send) for effect in step.effects)
@@ -209,7 +205,7 @@ def with_seeds(change: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 @wrong("step", "addresses-in-digests-stay-as-they-are")
-def NormalisesDigests(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def NormalisesDigests(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Brings addresses in digests into one form of Unicode. [BA-02]"""
     if received(event, DigestRequest):
         entries = [entry._replace(addr=NodeId(normalize("NFC", entry.addr))) for entry in event.message.entries]
@@ -218,7 +214,7 @@ def NormalisesDigests(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("transitions.with_statuses", "a-round-sets-every-status")
-def OneStatusARound(right: Any, state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
+def OneStatusARound(right: Any, state: State, now: Instant) -> Any:
     """Changes one status in a round. [B-20]"""
     after, notices = right(state, now)
     changed = [addr for addr, peer in after.liveness.items() if peer.status is not state.liveness[addr].status][:1]
@@ -226,7 +222,7 @@ def OneStatusARound(right: Any, state: State, now: Instant) -> tuple[State, tupl
 
 
 @wrong("transitions.on_digest_request", "no-round-trip-from-a-response-that-did-not-fit")
-def MeasuresFromWhatDidNotFit(right: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
+def MeasuresFromWhatDidNotFit(right: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Any:
     """Remembers the time of a digest response that it does not send. [BA-23]"""
     step = right(state, now, sender, entries)
     is_behind = any(entry.version > reconcile.version_of(state, entry.addr) for entry in entries)
@@ -234,9 +230,7 @@ def MeasuresFromWhatDidNotFit(right: Any, state: State, now: Instant, sender: No
 
 
 @wrong("transitions.on_digest_request", "round-trip-of-a-peer-just-stored")
-def MeasuresOnlyThoseKnownBefore(
-    right: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]
-) -> Next:
+def MeasuresOnlyThoseKnownBefore(right: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Any:
     """Does not remember a digest response to a peer that the request made known. [BA-23]"""
     step = right(state, now, sender, entries)
     if sender in state.liveness or sender not in step.state.liveness:
@@ -246,7 +240,7 @@ def MeasuresOnlyThoseKnownBefore(
 
 
 @wrong("step", "heartbeat-without-a-detector")
-def NoHeartbeatWithoutADetector(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def NoHeartbeatWithoutADetector(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells no sign of life where no failure detector is configured. [B-33]"""
     step = right(state, event, pick)
     is_told = state.config.detector is not None
@@ -254,7 +248,7 @@ def NoHeartbeatWithoutADetector(right: Any, state: State, event: Any, pick: Pick
 
 
 @wrong("step", "response-ahead-on-the-receiver")
-def JumpsAtAResponse(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def JumpsAtAResponse(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a higher version of itself in a digest response for its own. [BA-16]"""
     if received(event, DigestResponse):
         own = state.store[state.self_id]

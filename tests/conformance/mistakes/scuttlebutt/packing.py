@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
@@ -19,7 +19,7 @@ wrong = Variants(__name__, Wrong)
     "delta-stops-at-what-does-not-fit delta-leaves-no-gap-in-a-peer request-stops-at-what-does-not-fit "
     "response-stops-at-what-does-not-fit",
 )
-def SkipsWhatDoesNotFit(right: Any, entries: Iterable[Any], size: Callable[[Any], int], limit: int) -> Iterator[Any]:
+def SkipsWhatDoesNotFit(right: Any, entries: Iterable[Any], size: Callable[[Any], int], limit: int) -> Any:
     """Goes on with smaller entries where one does not fit."""
     used = TYPE_SIZE
     for entry in entries:

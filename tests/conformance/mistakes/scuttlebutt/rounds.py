@@ -50,7 +50,7 @@ def _targets(
 
 
 @wrong("step", "rounds-come-at-the-interval long-silence-is-critical")
-def SendsResponses(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def SendsResponses(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Opens a round with a digest of the wrong kind, which gets no digest for an answer."""
     step = right(state, event, pick)
     return step._replace(

@@ -16,7 +16,6 @@ from peerproof.spec.scuttlebutt import reconcile, transitions
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest
 from peerproof.spec.scuttlebutt.state import MAX_STRING, Peer, State, Versioned
-from peerproof.spec.scuttlebutt.transitions import Next
 
 wrong = Variants(__name__, Wrong)
 Merged = tuple[Peer, tuple[DeltaEntry, ...]]
@@ -68,7 +67,7 @@ class EmptyValueDeletes(Wrong):
 
 
 @wrong("step", "pair-above-the-own-limit-is-stored oversize-pair-does-not-stop-the-others")
-def RefusesPairsAboveItsLimit(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def RefusesPairsAboveItsLimit(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not store a pair that it could not pass on."""
     if received(event, Delta):
         small = [pair for pair in event.message.entries if TYPE_SIZE + delta_entry_size(pair) <= state.config.max_payload]
@@ -77,7 +76,7 @@ def RefusesPairsAboveItsLimit(right: Any, state: State, event: Any, pick: Pick) 
 
 
 @wrong("step", "delta-about-self-and-strangers-is-ignored delta-before-its-peer-is-known")
-def StoresStrangers(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def StoresStrangers(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Stores peers that only a delta has named, with a part of their pairs."""
     if received(event, Delta):
         state = _LEARNED(state, event.now, [DigestEntry(pair.addr, 0) for pair in event.message.entries])[0]
@@ -85,7 +84,7 @@ def StoresStrangers(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "delta-is-not-answered delta-without-a-digest")
-def AnswersDeltas(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def AnswersDeltas(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Thanks for a delta that brings something with an empty one."""
     step = right(state, event, pick)
     thanks = received(event, Delta) and event.message.entries
@@ -100,7 +99,7 @@ def _own(state: State, pairs: Table[str, Versioned], version: int) -> State:
 
 
 @wrong("step", "document-example-update updates-count-up digest-behind-gets-newer-pairs-only")
-def AllPairsGetTheVersion(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def AllPairsGetTheVersion(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Gives the new version to all own pairs."""
     step = right(state, event, pick)
     if not isinstance(event, Asked):
@@ -111,7 +110,7 @@ def AllPairsGetTheVersion(right: Any, state: State, event: Any, pick: Pick) -> N
 
 
 @wrong("step", "updates-count-up pairs-go-by-version-not-by-key document-example-update")
-def VersionPerKey(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def VersionPerKey(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Counts versions per key instead of per node."""
     step = right(state, event, pick)
     if not isinstance(event, Asked):
@@ -124,7 +123,7 @@ def VersionPerKey(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "update-is-not-sent-at-once updates-do-not-shift-rounds")
-def PushesUpdates(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def PushesUpdates(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends an update at once instead of waiting for the next round."""
     step = right(state, event, pick)
     if not isinstance(event, Asked):
@@ -135,14 +134,14 @@ def PushesUpdates(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("transitions.encode_string", "update-length-counts-bytes")
-def CountsLetters(right: Any, what: str, value: str, most: int) -> None:
+def CountsLetters(right: Any, what: str, value: str, most: int) -> Any:
     """Counts letters where 255 bytes are allowed."""
     if len(value) > most:
         raise NotEnabled("too_large", f"a {what} takes at most {most} letters")
 
 
 @wrong("step", "update-with-empty-strings")
-def EmptyStringsAreNotSet(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def EmptyStringsAreNotSet(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Refuses to set an empty key."""
     if isinstance(event, Asked) and not event.command.key:
         raise NotEnabled("bad_value", "an empty key")

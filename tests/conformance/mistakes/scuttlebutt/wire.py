@@ -36,7 +36,7 @@ def VersionsAreDoubles(right: Any, data: bytes) -> Any:
 
 
 @wrong("encode", "delta-of-cyrillic delta-of-four-byte-letters")
-def SizesCountLetters(right: Any, message: Any) -> bytes:
+def SizesCountLetters(right: Any, message: Any) -> Any:
     """Puts the number of letters in front of a string instead of the number of bytes."""
     out = bytearray(right(replace(message, entries=())))
     for entry in message.entries:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, around, configured, received
+from tests.support.variant import Variants, after, around, configured, received
 
 from peerproof.spec.core import Pick, Table
 from peerproof.spec.swim import gossip, transitions
@@ -16,20 +16,14 @@ from peerproof.spec.swim.messages import (
     Ack,
     AddNode,
     AntiEntropy,
-    Dead,
     EventType,
     IndirectAck,
     Joining,
-    Leave,
-    Message,
-    Normal,
     Ping,
-    Suspicious,
     Uuid,
     Vector,
 )
 from peerproof.spec.swim.state import Exchange, Relay, Row, State, Status, active_size
-from peerproof.spec.swim.table import Claim
 
 wrong = Variants(__name__, Wrong)
 INDIRECT = transitions.indirect_answer
@@ -44,7 +38,7 @@ def every_row(state: State, change: Callable[[Row], Row]) -> State:
 def untold_of(*states: Status) -> dict[str, Any]:
     """No change of incarnation with these."""
 
-    def changes(right: Any, before: State, after: State) -> list[tuple[Uuid, EventType]]:
+    def changes(right: Any, before: State, after: State) -> Any:
         happened = right(before, after)
         return [(n, kind) for n, kind in happened if kind is not EventType.INCARNATION or after.rows[n].status not in states]
 
@@ -53,16 +47,14 @@ def untold_of(*states: Status) -> dict[str, Any]:
 
 def new_life(change: Callable[[State], State]) -> dict[str, Any]:
     """Something more at a new life."""
-
-    def refute(right: Any, state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave) -> State:
-        after = right(state, teller, said)
-        return change(after) if after.incarnation.restart > state.incarnation.restart else after
-
-    return around("transitions.refute", refute)
+    return after(
+        "transitions.refute",
+        lambda after, state, *_: change(after) if after.incarnation.restart > state.incarnation.restart else after,
+    )
 
 
 @wrong("transitions.request_relays", "relay-asked-again-remembers-it-anew")
-def AskedAgainIsAsOld(right: Any, state: State, ping: Ping, pick: Pick) -> tuple[State, Any]:
+def AskedAgainIsAsOld(right: Any, state: State, ping: Ping, pick: Pick) -> Any:
     """Remembers a request that is repeated no longer than the first. [SA-55]"""
     after, sends = right(state, ping, pick)
     fresh = {(relay.target, relay.requester): relay.fresh for relay in state.relays}
@@ -84,7 +76,7 @@ def reports_unless(status: Status) -> dict[str, Any]:
 def all_at(exchange: Exchange, before: Exchange) -> dict[str, Any]:
     """All others are as far as the one that has just come so far."""
 
-    def advance_introduction(right: Any, state: State, ack: Ack) -> State:
+    def advance_introduction(right: Any, state: State, ack: Ack) -> Any:
         after = right(state, ack)
         if after.rows[ack.sender].exchange is not exchange or state.rows[ack.sender].exchange is exchange:
             return after
@@ -95,12 +87,7 @@ def all_at(exchange: Exchange, before: Exchange) -> dict[str, Any]:
 
 def merged(change: Callable[[Row, Row], Row]) -> dict[str, Any]:
     """Something more in a row that has changed."""
-
-    def merge(right: Any, row: Row, claim: Claim) -> Row:
-        after = right(row, claim)
-        return after if after is row else change(row, after)
-
-    return around("gossip.merge", merge)
+    return after("gossip.merge", lambda after, row, *_: after if after is row else change(row, after))
 
 
 def added(change: Callable[[Row], Row]) -> dict[str, Any]:
@@ -157,18 +144,14 @@ def room_for(most: int) -> Callable[..., State]:
 
 
 @wrong("gossip._members", "ack-of-who-has-left-carries-anti-entropy")
-def NoAntiEntropyOnceItHasLeft(
-    right: Any, state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any
-) -> AntiEntropy | None:
+def NoAntiEntropyOnceItHasLeft(right: Any, state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> Any:
     """Sends no anti-entropy once it has left. [SA-59]"""
     found: AntiEntropy | None = None if state.left else right(state, receiver, pick, tagged=tagged, room=room)
     return found
 
 
 @wrong("gossip._events", "event-waits-for-a-datagram-that-carries-it")
-def DropsWhatEnoughWereTold(
-    right: Any, state: State, receiver: Uuid, said: list[Vector], room: Any
-) -> tuple[State, list[Vector]]:
+def DropsWhatEnoughWereTold(right: Any, state: State, receiver: Uuid, said: list[Vector], room: Any) -> Any:
     """Drops events that enough have been told by now before it sends a datagram. [SA-25]"""
     enough = gossip.fanout(active_size(state))
     left = tuple(queued for queued in state.queue if len(queued.recipients - {queued.event.node}) < max(1, enough))
@@ -177,7 +160,7 @@ def DropsWhatEnoughWereTold(
 
 
 @wrong("rounds.close_round", "first-quantum-asks-for-the-suspicious")
-def ClosesOnlyWhereItPinged(right: Any, state: State, pick: Pick) -> tuple[State, tuple[Message, ...]]:
+def ClosesOnlyWhereItPinged(right: Any, state: State, pick: Pick) -> Any:
     """Asks for nobody at the close of a round in which it pinged nobody. [SA-53]"""
     closed: tuple[State, tuple[Any, ...]] = right(state, pick) if state.pinged else (state, ())
     return closed

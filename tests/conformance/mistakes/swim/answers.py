@@ -9,18 +9,17 @@ from tests.conformance.mistakes.swim import Wrong
 from tests.conformance.mistakes.swim.introductions import answering
 from tests.support.variant import Variants
 
-from peerproof.spec.core import NodeId, Pick, Received, Send, Step
+from peerproof.spec.core import NodeId, Pick, Received, Send
 from peerproof.spec.swim import gossip
 from peerproof.spec.swim.gossip import Carries, ack_of, datagram
 from peerproof.spec.swim.messages import Joining, Normal, Ping
 from peerproof.spec.swim.state import State, Status
-from peerproof.spec.swim.transitions import Sends
 
 wrong = Variants(__name__, Wrong)
 
 
 @wrong("transitions.answer", "joining-older-than-its-header")
-def WelcomesWhoIsNormal(right: Any, state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, Sends]:
+def WelcomesWhoIsNormal(right: Any, state: State, ping: Ping, to: NodeId, pick: Pick) -> Any:
     """Welcomes whoever asks, also if its joining is old."""
     row = state.rows.get(ping.sender)
     asks = any(isinstance(v, Joining) and v.node == ping.sender for v in ping.vectors)
@@ -32,7 +31,7 @@ def WelcomesWhoIsNormal(right: Any, state: State, ping: Ping, to: NodeId, pick: 
 
 
 @wrong("step", "answer-goes-to-where-the-ping-came-from")
-def AnswersToTheRow(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def AnswersToTheRow(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends an ack to the address in the row."""
     if isinstance(event, Received) and isinstance(event.message, Ping) and event.message.sender in state.rows:
         row = state.rows[event.message.sender]

@@ -10,7 +10,7 @@ from tests.conformance.mistakes.swim import Wrong
 from tests.support.variant import Variants, around
 
 from peerproof.reference.divergences.swim import CLAIMED, ON_VECTOR
-from peerproof.spec.core import Pick, Received, Step
+from peerproof.spec.core import Pick, Received
 from peerproof.spec.swim import table, transitions
 from peerproof.spec.swim.gossip import with_row
 from peerproof.spec.swim.messages import Ack, Dead, Incarnation, Normal, Payload, Ping, Suspicious, Vector
@@ -33,7 +33,7 @@ def keyed(key: Callable[[Status, Incarnation], Any]) -> dict[str, Any]:
 
 
 @wrong("transitions.with_vector", "normal-does-not-clear-suspicion not-subscribed")
-def OverwritesWithoutIncarnation(right: Any, state: State, message: Ping | Ack, vector: Vector) -> State:
+def OverwritesWithoutIncarnation(right: Any, state: State, message: Ping | Ack, vector: Vector) -> Any:
     """Believes whatever comes without an incarnation."""
     if isinstance(vector, (Normal, Suspicious, Dead)) and vector.incarnation is None and vector.node in state.rows:
         row = state.rows[vector.node]
@@ -50,7 +50,7 @@ def headers(status: Callable[[Row, Incarnation], Status]) -> dict[str, Any]:
 
 
 @wrong("transitions.apply_message", "joining-older-than-its-header joining-at-the-known-restart-counter")
-def HeaderAndJoining(right: Any, state: State, message: Ping | Ack) -> State:
+def HeaderAndJoining(right: Any, state: State, message: Ping | Ack) -> Any:
     """Merges the header of a message with a joining too."""
     if message.sender in state.rows:
         state = CLAIMED(state, OF_SENDER(state, message.sender, message.incarnation))
@@ -58,7 +58,7 @@ def HeaderAndJoining(right: Any, state: State, message: Ping | Ack) -> State:
 
 
 @wrong("transitions.apply_message", "joining-older-than-its-header event-about-its-own-sender")
-def HeaderComesLast(right: Any, state: State, message: Ping | Ack) -> State:
+def HeaderComesLast(right: Any, state: State, message: Ping | Ack) -> Any:
     """Applies the vectors first and the header then."""
     if message.sender not in state.rows:
         return right(state, message)
@@ -68,7 +68,7 @@ def HeaderComesLast(right: Any, state: State, message: Ping | Ack) -> State:
 
 
 @wrong("step", "node-info answer-goes-to-where-the-ping-came-from")
-def TakesAddressesFromDatagrams(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def TakesAddressesFromDatagrams(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends pings to where the last datagram came from."""
     step = right(state, event, pick)
     sender = getattr(event.message, "sender", None) if isinstance(event, Received) else None
@@ -80,7 +80,7 @@ def TakesAddressesFromDatagrams(right: Any, state: State, event: Any, pick: Pick
 
 
 @wrong("transitions.apply_message", "reject-empty-datagram reject-huge-array")
-def StrangersGetRows(right: Any, state: State, message: Ping | Ack) -> State:
+def StrangersGetRows(right: Any, state: State, message: Ping | Ack) -> Any:
     """Makes a row of whoever sends a message."""
     if message.sender not in state.rows and message.sender != state.uuid:
         state = with_row(state, message.sender, Row("", 0, Status.NORMAL, message.incarnation))

@@ -28,7 +28,7 @@ class CountsTheOthers(Wrong):
 
 
 @wrong("transitions.on_set_payload", "payload-of-an-unknown-node-cannot-be-set")
-def DropsThePayloadOfTheUnknown(right: Any, state: State, command: SetPayload) -> Next:
+def DropsThePayloadOfTheUnknown(right: Any, state: State, command: SetPayload) -> Any:
     """Takes the payload of a node that it does not know, and does nothing with it."""
     if command.uuid != state.uuid and command.uuid not in state.rows:
         return Step(state)
@@ -36,7 +36,7 @@ def DropsThePayloadOfTheUnknown(right: Any, state: State, command: SetPayload) -
 
 
 @wrong("transitions.on_set_payload", "payload-of-another")
-def SetsThePayloadOfOthers(right: Any, state: State, command: SetPayload) -> Next:
+def SetsThePayloadOfOthers(right: Any, state: State, command: SetPayload) -> Any:
     """Lets an application set what another node has to say of itself."""
     if command.uuid in state.rows:
         row = replace(state.rows[command.uuid], payload=command.data)
@@ -45,7 +45,7 @@ def SetsThePayloadOfOthers(right: Any, state: State, command: SetPayload) -> Nex
 
 
 @wrong("transitions.on_leave_node", "leave-node-of-an-unknown-one")
-def LeavesTheUnknown(right: Any, state: State, command: LeaveNode) -> Next:
+def LeavesTheUnknown(right: Any, state: State, command: LeaveNode) -> Any:
     """Tells everybody that a node has left of which it has never heard."""
     if command.uuid not in state.rows and command.uuid != state.uuid:
         return Step(enqueue(state, Leave(command.uuid, Incarnation(0, 0))))
@@ -53,7 +53,7 @@ def LeavesTheUnknown(right: Any, state: State, command: LeaveNode) -> Next:
 
 
 @wrong("transitions.on_remove_node", "remove-node-that-has-left removed-node-comes-back")
-def RemovingIsLeaving(right: Any, state: State, command: RemoveNode) -> Next:
+def RemovingIsLeaving(right: Any, state: State, command: RemoveNode) -> Any:
     """Keeps the row of a node that is removed."""
     after, effects = right(state, command)
     gone = apply_claim(state, Claim(command.uuid, Status.LEAVE, state.rows[command.uuid].incarnation)).rows[command.uuid]

@@ -11,13 +11,12 @@ from tests.support.variant import Variants
 from peerproof.spec.core import Pick, Send
 from peerproof.spec.swim.messages import IndirectPing, Ping
 from peerproof.spec.swim.state import State, address
-from peerproof.spec.swim.transitions import Sends
 
 wrong = Variants(__name__, Wrong)
 
 
 @wrong("rounds.on_quantum", "alone-nobody-is-pinged")
-def PingsItself(right: Any, state: State, pick: Pick) -> tuple[State, Sends]:
+def PingsItself(right: Any, state: State, pick: Pick) -> Any:
     """Pings itself where it knows nobody else."""
     after, sends = right(state, pick)
     if not state.rows:
@@ -26,7 +25,7 @@ def PingsItself(right: Any, state: State, pick: Pick) -> tuple[State, Sends]:
 
 
 @wrong("rounds.close_round", "misses-before-isolation-still-count")
-def IsolationForgets(right: Any, state: State, pick: Pick) -> tuple[State, Sends]:
+def IsolationForgets(right: Any, state: State, pick: Pick) -> Any:
     """Forgets all misses when it finds itself isolated."""
     after, sends = right(state, pick)
     if after.isolated:
@@ -35,7 +34,7 @@ def IsolationForgets(right: Any, state: State, pick: Pick) -> tuple[State, Sends
 
 
 @wrong("transitions.relay_ping", "both-counters-at-their-end-no-relay")
-def RelaysWithoutANumber(right: Any, state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
+def RelaysWithoutANumber(right: Any, state: State, wanted: IndirectPing, pick: Pick) -> Any:
     """Pings on behalf of another also where it has no number left for its own datagrams."""
     after, sends = right(state, wanted, pick)
     where = address(wanted.host, wanted.port)

@@ -20,7 +20,7 @@ wrong = Variants(__name__, Wrong)
 
 
 @wrong("transitions.with_member", "both-counters-at-their-end joiner-learns-from-the-first-answer")
-def AntiEntropyMakesJoining(right: Any, state: State, claim: Claim) -> State:
+def AntiEntropyMakesJoining(right: Any, state: State, claim: Claim) -> Any:
     """Makes rows of anti-entropy that are joining."""
     after = right(state, claim)
     if claim.node in state.rows or claim.node not in after.rows:

@@ -15,20 +15,19 @@ from peerproof.spec.swim.gossip import enqueue, with_row
 from peerproof.spec.swim.messages import Ack, AddNode, Incarnation, Joining, Ping, Uuid
 from peerproof.spec.swim.state import Config, Exchange, Row, State, Status
 from peerproof.spec.swim.table import event
-from peerproof.spec.swim.transitions import Sends
 
 wrong = Variants(__name__, Wrong)
 INTRODUCTION = gossip.introduction
 
 
-def _all_at_once(right: Any, state: State, ack: Ack) -> State:
+def _all_at_once(right: Any, state: State, ack: Ack) -> Any:
     after = right(state, ack)
     exchange = after.rows[ack.sender].exchange
     return replace(after, rows=after.rows.put({n: replace(row, exchange=exchange) for n, row in after.rows.items()}))
 
 
 @wrong("rounds.request", "joiner-is-answered-as-expired joiner-is-not-done-after-a-bare-ack")
-def RequestsHoldEverything(right: Any, state: State, node: Uuid, pick: Pick, *purpose: Any) -> tuple[State, Sends]:
+def RequestsHoldEverything(right: Any, state: State, node: Uuid, pick: Pick, *purpose: Any) -> Any:
     """Puts events, anti-entropy and payload into the requests of a joiner."""
     exchange = state.rows[node].exchange
     if exchange is Exchange.DONE or purpose:
@@ -40,7 +39,7 @@ def RequestsHoldEverything(right: Any, state: State, node: Uuid, pick: Pick, *pu
 
 
 @wrong("initial", "seed-that-is-the-node-itself")
-def ItsOwnSeed(right: Any, self_id: NodeId, config: Config) -> Step[Any, Any]:
+def ItsOwnSeed(right: Any, self_id: NodeId, config: Config) -> Any:
     """Asks itself, if it is among its seeds."""
     first = right(self_id, config)
     for seed in config.seeds:
@@ -59,11 +58,7 @@ def adding(after: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
 
 def answering(change: Callable[[State, Ping], Ping]) -> dict[str, Any]:
     """What is replaced to answer as if another ping had come."""
-
-    def answer(right: Any, state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, Sends]:
-        return right(state, change(state, ping), to, pick)
-
-    return around("transitions.answer", answer)
+    return around("transitions.answer", lambda right, state, ping, to, pick: right(state, change(state, ping), to, pick))
 
 
 wrong |= {

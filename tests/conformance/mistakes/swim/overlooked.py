@@ -69,16 +69,11 @@ def is_answer(state: State, ack: Ack) -> bool:
 
 def acked(change: Callable[[State, State, Ack], State]) -> dict[str, Any]:
     """What is replaced to have another state after an ack, from that before it and that which is right."""
-
-    def on_ack(right: Any, state: State, ack: Ack, pick: Pick) -> Step[State, Any]:
-        after, sends = right(state, ack, pick)
-        return Step(change(state, after, ack), sends)
-
-    return around("transitions.on_ack", on_ack)
+    return after("transitions.on_ack", lambda step, state, ack, *_: Step(change(state, step.state, ack), step.effects))
 
 
 @wrong("transitions.on_ack", "ack-with-the-tx-of-a-ping-to-another")
-def MatchesByTxAlone(right: Any, state: State, ack: Ack, pick: Pick) -> Step[State, Any]:
+def MatchesByTxAlone(right: Any, state: State, ack: Ack, pick: Pick) -> Any:
     """Matches an ack by its tx, whichever node was pinged with it. [SA-42]"""
     if is_accepted(state, ack) and any(ack.target_tx in row.unanswered for row in state.rows.values()):
         pings = {*state.rows[ack.sender].unanswered, ack.target_tx}
@@ -109,12 +104,7 @@ def heard(by: Callable[[State, Ack], bool]) -> dict[str, Any]:
 
 def pinged_by(change: Callable[[State, State, Ping], State]) -> dict[str, Any]:
     """What is replaced to have another state after a ping, from that before it and that which is right."""
-
-    def on_ping(right: Any, state: State, sender: NodeId, ping: Ping, pick: Pick) -> Step[State, Any]:
-        after, sends = right(state, sender, ping, pick)
-        return Step(change(state, after, ping), sends)
-
-    return around("transitions.on_ping", on_ping)
+    return after("transitions.on_ping", lambda step, state, sender, ping, *_: Step(change(state, step.state, ping), step.effects))
 
 
 def is_silent(state: State) -> bool:
@@ -123,7 +113,7 @@ def is_silent(state: State) -> bool:
 
 
 @wrong("rounds.close_round", "isolation-buries-no-suspicious-node")
-def BuriesInIsolation(right: Any, state: State, pick: Pick) -> tuple[State, Sends]:
+def BuriesInIsolation(right: Any, state: State, pick: Pick) -> Any:
     """Settles the indirect pings that are under way when it finds itself isolated. [S-08, SA-07]"""
     after, sends = right(state, pick)
     if not is_silent(state):
@@ -135,7 +125,7 @@ def BuriesInIsolation(right: Any, state: State, pick: Pick) -> tuple[State, Send
 
 
 @wrong("rounds.close_round", "relay-forgets-in-isolation")
-def RelaysStayInIsolation(right: Any, state: State, pick: Pick) -> tuple[State, Sends]:
+def RelaysStayInIsolation(right: Any, state: State, pick: Pick) -> Any:
     """Remembers requests over any number of closes in isolation. [SA-55]"""
     after, sends = right(state, pick)
     return (replace(after, relays=state.relays), sends) if is_silent(state) else (after, sends)
@@ -162,14 +152,14 @@ def asking(is_relay: Callable[[Row], bool]) -> dict[str, Any]:
 @wrong("detector.request", "ack-of-the-request-to-a-relay")
 def RequestsAreNoPings(
     right: Any, state: State, node: Uuid, pick: Pick, purpose: tuple[Any, ...] = (), where: NodeId | None = None
-) -> tuple[State, Sends]:
+) -> Any:
     """Takes the ack of a request to ping another for no answer. [SA-02, SA-42]"""
     after, sends = right(state, node, pick, purpose, where)
     return changed(after, node, unanswered=state.rows[node].unanswered), sends
 
 
 @wrong("transitions.indirect_answer", "indirect-ack-leaves-nothing-missed")
-def IndirectAcksLeaveMisses(right: Any, state: State, node: Uuid, incarnation: Incarnation) -> State:
+def IndirectAcksLeaveMisses(right: Any, state: State, node: Uuid, incarnation: Incarnation) -> Any:
     """Counts on after an indirect ack with the incarnation known. [SA-03]"""
     after = right(state, node, incarnation)
     if node not in state.rows or after.rows[node].incarnation > state.rows[node].incarnation:
@@ -189,16 +179,11 @@ def believing(is_believed: Callable[[Row], bool]) -> dict[str, Any]:
 
 def merged(change: Callable[[Row, Claim, Row], Row]) -> dict[str, Any]:
     """What is replaced for another row after a claim, from that before, the claim, and the row that is right."""
-
-    def merge(right: Any, row: Row, claim: Claim) -> Row:
-        after = right(row, claim)
-        return row if after is row else change(row, claim, after)
-
-    return around("gossip.merge", merge)
+    return after("gossip.merge", lambda after, row, claim: row if after is row else change(row, claim, after))
 
 
 @wrong("transitions.with_member", "suspicion-after-anti-entropy-begins-anew")
-def AntiEntropyLeavesMisses(right: Any, state: State, claim: Claim) -> State:
+def AntiEntropyLeavesMisses(right: Any, state: State, claim: Claim) -> Any:
     """Counts indirect misses on after a newer incarnation in anti-entropy. [SA-03, SA-29]"""
     row = state.rows.get(claim.node)
     after = right(state, claim)
@@ -241,7 +226,7 @@ class ReportsToWhereItWasAsked(Wrong):
 
 
 @wrong("transitions.on_quantum", "relay-remembers-over-the-quanta-of-a-round")
-def RemembersOverOneQuantum(right: Any, state: State, pick: Pick) -> Step[State, Any]:
+def RemembersOverOneQuantum(right: Any, state: State, pick: Pick) -> Any:
     """Remembers a request over one quantum, not over one close. [SA-55]"""
     after, sends = right(state, pick)
     if rounds.still_live(state):
@@ -273,7 +258,7 @@ def counting(count: Callable[[State, State], int]) -> dict[str, Any]:
 def refuting(is_above: Callable[[Incarnation, Incarnation], bool]) -> dict[str, Any]:
     """What is replaced to refute what is above by another order."""
 
-    def refute(right: Any, state: State, teller: Uuid, said: Any) -> State:
+    def refute(right: Any, state: State, teller: Uuid, said: Any) -> Any:
         told = said.incarnation if isinstance(said, (Suspicious, Dead)) else None
         if told is None or told.restart == COUNTER_MAX or not is_above(told, state.incarnation):
             return state
@@ -284,16 +269,11 @@ def refuting(is_above: Callable[[Incarnation, Incarnation], bool]) -> dict[str, 
 
 def forgetting(**values: Any) -> dict[str, Any]:
     """What is replaced to begin a new life with less."""
-
-    def refute(right: Any, state: State, teller: Uuid, said: Any) -> State:
-        after = right(state, teller, said)
-        return state if after is state else replace(after, **values)
-
-    return around("transitions.refute", refute)
+    return after("transitions.refute", lambda after, state, *_: state if after is state else replace(after, **values))
 
 
 @wrong("transitions.refute", "told-dead-by-one-that-is-joining")
-def AsksAllIfAJoinerTold(right: Any, state: State, teller: Uuid, said: Any) -> State:
+def AsksAllIfAJoinerTold(right: Any, state: State, teller: Uuid, said: Any) -> Any:
     """Introduces itself to all nodes again if one that is joining told it of its death. [SA-17, SA-27]"""
     after = right(state, teller, said)
     row = state.rows.get(teller)
@@ -304,7 +284,7 @@ def AsksAllIfAJoinerTold(right: Any, state: State, teller: Uuid, said: Any) -> S
 
 
 @wrong("transitions.apply_message", "anti-entropy-about-its-sender")
-def EntriesAboutTheSender(right: Any, state: State, message: Any) -> State:
+def EntriesAboutTheSender(right: Any, state: State, message: Any) -> Any:
     """Ignores an entry of anti-entropy about its sender. [SA-29]"""
     vectors = tuple(
         replace(vector, members=tuple(member for member in vector.members if member.uuid != message.sender))
@@ -316,7 +296,7 @@ def EntriesAboutTheSender(right: Any, state: State, message: Any) -> State:
 
 
 @wrong("transitions.with_member", "introduction-goes-on-after-anti-entropy")
-def AntiEntropyIntroduces(right: Any, state: State, claim: Claim) -> State:
+def AntiEntropyIntroduces(right: Any, state: State, claim: Claim) -> Any:
     """Takes itself for introduced to a node that others tell of. [SA-57]"""
     after = right(state, claim)
     return changed(after, claim.node, exchange=Exchange.DONE) if claim.node in state.rows and after is not state else after
@@ -340,15 +320,13 @@ def AnswersIntroduce(state: State, after: State, ack: Ack) -> State:
 
 def adding(change: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
     """What is replaced to have another state after add-node, from that before it and that which is right."""
-
-    def on_add_node(right: Any, state: State, command: AddNode) -> Step[State, Any]:
-        return Step(change(state, right(state, command).state, command))
-
-    return around("transitions.on_add_node", on_add_node)
+    return around(
+        "transitions.on_add_node", lambda right, state, command: Step(change(state, right(state, command).state, command))
+    )
 
 
 @wrong("commands.with_left", "leave-by-itself-twice")
-def LeavesOnce(right: Any, state: State, node: Uuid) -> State:
+def LeavesOnce(right: Any, state: State, node: Uuid) -> Any:
     """Refuses to leave if it has left. [SA-37]"""
     if node == state.uuid and state.left:
         raise NotEnabled("has_left", "this node has left")
@@ -359,13 +337,13 @@ def LeavesOnce(right: Any, state: State, node: Uuid) -> State:
 _PAYLOADS: Final[dict[tuple[Uuid, Uuid], str | None]] = {}
 
 
-def _removed(right: Any, state: State, command: RemoveNode) -> Step[State, Any]:
+def _removed(right: Any, state: State, command: RemoveNode) -> Any:
     if command.uuid in state.rows:
         _PAYLOADS[state.uuid, command.uuid] = state.rows[command.uuid].payload
     return right(state, command)
 
 
-def _back_with_its_payload(right: Any, state: State, message: Any) -> State:
+def _back_with_its_payload(right: Any, state: State, message: Any) -> Any:
     after = right(state, message)
     if message.sender in state.rows or message.sender not in after.rows:
         return after
@@ -373,7 +351,7 @@ def _back_with_its_payload(right: Any, state: State, message: Any) -> State:
 
 
 @wrong("step", "leave-by-itself-is-no-change-of-a-row")
-def TellsOfItself(right: Any, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+def TellsOfItself(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Tells its subscribers that it leaves itself. [SA-40]"""
     after = right(state, event, pick)
     if state.left or not after.state.left or EventType.LEAVE not in state.cluster_subscriptions:
@@ -382,7 +360,7 @@ def TellsOfItself(right: Any, state: Any, event: Any, pick: Pick) -> Step[Any, A
 
 
 @wrong("step", "told-what-the-detector-finds")
-def TellsOfMessagesOnly(right: Any, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+def TellsOfMessagesOnly(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Does not tell subscribers of one node what it finds out by itself. [S-56, SA-40]"""
     after = right(state, event, pick)
     if not isinstance(event, Expired):
@@ -399,7 +377,7 @@ def ReachesWhomItKnows(right: Any, state: State, sender: NodeId, node: Uuid, tx:
 
 
 @wrong("step", "probe-is-answered-to-where-it-came-from")
-def AnswersProbesToTheRow(right: Any, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+def AnswersProbesToTheRow(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Answers a probe of a known node to the address in its row. [SA-41, SA-51]"""
     if isinstance(event, Received) and isinstance(event.message, Probe) and event.message.sender in state.rows:
         row = state.rows[event.message.sender]
@@ -408,7 +386,7 @@ def AnswersProbesToTheRow(right: Any, state: Any, event: Any, pick: Pick) -> Ste
 
 
 @wrong("step", "isolation-goes-on-for-probes-of-strangers")
-def ProbesOfStrangersEndIsolation(right: Any, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+def ProbesOfStrangersEndIsolation(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Lets the probe of an unknown node end the isolation. [SA-07]"""
     after = right(state, event, pick)
     if not (isinstance(event, Received) and isinstance(event.message, Probe) and event.message.sender not in state.rows):
@@ -438,7 +416,7 @@ def AcksHoldNothingUntilIntroduced(right: Any, state: State, ping: Ping, to: Nod
 def reviving(change: Callable[[Row, Row, bool], Row]) -> dict[str, Any]:
     """What is replaced to have other rows in a new life, from the former one, the right one, and whether it is the teller's."""
 
-    def refute(right: Any, state: State, teller: Uuid, said: Any) -> State:
+    def refute(right: Any, state: State, teller: Uuid, said: Any) -> Any:
         after = right(state, teller, said)
         if after is state:
             return after
@@ -463,7 +441,7 @@ def _signed(bits: int) -> Callable[[int], int]:
 
 
 @wrong("transitions.with_member", "anti-entropy-that-is-newer-beyond-53-bits")
-def AntiEntropyByDoubles(right: Any, state: State, claim: Claim) -> State:
+def AntiEntropyByDoubles(right: Any, state: State, claim: Claim) -> Any:
     """Compares an entry of anti-entropy with the row as doubles. [SA-10, SA-29]"""
     row = state.rows.get(claim.node)
     if row is not None and tuple(map(float, claim.incarnation)) <= tuple(map(float, row.incarnation)):
@@ -527,13 +505,13 @@ def rendering(change: Callable[[str], str]) -> dict[str, Any]:
 
 
 @wrong("transit_json._object", "reject-payload-with-a-key-twice-within")
-def KeysTwiceWithin(right: Any, pairs: Any, depth: int) -> str:
+def KeysTwiceWithin(right: Any, pairs: Any, depth: int) -> Any:
     """Takes the last of two entries of one key in a map within a payload. [SA-64]"""
     last = dict(pairs)
     return right(transit.Pairs(last.items()) if depth > transit_json.PAYLOAD_DEPTH else pairs, depth)
 
 
-def _keys_by_form(right: Any, pairs: Any, depth: int) -> str:
+def _keys_by_form(right: Any, pairs: Any, depth: int) -> Any:
     if len({(type(key), key) for key, _ in pairs}) < len(pairs):
         return right(pairs, depth)
     return right(transit.Pairs({transit_json._key(key): value for key, value in pairs}.items()), depth)
@@ -544,7 +522,7 @@ def reading_up_to(most: int) -> dict[str, Any]:
     return refusing(lambda _, data: len(data) > most)
 
 
-def _empty_at_any_depth(right: Any, value: Any, depth: int = transit_json.PAYLOAD_DEPTH) -> str:
+def _empty_at_any_depth(right: Any, value: Any, depth: int = transit_json.PAYLOAD_DEPTH) -> Any:
     return "[]" if value == [] else right(value, depth)
 
 

@@ -9,7 +9,7 @@ from tests.conformance.mistakes.swim import Wrong
 from tests.support.variant import Variants, after, around
 
 from peerproof.reference.divergences.swim import CLAIMED, FANOUT
-from peerproof.spec.core import NodeId, Pick, Received, Send, Step
+from peerproof.spec.core import NodeId, Pick, Received, Send
 from peerproof.spec.swim import gossip
 from peerproof.spec.swim.messages import Ack, ClusterEventVector, Dead, Ping, Uuid, Vector
 from peerproof.spec.swim.state import Queued, State
@@ -21,14 +21,14 @@ QUEUED = gossip.enqueue
 
 
 @wrong("gossip._events", "anti-entropy-at-the-incarnation-known datagram-one-beyond-the-limit")
-def TellsTwice(right: Any, state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+def TellsTwice(right: Any, state: State, receiver: Uuid, said: list[Vector], room: Any) -> Any:
     """Counts datagrams, not nodes: whoever asks is told again until enough datagrams are out."""
     again = Uuid(f"again {sum(len(entry.recipients) for entry in state.queue)}")
     return right(state, again, said, room) if receiver else (state, [])
 
 
 @wrong("gossip._events", "joining-node-that-restarts-is-normal payload-of-the-new-life")
-def TellsNotTheSubject(right: Any, state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+def TellsNotTheSubject(right: Any, state: State, receiver: Uuid, said: list[Vector], room: Any) -> Any:
     """Tells a node nothing of itself."""
     mine = tuple(entry for entry in state.queue if entry.event.node == receiver)
     others = replace(state, queue=tuple(entry for entry in state.queue if entry.event.node != receiver))
@@ -37,7 +37,7 @@ def TellsNotTheSubject(right: Any, state: State, receiver: Uuid, said: list[Vect
 
 
 @wrong("step", "joining-about-another-gets-an-ordinary-answer ack-carries-anti-entropy")
-def TellsNotTheTeller(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def TellsNotTheTeller(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells nobody what that one has just told it."""
     step = right(state, event, pick)
     if not isinstance(event, Received) or not isinstance(event.message, Ping):
@@ -56,7 +56,7 @@ def _without(effect: Any, receiver: NodeId, heard: dict[type[Any], Uuid]) -> Any
 
 
 @wrong("gossip.enqueue", "what-is-queued-does-not-count anti-entropy-brings-the-dead-back")
-def NewerKeepsItsRecipients(right: Any, state: State, said: ClusterEventVector) -> State:
+def NewerKeepsItsRecipients(right: Any, state: State, said: ClusterEventVector) -> Any:
     """Takes those who got the older event about a node for having got the newer."""
     had = next((entry.recipients for entry in state.queue if entry.event.node == said.node), frozenset[Uuid]())
     after = right(state, said)
@@ -78,7 +78,7 @@ def _restart_is_no_news(state: State, claim: Claim) -> State:
 
 
 @wrong("transitions.with_member", "anti-entropy-that-is-new-is-not-passed-on anti-entropy-of-many")
-def AntiEntropyIsNews(right: Any, state: State, claim: Claim) -> State:
+def AntiEntropyIsNews(right: Any, state: State, claim: Claim) -> Any:
     """Queues the rows that anti-entropy makes."""
     after = right(state, claim)
     new = claim.node in after.rows and claim.node not in state.rows

@@ -44,7 +44,7 @@ class InsertsWhomItWarns(Wrong):
 
 
 @wrong("step", "announcement-after-the-wait the-versions-of-each versions-that-were-sent")
-def OwnVersionsInAnnouncements(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def OwnVersionsInAnnouncements(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Puts its own versions into announcements."""
     step = right(state, event, pick)
     own = step.state.versions
@@ -52,7 +52,7 @@ def OwnVersionsInAnnouncements(right: Any, state: State, event: Any, pick: Pick)
 
 
 @wrong("step", "the-versions-of-each versions-that-were-sent the-larger-versions-stay a-warning-is-applied-and-announced")
-def NoVersionsInAnnouncements(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def NoVersionsInAnnouncements(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Keeps no versions."""
     step = right(state, event, pick)
     return with_messages(step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=NO_VERSIONS)))
@@ -90,7 +90,7 @@ class AnnouncesPerTable(Wrong):
 
 
 @wrong("step", "announcement-after-the-wait")
-def JoinsInSilence(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def JoinsInSilence(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not tell that it has joined."""
     step = right(state, event, pick)
     return step._replace(effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, Joined))))

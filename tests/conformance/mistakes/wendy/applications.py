@@ -26,14 +26,14 @@ def told(step: Next, kind: type[Any]) -> list[Any]:
 
 
 @wrong("step", "purpose-255-is-delivered route-with-a-purpose")
-def SmallPurposesOnly(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def SmallPurposesOnly(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Passes over purposes that it has not given out."""
     about = getattr(event, "message", getattr(event, "command", None))
     return Step(state) if getattr(about, "purpose", 0) >= 128 else right(state, event, pick)
 
 
 @wrong("step", "purpose-8-is-delivered")
-def ApplicationsFromSixteen(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ApplicationsFromSixteen(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Keeps the purposes below 16 for itself."""
     message = getattr(event, "message", None)
     return Step(state) if isinstance(message, Application) and message.purpose < 16 else right(state, event, pick)
@@ -68,7 +68,7 @@ def _counted(message: Any, more: int) -> Any:
 
 
 @wrong("step", "route-has-no-hops route-to-itself-is-delivered")
-def CountsTheFirstNode(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def CountsTheFirstNode(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Counts a hop where a message begins."""
     if isinstance(event, Asked) and isinstance(event.command, Route):
         command = event.command
@@ -78,7 +78,7 @@ def CountsTheFirstNode(right: Any, state: State, event: Any, pick: Pick) -> Next
 
 
 @wrong("step", "hops-end largest-hops-of-a-join")
-def HopsWithoutEnd(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def HopsWithoutEnd(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Counts hops beyond what a message can hold, and begins anew there."""
     if isinstance(event, Received) and event.message.header.hop == 2**31 - 1:
         event = replace(event, message=_counted(event.message, -(2**31 - 1) - 1))
@@ -86,7 +86,7 @@ def HopsWithoutEnd(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "sent-on-with-the-credentials-of-its-sender")
-def OwnCredentialsOnTheWay(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def OwnCredentialsOnTheWay(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Puts its own credentials into what it sends on."""
     if isinstance(event, Received) and isinstance(event.message, Application):
         event = replace(
@@ -96,7 +96,7 @@ def OwnCredentialsOnTheWay(right: Any, state: State, event: Any, pick: Pick) -> 
 
 
 @wrong("step", "sent-on-with-its-hops an-unreachable-hop-then-here")
-def ItsOwnMessages(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ItsOwnMessages(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Says that it is the sender of what it sends on."""
     if isinstance(event, Received) and isinstance(event.message, Application):
         said: Header = replace(event.message.header, sender=state.node)
@@ -105,7 +105,7 @@ def ItsOwnMessages(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "deliveries-are-not-asked-about")
-def AsksAboutDeliveries(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def AsksAboutDeliveries(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Asks the application whether a message may be delivered to it."""
     step = right(state, event, pick)
     if not state.config.is_consulted or (isinstance(event, Asked) and isinstance(event.command, Forward)):
@@ -114,7 +114,7 @@ def AsksAboutDeliveries(right: Any, state: State, event: Any, pick: Pick) -> Nex
 
 
 @wrong("step", "a-message-that-has-arrived-is-done")
-def DeliversWhatHasArrived(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def DeliversWhatHasArrived(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a confirmation for a delivery."""
     step = right(state, event, pick)
     if isinstance(event, Sent) and event.took is not None and isinstance(event.message, Application):
@@ -123,7 +123,7 @@ def DeliversWhatHasArrived(right: Any, state: State, event: Any, pick: Pick) -> 
 
 
 @wrong("step", "the-sender-is-not-met a-heartbeat-changes-nothing asked-by-a-stranger contact-that-is-alone a-second-join")
-def MeetsEverySender(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def MeetsEverySender(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes whoever sends something into its leaf set."""
     step = right(state, event, pick)
     if not isinstance(event, Received) or step.state is not state:
@@ -132,7 +132,7 @@ def MeetsEverySender(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "credentials-too-long-to-forward")
-def AnyLengthMayGo(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def AnyLengthMayGo(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends on what nobody can read."""
     if isinstance(event, Asked) and isinstance(event.command, Forward):
         return ROUTED(state, event.command.message, is_allowed=True)

@@ -52,7 +52,7 @@ def _regions_by(change: Callable[[str], str]) -> Callable[..., Any]:
 
 
 @wrong("proximity.consider_node", "a-leaf-heard-of-under-two-addresses")
-def TheLatestHearsay(right: Any, state: State, node: Node, *, is_leaf: bool) -> State:
+def TheLatestHearsay(right: Any, state: State, node: Node, *, is_leaf: bool) -> Any:
     """Measures a leaf where it was heard of last. [WA-68, WA-69]"""
     if node.id in state.measured and state.measured[node.id] != node:
         state = tables.update_address(state, node)

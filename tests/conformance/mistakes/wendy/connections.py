@@ -17,7 +17,7 @@ wrong = Variants(__name__, Wrong)
 def answering(answer: Callable[[dict[str, Any], list[Any]], list[Any]]) -> dict[str, Any]:
     """What is replaced to do something else about what happens to connections, from the request and the right effects."""
 
-    def handle(right: Any, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+    def handle(right: Any, request: dict[str, Any], choose: Any) -> Any:
         reply = right(request, choose)
         if request.get("op") != "stream" or "effects" not in reply:
             return reply
@@ -54,7 +54,7 @@ class ApostrophesAreQuotes(Wrong):
 def skipping(skipped: bytes) -> dict[str, Any]:
     """What is replaced to pass over what comes before a message on a connection."""
 
-    def handle(right: Any, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+    def handle(right: Any, request: dict[str, Any], choose: Any) -> Any:
         if request.get("op") == "stream" and request.get("event") == "data":
             request = {**request, "bytes": request["bytes"].removeprefix(skipped.hex())}
         return right(request, choose)

@@ -12,13 +12,7 @@ from tests.support.variant import Variants, after, around
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Step
 from peerproof.spec.wendy import repair
 from peerproof.spec.wendy.ids import Id
-from peerproof.spec.wendy.messages import (
-    Heartbeat,
-    HeartbeatDue,
-    Leave,
-    NodeExit,
-    RepairTimeout,
-)
+from peerproof.spec.wendy.messages import Heartbeat, HeartbeatDue, Leave, NodeExit, RepairTimeout
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
 
@@ -28,7 +22,7 @@ DEPARTED = repair.on_departure
 
 
 @wrong("step", "a-message-that-fails a-heartbeat-that-fails leaf-that-does-not-answer")
-def TrustsEverybody(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def TrustsEverybody(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not care whether a message arrives."""
     if isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING:
         return Step(state)
@@ -36,7 +30,7 @@ def TrustsEverybody(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "a-heartbeat-changes-nothing")
-def AnswersHeartbeats(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def AnswersHeartbeats(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends a heartbeat for a heartbeat."""
     if isinstance(event, Received) and isinstance(event.message, Heartbeat):
         return right(state, Expired(event.now, HeartbeatDue()), pick)._replace(
@@ -46,7 +40,7 @@ def AnswersHeartbeats(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "the-departed-comes-back the-departed-comes-back-and-is-warned")
-def DepartedForEver(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def DepartedForEver(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Never takes back who has departed."""
     if isinstance(event, Received) and event.message.header.sender.id in state.departed:
         return Step(state)
@@ -67,7 +61,7 @@ class AnybodyDeparts(Wrong):
 
 
 @wrong("step", "cell-who-does-not-answer cell-who-does-not-answer-by-messages")
-def NeverAsksAgain(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def NeverAsksAgain(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits for answers for ever."""
     is_late = isinstance(event, Expired) and isinstance(event.timer, RepairTimeout)
     return Step(state) if is_late else right(state, event, pick)
@@ -78,7 +72,7 @@ def NeverAsksAgain(right: Any, state: State, event: Any, pick: Pick) -> Next:
     "nothing-after-leaving no-answers-after-leaving leaving-while-waiting learns-nothing-after-leaving "
     "no-join-after-leaving no-leave-after-leaving no-route-after-leaving",
 )
-def GoesOnAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def GoesOnAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Goes on as if it had not left."""
     step = right(state, event, pick)
     if not (isinstance(event, Asked) and isinstance(event.command, Leave)):

@@ -48,7 +48,7 @@ def joining_with(change: Callable[[State, Join, Next], Next]) -> dict[str, Any]:
 
 
 @wrong("transitions.on_join", "one-join-at-a-time no-join-by-itself no-join-while-waiting")
-def JoinsAnyTime(right: Any, state: State, contact: Any) -> Next:
+def JoinsAnyTime(right: Any, state: State, contact: Any) -> Any:
     """Joins whenever it is asked to, by whomever."""
     if contact == state.self_id:
         return Step(state)
@@ -56,7 +56,7 @@ def JoinsAnyTime(right: Any, state: State, contact: Any) -> Next:
 
 
 @wrong("transitions.on_join", "a-join-once-more")
-def JoinsOnce(right: Any, state: State, contact: Any) -> Next:
+def JoinsOnce(right: Any, state: State, contact: Any) -> Any:
     """Asks to join once, whatever comes of it."""
     if state.stage is not Stage.ALONE:
         raise NotEnabled("not_alone", "once")
@@ -64,7 +64,7 @@ def JoinsOnce(right: Any, state: State, contact: Any) -> Next:
 
 
 @wrong("transitions.on_join_sent", "the-join-fails-too-late")
-def FailsTooLate(right: Any, state: State, *, failed: bool) -> Next:
+def FailsTooLate(right: Any, state: State, *, failed: bool) -> Any:
     """Gives up because of its contact although others have answered."""
     contact = state.contact
     if contact is None or not failed:
@@ -81,7 +81,7 @@ def _waits(state: State, data: StateData, *, may_wait: bool) -> Next:
 
 
 @wrong("step", "another-timeout before-the-wait-is-over")
-def WaitsTwentySeconds(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def WaitsTwentySeconds(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits as long as by default, whatever is configured."""
     step = right(state, event, pick)
     effects = [
@@ -92,7 +92,7 @@ def WaitsTwentySeconds(right: Any, state: State, event: Any, pick: Pick) -> Next
 
 
 @wrong("step", "a-joiner-has-met-its-contact sender-and-leaves-of-a-state-message leaves-nearest-first")
-def NoSender(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def NoSender(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Inserts the nodes of tables, and not who has sent them."""
     if received(event, StateData):
         header = event.message.header

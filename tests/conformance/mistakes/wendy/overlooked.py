@@ -45,7 +45,7 @@ SELECT_TABLES = tables.select_tables
 
 
 @wrong("step", "an-exit-before-the-score")
-def ExitsLeaveRequests(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def ExitsLeaveRequests(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Measures a node that has left, and takes it back when its request is confirmed. [WA-30, WA-69]"""
     step = right(state, event, pick)
     if received(event, NodeExit):
@@ -55,7 +55,7 @@ def ExitsLeaveRequests(right: Any, state: State, event: Any, pick: Pick) -> Step
 
 
 @wrong("step", "a-heartbeat-is-no-announcement")
-def AnyMessageHasAnnounced(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def AnyMessageHasAnnounced(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes the confirmation of any message for that of the announcement to the same node. [WA-67]"""
     step = right(state, event, pick)
     if isinstance(event, Sent) and isinstance(event.message, Heartbeat) and event.to in step.state.announcing:
@@ -65,7 +65,7 @@ def AnyMessageHasAnnounced(right: Any, state: State, event: Any, pick: Pick) -> 
 
 
 @wrong("step", "cell-nobody-has-one-by-messages")
-def AnybodyAnswers(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def AnybodyAnswers(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes the routing table of a node that was not asked for an answer. [WA-26, WA-71]"""
     if received(event, StateData) and event.message.tables.routing_table is not None:
         repairs = {cell: one._replace(waiting=frozenset()) for cell, one in state.repairs.items()}
@@ -74,7 +74,7 @@ def AnybodyAnswers(right: Any, state: State, event: Any, pick: Pick) -> Step[Any
 
 
 @wrong("step", "cell-who-does-not-answer-by-messages")
-def AnswersPutItOff(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def AnswersPutItOff(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits the whole network timeout again after each answer. [WA-26]"""
     step = right(state, event, pick)
     if received(event, StateData) and state.repairs:
@@ -84,7 +84,7 @@ def AnswersPutItOff(right: Any, state: State, event: Any, pick: Pick) -> Step[An
 
 
 @wrong("step", "the-next-row-has-its-own-timeout")
-def OneTimeoutForAllRows(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def OneTimeoutForAllRows(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Gives the next row what is left of the network timeout. [WA-26]"""
     step = right(state, event, pick)
     if isinstance(event, Expired):
@@ -176,7 +176,7 @@ def _admits(*kinds: type[Any]) -> Callable[[State, Message], bool]:
 
 
 @wrong("step", "an-exit-does-not-end-an-announcement")
-def ExitEndsAnnouncement(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ExitEndsAnnouncement(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not wait for an announcement that is on its way to a node that leaves. [WA-67]"""
     step = right(state, event, pick)
     gone = state.known.get(event.message.header.sender.id) if received(event, NodeExit) else None
@@ -198,7 +198,7 @@ def _only_applies(when: Callable[[State, NodeRace], bool]) -> Callable[..., Next
 
 
 @wrong("step", "a-warning-starts-no-wait")
-def WarningStartsWait(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def WarningStartsWait(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes the leaf set of a race warning for that of the destination. [W-58, WA-61]"""
     step = right(state, event, pick)
     if not received(event, NodeRace) or state.stage is not Stage.JOINING or event.message.tables.leaf_set is None:
@@ -212,7 +212,7 @@ def _answers(kind: type[Any]) -> Callable[..., Next]:
 
 
 @wrong("repair.record_answer", "one-answer-for-two-cells")
-def AnswersForOneCell(right: Any, state: State, data: StateData) -> State:
+def AnswersForOneCell(right: Any, state: State, data: StateData) -> Any:
     """Takes a routing table for the answer to the first question only. [WA-71]"""
     who = data.header.sender.id
     first = next((cell for cell, one in state.repairs.items() if who in one.waiting), None)
@@ -230,7 +230,7 @@ def _brought_back_by(*kinds: type[Any]) -> Callable[..., Next]:
 
 
 @wrong("step", "who-was-never-known-has-not-gone")
-def MissesTheUnknown(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def MissesTheUnknown(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells that a node has gone that it only measured, and knows from no table. [WA-72]"""
     step = right(state, event, pick)
     if not isinstance(event, Sent) or event.took is not None:
@@ -240,7 +240,7 @@ def MissesTheUnknown(right: Any, state: State, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "heartbeats-whatever-else-is-said")
-def CommandsPutHeartbeatsOff(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def CommandsPutHeartbeatsOff(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Starts to count the time until the next heartbeats anew when its application sends something. [WA-24]"""
     step = right(state, event, pick)
     if not isinstance(event, Asked) or not state.config.heartbeat or step.state.stage is Stage.LEFT:
@@ -249,7 +249,7 @@ def CommandsPutHeartbeatsOff(right: Any, state: State, event: Any, pick: Pick) -
 
 
 @wrong("repair.on_repair_timeout", "a-timeout-while-one-that-fits-is-measured")
-def TimeoutEndsMeasuring(right: Any, state: State, cell: Cell) -> Next:
+def TimeoutEndsMeasuring(right: Any, state: State, cell: Cell) -> Any:
     """Goes to the next row at the timeout, although a node that would fit is still being measured. [WA-26]"""
     after, effects = right(replace(state, measured=Table()), cell)
     return Step(replace(after, measured=state.measured), effects)
@@ -260,7 +260,7 @@ def _selects(change: Callable[[Mask], Mask]) -> Callable[..., Tables]:
 
 
 @wrong("tables.select_tables", "rows-and-columns-of-a-question")
-def RowsAndColumnsArePairs(right: Any, state: State, mask: Mask = ALL) -> Tables:
+def RowsAndColumnsArePairs(right: Any, state: State, mask: Mask = ALL) -> Any:
     """Takes the first row with the first column, the second with the second, and so on. [WA-57]"""
     sent = right(state, mask)
     if sent.routing_table is None or not (mask.rows and mask.columns):

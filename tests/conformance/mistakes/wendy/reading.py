@@ -73,7 +73,7 @@ def _numbers(names: Collection[str], is_one: Callable[[Any], bool]) -> Overrides
 def _paired(change: Change) -> Overrides:
     """Reads a text in which this has put the halves of pairs right."""
 
-    def read(right: Any, raw: Any) -> str:
+    def read(right: Any, raw: Any) -> Any:
         found: str = right(change(raw).encode("utf-16", "surrogatepass").decode("utf-16", "replace") if raw else raw)
         return found
 
@@ -218,7 +218,7 @@ def _only_if(is_one: Callable[[Node], bool]) -> Overrides:
 
 
 def _in_tables_only_if(is_one: Callable[[Node], bool]) -> Overrides:
-    def node(right: Any, raw: Any, inside: int) -> Node:
+    def node(right: Any, raw: Any, inside: int) -> Any:
         found: Node = right(raw, inside)
         return found if inside == 1 or is_one(found) else _refuse()
 

@@ -32,7 +32,7 @@ def closer(state: State, key: Id, nodes: Iterable[Node]) -> list[Node]:
     "route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by-messages "
     "route-to-later-rows-that-were-met",
 )
-def OneRow(right: Any, state: State, key: Id) -> Node | None:
+def OneRow(right: Any, state: State, key: Id) -> Any:
     """Knows the first row of its routing table only."""
     cells = Table({cell: node for cell, node in state.routing_table.items() if cell[0] == 0})
     return right(replace(state, routing_table=cells), key)
@@ -54,7 +54,7 @@ def _first_of(state: State, key: Id, order: Any) -> Node | None:
     "route-to-the-furthest-leaf route-to-the-furthest-leaf-below route-to-the-furthest-leaf-by-messages "
     "route-to-the-furthest-of-two-leaves-by-messages",
 )
-def NoLastLook(right: Any, state: State, key: Id) -> Node | None:
+def NoLastLook(right: Any, state: State, key: Id) -> Any:
     """Takes the document's steps for all there are, and does not look at its leaves once more."""
     if key == state.id or SPAN(state, key) is not None:
         return right(state, key)
@@ -64,7 +64,7 @@ def NoLastLook(right: Any, state: State, key: Id) -> Node | None:
 @wrong(
     "step", "route-to-the-own-key route-with-empty-tables route-to-the-own-key-by-messages route-with-empty-tables-by-messages"
 )
-def NothingToItself(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def NothingToItself(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Keeps quiet about messages for its own id, and about all as long as it is alone."""
     if isinstance(event, Asked) and isinstance(event.command, Route) and (event.command.key == state.id or not state.known):
         return Step(state)
@@ -72,7 +72,7 @@ def NothingToItself(right: Any, state: State, event: Any, pick: Pick) -> Step[An
 
 
 @wrong("step", "route-while-joining")
-def NotBeforeItHasJoined(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def NotBeforeItHasJoined(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Drops messages while it joins."""
     if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage in (Stage.JOINING, Stage.WAITING):
         return Step(state)

@@ -19,7 +19,7 @@ ON_SEND_TO = transitions.on_send_to
 
 
 @wrong("step", "sent-straight-after-leaving")
-def SendsAfterLeaving(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def SendsAfterLeaving(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Still sends after it has left."""
     if isinstance(event, Asked) and isinstance(event.command, SendTo):
         return ON_SEND_TO(state, event.command)
@@ -27,7 +27,7 @@ def SendsAfterLeaving(right: Any, state: Any, event: Any, pick: Pick) -> Next:
 
 
 @wrong("step", "received-straight")
-def DeliversWhatComesStraight(right: Any, state: Any, event: Any, pick: Pick) -> Next:
+def DeliversWhatComesStraight(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Delivers whatever has had a hop, as if it were meant for this node."""
     if isinstance(event, Received) and isinstance(message := event.message, Application) and message.header.hop:
         counted = replace(message, header=replace(message.header, hop=message.header.hop + 1))

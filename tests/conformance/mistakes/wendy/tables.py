@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from tests.conformance.mistakes.wendy import Wrong
 from tests.support.variant import Variants, after, around
 
-from peerproof.spec.core import Pick, Sent, Step
+from peerproof.spec.core import Pick, Sent
 from peerproof.spec.wendy import proximity
 from peerproof.spec.wendy.ids import Id, Ring
-from peerproof.spec.wendy.messages import Cell, Node
+from peerproof.spec.wendy.messages import Node
 from peerproof.spec.wendy.state import State
 
 wrong = Variants(__name__, Wrong)
@@ -19,14 +19,14 @@ IS_PASSED_OVER = proximity.is_passed_over
 
 
 @wrong("ids.Ring.cell", "cell-of-the-last-digit digit-15 digit-31")
-def DigitsOfABytes(right: Any, ring: Ring, own: Id, other: Id) -> Cell:
+def DigitsOfABytes(right: Any, ring: Ring, own: Id, other: Id) -> Any:
     """Compares ids byte by byte."""
     row, _ = right(ring, own, other)
     return row - row % 2, ring.digit(other, row - row % 2)
 
 
 @wrong("step", "a-table-with-wrong-rows")
-def CellsAsTheyCome(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def CellsAsTheyCome(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Believes what others say about where a node stands."""
     step = right(state, event, pick)
     sent = getattr(getattr(event, "message", None), "tables", None)
@@ -54,14 +54,14 @@ class AheadOfEquals(Wrong):
 
 
 @wrong("proximity.consider_node", "no-request-for-a-known-score scores-outlive-the-cache a-cached-score-is-used")
-def AsksOnceMore(right: Any, state: State, node: Node, *, is_leaf: bool) -> State:
+def AsksOnceMore(right: Any, state: State, node: Node, *, is_leaf: bool) -> Any:
     """Measures whoever it meets, known or not."""
     after = right(state, node, is_leaf=is_leaf)
     return after if IS_PASSED_OVER(state, node) else replace(after, measured=after.measured.put({node.id: node}))
 
 
 @wrong("step", "the-cache-after-an-hour the-cache-is-emptied-as-a-whole the-cache-after-two-hours")
-def NeverEmptiesTheCache(right: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+def NeverEmptiesTheCache(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Keeps its cache."""
     step = right(state, event, pick)
     return step._replace(state=replace(step.state, cache=state.cache)) if state.cache and not step.state.cache else step

@@ -68,7 +68,7 @@ def _nodes(cells: Iterable[Entry], key: Callable[[Entry], Any] = lambda entry: e
 
 
 @wrong("proximity.nodes_of", "listed-under-two-addresses")
-def TheLastOfTwoAddresses(right: Any, sent: Tables) -> dict[Id, Node]:
+def TheLastOfTwoAddresses(right: Any, sent: Tables) -> Any:
     """Meets who is listed twice with the last of its addresses. [WA-60]"""
     left, right = sent.leaf_set or NO_LEAVES
     return {node.id: node for node in (*left, *right, *_nodes(sent.routing_table or ()), *(sent.neighborhood_set or ()))}
@@ -83,7 +83,7 @@ def _kept_if(is_kept: Callable[[State, Node], bool]) -> Overrides:
 
 
 @wrong("transitions.prune", "versions-of-who-is-measured-are-kept-by-messages")
-def VersionsOfTablesOnly(right: Any, state: State) -> State:
+def VersionsOfTablesOnly(right: Any, state: State) -> Any:
     """Forgets the versions of who is in no table yet. [WA-70]"""
     gone = [node for node in state.stored if node not in state.known]
     return right(replace(state, stored=state.stored.without(gone)) if gone else state)
@@ -109,7 +109,7 @@ def _tried_once(state: State, node: Node, *, is_leaf: bool) -> State:
 
 
 @wrong("transitions.on_node_repair", "asked-for-rows-without-their-table")
-def RowsMeanTheTable(right: Any, state: State, question: StateRequest | NodeRepair) -> Next:
+def RowsMeanTheTable(right: Any, state: State, question: StateRequest | NodeRepair) -> Any:
     """Sends rows that it is asked for, although the mask does not ask for the routing table. [WA-57]"""
     mask: Mask = question.mask
     wants = mask.routing_table or bool(mask.rows)
@@ -117,7 +117,7 @@ def RowsMeanTheTable(right: Any, state: State, question: StateRequest | NodeRepa
 
 
 @wrong("transitions.sendable", "longest-value-of-the-application")
-def OneByteLess(right: Any, message: Application) -> Application:
+def OneByteLess(right: Any, message: Application) -> Any:
     """Takes no value of 2^19 bytes from the application. [WA-66]"""
     if message.value is not None and len(message.value) >= MOST_VALUE:
         raise NotEnabled("too_large", "one byte too many")
@@ -125,7 +125,7 @@ def OneByteLess(right: Any, message: Application) -> Application:
 
 
 @wrong("proximity.update_address", "a-new-region")
-def OneRegionForEver(right: Any, state: State, node: Node) -> State:
+def OneRegionForEver(right: Any, state: State, node: Node) -> Any:
     """Keeps the region of a node that says where it is now. [WA-68]"""
     known = state.known.get(node.id)
     return state if known is None else right(state, node._replace(region=known.region))
@@ -202,7 +202,7 @@ def JoinsPutHeartbeatsOff(config: Any, event: Any) -> SetTimer[Any] | None:
 
 
 @wrong("step", "no-forward-after-leaving")
-def ForwardsAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def ForwardsAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends on what its application was asked about before it left. [WA-62]"""
     if state.stage is Stage.LEFT and isinstance(event, Asked) and isinstance(event.command, Forward):
         return routing_again(state, event.command.message)
@@ -268,7 +268,7 @@ class KeepsVersionsAndCredentials(_Remembers):
 
 
 @wrong("step", "cell-who-does-not-answer-in-time")
-def RepairsForTenSeconds(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def RepairsForTenSeconds(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits ten seconds for a cell, whatever is configured. [WA-26]"""
     step = right(state, event, pick)
     usual = Duration(NETWORK_TIMEOUT_MS)
@@ -281,7 +281,7 @@ def RepairsForTenSeconds(right: Any, state: State, event: Any, pick: Pick) -> Ne
 
 
 @wrong("step", "joined-is-told-once")
-def JoinsAgainAndAgain(right: Any, state: State, event: Any, pick: Pick) -> Next:
+def JoinsAgainAndAgain(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells each time that it announces itself that it has joined. [WA-72]"""
     step = right(state, event, pick)
     said = any(isinstance(effect, Send) and isinstance(effect.message, NodeAnnouncement) for effect in step.effects)

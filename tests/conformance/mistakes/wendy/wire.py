@@ -31,7 +31,7 @@ def writing(change: Callable[[str], str]) -> dict[str, Any]:
 def writing_members(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """What is replaced to write other members."""
 
-    def text(right: str) -> str:
+    def text(right: str) -> Any:
         members = json.loads(right)
         change(members)
         return compact(members).translate(ESCAPES) + "\n"
