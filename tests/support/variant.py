@@ -181,6 +181,10 @@ class Variants:
 
         return add
 
+    def after(self, place: str, vectors: str) -> Callable[[Function], type[Variant]]:
+        """Makes a variant of a function that makes something else of what comes from a place."""
+        return self(partial(after, place), vectors)
+
     def __ior__(self, rows: Mapping[str, Overrides]) -> Self:
         """Adds variants in rows: `Name: vector vector`, and what is in the place of what."""
         for key, instead in rows.items():

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around, without_effects
+from tests.support.variant import Variants, after, around, without_effects
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import NodeId, Notify, Pick, Step, Table
 from peerproof.spec.distkv import chains, changes, recovery, schedule, transitions
 from peerproof.spec.distkv.chains import Chain, Element
-from peerproof.spec.distkv.entries import Entries, Entry, Outcome
+from peerproof.spec.distkv.entries import Entry, Outcome
 from peerproof.spec.distkv.messages import EntryChanged, Info, Message, RecoveryOver, RepairAllowed, Update
 from peerproof.spec.distkv.outgoing import cancel_timer, set_timer, then
 from peerproof.spec.distkv.ranges import NONE, Ranges
@@ -98,10 +98,9 @@ def begin_by(more: Callable[[State, State, bool], Next]) -> dict[str, Any]:
     return around("recovery.begin", begin)
 
 
-@wrong("recovery.ask_for", "not-again-for-ten-clocks-from-the-last")
-def CountsFromTheFirstQuestion(right: Any, state: State, missing: TickSets) -> Any:
+@wrong.after("recovery.ask_for", "not-again-for-ten-clocks-from-the-last")
+def CountsFromTheFirstQuestion(taken: Any, state: State, missing: TickSets) -> Any:
     """Does not begin the ten clocks anew when it asks again. [D-120, DA-79]"""
-    taken = right(state, missing)
     is_running = RepairAllowed() in state.timers
     return without_effects(taken, lambda effect: is_running and getattr(effect, "timer", None) == RepairAllowed())
 
@@ -190,13 +189,6 @@ def tell_of_other_values(state: State, update: Update) -> Next:
     )
 
 
-@wrong("entries.Entries.apply_update", "contradiction-with-another-chain")
-def PassesOverContradictions(right: Any, stored: Entries, update: Update, most: int) -> Any:
-    """Remembers no ticks of a contradiction. [DA-18, DA-84]"""
-    after, outcome = right(stored, update, most)
-    return (stored if outcome is Outcome.CONTRADICTION else after), outcome
-
-
 def same_if(is_same: Callable[[Any, Any], bool]) -> dict[str, Any]:
     """What is replaced to take such values for one."""
 
@@ -217,6 +209,11 @@ def RefusesListsAsKeys(right: Any, raw: Any) -> Any:
 
 
 wrong |= {
+    # Remembers no ticks of a contradiction. [DA-18, DA-84]
+    "PassesOverContradictions: contradiction-with-another-chain": after(
+        "entries.Entries.apply_update",
+        lambda found, stored, *_: (stored if found[1] is Outcome.CONTRADICTION else found[0], found[1]),
+    ),
     # Takes the empty byte string for the empty string in keys of values. [DA-92]
     "TakesEmptyKeysForOne: value-map-of-empty-keys": around(
         "codec.value_of",

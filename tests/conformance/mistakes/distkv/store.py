@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, after, around, silent
+from tests.support.variant import Variants, after, around, passing_over, silent
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Step, Table
@@ -87,15 +87,11 @@ class DropsDeletions(Wrong):
         return Step(replace(after, entries=after.entries._replace(rows=rows)), effects)
 
 
-@wrong("step", "new-node-hears-updates old-nodes-hear-updates no-entry")
-def PassiveNodesHearNothing(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Takes no update before it is ready."""
-    if isinstance(getattr(event, "message", None), Update) and not state.participates:
-        return Step(state)
-    return right(state, event, pick)
-
-
 wrong |= {
+    # Takes no update before it is ready.
+    "PassiveNodesHearNothing: new-node-hears-updates old-nodes-hear-updates no-entry": passing_over(
+        lambda state, event: isinstance(getattr(event, "message", None), Update) and not state.participates
+    ),
     # Does not remember the ticks of what it does not keep.
     "KnowsWhatItKeeps: stale conflict-lost duplicate-with-another-chain cut-to-the-own-maximum": after(
         "entries.Entries.apply_update",

@@ -1,4 +1,4 @@
-"""Mistakes about the steps of a recovery."""
+"""Mistakes about the steps of a recovery, and about who tells a newcomer what there is."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from peerproof.spec.core import Pick, Step
 from peerproof.spec.distkv import recovery as recovering
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain
-from peerproof.spec.distkv.messages import Info, RecoveryDue, RecoveryStep
-from peerproof.spec.distkv.outgoing import send_info, then
-from peerproof.spec.distkv.state import State
+from peerproof.spec.distkv.messages import GreetingDue, Info, Ping, RecoveryDue, RecoveryStep
+from peerproof.spec.distkv.outgoing import cancel_timer, send_info, then
+from peerproof.spec.distkv.state import Phase, State
 
 wrong = Variants(__name__, Wrong)
+
+
 RECOVERY = schedule.recovery
 STEP_2 = RecoveryDue(RecoveryStep.MISSING)
 
@@ -65,14 +67,45 @@ def _unless_new(before: State, step: Next) -> Next:
     )
 
 
-@wrong("step", "ticks-without-a-recovery greeted-by-another-with-less")
-def TellsWithoutASplit(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "ticks-without-a-recovery greeted-by-another-with-less")
+def TellsWithoutASplit(step: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Answers ticks with its own, whenever it sees some that are below."""
-    step = right(state, event, pick)
     message = getattr(event, "message", None)
     if isinstance(message, Info) and message.ticks and state.recovery is None and state.participates:
         return then(step, lambda now: send_info(now, "ticks", now.ticks))
     return step
+
+
+def _as_it_was(before: State, step: Next) -> Next:
+    return Step(replace(step.state, phase=before.phase), step.effects)
+
+
+@wrong("transitions.on_ping", "greets-what-is-stale")
+def GreetsNobodyAgain(right: Any, state: State, ping: Any, pick: Pick) -> Any:
+    """Does not answer a start-up ping that is stale."""
+    tock = state.heard.get(ping.chain.head.node)
+    return Step(state) if tock is not None and ping.tock <= tock else right(state, ping, pick)
+
+
+def greet_no_more(state: State) -> Next:
+    """The newcomer is taken for answered."""
+    return cancel_timer(replace(state, newcomer=None), GreetingDue())
+
+
+@wrong("election.greet", "greets-not-by-the-chain-from-before")
+def GreetsByTheChainFromBefore(right: Any, state: State, newcomer: Chain) -> Any:
+    """Goes by the chain from before in a recovery. [DA-68]"""
+    if state.recovery is None or state.last is None:
+        return right(state, newcomer)
+    after, effects = right(replace(state, last=Ping(state.recovery.mine, state.last.tock)), newcomer)
+    return Step(replace(after, last=state.last), effects)
+
+
+@wrong("recovery.begin", "ticks-after-its-own-greeting")
+def BeginsWithoutGreetings(right: Any, state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Any:
+    """Does not greet any more when a recovery begins. [DA-68, DA-74]"""
+    begun = right(state, mine, other, lost=lost, is_reason=is_reason)
+    return begun if state.recovery is not None else then(begun, greet_no_more)
 
 
 wrong |= {
@@ -129,6 +162,34 @@ wrong |= {
     # Counts from its own ticks message only.
     "AsksAfterItsOwnTicks: missing-at-the-position-1 missing-at-the-position-3": around(
         "recovery._on_ticks", lambda right, state, info: _unless_new(state, right(state, info))
+    ),
+    # Greets although it has no data.
+    "GreetsBeforeItIsReady: passive-nodes-answer-nothing old-nodes-answer-nothing": around(
+        "election.greet", lambda right, state, chain: _as_it_was(state, right(replace(state, phase=Phase.READY), chain))
+    ),
+    # Answers the older of two newcomers.
+    "GreetsTheFirst: greets-the-newer": around(
+        "election.greet", lambda right, state, chain: Step(state) if GreetingDue() in state.timers else right(state, chain)
+    ),
+    # Begins to wait anew with each start-up ping.
+    "GreetsLaterAndLater: greeting-does-not-restart greets-the-newer": around(
+        "election.greet", lambda right, state, chain: right(replace(state, timers=state.timers - {GreetingDue()}), chain)
+    ),
+    # Does not greet once it has sent its ticks in a recovery. [DA-68]
+    "TakesStepOneForGreetings: greets-after-its-own-ticks": around(
+        "recovery.on_ticks_due", lambda right, state: then(right(state), greet_no_more)
+    ),
+    # Answers no start-up ping in a recovery. [DA-68]
+    "GreetsNobodyInARecovery: greets-after-its-own-ticks": around(
+        "election.greet", lambda right, state, chain: Step(state) if state.recovery is not None else right(state, chain)
+    ),
+    # Answers no start-up ping before it is ready, although it takes part. [DA-59, DA-68]
+    "GreetsWhenReady: settling-nodes-greet": around(
+        "election.greet", lambda right, state, chain: right(state, chain) if state.phase is Phase.READY else Step(state)
+    ),
+    # Does not greet any more when a recovery is over. [DA-68, DA-74]
+    "EndsGreetings: over-before-a-greeting": around(
+        "transitions.on_recovery_over", lambda right, state: then(right(state), greet_no_more)
     ),
 }
 __getattr__ = wrong.find

@@ -70,10 +70,9 @@ def hears(change: Callable[[State, Info], Info]) -> dict[str, Any]:
     return around("transitions.on_info", lambda right, state, info: right(state, change(state, info)))
 
 
-@wrong("transitions.on_ping", "stale-behind-a-stale-one")
-def HearsTheLast(right: Any, state: State, ping: Ping, pick: Pick) -> Any:
+@wrong.after("transitions.on_ping", "stale-behind-a-stale-one")
+def HearsTheLast(taken: Any, state: State, ping: Ping, pick: Pick) -> Any:
     """Keeps the tock of a node's last ping, and not the highest. [DA-69]"""
-    taken = right(state, ping, pick)
     return taken._replace(state=replace(taken.state, heard=taken.state.heard.put({ping.chain.head.node: ping.tock})))
 
 
@@ -91,10 +90,9 @@ def ThreeInfosAtMost(right: Any, *about: Any) -> Any:
     return taken._replace(effects=taken.effects[:3])
 
 
-@wrong("step", "asked-anew-while-the-time-runs")
-def StopsWhenNothingIsWanted(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "asked-anew-while-the-time-runs")
+def StopsWhenNothingIsWanted(taken: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits no longer to answer when others have answered all. [DA-78]"""
-    taken = right(state, event, pick)
     has_ended = bool(state.wanted) and not taken.state.wanted
     return then(taken, lambda now: cancel_timer(now, RecoveryDue(RecoveryStep.KNOWN))) if has_ended else taken
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, passing_over
 
 from peerproof.reference.divergences.peter import FANNED_OUT, ON_MESSAGE, Next, sent_to
 from peerproof.spec import peter, wendy
@@ -107,24 +107,14 @@ def BelievesItsParentOnly(right: Any, state: State, message: Any, seek: Seek) ->
     return right(state, message, seek)
 
 
-@wrong("step", "publish-as-a-subscriber everybody-subscribes")
-def PublishesItsOwn(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "publish-as-a-subscriber everybody-subscribes")
+def PublishesItsOwn(step: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Delivers what it publishes at once, if it is subscribed."""
-    step = right(state, event, pick)
     if isinstance(event, Asked) and isinstance(command := event.command, peter.Publish):
         topic = peter.id_of_topic(command.topic)
         if step.state.upper.row(topic).is_local and not updates(step):
             return step._replace(effects=(*step.effects, Notify(Update(topic, command.value))))
     return step
-
-
-@wrong("step", "publish-to-the-next-hop some-subscribe publish-at-the-meeting-point-itself")
-def SubscribersPublish(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Publishes nothing unless it is subscribed."""
-    is_published = isinstance(event, Asked) and isinstance(event.command, peter.Publish)
-    if is_published and not state.upper.row(peter.id_of_topic(event.command.topic)).is_local:
-        return Step(state)
-    return right(state, event, pick)
 
 
 class DeliversOnce(Wrong):
@@ -171,6 +161,13 @@ class SendsHistory(Wrong):
 
 
 wrong |= {
+    # Publishes nothing unless it is subscribed.
+    "SubscribersPublish: publish-to-the-next-hop some-subscribe publish-at-the-meeting-point-itself": passing_over(
+        lambda state, event: (
+            (isinstance(event, Asked) and isinstance(event.command, peter.Publish))
+            and not state.upper.row(peter.id_of_topic(event.command.topic)).is_local
+        )
+    ),
     # Sends a copy to the child that the event came from, too.
     "CopiesBack: copy-not-back copy-not-back-to-the-only-child": around(
         "tree.fan_out", lambda right, state, topic, value, hop, source=None: right(state, topic, value, hop)

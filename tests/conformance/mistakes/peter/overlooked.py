@@ -163,10 +163,9 @@ def _others_at(state: State, topic: Id, child: Node) -> State:
     return state.with_row(topic, row._replace(children=row.children.without(others))) if others else state
 
 
-@wrong("step", "parent-leaves-while-it-is-asked")
-def AsksTheNextToo(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "parent-leaves-while-it-is-asked")
+def AsksTheNextToo(step: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Sends a SUBSCRIBE that did not arrive to the parent that has been asked instead already. [PA-28]"""
-    step = right(state, event, pick)
     if not (isinstance(event, Sent) and event.took is None and isinstance(event.message, messages.SubscribeMessage)):
         return step
     parent = state.upper.row(event.message.header.key).parent

@@ -1,7 +1,8 @@
-"""Mistakes in what is done when somebody has joined, or has gone."""
+"""Mistakes about what is a departure, and in what is done when somebody has joined, or has gone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.peter import Wrong
@@ -12,7 +13,7 @@ from peerproof.spec import wendy
 from peerproof.spec.core import Step
 from peerproof.spec.peter import messages, tree
 from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
-from peerproof.spec.peter.topics import State
+from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.stack import Request, Seek
 
 wrong = Variants(__name__, Wrong)
@@ -92,6 +93,21 @@ class DepartedForEver(Wrong):
         step = super().step(state, event, pick)
         self.gone |= {e.notice.node.id for e in step.effects if isinstance(getattr(e, "notice", None), wendy.NodeExited)}
         return step
+
+
+@wrong("tree.on_departure", "parent-that-is-the-only-child-leaves")
+def AsksForNobody(right: Any, state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Any:
+    """Looks for another parent whenever one has gone, also where nobody is left who wants the events."""
+    effects: tuple[Any, ...] = ()
+    for topic, row in state.topics.items():
+        gone = [child for child, node in row.children.items() if is_gone(node)]
+        is_orphaned = row.parent is not None and is_gone(row.parent)
+        left = Row(row.is_local, row.children.without(gone), None if is_orphaned else row.parent)
+        state, more = (
+            tree.subscribe_to_parent(state, topic, left, seek) if is_orphaned else tree.update_row(state, topic, left, seek)
+        )
+        effects += more
+    return Step(state, effects)
 
 
 wrong |= {

@@ -1,7 +1,8 @@
-"""Mistakes about which topic a text is."""
+"""Mistakes about which topic a text is, about what is the application's, and in leaving."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -9,12 +10,15 @@ from tests.conformance.mistakes.peter import Wrong
 from tests.support.variant import Variants
 
 from peerproof.spec import wendy
-from peerproof.spec.core import Asked, Notify, Pick, Step
+from peerproof.spec.core import Asked, Notify, Pick, Send, Step
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.peter import Publish, Subscribe, Unsubscribe
-from peerproof.spec.peter.topics import id_of_topic
+from peerproof.spec.peter import Publish, Subscribe, Unsubscribe, messages
+from peerproof.spec.peter.topics import State, id_of_topic
+from peerproof.spec.stack import Seek
 
 wrong = Variants(__name__, Wrong)
+
+
 Next = Step[Any, Any]
 Topical = Subscribe | Unsubscribe | Publish
 
@@ -63,6 +67,56 @@ def _long(topic: str, encoding: str = "utf-8") -> bytes:
     if len(octets) < 16:  # bytes of an id
         raise NotEnabled("short_topic", "too short")
     return octets
+
+
+@wrong.after(
+    "tree.on_notice",
+    "tree-messages-are-not-for-the-application tree-messages-that-pass-are-not-for-the-application "
+    "publish-to-the-next-hop meeting-point-sends-nothing",
+)
+def ShowsItsMessages(step: Any, state: State, notice: Any, seek: Seek) -> Any:
+    """Tells the application of the messages of the tree."""
+    is_own = (
+        isinstance(notice, (wendy.Forwarding, wendy.Delivered)) and messages.lift_message(notice.message) is not notice.message
+    )
+    return Step(step.state, (Notify(notice), *step.effects)) if is_own else step
+
+
+@wrong.after("step", "copies-in-the-order-of-children")
+def ShowsTopicsBackwards(step: Any, state: Any, event: Any, pick: Pick) -> Any:
+    """Copies to the largest id first."""
+    copies = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, messages.NotifyMessage)]
+    others = [effect for effect in step.effects if effect not in copies]
+    return step._replace(effects=(*others, *reversed(copies)))
+
+
+@wrong("step", "commands-before-joining several-topics-in-order alone own-join")
+def NeedsToHaveJoined(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+    """Refuses to subscribe and to publish before it has joined."""
+    if isinstance(event, Asked) and hasattr(event.command, "topic") and state.lower.stage is wendy.Stage.ALONE:
+        raise NotEnabled("alone", "join first")
+    return right(state, event, pick)
+
+
+@wrong.after("step", "join-of-another heartbeats-of-wendy")
+def BeatsForNobody(step: Any, state: Any, event: Any, pick: Pick) -> Any:
+    """Leaves out what Wendy does of itself: answers to joins, and heartbeats."""
+    unwanted = (wendy.Heartbeat, wendy.StateData)
+    return step._replace(effects=tuple(e for e in step.effects if not (isinstance(e, Send) and isinstance(e.message, unwanted))))
+
+
+@wrong.after("step", "credentials-in-tree-messages")
+def SendsWithoutCredentials(step: Any, state: Any, event: Any, pick: Pick) -> Any:
+    """Leaves the credentials out of the messages of the tree."""
+    own = (messages.SubscribeMessage, messages.UnsubscribeMessage, messages.NotifyMessage)
+    return step._replace(
+        effects=tuple(
+            replace(e, message=replace(e.message, header=replace(e.message.header, credentials=None)))
+            if isinstance(e, Send) and isinstance(e.message, own)
+            else e
+            for e in step.effects
+        )
+    )
 
 
 wrong |= {

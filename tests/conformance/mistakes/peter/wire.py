@@ -108,10 +108,9 @@ def ReadsBeginnings(right: Any, data: bytes) -> Any:
         raise
 
 
-@wrong("decode", "subscribe-with-unknown-members subscribe-with-members-in-another-order")
-def KnowsItsMembersOnly(right: Any, data: bytes) -> Any:
+@wrong.after("decode", "subscribe-with-unknown-members subscribe-with-members-in-another-order")
+def KnowsItsMembersOnly(message: Any, data: bytes) -> Any:
     """Rejects members that it does not know, and another order of them."""
-    message = right(data)
     members = ("Purpose", "Sender", "Key", "Value", "Credentials", "LSVersion", "RTVersion", "NSVersion", "Hop")
     found = [name for name in json.loads(data) if name != "Value"]
     if found != [name for name in members if name != "Value"]:

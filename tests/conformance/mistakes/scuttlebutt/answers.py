@@ -24,10 +24,9 @@ def OffersUnlistedPeers(right: Any, state: State, entries: Entries) -> Any:
     return right(state, (*entries, *(DigestEntry(addr, 0) for addr in state.store if addr not in listed)))
 
 
-@wrong("step", "digest-level-gets-empty-delta response-with-limit-12")
-def ResponseEvenIfEmpty(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "digest-level-gets-empty-delta response-with-limit-12")
+def ResponseEvenIfEmpty(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends digest responses that list nobody."""
-    step = right(state, event, pick)
     sent = any(isinstance(effect, Send) and isinstance(effect.message, DigestResponse) for effect in step.effects)
     if received(event, DigestRequest) and not sent:
         return step._replace(effects=(*step.effects, Send(event.sender, DigestResponse(()))))

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, reading, received
+from tests.support.variant import Variants, around, passing_over, reading, received
 
-from peerproof.spec.core import Instant, NodeId, Pick, Send, Step
+from peerproof.spec.core import Instant, NodeId, Pick, Send
 from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt import arrival, reconcile, transitions
 from peerproof.spec.scuttlebutt.arrival import ArrivalWindow, Detector
@@ -179,13 +179,6 @@ class TakesTurns(_Remembers):
         return super().step(state, event, pick)
 
 
-@wrong("step", "response-of-a-down-peer-is-answered")
-def DoesNotAnswerTheDown(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Does not answer a digest response of a peer that is down. [B-39]"""
-    is_lost = received(event, DigestResponse) and is_down(state, event.sender)
-    return Step(state) if is_lost else right(state, event, pick)
-
-
 @wrong("step", "pairs-of-a-down-peer-are-taken-over")
 def TakesNothingFromTheDown(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a delta of a peer that is down for a sign of life, and for no more. [B-36]"""
@@ -202,20 +195,18 @@ def LearnsNothingOfTheDown(right: Any, state: State, event: Any, pick: Pick) -> 
     return right(state, event, pick)
 
 
-@wrong("step", "round-trip-though-the-response-comes-first")
-def ResponsesEndRoundTrips(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "round-trip-though-the-response-comes-first")
+def ResponsesEndRoundTrips(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a digest response for the end of the round trip. [BA-23]"""
-    step = right(state, event, pick)
     row = step.state.liveness.get(event.sender) if received(event, DigestResponse) else None
     if row is None:
         return step
     return step._replace(state=transitions.with_liveness(step.state, {event.sender: replace(row, digest_sent=None)}))
 
 
-@wrong("step", "round-trip-from-a-response-after-a-request")
-def MeasuresTheFirstOfTwo(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "round-trip-from-a-response-after-a-request")
+def MeasuresTheFirstOfTwo(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Measures from a request although a digest response has followed it. [BA-23]"""
-    step = right(state, event, pick)
     row = state.liveness.get(event.sender) if received(event, DigestRequest) else None
     if row is None or row.digest_sent is None:
         return step
@@ -223,10 +214,9 @@ def MeasuresTheFirstOfTwo(right: Any, state: State, event: Any, pick: Pick) -> A
     return step._replace(state=transitions.with_liveness(step.state, {event.sender: kept}))
 
 
-@wrong("step", "digest-ahead-is-no-heartbeat-of-whom-it-lists")
-def HearsOfIt(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "digest-ahead-is-no-heartbeat-of-whom-it-lists")
+def HearsOfIt(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a higher version of a peer in a digest for its sign of life. [BA-23]"""
-    step = right(state, event, pick)
     if not received(event, DigestRequest):
         return step
     ahead = [entry.addr for entry in event.message.entries if entry.version > reconcile.version_of(state, entry.addr)]
@@ -236,6 +226,10 @@ def HearsOfIt(right: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Does not answer a digest response of a peer that is down. [B-39]
+    "DoesNotAnswerTheDown: response-of-a-down-peer-is-answered": passing_over(
+        lambda state, event: received(event, DigestResponse) and is_down(state, event.sender)
+    ),
     # Reads 1,000 entries of a delta. [B-45]
     "ReadsAThousandPairs: delta-of-5000-entries-is-read-to-its-end": reading(
         lambda message: Delta(message.entries[:1000]) if isinstance(message, Delta) else message

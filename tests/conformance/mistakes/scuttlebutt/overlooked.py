@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from unicodedata import normalize
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, configured, hearing, reading, received, without_effects
+from tests.support.variant import Variants, around, configured, hearing, passing_over, reading, received, without_effects
 
 from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, SetTimer, Step
 from peerproof.spec.forms.form import octets
@@ -150,17 +150,9 @@ def lacking_without(is_left_out: Callable[[State, DigestEntry], bool]) -> dict[s
     )
 
 
-@wrong("step", "response-of-65507-bytes-is-read-to-its-end")
-def ReadsResponsesOfAFrame(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Does not read digest responses that are longer than an Ethernet frame. [B-44]"""
-    is_lost = received(event, DigestResponse) and len(MESSAGE.encode(event.message)) > 1_500
-    return Step(state) if is_lost else right(state, event, pick)
-
-
-@wrong("step", "digest-behind-on-its-sender")
-def OffersOwnersNothing(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "digest-behind-on-its-sender")
+def OffersOwnersNothing(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not tell a peer what it knows of that peer. [B-13]"""
-    step = right(state, event, pick)
     return step._replace(
         effects=tuple(
             Send(effect.to, Delta(tuple(pair for pair in effect.message.entries if pair.addr != effect.to)))
@@ -191,10 +183,9 @@ def DoesNotAskTwice(right: Any, state: State, event: Any, pick: Pick) -> Any:
     return without_effects(step, lambda effect: isinstance(effect, Send) and isinstance(effect.message, DigestResponse))
 
 
-@wrong("step", "rounds-go-on-while-nobody-is-known")
-def StopsWhenAlone(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "rounds-go-on-while-nobody-is-known")
+def StopsWhenAlone(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Ends its rounds with the first that has nobody to ask. [B-08]"""
-    step = right(state, event, pick)
     sends = any(isinstance(effect, Send) for effect in step.effects)
     return step if sends else without_effects(step, lambda effect: isinstance(effect, SetTimer))
 
@@ -221,28 +212,25 @@ def OneStatusARound(right: Any, state: State, now: Instant) -> Any:
     return transitions.with_liveness(state, {addr: after.liveness[addr] for addr in changed}), notices[:1]
 
 
-@wrong("transitions.on_digest_request", "no-round-trip-from-a-response-that-did-not-fit")
-def MeasuresFromWhatDidNotFit(right: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Any:
+@wrong.after("transitions.on_digest_request", "no-round-trip-from-a-response-that-did-not-fit")
+def MeasuresFromWhatDidNotFit(step: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Any:
     """Remembers the time of a digest response that it does not send. [BA-23]"""
-    step = right(state, now, sender, entries)
     is_behind = any(entry.version > reconcile.version_of(state, entry.addr) for entry in entries)
     return Step(RECORD_DIGESTS(step.state, now, [sender] if is_behind else []), step.effects)
 
 
-@wrong("transitions.on_digest_request", "round-trip-of-a-peer-just-stored")
-def MeasuresOnlyThoseKnownBefore(right: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Any:
+@wrong.after("transitions.on_digest_request", "round-trip-of-a-peer-just-stored")
+def MeasuresOnlyThoseKnownBefore(step: Any, state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Any:
     """Does not remember a digest response to a peer that the request made known. [BA-23]"""
-    step = right(state, now, sender, entries)
     if sender in state.liveness or sender not in step.state.liveness:
         return step
     peer = replace(step.state.liveness[sender], digest_sent=None)
     return Step(transitions.with_liveness(step.state, {sender: peer}), step.effects)
 
 
-@wrong("step", "heartbeat-without-a-detector")
-def NoHeartbeatWithoutADetector(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "heartbeat-without-a-detector")
+def NoHeartbeatWithoutADetector(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells no sign of life where no failure detector is configured. [B-33]"""
-    step = right(state, event, pick)
     is_told = state.config.detector is not None
     return step if is_told else without_effects(step, lambda effect: isinstance(getattr(effect, "notice", None), Heartbeat))
 
@@ -258,6 +246,10 @@ def JumpsAtAResponse(right: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Does not read digest responses that are longer than an Ethernet frame. [B-44]
+    "ReadsResponsesOfAFrame: response-of-65507-bytes-is-read-to-its-end": passing_over(
+        lambda state, event: received(event, DigestResponse) and len(MESSAGE.encode(event.message)) > 1_500
+    ),
     # Reads 255 entries of a digest. [B-11]
     "LearnsAByteOfPeers: digest-of-260-unknown-peers request-of-65507-bytes-is-read-to-its-end": reading(
         lambda message: message if isinstance(message, Delta) else replace(message, entries=message.entries[:255])

@@ -49,10 +49,9 @@ def _targets(
     return targets
 
 
-@wrong("step", "rounds-come-at-the-interval long-silence-is-critical")
-def SendsResponses(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "rounds-come-at-the-interval long-silence-is-critical")
+def SendsResponses(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Opens a round with a digest of the wrong kind, which gets no digest for an answer."""
-    step = right(state, event, pick)
     return step._replace(
         effects=tuple(
             replace(effect, message=DigestResponse(effect.message.entries))

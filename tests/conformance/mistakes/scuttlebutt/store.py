@@ -83,10 +83,9 @@ def StoresStrangers(right: Any, state: State, event: Any, pick: Pick) -> Any:
     return right(state, event, pick)
 
 
-@wrong("step", "delta-is-not-answered delta-without-a-digest")
-def AnswersDeltas(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "delta-is-not-answered delta-without-a-digest")
+def AnswersDeltas(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Thanks for a delta that brings something with an empty one."""
-    step = right(state, event, pick)
     thanks = received(event, Delta) and event.message.entries
     return step._replace(effects=(*step.effects, Send(event.sender, Delta(())))) if thanks else step
 
@@ -98,10 +97,9 @@ def _own(state: State, pairs: Table[str, Versioned], version: int) -> State:
     return replace(state, store=state.store.put({state.self_id: Peer(pairs, version)}))
 
 
-@wrong("step", "document-example-update updates-count-up digest-behind-gets-newer-pairs-only")
-def AllPairsGetTheVersion(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "document-example-update updates-count-up digest-behind-gets-newer-pairs-only")
+def AllPairsGetTheVersion(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Gives the new version to all own pairs."""
-    step = right(state, event, pick)
     if not isinstance(event, Asked):
         return step
     own = step.state.store[state.self_id]
@@ -109,10 +107,9 @@ def AllPairsGetTheVersion(right: Any, state: State, event: Any, pick: Pick) -> A
     return step._replace(state=_own(step.state, raised, own.version))
 
 
-@wrong("step", "updates-count-up pairs-go-by-version-not-by-key document-example-update")
-def VersionPerKey(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "updates-count-up pairs-go-by-version-not-by-key document-example-update")
+def VersionPerKey(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Counts versions per key instead of per node."""
-    step = right(state, event, pick)
     if not isinstance(event, Asked):
         return step
     before, after = state.store[state.self_id], step.state.store[state.self_id]
@@ -122,10 +119,9 @@ def VersionPerKey(right: Any, state: State, event: Any, pick: Pick) -> Any:
     return step._replace(state=_own(step.state, pairs, max(pair.version for pair in pairs.values())))
 
 
-@wrong("step", "update-is-not-sent-at-once updates-do-not-shift-rounds")
-def PushesUpdates(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "update-is-not-sent-at-once updates-do-not-shift-rounds")
+def PushesUpdates(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends an update at once instead of waiting for the next round."""
-    step = right(state, event, pick)
     if not isinstance(event, Asked):
         return step
     request = DigestRequest(reconcile.digest(step.state, step.state.store))

@@ -1,4 +1,4 @@
-"""Mistakes in what bytes mean."""
+"""Mistakes in what bytes mean, and those that a language makes by itself: in JavaScript they are the usual way."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, reading, refusing
+from tests.support.variant import Variants, around, reading, received, refusing
 
+from peerproof.spec.core import Pick
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import octets
-from peerproof.spec.scuttlebutt.messages import DigestRequest, DigestResponse
+from peerproof.spec.scuttlebutt.messages import Delta, DigestRequest, DigestResponse
+from peerproof.spec.scuttlebutt.state import State
 
 wrong = Variants(__name__, Wrong)
 
@@ -21,18 +23,6 @@ def _turned(message: Any) -> Any:
         return int.from_bytes(version.to_bytes(8, "big"), "little")
 
     return replace(message, entries=tuple(entry._replace(version=turned(entry.version)) for entry in message.entries))
-
-
-@wrong(
-    "decode",
-    "digest-request-version-above-2-53 delta-version-above-2-53 versions-around-2-53-are-told-apart "
-    "versions-above-2-53-replace-one-another difference-beyond-2-53-keeps-its-last-bit",
-)
-def VersionsAreDoubles(right: Any, data: bytes) -> Any:
-    """Keeps versions as floating-point numbers."""
-    message = right(data)
-    entries = tuple(entry._replace(version=min(int(float(entry.version)), 2**64 - 1)) for entry in message.entries)
-    return replace(message, entries=entries)
 
 
 @wrong("encode", "delta-of-cyrillic delta-of-four-byte-letters")
@@ -46,10 +36,9 @@ def SizesCountLetters(right: Any, message: Any) -> Any:
     return bytes(out)
 
 
-@wrong("decode", "digest-request-address-with-zero-byte delta-value-that-looks-like-an-entry")
-def StringsEndAtZero(right: Any, data: bytes) -> Any:
+@wrong.after("decode", "digest-request-address-with-zero-byte delta-value-that-looks-like-an-entry")
+def StringsEndAtZero(message: Any, data: bytes) -> Any:
     """Keeps strings up to their first zero byte."""
-    message = right(data)
     return replace(
         message,
         entries=tuple(
@@ -85,7 +74,48 @@ def KeepsWhatItCouldRead(right: Any, data: bytes) -> Any:
     return right(data)
 
 
+#: What every object has there.
+_OF_OBJECTS = ("__proto__", "constructor")
+
+
+@wrong.after("decode", "delta-of-a-byte-order-mark")
+def ByteOrderMarksAreEaten(message: Any, data: bytes) -> Any:
+    """Takes a byte order mark at the beginning of a text for a remark about the text."""
+    if not isinstance(message, Delta):
+        return message
+    return Delta(
+        tuple(
+            entry._replace(key=entry.key.removeprefix("\ufeff"), value=entry.value.removeprefix("\ufeff"))
+            for entry in message.entries
+        )
+    )
+
+
+@wrong("step", "words-of-a-language-are-addresses")
+def ObjectsAreStores(right: Any, state: State, event: Any, pick: Pick) -> Any:
+    """Finds whatever every object has in the store too, and so takes such a peer for known, at no version."""
+    if received(event, DigestRequest) or received(event, DigestResponse):
+        entries = tuple(entry for entry in event.message.entries if entry.addr not in _OF_OBJECTS)
+        event = replace(event, message=replace(event.message, entries=entries))
+    return right(state, event, pick)
+
+
+@wrong("step", "round-trip-from-a-digest-at-0")
+def NoughtIsNoTime(right: Any, state: State, event: Any, pick: Pick) -> Any:
+    """Takes a digest that was sent at the time 0 for none."""
+    known = {addr: replace(known, digest_sent=known.digest_sent or None) for addr, known in state.liveness.items()}
+    return right(replace(state, liveness=state.liveness.put(known)), event, pick)
+
+
 wrong |= {
+    # Keeps versions as floating-point numbers.
+    "VersionsAreDoubles: digest-request-version-above-2-53 delta-version-above-2-53 versions-around-2-53-are-told-apart "
+    "versions-above-2-53-replace-one-another difference-beyond-2-53-keeps-its-last-bit": reading(
+        lambda message: replace(
+            message,
+            entries=tuple(entry._replace(version=min(int(float(entry.version)), 2**64 - 1)) for entry in message.entries),
+        )
+    ),
     # Takes a size byte above 127 for a negative one.
     "SizesAreSigned: digest-request-address-of-128 digest-request-address-of-255 delta-largest-key delta-largest-value "
     "delta-largest-entry peer-with-the-largest-address": refusing(

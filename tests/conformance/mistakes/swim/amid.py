@@ -122,10 +122,9 @@ def sending_up_to(most: int) -> dict[str, Any]:
     return configured(max_datagram=lambda configured: min(configured, most))
 
 
-@wrong("step", "unknown-sender-relays-no-answer")
-def TakesIndirectAcksOfStrangers(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "unknown-sender-relays-no-answer")
+def TakesIndirectAcksOfStrangers(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Applies indirect acks, whoever sends them. [SA-21]"""
-    step = right(state, event, pick)
     is_strange = received(event, Ping) and event.message.sender not in state.rows
     answers = [vector for vector in event.message.vectors if isinstance(vector, IndirectAck)] if is_strange else []
     for answer in answers:

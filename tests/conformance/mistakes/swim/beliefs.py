@@ -1,25 +1,39 @@
-"""Mistakes in what is believed of other nodes."""
+"""Mistakes in what is believed of other nodes, in what is told of that, and in answering joiners, strangers and the past."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.swim import Wrong
+from tests.conformance.mistakes.swim.introductions import answering
 from tests.support.variant import Variants, around
 
 from peerproof.reference.divergences.swim import CLAIMED, ON_VECTOR
-from peerproof.spec.core import Pick, Received
-from peerproof.spec.swim import table, transitions
-from peerproof.spec.swim.gossip import with_row
-from peerproof.spec.swim.messages import Ack, Dead, Incarnation, Normal, Payload, Ping, Suspicious, Vector
+from peerproof.spec.core import NodeId, Pick, Received, Send, Step
+from peerproof.spec.swim import gossip, table, transitions
+from peerproof.spec.swim.gossip import Carries, ack_of, datagram, with_row
+from peerproof.spec.swim.messages import (
+    Ack,
+    AntiEntropy,
+    Dead,
+    Incarnation,
+    Joining,
+    Leave,
+    Normal,
+    Payload,
+    Ping,
+    Suspicious,
+    Vector,
+)
 from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
 
 wrong = Variants(__name__, Wrong)
+
+
 OF_SENDER = transitions.of_sender
-# type: ignore[attr-defined]  # the name that is replaced there
 
 
 def merging(accepts: Callable[[Row, Claim], bool]) -> dict[str, Any]:
@@ -67,10 +81,9 @@ def HeaderComesLast(right: Any, state: State, message: Ping | Ack) -> Any:
     return right(state, replace(message, vectors=tuple(v for v in message.vectors if isinstance(v, Payload))))
 
 
-@wrong("step", "node-info answer-goes-to-where-the-ping-came-from")
-def TakesAddressesFromDatagrams(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "node-info answer-goes-to-where-the-ping-came-from")
+def TakesAddressesFromDatagrams(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends pings to where the last datagram came from."""
-    step = right(state, event, pick)
     sender = getattr(event.message, "sender", None) if isinstance(event, Received) else None
     if sender is None or sender not in step.state.rows:
         return step
@@ -85,6 +98,62 @@ def StrangersGetRows(right: Any, state: State, message: Ping | Ack) -> Any:
     if message.sender not in state.rows and message.sender != state.uuid:
         state = with_row(state, message.sender, Row("", 0, Status.NORMAL, message.incarnation))
     return right(state, message)
+
+
+@wrong.after("transitions.with_member", "both-counters-at-their-end joiner-learns-from-the-first-answer")
+def AntiEntropyMakesJoining(after: Any, state: State, claim: Claim) -> Any:
+    """Makes rows of anti-entropy that are joining."""
+    if claim.node in state.rows or claim.node not in after.rows:
+        return after
+    return with_row(after, claim.node, replace(after.rows[claim.node], status=Status.JOINING))
+
+
+def _tells_each_change_told(before: State, after: State, effects: Any) -> Step[Any, Any]:
+    steps, TellsEachChange.seen = [*TellsEachChange.seen, (before, after)], []
+    told = [TOLD(one, other, ()).effects for one, other in steps]
+    return Step(after, (*effects, *(notice for notices in told for notice in notices)))
+
+
+def _tells_each_change_on_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
+    after = ON_VECTOR(state, message, vector)
+    if not isinstance(vector, (AntiEntropy, Joining, Leave)):
+        TellsEachChange.seen.append((state, after))
+    return after
+
+
+class TellsEachChange(Wrong):
+    """Tells subscribers of each vector, not of each datagram."""
+
+    caught_by: ClassVar = ("joining-at-the-known-restart-counter", "death-in-another-life")
+    seen: ClassVar[list[tuple[State, State]]] = []
+    instead: ClassVar = {
+        "transitions.notify_subscribers": _tells_each_change_told,
+        "transitions.with_vector": _tells_each_change_on_vector,
+    }
+
+
+TOLD = transitions.notify_subscribers
+
+
+@wrong("transitions.answer", "joining-older-than-its-header")
+def WelcomesWhoIsNormal(right: Any, state: State, ping: Ping, to: NodeId, pick: Pick) -> Any:
+    """Welcomes whoever asks, also if its joining is old."""
+    row = state.rows.get(ping.sender)
+    asks = any(isinstance(v, Joining) and v.node == ping.sender for v in ping.vectors)
+    if row is None or row.status is not Status.NORMAL or not asks:
+        return right(state, ping, to, pick)
+    said = (Joining(ping.sender, row.incarnation, row.host, row.port),)
+    state, message = datagram(state, (ping.sender, to), ack_of(state, ping), said, gossip.WELCOME, pick)
+    return state, () if message is None else (Send(to, message),)
+
+
+@wrong("step", "answer-goes-to-where-the-ping-came-from")
+def AnswersToTheRow(right: Any, state: State, event: Any, pick: Pick) -> Any:
+    """Sends an ack to the address in the row."""
+    if isinstance(event, Received) and isinstance(event.message, Ping) and event.message.sender in state.rows:
+        row = state.rows[event.message.sender]
+        event = replace(event, sender=NodeId(f"{row.host}:{row.port}"))
+    return right(state, event, pick)
 
 
 wrong |= {
@@ -140,5 +209,34 @@ wrong |= {
             replace(right(row, claim), host=claim.place[0], port=claim.place[1]) if claim.place else right(row, claim)
         ),
     ),
+    # Reads one vector of anti-entropy in a message.
+    "OneAntiEntropy: anti-entropy-in-two-vectors": around(
+        "transitions.apply_message",
+        lambda right, state, message: (
+            right(state, replace(message, vectors=tuple({type(v): v for v in reversed(message.vectors)}.values())[::-1]))
+            if sum(isinstance(v, AntiEntropy) for v in message.vectors) > 1
+            else right(state, message)
+        ),
+    ),
+    # Keeps a payload over a restart that it hears of from others.
+    "PayloadStaysForEver: payload-is-stale-after-a-restart joining-brings-a-dead-node-back": around(
+        "gossip.merge", lambda right, row, claim: replace(right(row, claim), payload=row.payload)
+    ),
+    # Does not tell a joiner that it is normal, but for what is in the queue.
+    "NoNormalAnswer: join-second-request-again events-are-not-lost-on-nobody": answering(
+        lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Normal)))
+    ),
+    # Welcomes whoever is joining, whether it asks or not.
+    "WelcomesWhoIsJoining: joining-stays-until-the-second-request nested-64-deep": answering(
+        lambda state, ping: (
+            replace(ping, vectors=(*ping.vectors, Joining(ping.sender, ping.incarnation, "h", 1)))
+            if ping.sender in state.rows and state.rows[ping.sender].status is Status.JOINING
+            else ping
+        )
+    ),
+    # Answers everybody alike.
+    "StrangersGetEverything: unknown-sender-asks-nobody-else unknown-sender-is-told-nothing": {
+        "gossip.BARE": Carries(events=True, members=True)
+    },
 }
 __getattr__ = wrong.find

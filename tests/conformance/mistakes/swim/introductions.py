@@ -38,10 +38,9 @@ def RequestsHoldEverything(right: Any, state: State, node: Uuid, pick: Pick, *pu
     return with_row(after, node, replace(after.rows[node], exchange=exchange)), sends
 
 
-@wrong("initial", "seed-that-is-the-node-itself")
-def ItsOwnSeed(right: Any, self_id: NodeId, config: Config) -> Any:
+@wrong.after("initial", "seed-that-is-the-node-itself")
+def ItsOwnSeed(first: Any, self_id: NodeId, config: Config) -> Any:
     """Asks itself, if it is among its seeds."""
-    first = right(self_id, config)
     for seed in config.seeds:
         if seed.uuid == config.uuid:
             row = Row(seed.host, seed.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST)

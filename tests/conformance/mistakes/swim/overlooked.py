@@ -158,10 +158,9 @@ def RequestsAreNoPings(
     return changed(after, node, unanswered=state.rows[node].unanswered), sends
 
 
-@wrong("transitions.indirect_answer", "indirect-ack-leaves-nothing-missed")
-def IndirectAcksLeaveMisses(right: Any, state: State, node: Uuid, incarnation: Incarnation) -> Any:
+@wrong.after("transitions.indirect_answer", "indirect-ack-leaves-nothing-missed")
+def IndirectAcksLeaveMisses(after: Any, state: State, node: Uuid, incarnation: Incarnation) -> Any:
     """Counts on after an indirect ack with the incarnation known. [SA-03]"""
-    after = right(state, node, incarnation)
     if node not in state.rows or after.rows[node].incarnation > state.rows[node].incarnation:
         return after
     return changed(after, node, indirect_misses=state.rows[node].indirect_misses)
@@ -272,10 +271,9 @@ def forgetting(**values: Any) -> dict[str, Any]:
     return after("transitions.refute", lambda after, state, *_: state if after is state else replace(after, **values))
 
 
-@wrong("transitions.refute", "told-dead-by-one-that-is-joining")
-def AsksAllIfAJoinerTold(right: Any, state: State, teller: Uuid, said: Any) -> Any:
+@wrong.after("transitions.refute", "told-dead-by-one-that-is-joining")
+def AsksAllIfAJoinerTold(after: Any, state: State, teller: Uuid, said: Any) -> Any:
     """Introduces itself to all nodes again if one that is joining told it of its death. [SA-17, SA-27]"""
-    after = right(state, teller, said)
     row = state.rows.get(teller)
     if after is state or row is None or row.status is not Status.JOINING:
         return after
@@ -295,10 +293,9 @@ def EntriesAboutTheSender(right: Any, state: State, message: Any) -> Any:
     return right(state, replace(message, vectors=vectors))
 
 
-@wrong("transitions.with_member", "introduction-goes-on-after-anti-entropy")
-def AntiEntropyIntroduces(right: Any, state: State, claim: Claim) -> Any:
+@wrong.after("transitions.with_member", "introduction-goes-on-after-anti-entropy")
+def AntiEntropyIntroduces(after: Any, state: State, claim: Claim) -> Any:
     """Takes itself for introduced to a node that others tell of. [SA-57]"""
-    after = right(state, claim)
     return changed(after, claim.node, exchange=Exchange.DONE) if claim.node in state.rows and after is not state else after
 
 
@@ -350,19 +347,17 @@ def _back_with_its_payload(right: Any, state: State, message: Any) -> Any:
     return changed(after, message.sender, payload=_PAYLOADS.pop((state.uuid, message.sender), None))
 
 
-@wrong("step", "leave-by-itself-is-no-change-of-a-row")
-def TellsOfItself(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "leave-by-itself-is-no-change-of-a-row")
+def TellsOfItself(after: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Tells its subscribers that it leaves itself. [SA-40]"""
-    after = right(state, event, pick)
     if state.left or not after.state.left or EventType.LEAVE not in state.cluster_subscriptions:
         return after
     return after._replace(effects=(*after.effects, Notify(ClusterEvent(state.uuid, EventType.LEAVE))))
 
 
-@wrong("step", "told-what-the-detector-finds")
-def TellsOfMessagesOnly(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "told-what-the-detector-finds")
+def TellsOfMessagesOnly(after: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Does not tell subscribers of one node what it finds out by itself. [S-56, SA-40]"""
-    after = right(state, event, pick)
     if not isinstance(event, Expired):
         return after
     told = [e for e in after.effects if isinstance(e, Notify) and isinstance(e.notice, NodeEvent)]
@@ -385,10 +380,9 @@ def AnswersProbesToTheRow(right: Any, state: Any, event: Any, pick: Pick) -> Any
     return right(state, event, pick)
 
 
-@wrong("step", "isolation-goes-on-for-probes-of-strangers")
-def ProbesOfStrangersEndIsolation(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "isolation-goes-on-for-probes-of-strangers")
+def ProbesOfStrangersEndIsolation(after: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Lets the probe of an unknown node end the isolation. [SA-07]"""
-    after = right(state, event, pick)
     if not (isinstance(event, Received) and isinstance(event.message, Probe) and event.message.sender not in state.rows):
         return after
     return after._replace(state=replace(after.state, isolated=False))

@@ -1,7 +1,8 @@
-"""Mistakes in the queue of events: how many nodes are told an event, which ones, and which event is news."""
+"""Mistakes in the queue of events and in what travels in a datagram: how many nodes are told, which events, and how much."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +12,15 @@ from tests.support.variant import Variants, after, around
 from peerproof.reference.divergences.swim import CLAIMED, FANOUT
 from peerproof.spec.core import NodeId, Pick, Received, Send
 from peerproof.spec.swim import gossip
+from peerproof.spec.swim.gossip import Carries
 from peerproof.spec.swim.messages import Ack, ClusterEventVector, Dead, Ping, Uuid, Vector
 from peerproof.spec.swim.state import Queued, State
 from peerproof.spec.swim.table import Claim, event
 
 wrong = Variants(__name__, Wrong)
+
+
 QUEUED = gossip.enqueue
-# type: ignore[attr-defined]  # the name that is replaced there
 
 
 @wrong("gossip._events", "anti-entropy-at-the-incarnation-known datagram-one-beyond-the-limit")
@@ -36,10 +39,9 @@ def TellsNotTheSubject(right: Any, state: State, receiver: Uuid, said: list[Vect
     return replace(after, queue=(*mine, *after.queue)), told
 
 
-@wrong("step", "joining-about-another-gets-an-ordinary-answer ack-carries-anti-entropy")
-def TellsNotTheTeller(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "joining-about-another-gets-an-ordinary-answer ack-carries-anti-entropy")
+def TellsNotTheTeller(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells nobody what that one has just told it."""
-    step = right(state, event, pick)
     if not isinstance(event, Received) or not isinstance(event.message, Ping):
         return step
     heard = {type(v): v.node for v in event.message.vectors if hasattr(v, "node") and v.node != event.message.sender}
@@ -77,12 +79,26 @@ def _restart_is_no_news(state: State, claim: Claim) -> State:
     return replace(after, queue=state.queue) if same else after
 
 
-@wrong("transitions.with_member", "anti-entropy-that-is-new-is-not-passed-on anti-entropy-of-many")
-def AntiEntropyIsNews(right: Any, state: State, claim: Claim) -> Any:
+@wrong.after("transitions.with_member", "anti-entropy-that-is-new-is-not-passed-on anti-entropy-of-many")
+def AntiEntropyIsNews(after: Any, state: State, claim: Claim) -> Any:
     """Queues the rows that anti-entropy makes."""
-    after = right(state, claim)
     new = claim.node in after.rows and claim.node not in state.rows
     return QUEUED(after, event(claim.node, after.rows[claim.node], emit_incarnation=False)) if new else after
+
+
+def datagrams(carries: Callable[[Carries, bool], Carries]) -> dict[str, Any]:
+    """What is replaced for datagrams that carry something else: what is right, and whether it is a ping."""
+
+    def datagram(right: Any, state: State, to: Any, header: Any, first: Any, after: Carries, pick: Pick) -> Any:
+        is_ping = isinstance(header(state.incarnation, ()), Ping)
+        return right(state, to, header, first, carries(after, is_ping), pick)
+
+    return around("gossip.datagram", datagram)
+
+
+def limited(limit: Callable[[int], int]) -> dict[str, Any]:
+    """What is replaced for another limit."""
+    return around("gossip.Room", lambda right, message, most: right(message, limit(most)))
 
 
 wrong |= {
@@ -119,5 +135,35 @@ wrong |= {
     "IncarnationsAlways: join-second-request-makes-normal join-second-request-again": {
         f"{module}.event": lambda node, row, **_: event(node, row, emit_incarnation=True) for module in ("gossip", "transitions")
     },
+    # Has news in pings only.
+    "NoEventsInAcks: leave-by-itself-is-told-with-acks relay-reports-no-other-ack": datagrams(
+        lambda right, is_ping: right if is_ping else right._replace(events=False)
+    ),
+    # Has news in acks only.
+    "NoEventsInPings: left-by-itself-still-answers leave-by-itself": datagrams(
+        lambda right, is_ping: right._replace(events=False) if is_ping else right
+    ),
+    # Puts all that it has into every datagram.
+    "EverythingEverywhere: join-first-request-is-welcomed unknown-sender-asks-nobody-else": datagrams(
+        lambda _right, is_ping: Carries(events=True, members=True, payload=is_ping)
+    ),
+    # Puts the queue into the first answer to a joiner too.
+    "EventsInTheFirstAnswer: join-first-request-is-welcomed first-answer-holds-no-events": {
+        "gossip.WELCOME": Carries(events=True, members=True, tagged=False)
+    },
+    # Tells a joiner of nobody but itself.
+    "NoMembersInTheFirstAnswer: join-first-answer-has-untagged-anti-entropy join-second-answer-has-events-and-anti-entropy": {
+        "gossip.WELCOME": Carries()
+    },
+    # Sends its payload also if it is empty.
+    "EmptyPayloadIsSent: relay-reports-no-other-ack fanout-of-2": {"gossip.EMPTY_PAYLOAD": ""},
+    # Stays below the limit.
+    "LimitIsExclusive: datagram-of-exactly-the-limit": limited(lambda most: most - 1),
+    # Makes datagrams of any size.
+    "NoLimit: anti-entropy-that-does-not-fit-at-all datagram-one-beyond-the-limit": limited(lambda _: 2**20),
+    # Forgets the header when it counts the bytes.
+    "LimitCountsVectorsOnly: datagram-one-beyond-the-limit events-end-at-the-first-that-does-not-fit": limited(
+        lambda most: most + 59
+    ),
 }
 __getattr__ = wrong.find

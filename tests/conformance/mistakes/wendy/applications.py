@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around
+from tests.support.variant import Variants, after, around, passing_over
 
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Sent, Step
 from peerproof.spec.wendy import transitions
@@ -23,13 +23,6 @@ ROUTED = transitions.route_message
 def told(step: Next, kind: type[Any]) -> list[Any]:
     """What the application is told of this kind."""
     return [effect.notice for effect in step.effects if isinstance(effect, Notify) and isinstance(effect.notice, kind)]
-
-
-@wrong("step", "purpose-255-is-delivered route-with-a-purpose")
-def SmallPurposesOnly(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Passes over purposes that it has not given out."""
-    about = getattr(event, "message", getattr(event, "command", None))
-    return Step(state) if getattr(about, "purpose", 0) >= 128 else right(state, event, pick)
 
 
 @wrong("step", "purpose-8-is-delivered")
@@ -104,28 +97,25 @@ def ItsOwnMessages(right: Any, state: State, event: Any, pick: Pick) -> Any:
     return right(state, event, pick)
 
 
-@wrong("step", "deliveries-are-not-asked-about")
-def AsksAboutDeliveries(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "deliveries-are-not-asked-about")
+def AsksAboutDeliveries(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Asks the application whether a message may be delivered to it."""
-    step = right(state, event, pick)
     if not state.config.is_consulted or (isinstance(event, Asked) and isinstance(event.command, Forward)):
         return step
     return step._replace(effects=tuple(Notify(Forwarding(d.message, state.node)) for d in told(step, Delivered)) or step.effects)
 
 
-@wrong("step", "a-message-that-has-arrived-is-done")
-def DeliversWhatHasArrived(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "a-message-that-has-arrived-is-done")
+def DeliversWhatHasArrived(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a confirmation for a delivery."""
-    step = right(state, event, pick)
     if isinstance(event, Sent) and event.took is not None and isinstance(event.message, Application):
         return step._replace(effects=(*step.effects, Notify(Delivered(event.message))))
     return step
 
 
-@wrong("step", "the-sender-is-not-met a-heartbeat-changes-nothing asked-by-a-stranger contact-that-is-alone a-second-join")
-def MeetsEverySender(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "the-sender-is-not-met a-heartbeat-changes-nothing asked-by-a-stranger contact-that-is-alone a-second-join")
+def MeetsEverySender(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes whoever sends something into its leaf set."""
-    step = right(state, event, pick)
     if not isinstance(event, Received) or step.state is not state:
         return step
     return step._replace(state=insert_node(state, event.message.header.sender, Mask(leaf_set=True)))
@@ -140,6 +130,10 @@ def AnyLengthMayGo(right: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Passes over purposes that it has not given out.
+    "SmallPurposesOnly: purpose-255-is-delivered route-with-a-purpose": passing_over(
+        lambda state, event: getattr(getattr(event, "message", getattr(event, "command", None)), "purpose", 0) >= 128
+    ),
     # Does not tell where a message goes next.
     "TellsNothingOfForwarding: sent-on-with-its-hops route-to-the-cell": after(
         "step",

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.conformance.mistakes.wendy.joining import with_messages
-from tests.support.variant import Variants, after, around
+from tests.conformance.mistakes.wendy.announcing import with_messages
+from tests.support.variant import Variants, after, around, passing_over
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Step
 from peerproof.spec.wendy import repair
@@ -21,14 +21,6 @@ Next = Step[Any, Any]
 DEPARTED = repair.on_departure
 
 
-@wrong("step", "a-message-that-fails a-heartbeat-that-fails leaf-that-does-not-answer")
-def TrustsEverybody(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Does not care whether a message arrives."""
-    if isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING:
-        return Step(state)
-    return right(state, event, pick)
-
-
 @wrong("step", "a-heartbeat-changes-nothing")
 def AnswersHeartbeats(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends a heartbeat for a heartbeat."""
@@ -36,14 +28,6 @@ def AnswersHeartbeats(right: Any, state: State, event: Any, pick: Pick) -> Any:
         return right(state, Expired(event.now, HeartbeatDue()), pick)._replace(
             effects=(Send(event.sender, Heartbeat(header(state))),)
         )
-    return right(state, event, pick)
-
-
-@wrong("step", "the-departed-comes-back the-departed-comes-back-and-is-warned")
-def DepartedForEver(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Never takes back who has departed."""
-    if isinstance(event, Received) and event.message.header.sender.id in state.departed:
-        return Step(state)
     return right(state, event, pick)
 
 
@@ -60,27 +44,31 @@ class AnybodyDeparts(Wrong):
     instead: ClassVar = {"repair.on_departure": _departed}
 
 
-@wrong("step", "cell-who-does-not-answer cell-who-does-not-answer-by-messages")
-def NeverAsksAgain(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Waits for answers for ever."""
-    is_late = isinstance(event, Expired) and isinstance(event.timer, RepairTimeout)
-    return Step(state) if is_late else right(state, event, pick)
-
-
-@wrong(
+@wrong.after(
     "step",
     "nothing-after-leaving no-answers-after-leaving leaving-while-waiting learns-nothing-after-leaving "
     "no-join-after-leaving no-leave-after-leaving no-route-after-leaving",
 )
-def GoesOnAfterLeaving(right: Any, state: State, event: Any, pick: Pick) -> Any:
+def GoesOnAfterLeaving(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Goes on as if it had not left."""
-    step = right(state, event, pick)
     if not (isinstance(event, Asked) and isinstance(event.command, Leave)):
         return step
     return Step(state, tuple(effect for effect in step.effects if not isinstance(effect, CancelTimer)))
 
 
 wrong |= {
+    # Does not care whether a message arrives.
+    "TrustsEverybody: a-message-that-fails a-heartbeat-that-fails leaf-that-does-not-answer": passing_over(
+        lambda state, event: isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING
+    ),
+    # Never takes back who has departed.
+    "DepartedForEver: the-departed-comes-back the-departed-comes-back-and-is-warned": passing_over(
+        lambda state, event: isinstance(event, Received) and event.message.header.sender.id in state.departed
+    ),
+    # Waits for answers for ever.
+    "NeverAsksAgain: cell-who-does-not-answer cell-who-does-not-answer-by-messages": passing_over(
+        lambda state, event: isinstance(event, Expired) and isinstance(event.timer, RepairTimeout)
+    ),
     # Sends heartbeats once.
     "OneHeartbeat: heartbeats-again": after(
         "step",

@@ -44,20 +44,18 @@ RECORD_ANSWER = repair.record_answer
 SELECT_TABLES = tables.select_tables
 
 
-@wrong("step", "an-exit-before-the-score")
-def ExitsLeaveRequests(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "an-exit-before-the-score")
+def ExitsLeaveRequests(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Measures a node that has left, and takes it back when its request is confirmed. [WA-30, WA-69]"""
-    step = right(state, event, pick)
     if received(event, NodeExit):
         gone = {name: node for name, node in state.measured.items() if name == event.message.header.sender.id}
         return step._replace(state=replace(step.state, measured=step.state.measured.put(gone)))
     return step
 
 
-@wrong("step", "a-heartbeat-is-no-announcement")
-def AnyMessageHasAnnounced(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "a-heartbeat-is-no-announcement")
+def AnyMessageHasAnnounced(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes the confirmation of any message for that of the announcement to the same node. [WA-67]"""
-    step = right(state, event, pick)
     if isinstance(event, Sent) and isinstance(event.message, Heartbeat) and event.to in step.state.announcing:
         after, effects = joining.on_announcement_sent(step.state, event.to)
         return Step(after, (*step.effects, *effects))
@@ -73,20 +71,18 @@ def AnybodyAnswers(right: Any, state: State, event: Any, pick: Pick) -> Any:
     return right(state, event, pick)
 
 
-@wrong("step", "cell-who-does-not-answer-by-messages")
-def AnswersPutItOff(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "cell-who-does-not-answer-by-messages")
+def AnswersPutItOff(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits the whole network timeout again after each answer. [WA-26]"""
-    step = right(state, event, pick)
     if received(event, StateData) and state.repairs:
         timers = [SetTimer(RepairTimeout(*cell), state.config.network_timeout) for cell in step.state.repairs]
         return step._replace(effects=(*step.effects, *timers))
     return step
 
 
-@wrong("step", "the-next-row-has-its-own-timeout")
-def OneTimeoutForAllRows(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "the-next-row-has-its-own-timeout")
+def OneTimeoutForAllRows(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Gives the next row what is left of the network timeout. [WA-26]"""
-    step = right(state, event, pick)
     if isinstance(event, Expired):
         return step
     return step._replace(
@@ -175,10 +171,9 @@ def _admits(*kinds: type[Any]) -> Callable[[State, Message], bool]:
     return lambda state, message: isinstance(message, kinds) or IS_ADMITTED(state, message)
 
 
-@wrong("step", "an-exit-does-not-end-an-announcement")
-def ExitEndsAnnouncement(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "an-exit-does-not-end-an-announcement")
+def ExitEndsAnnouncement(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not wait for an announcement that is on its way to a node that leaves. [WA-67]"""
-    step = right(state, event, pick)
     gone = state.known.get(event.message.header.sender.id) if received(event, NodeExit) else None
     where = address_of(state.config, gone) if gone else None
     if where is None:
@@ -197,10 +192,9 @@ def _only_applies(when: Callable[[State, NodeRace], bool]) -> Callable[..., Next
     return on_node_race
 
 
-@wrong("step", "a-warning-starts-no-wait")
-def WarningStartsWait(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "a-warning-starts-no-wait")
+def WarningStartsWait(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes the leaf set of a race warning for that of the destination. [W-58, WA-61]"""
-    step = right(state, event, pick)
     if not received(event, NodeRace) or state.stage is not Stage.JOINING or event.message.tables.leaf_set is None:
         return step
     timer = SetTimer(Announce(), Duration(joining.WAIT * state.config.network_timeout))
@@ -229,20 +223,18 @@ def _brought_back_by(*kinds: type[Any]) -> Callable[..., Next]:
     return on_message
 
 
-@wrong("step", "who-was-never-known-has-not-gone")
-def MissesTheUnknown(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "who-was-never-known-has-not-gone")
+def MissesTheUnknown(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells that a node has gone that it only measured, and knows from no table. [WA-72]"""
-    step = right(state, event, pick)
     if not isinstance(event, Sent) or event.took is not None:
         return step
     gone = [Notify(NodeExited(node)) for node in state.at(event.to) if node.id not in state.known]
     return step._replace(effects=(*step.effects, *gone))
 
 
-@wrong("step", "heartbeats-whatever-else-is-said")
-def CommandsPutHeartbeatsOff(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "heartbeats-whatever-else-is-said")
+def CommandsPutHeartbeatsOff(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Starts to count the time until the next heartbeats anew when its application sends something. [WA-24]"""
-    step = right(state, event, pick)
     if not isinstance(event, Asked) or not state.config.heartbeat or step.state.stage is Stage.LEFT:
         return step
     return step._replace(effects=(*step.effects, SetTimer(HeartbeatDue(), state.config.heartbeat)))

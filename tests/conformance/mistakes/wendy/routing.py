@@ -1,21 +1,24 @@
-"""Mistakes in finding the next hop."""
+"""Mistakes in keeping the three tables and their scores, in finding the next hop, and in what goes straight to a node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, after, around, passing_over
 
-from peerproof.spec.core import Asked, Pick, Step, Table
-from peerproof.spec.wendy import routing
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, Notify, Pick, Received, Sent, Step, Table
+from peerproof.spec.wendy import proximity, routing, transitions
 from peerproof.spec.wendy.ids import Id
-from peerproof.spec.wendy.messages import NO_LEAVES, Node, Route
+from peerproof.spec.wendy.messages import NO_LEAVES, Application, Node, Route, SendTo
 from peerproof.spec.wendy.state import Stage, State
 
 wrong = Variants(__name__, Wrong)
+
+
 NEXT_HOP = routing.next_hop
 SPAN = routing.leaf_span
 
@@ -25,17 +28,6 @@ def closer(state: State, key: Id, nodes: Iterable[Node]) -> list[Node]:
     rank = state.config.ring.rank
     own = rank(state.id, key)
     return sorted((node for node in nodes if rank(node.id, key) < own), key=lambda node: rank(node.id, key))
-
-
-@wrong(
-    "routing.next_hop",
-    "route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by-messages "
-    "route-to-later-rows-that-were-met",
-)
-def OneRow(right: Any, state: State, key: Id) -> Any:
-    """Knows the first row of its routing table only."""
-    cells = Table({cell: node for cell, node in state.routing_table.items() if cell[0] == 0})
-    return right(replace(state, routing_table=cells), key)
 
 
 def _first_of(state: State, key: Id, order: Any) -> Node | None:
@@ -61,25 +53,97 @@ def NoLastLook(right: Any, state: State, key: Id) -> Any:
     return right(replace(state, leaf_set=NO_LEAVES), key)
 
 
-@wrong(
-    "step", "route-to-the-own-key route-with-empty-tables route-to-the-own-key-by-messages route-with-empty-tables-by-messages"
-)
-def NothingToItself(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Keeps quiet about messages for its own id, and about all as long as it is alone."""
-    if isinstance(event, Asked) and isinstance(event.command, Route) and (event.command.key == state.id or not state.known):
-        return Step(state)
+IS_PASSED_OVER = proximity.is_passed_over
+
+
+@wrong.after("step", "a-table-with-wrong-rows")
+def CellsAsTheyCome(step: Any, state: State, event: Any, pick: Pick) -> Any:
+    """Believes what others say about where a node stands."""
+    sent = getattr(getattr(event, "message", None), "tables", None)
+    if sent is None or not sent.routing_table or isinstance(event, Sent):
+        return step
+    placed = {(row, column): node for row, column, node in sent.routing_table if node.id != state.id}
+    return step._replace(state=replace(step.state, routing_table=step.state.routing_table.put(placed)))
+
+
+class AheadOfEquals(Wrong):
+    """Puts a neighbour before those with the same score."""
+
+    caught_by: ClassVar = ("neighbours-with-equal-scores", "a-neighbour-moves-ahead-behind-equals", "a-neighbour-between-equals")
+
+    @staticmethod
+    def _insert(state: State, node: Node) -> tuple[Node, ...]:
+        score = state.score(node.id)
+        others = tuple(member for member in state.neighborhood_set if member.id != node.id)
+        if len(others) < len(state.neighborhood_set):
+            return state.neighborhood_set
+        place = next((index for index, member in enumerate(others) if score <= state.score(member.id)), len(others))
+        return (*others[:place], node, *others[place:])[: state.config.neighborhood_set]
+
+    instead: ClassVar = {"tables.in_neighborhood_set": _insert}
+
+
+@wrong("proximity.consider_node", "no-request-for-a-known-score scores-outlive-the-cache a-cached-score-is-used")
+def AsksOnceMore(right: Any, state: State, node: Node, *, is_leaf: bool) -> Any:
+    """Measures whoever it meets, known or not."""
+    after = right(state, node, is_leaf=is_leaf)
+    return after if IS_PASSED_OVER(state, node) else replace(after, measured=after.measured.put({node.id: node}))
+
+
+@wrong.after("step", "the-cache-after-an-hour the-cache-is-emptied-as-a-whole the-cache-after-two-hours")
+def NeverEmptiesTheCache(step: Any, state: State, event: Any, pick: Pick) -> Any:
+    """Keeps its cache."""
+    return step._replace(state=replace(step.state, cache=state.cache)) if state.cache and not step.state.cache else step
+
+
+Next = Step[Any, Any]
+ON_SEND_TO = transitions.on_send_to
+
+
+@wrong("step", "sent-straight-after-leaving")
+def SendsAfterLeaving(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+    """Still sends after it has left."""
+    if isinstance(event, Asked) and isinstance(event.command, SendTo):
+        return ON_SEND_TO(state, event.command)
     return right(state, event, pick)
 
 
-@wrong("step", "route-while-joining")
-def NotBeforeItHasJoined(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Drops messages while it joins."""
-    if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage in (Stage.JOINING, Stage.WAITING):
-        return Step(state)
+@wrong("step", "received-straight")
+def DeliversWhatComesStraight(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+    """Delivers whatever has had a hop, as if it were meant for this node."""
+    if isinstance(event, Received) and isinstance(message := event.message, Application) and message.header.hop:
+        counted = replace(message, header=replace(message.header, hop=message.header.hop + 1))
+        return Step(state, (Notify(wendy.Delivered(counted)),))
     return right(state, event, pick)
 
 
 wrong |= {
+    # Knows the first row of its routing table only.
+    "OneRow: route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by-messages "
+    "route-to-later-rows-that-were-met": around(
+        "routing.next_hop",
+        lambda right, state, key: right(
+            replace(state, routing_table=Table({cell: node for cell, node in state.routing_table.items() if cell[0] == 0})), key
+        ),
+    ),
+    # Keeps quiet about messages for its own id, and about all as long as it is alone.
+    "NothingToItself: route-to-the-own-key route-with-empty-tables route-to-the-own-key-by-messages "
+    "route-with-empty-tables-by-messages": passing_over(
+        lambda state, event: (
+            isinstance(event, Asked) and isinstance(event.command, Route) and (event.command.key == state.id or not state.known)
+        )
+    ),
+    # Drops messages while it joins.
+    "NotBeforeItHasJoined: route-while-joining": passing_over(
+        lambda state, event: (
+            isinstance(event, Asked) and isinstance(event.command, Route) and state.stage in (Stage.JOINING, Stage.WAITING)
+        )
+    ),
+    # Compares ids byte by byte.
+    "DigitsOfABytes: cell-of-the-last-digit digit-15 digit-31": after(
+        "ids.Ring.cell",
+        lambda cell, ring, own, other: (cell[0] - cell[0] % 2, ring.digit(other, cell[0] - cell[0] % 2)),
+    ),
     # Looks for the closest leaf, and forgets itself.
     "NeverItself: route-to-itself-within route-a-tie-of-neighbours route-by-all-bits "
     "route-a-tie-of-neighbours-by-messages route-of-two-at-the-closer-by-messages": around(
@@ -111,5 +175,44 @@ wrong |= {
         "routing.next_hop",
         lambda right, state, key: next(iter(closer(state, key, state.neighborhood_set)), None) or right(state, key),
     ),
+    # Sets the timer of the cache once.
+    "EmptiesTheCacheOnce: the-cache-after-two-hours": after(
+        "step",
+        lambda step, state, event, *_: (
+            step if type(getattr(event, "timer", None)).__name__ != "FlushCache" else step._replace(effects=())
+        ),
+    ),
+    # Takes the column from its own id.
+    "ColumnFromTheOwner: cell-of-the-document cell-of-the-first-digit rows-and-columns-of-several digit-31": {
+        "ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(own, row))
+    },
+    # Counts columns from one: E is 15.
+    "ColumnsFromOne: cell-of-the-document cell-of-the-last-digit cell-in-row-11 digit-0 digit-15 digit-16": {
+        "ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(other, row) + 1)
+    },
+    # Looks at one node of each table that it is sent.
+    "TheFirstOfATable: all-cells-of-a-received-table everybody-is-evaluated more-than-sixteen-on-a-wire-side": around(
+        "proximity.nodes_of", lambda right, sent: dict(list(right(sent).items())[:1])
+    ),
+    # Has as many neighbours as it meets.
+    "NeighboursWithoutEnd: thirty-two-neighbours a-neighbour-that-is-too-far neighbours-of-another-number": around(
+        "tables.in_neighborhood_set",
+        lambda right, state, node: right(replace(state, config=replace(state.config, neighborhood_set=10**6)), node),
+    ),
+    # Lets somebody with the score of the last one into a full set.
+    "TheLastOfEqualsGivesWay: a-neighbour-as-far-as-the-last": around(
+        "tables.in_neighborhood_set",
+        lambda right, state, node: (
+            (*state.neighborhood_set[:-1], node)
+            if len(state.neighborhood_set) == state.config.neighborhood_set
+            and node.id not in (member.id for member in state.neighborhood_set)
+            and state.score(node.id) == state.score(state.neighborhood_set[-1].id)
+            else right(state, node)
+        ),
+    ),
+    # Empties its cache each half of an hour.
+    "EmptiesTheCacheEarly: the-cache-just-before-an-hour": {"transitions.CACHE_MS": 1_800_000},
+    # Keeps the first address that it hears of a node.
+    "NoNewAddress: a-new-address": {"proximity.update_address": lambda state, _: state},
 }
 __getattr__ = wrong.find

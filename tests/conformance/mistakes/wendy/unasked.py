@@ -267,10 +267,9 @@ class KeepsVersionsAndCredentials(_Remembers):
         return replace(new, versions=old.versions, credentials=old.credentials)
 
 
-@wrong("step", "cell-who-does-not-answer-in-time")
-def RepairsForTenSeconds(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "cell-who-does-not-answer-in-time")
+def RepairsForTenSeconds(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits ten seconds for a cell, whatever is configured. [WA-26]"""
-    step = right(state, event, pick)
     usual = Duration(NETWORK_TIMEOUT_MS)
     return step._replace(
         effects=tuple(
@@ -280,10 +279,9 @@ def RepairsForTenSeconds(right: Any, state: State, event: Any, pick: Pick) -> An
     )
 
 
-@wrong("step", "joined-is-told-once")
-def JoinsAgainAndAgain(right: Any, state: State, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "joined-is-told-once")
+def JoinsAgainAndAgain(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells each time that it announces itself that it has joined. [WA-72]"""
-    step = right(state, event, pick)
     said = any(isinstance(effect, Send) and isinstance(effect.message, NodeAnnouncement) for effect in step.effects)
     is_again = said and state.stage is Stage.JOINED
     return step._replace(effects=(*step.effects, Notify(Joined()))) if is_again else step
