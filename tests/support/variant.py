@@ -35,7 +35,7 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.overrides import Overrides
 
 __all__ = ["Variant", "Variants", "after", "around", "configured", "hearing", "keeping", "mending"]
-__all__ += ["passing_over", "reading", "received", "refusing", "silent", "with_values", "without_effects"]
+__all__ += ["passing_over", "reading", "received", "refusing", "remembering", "silent", "with_effects", "with_values", "without_effects"]
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -49,6 +49,7 @@ def around(place: str, function: Function) -> dict[str, Any]:
     What is replaced to have the function called at a place, with what stands there as its first argument.
 
     The place is the dotted name of something in the protocol's package, or a method of the variant: `step`, `decode`.
+    An answer to a query stands without it, as `{"queries.status": ...}`.
     """
     return {place: _Around(function)}
 
@@ -61,6 +62,11 @@ def after(place: str, function: Function) -> dict[str, Any]:
 def with_values(step: Step[Any, Any], **values: Any) -> Step[Any, Any]:
     """A step to a state with other values."""
     return step._replace(state=replace(step.state, **values))
+
+
+def with_effects(step: Step[Any, Any], *effects: Any) -> Step[Any, Any]:
+    """A step with more effects."""
+    return step._replace(effects=(*step.effects, *effects))
 
 
 def keeping(place: str, *names: str) -> dict[str, Any]:
@@ -127,6 +133,21 @@ def hearing(kind: type[Any], change: Function) -> dict[str, Any]:
     return around("step", step)
 
 
+def remembering(function: Function) -> dict[str, Any]:
+    """
+    What is replaced to remember over steps what no node keeps, until a node begins.
+
+    The function is given what is remembered, a dictionary, then what is right, and what that is given.
+    """
+    memory = dict[Any, Any]()
+
+    def initial(right: Function, *given: Any) -> Any:
+        memory.clear()
+        return right(*given)
+
+    return around("initial", initial) | around("step", lambda right, *given: function(memory, right, *given))
+
+
 def configured(**change: Function) -> dict[str, Any]:
     """What is replaced to begin with other values in the configuration, each from what it should be."""
 
@@ -146,11 +167,13 @@ class Variant(variant.Variant):
         """Looks for what stands at the places of `around`."""
         instead = dict[str, Any]()
         for place, other in cls.instead.items():
-            if not isinstance(other, _Around):
+            if place.startswith("queries."):
+                cls.queries = {**cls.queries, place.removeprefix("queries."): other}
+            elif not isinstance(other, _Around):
                 instead[place] = other
             elif "." in place:
-                right = resolve_name(f"{cls.specification().__name__}.{place}")
-                instead[place] = _told(other.function, right)
+                whole = place if place.startswith("peerproof.") else f"{cls.specification().__name__}.{place}"
+                instead[place] = _told(other.function, resolve_name(whole))
             else:
                 setattr(cls, place, _method(other.function, getattr(cls, place)))
         cls.instead = instead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
 from tests.support.variant import Variants, around, without_effects
@@ -34,24 +34,8 @@ def FoundsWithoutTelling(right: Any, state: Any, event: Any, pick: Pick) -> Any:
 
 
 def storing(change: Callable[[Stored], Stored]) -> dict[str, Any]:
-    """Another answer to what is on disk."""
-    return {"stored": lambda state: snapshot.STORED.plain(change(stored_of(state)))}
-
-
-class StoresNoTock(Wrong):
-    """Writes the tock of changes only."""
-
-    caught_by: ClassVar = ("the-tock-of-a-ping-is-on-disk",)
-    queries: ClassVar = storing(lambda stored: stored._replace(tock=max((entry.tock for entry in stored.entries), default=0)))
-
-
-class StoresItsOwnTick(Wrong):
-    """Writes its own tick only."""
-
-    caught_by: ClassVar = ("what-is-on-disk", "what-is-heard-is-on-disk", "ticks-from-ticks")
-    queries: ClassVar = storing(
-        lambda stored: stored._replace(ticks=stored.ticks.without([n for n in stored.ticks if n != "n1"]))
-    )
+    """What is replaced for another answer to what is on disk."""
+    return {"queries.stored": lambda state: snapshot.STORED.plain(change(stored_of(state)))}
 
 
 @wrong.after("transitions.on_old_data_due", "old-data-and-its-turn")
@@ -131,6 +115,14 @@ def TellsOfItselfOnly(taken: Any, state: State, loaded: Loaded, pick: Pick) -> A
 
 
 wrong |= {
+    # Writes the tock of changes only.
+    "StoresNoTock: the-tock-of-a-ping-is-on-disk": storing(
+        lambda stored: stored._replace(tock=max((entry.tock for entry in stored.entries), default=0))
+    ),
+    # Writes its own tick only.
+    "StoresItsOwnTick: what-is-on-disk what-is-heard-is-on-disk ticks-from-ticks": storing(
+        lambda stored: stored._replace(ticks=stored.ticks.without([n for n in stored.ticks if n != "n1"]))
+    ),
     # Founds a network although it has heard of one.
     "FoundsInAnyCase: first-node-hears-of-a-network": {"startup.is_authoritative_for": lambda _: False},
     # Sends its old data although there is a network.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, after, around, passing_over, silent
+from tests.support.variant import Variants, after, around, passing_over, silent, with_values
 
 from peerproof.reference.divergences.distkv import Next
-from peerproof.spec.core import Pick, Step, Table
+from peerproof.spec.core import Table
 from peerproof.spec.distkv import entries
 from peerproof.spec.distkv.chains import Chain, Claim, Relation, relation
 from peerproof.spec.distkv.entries import Entries, Outcome
@@ -69,22 +69,15 @@ def ForgetsWhatItReplaces(right: Any, self: Entries, update: Update, most: int) 
     return Entries(after.rows, difference(after.known, gone)), outcome
 
 
-class DropsDeletions(Wrong):
+@wrong(
+    lambda drops: after("step", drops) | after("initial", drops),
+    "deletes deletes-twice deleted-stays-deleted answers-with-a-deletion",
+)
+def DropsDeletions(step: Next, *_: Any) -> Next:
     """Forgets an entry that is deleted."""
-
-    caught_by: ClassVar = ("deletes", "deletes-twice", "deleted-stays-deleted", "answers-with-a-deletion")
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Without its deleted entries."""
-        after, effects = super().step(state, event, pick)
-        rows = Table({path: entry for path, entry in after.entries.rows.items() if entry.value != NULL})
-        return Step(replace(after, entries=after.entries._replace(rows=rows)), effects)
-
-    def initial(self, self_id: Any, config: Any) -> Next:
-        """Without its deleted entries."""
-        after, effects = super().initial(self_id, config)
-        rows = Table({path: entry for path, entry in after.entries.rows.items() if entry.value != NULL})
-        return Step(replace(after, entries=after.entries._replace(rows=rows)), effects)
+    stored = step.state.entries
+    kept = {path: entry for path, entry in stored.rows.items() if entry.value != NULL}
+    return with_values(step, entries=stored._replace(rows=Table(kept)))
 
 
 wrong |= {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, after, around
+from tests.support.variant import Variants, after, around, with_values
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Duration, Pick, Step, Table
@@ -73,7 +73,7 @@ def hears(change: Callable[[State, Info], Info]) -> dict[str, Any]:
 @wrong.after("transitions.on_ping", "stale-behind-a-stale-one")
 def HearsTheLast(taken: Any, state: State, ping: Ping, pick: Pick) -> Any:
     """Keeps the tock of a node's last ping, and not the highest. [DA-69]"""
-    return taken._replace(state=replace(taken.state, heard=taken.state.heard.put({ping.chain.head.node: ping.tock})))
+    return with_values(taken, heard=taken.state.heard.put({ping.chain.head.node: ping.tock}))
 
 
 @wrong("entries.Entries.apply_update", "loads-beyond-a-thousand")
@@ -101,7 +101,7 @@ wrong |= {
     # Forgets whom it is downloading from when it sends its old data. [DA-73]
     "OldDataEndsTheDownload: old-data-and-a-download-that-comes-after-all": after(
         "transitions.on_old_data_due",
-        lambda taken, *_: taken._replace(state=replace(taken.state, source=None)) if taken.state.phase is Phase.READY else taken,
+        lambda taken, *_: with_values(taken, source=None) if taken.state.phase is Phase.READY else taken,
     ),
     # Reads no more than 1,000 ranges of a node. [D-28]
     "ReadsAThousandRanges: known-of-1100-ranges": around(

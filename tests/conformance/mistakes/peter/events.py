@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around, passing_over
+from tests.support.variant import Variants, around, passing_over, remembering, with_effects
 
 from peerproof.reference.divergences.peter import FANNED_OUT, ON_MESSAGE, Next, sent_to
 from peerproof.spec import peter, wendy
@@ -113,51 +113,32 @@ def PublishesItsOwn(step: Any, state: Any, event: Any, pick: Pick) -> Any:
     if isinstance(event, Asked) and isinstance(command := event.command, peter.Publish):
         topic = peter.id_of_topic(command.topic)
         if step.state.upper.row(topic).is_local and not updates(step):
-            return step._replace(effects=(*step.effects, Notify(Update(topic, command.value))))
+            return with_effects(step, Notify(Update(topic, command.value)))
     return step
 
 
-class DeliversOnce(Wrong):
+@wrong(remembering, "the-same-event-twice one-event-after-the-other")
+def DeliversOnce(seen: dict[Any, Any], right: Any, *given: Any) -> Any:
     """Delivers nothing that it has delivered before."""
-
-    caught_by: ClassVar = ("the-same-event-twice", "one-event-after-the-other")
-    seen: frozenset[Any] = frozenset()
-
-    def initial(self, self_id: Any, config: Any) -> Next:
-        """Nothing yet."""
-        self.seen = frozenset()
-        return super().initial(self_id, config)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Leaves out."""
-        step = super().step(state, event, pick)
-        kept = tuple(effect for effect in step.effects if effect not in updates(step) or effect not in self.seen)
-        self.seen |= frozenset(updates(step))
-        return step._replace(effects=kept)
+    step = right(*given)
+    told = updates(step)
+    kept = tuple(effect for effect in step.effects if effect not in told or effect not in seen)
+    seen.update(dict.fromkeys(told))
+    return step._replace(effects=kept)
 
 
-class SendsHistory(Wrong):
+@wrong(remembering, "no-history")
+def SendsHistory(last: dict[Any, bytes], right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Sends a new child the last event of the topic."""
-
-    caught_by: ClassVar = ("no-history",)
-    last: ClassVar[dict[Any, bytes]] = {}
-
-    def initial(self, self_id: Any, config: Any) -> Next:
-        """There was none."""
-        self.last.clear()
-        return super().initial(self_id, config)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Delivers it to a new subscriber."""
-        step = super().step(state, event, pick)
-        message = getattr(event, "message", None)
-        if isinstance(message, messages.PublishMessage):
-            self.last[message.header.key] = message.value
-        if isinstance(event, Asked) and isinstance(command := event.command, peter.Subscribe):
-            topic = peter.id_of_topic(command.topic)
-            if topic in self.last:
-                return step._replace(effects=(*step.effects, Notify(Update(topic, self.last[topic]))))
-        return step
+    step = right(state, event, pick)
+    message = getattr(event, "message", None)
+    if isinstance(message, messages.PublishMessage):
+        last[message.header.key] = message.value
+    if isinstance(event, Asked) and isinstance(command := event.command, peter.Subscribe):
+        topic = peter.id_of_topic(command.topic)
+        if topic in last:
+            return with_effects(step, Notify(Update(topic, last[topic])))
+    return step
 
 
 wrong |= {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 from unicodedata import normalize
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, after, around
+from tests.support.variant import Variants, after, around, remembering, with_effects
 
 from peerproof.reference.divergences.peter import (
     DEPARTED,
@@ -170,7 +170,7 @@ def AsksTheNextToo(step: Any, state: Any, event: Any, pick: Pick) -> Any:
         return step
     parent = state.upper.row(event.message.header.key).parent
     where = address_of(state.config, parent) if parent is not None else None
-    return step if where in (None, event.to) else step._replace(effects=(*step.effects, Send(where, event.message)))
+    return step if where in (None, event.to) else with_effects(step, Send(where, event.message))
 
 
 def _copied_if(is_from_above: Callable[[State, Row, Node], bool]) -> Rule:
@@ -205,24 +205,14 @@ def DropsItsOwn(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     return Step(state) if is_own else right(state, notice, seek)
 
 
-class PublishesOnce(Wrong):
+@wrong(remembering, "the-same-event-published-twice")
+def PublishesOnce(seen: dict[Any, Any], right: Any, *given: Any) -> Any:
     """Sends the same event on once. [PA-18]"""
-
-    caught_by: ClassVar = ("the-same-event-published-twice",)
-    seen: frozenset[Any] = frozenset()
-
-    def initial(self, self_id: Any, config: Any) -> Next:
-        """It has sent nothing yet."""
-        self.seen = frozenset()
-        return super().initial(self_id, config)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Leaves out what it has sent."""
-        step = super().step(state, event, pick)
-        events = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, messages.PublishMessage)]
-        kept = tuple(effect for effect in step.effects if effect not in events or effect not in self.seen)
-        self.seen |= frozenset(events)
-        return step._replace(effects=kept)
+    step = right(*given)
+    events = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, messages.PublishMessage)]
+    kept = tuple(effect for effect in step.effects if effect not in events or effect not in seen)
+    seen.update(dict.fromkeys(events))
+    return step._replace(effects=kept)
 
 
 def _topics_by(measure: Measure) -> dict[str, Any]:
@@ -320,21 +310,17 @@ def without_credentials(kind: type[Any]) -> dict[str, Any]:
     return with_headers(lambda header: replace(header, credentials=None), kind)
 
 
-class SubscribesWithOldVersions(Wrong):
+@wrong.after("step", "subscribe-with-the-versions-of-the-moment")
+def SubscribesWithOldVersions(step: Next, state: Any, *_: Any) -> Next:
     """Sends a SUBSCRIBE with the versions from before its tables changed. [P-01]"""
 
-    caught_by: ClassVar = ("subscribe-with-the-versions-of-the-moment",)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """With those of before."""
-        step = super().step(state, event, pick)
-        return step._replace(effects=tuple(self._before(effect, state.lower.versions) for effect in step.effects))
-
-    @staticmethod
-    def _before(effect: Any, versions: wendy.Versions) -> Any:
+    def before(effect: Any) -> Any:
         if not (isinstance(effect, Send) and isinstance(effect.message, messages.SubscribeMessage)):
             return effect
-        return replace(effect, message=replace(effect.message, header=replace(effect.message.header, versions=versions)))
+        header = replace(effect.message.header, versions=state.lower.versions)
+        return replace(effect, message=replace(effect.message, header=header))
+
+    return step._replace(effects=tuple(map(before, step.effects)))
 
 
 wrong |= {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, remembering
 
 from peerproof.reference.divergences.peter import DEPARTED, Next, sent_to
 from peerproof.spec import wendy
-from peerproof.spec.core import Step
+from peerproof.spec.core import Pick, Step
 from peerproof.spec.peter import messages, tree
 from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
 from peerproof.spec.peter.topics import Row, State
@@ -74,25 +74,15 @@ def RoutesLostCopies(right: Any, state: State, notice: Any, seek: Seek) -> Any:
     return right(state, notice, seek)
 
 
-class DepartedForEver(Wrong):
+@wrong(remembering, "departed-child-is-back")
+def DepartedForEver(gone: dict[Any, Any], right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Takes nobody back for a child who had departed."""
-
-    caught_by: ClassVar = ("departed-child-is-back",)
-    gone: frozenset[Any] = frozenset()
-
-    def initial(self, self_id: Any, config: Any) -> Next:
-        """Nobody yet."""
-        self.gone = frozenset()
-        return super().initial(self_id, config)
-
-    def step(self, state: Any, event: Any, pick: Any) -> Next:
-        """Passes over them."""
-        message = getattr(event, "message", None)
-        if isinstance(message, messages.SubscribeMessage) and message.header.sender.id in self.gone:
-            return Step(state)
-        step = super().step(state, event, pick)
-        self.gone |= {e.notice.node.id for e in step.effects if isinstance(getattr(e, "notice", None), wendy.NodeExited)}
-        return step
+    message = getattr(event, "message", None)
+    if isinstance(message, messages.SubscribeMessage) and message.header.sender.id in gone:
+        return Step(state)
+    step = right(state, event, pick)
+    gone.update((e.notice.node.id, e) for e in step.effects if isinstance(getattr(e, "notice", None), wendy.NodeExited))
+    return step
 
 
 @wrong("tree.on_departure", "parent-that-is-the-only-child-leaves")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, with_values
 
 from peerproof.reference.divergences.peter import ASKED_FOR, ON_SUBSCRIBE_MESSAGE, TURNED, Next, sent_to
 from peerproof.spec import wendy
@@ -121,22 +121,20 @@ class RemembersOverRestarts(Wrong):
 
     caught_by: ClassVar = ("after-a-restart-nothing-is-left", "back-after-a-crash")
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[Any, Any] = {}
+
     def initial(self, self_id: Any, config: Any) -> Any:
         """Puts the topics back."""
         first = super().initial(self_id, config)
-        kept = self.kept.get(self_id)
-        return first if kept is None else first._replace(state=replace(first.state, upper=kept))
+        return with_values(first, upper=self.kept[self_id]) if self_id in self.kept else first
 
     def step(self, state: Any, event: Any, pick: Pick) -> Next:
         """Keeps the topics."""
         step = super().step(state, event, pick)
-        self.kept = {**self.kept, state.self_id: step.state.upper}
+        self.kept[state.self_id] = step.state.upper
         return step
-
-    kept: dict[Any, Any] = {}
-
-
-# replaced, never changed
 
 
 wrong |= {

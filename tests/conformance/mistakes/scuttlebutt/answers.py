@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, after, around, received
+from tests.support.variant import Variants, after, around, received, with_effects
 
 from peerproof.reference.divergences.scuttlebutt import Entries
 from peerproof.spec.core import Instant, NodeId, Pick, Send
@@ -29,7 +29,7 @@ def ResponseEvenIfEmpty(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Sends digest responses that list nobody."""
     sent = any(isinstance(effect, Send) and isinstance(effect.message, DigestResponse) for effect in step.effects)
     if received(event, DigestRequest) and not sent:
-        return step._replace(effects=(*step.effects, Send(event.sender, DigestResponse(()))))
+        return with_effects(step, Send(event.sender, DigestResponse(())))
     return step
 
 

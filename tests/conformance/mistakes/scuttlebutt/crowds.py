@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, passing_over, reading, received
+from tests.support.variant import Variants, around, passing_over, reading, received, remembering
 
 from peerproof.spec.core import Instant, NodeId, Pick, Send
 from peerproof.spec.forms.form import octets
@@ -16,7 +16,6 @@ from peerproof.spec.scuttlebutt import arrival, reconcile, transitions
 from peerproof.spec.scuttlebutt.arrival import ArrivalWindow, Detector
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Effect
 from peerproof.spec.scuttlebutt.state import Liveness, Peer, State, Status
-from peerproof.spec.scuttlebutt.transitions import Next
 
 wrong = Variants(__name__, Wrong)
 LACKING_HERE = reconcile.lacking_here
@@ -116,67 +115,46 @@ def LeavesLongIntervalsOut(right: Any, window: ArrivalWindow, now: Instant, dete
     return replace(window, last=now) if is_long else right(window, now, detector)
 
 
-class _Remembers(Wrong):
-    """Remembers something that no node keeps."""
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """Nothing at first."""
-        self.said: dict[Any, Any] = {}
-        return super().initial(self_id, config)
-
-
-class CachesDeltas(_Remembers):
+@wrong(remembering, "late-pair-is-told-although-versions-stay")
+def CachesDeltas(said: dict[Any, Any], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Keeps what it has answered to a digest, as long as no peer in it has another version. [B-29]"""
-
-    caught_by: ClassVar = ("late-pair-is-told-although-versions-stay",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """And says it again."""
-        step = super().step(state, event, pick)
-        if not (received(event, DigestRequest) or received(event, DigestResponse)):
-            return step
-        versions = tuple((entry, reconcile.version_of(state, entry.addr)) for entry in event.message.entries)
-        return step._replace(
-            effects=tuple(
-                Send(effect.to, self.said.setdefault((state.self_id, versions), effect.message))
-                if isinstance(effect, Send) and isinstance(effect.message, Delta)
-                else effect
-                for effect in step.effects
-            )
+    step = right(state, event, pick)
+    if not (received(event, DigestRequest) or received(event, DigestResponse)):
+        return step
+    versions = tuple((entry, reconcile.version_of(state, entry.addr)) for entry in event.message.entries)
+    return step._replace(
+        effects=tuple(
+            Send(effect.to, said.setdefault((state.self_id, versions), effect.message))
+            if isinstance(effect, Send) and isinstance(effect.message, Delta)
+            else effect
+            for effect in step.effects
         )
+    )
 
 
-class AsksOnePeer(_Remembers):
+@wrong(remembering, "what-one-peer-was-asked-for-is-asked-of-another")
+def AsksOnePeer(said: dict[Any, Any], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not ask a second peer for what it has asked another for. [B-14]"""
-
-    caught_by: ClassVar = ("what-one-peer-was-asked-for-is-asked-of-another",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Leaves it out."""
-        step = super().step(state, event, pick)
-        effects: list[Effect] = []
-        for effect in step.effects:
-            if isinstance(effect, Send) and isinstance(effect.message, DigestResponse):
-                asked = {entry: self.said.setdefault((state.self_id, entry), effect.to) for entry in effect.message.entries}
-                left = tuple(entry for entry in effect.message.entries if asked[entry] == effect.to)
-                effects += [Send(effect.to, DigestResponse(left))] if left else []
-            else:
-                effects.append(effect)
-        return step._replace(effects=tuple(effects))
+    step = right(state, event, pick)
+    effects: list[Effect] = []
+    for effect in step.effects:
+        if isinstance(effect, Send) and isinstance(effect.message, DigestResponse):
+            asked = {entry: said.setdefault((state.self_id, entry), effect.to) for entry in effect.message.entries}
+            left = tuple(entry for entry in effect.message.entries if asked[entry] == effect.to)
+            effects += [Send(effect.to, DigestResponse(left))] if left else []
+        else:
+            effects.append(effect)
+    return step._replace(effects=tuple(effects))
 
 
-class TakesTurns(_Remembers):
+@wrong(remembering, "response-of-the-first-each-time")
+def TakesTurns(said: dict[Any, Any], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Asks first for what the response before had no room for. [BA-11]"""
-
-    caught_by: ClassVar = ("response-of-the-first-each-time",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Turns the entries of a request round."""
-        if received(event, DigestRequest) and (entries := event.message.entries):
-            turned = self.said.setdefault(state.self_id, 0) % len(entries)
-            event = replace(event, message=DigestRequest((*entries[turned:], *entries[:turned])))
-            self.said[state.self_id] += len(LACKING_HERE(state, entries))
-        return super().step(state, event, pick)
+    if received(event, DigestRequest) and (entries := event.message.entries):
+        turned = said.setdefault(state.self_id, 0) % len(entries)
+        event = replace(event, message=DigestRequest((*entries[turned:], *entries[:turned])))
+        said[state.self_id] += len(LACKING_HERE(state, entries))
+    return right(state, event, pick)
 
 
 @wrong("step", "pairs-of-a-down-peer-are-taken-over")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, ClassVar
+from typing import Any
 from unicodedata import normalize
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
@@ -58,18 +58,6 @@ def MixesUpWindows(right: Any, state: State, now: Instant, targets: Iterable[Nod
     known = {addr: next((other for other in state.liveness if other != addr), addr) for addr in targets if addr in state.liveness}
     changed = {addr: state.liveness[other] for addr, other in known.items()}
     return transitions.with_liveness(state, {addr: Liveness(row.window, row.status, now) for addr, row in changed.items()})
-
-
-class MixesUpStatuses(Wrong):
-    """Shows the status of one peer for that of the next. [B-20]"""
-
-    caught_by: ClassVar = ("down-peer-is-critical-in-every-round",)
-    queries: ClassVar = {
-        "status": lambda node: [
-            {**row, "status": other["status"]}
-            for row, other in zip(state.status(node), state.status(node)[1:] + state.status(node)[:1], strict=True)
-        ]
-    }
 
 
 def by_numbers(text: bytes) -> list[tuple[int, Any]]:
@@ -246,6 +234,13 @@ def JumpsAtAResponse(right: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Shows the status of one peer for that of the next. [B-20]
+    "MixesUpStatuses: down-peer-is-critical-in-every-round": {
+        "queries.status": lambda node: [
+            {**row, "status": other["status"]}
+            for row, other in zip(state.status(node), state.status(node)[1:] + state.status(node)[:1], strict=True)
+        ]
+    },
     # Does not read digest responses that are longer than an Ethernet frame. [B-44]
     "ReadsResponsesOfAFrame: response-of-65507-bytes-is-read-to-its-end": passing_over(
         lambda state, event: received(event, DigestResponse) and len(MESSAGE.encode(event.message)) > 1_500

@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, received
+from tests.support.variant import Variants, around, received, with_effects
 
 from peerproof.spec.core import Asked, Pick, Send, Table
 from peerproof.spec.errors import NotEnabled
@@ -50,17 +50,11 @@ def _is_news(pair: DeltaEntry, peer: Peer) -> bool:
     return pair.version > _known(pair, peer)
 
 
-class EmptyValueDeletes(Wrong):
+@wrong.after("transitions.merge", "empty-value-replaces empty-key-and-value-are-stored")
+def EmptyValueDeletes(found: Merged, *_: Any) -> Merged:
     """Takes an empty value for a deletion."""
-
-    caught_by: ClassVar = ("empty-value-replaces", "empty-key-and-value-are-stored")
-
-    @staticmethod
-    def _merged(peer: Peer, pairs: Pairs) -> Merged:
-        peer, news = _MERGED(peer, pairs)
-        return replace(peer, pairs=Table({key: pair for key, pair in peer.pairs.items() if pair.value})), news
-
-    instead: ClassVar = {"transitions.merge": _merged.__func__}
+    peer, news = found
+    return replace(peer, pairs=Table({key: pair for key, pair in peer.pairs.items() if pair.value})), news
 
 
 # type: ignore[attr-defined]  # of a static method
@@ -87,7 +81,7 @@ def StoresStrangers(right: Any, state: State, event: Any, pick: Pick) -> Any:
 def AnswersDeltas(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Thanks for a delta that brings something with an empty one."""
     thanks = received(event, Delta) and event.message.entries
-    return step._replace(effects=(*step.effects, Send(event.sender, Delta(())))) if thanks else step
+    return with_effects(step, Send(event.sender, Delta(()))) if thanks else step
 
 
 # The own record
@@ -126,7 +120,7 @@ def PushesUpdates(step: Any, state: State, event: Any, pick: Pick) -> Any:
         return step
     request = DigestRequest(reconcile.digest(step.state, step.state.store))
     sent = (Send(addr, request) for addr in state.store if addr != state.self_id)
-    return step._replace(effects=(*step.effects, *sent))
+    return with_effects(step, *sent)
 
 
 @wrong("transitions.encode_string", "update-length-counts-bytes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.swim import Wrong
 from tests.support.variant import Variants, after, around, with_values
@@ -18,13 +18,6 @@ from peerproof.spec.swim.table import Claim
 wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
 # type: ignore[attr-defined]  # the name that is replaced there
-
-
-class CountsTheOthers(Wrong):
-    """Counts all nodes but itself."""
-
-    caught_by: ClassVar = ("sizes-of-a-lone-node",)
-    queries: ClassVar = {"total_size": lambda state: len(state.rows), "active_size": lambda state: active_size(state) - 1}
 
 
 @wrong("transitions.on_set_payload", "payload-of-an-unknown-node-cannot-be-set")
@@ -60,14 +53,14 @@ def RemovingIsLeaving(right: Any, state: State, command: RemoveNode) -> Any:
     return Step(replace(after, rows=after.rows.put({command.uuid: gone})), effects)
 
 
-class CountsTheGone(Wrong):
-    """Takes the dead and those who have left for active."""
-
-    caught_by: ClassVar = ("sizes", "eight-nodes")
-    queries: ClassVar = {"active_size": lambda state: 1 + len(state.rows)}
-
-
 wrong |= {
+    # Counts all nodes but itself.
+    "CountsTheOthers: sizes-of-a-lone-node": {
+        "queries.total_size": lambda state: len(state.rows),
+        "queries.active_size": lambda state: active_size(state) - 1,
+    },
+    # Takes the dead and those who have left for active.
+    "CountsTheGone: sizes eight-nodes": {"queries.active_size": lambda state: 1 + len(state.rows)},
     # Begins with tx 1.
     "CountsFromOne: nothing-sent-yet": after(
         "initial", lambda step, *_: with_values(step, incarnation=Incarnation(step.state.incarnation.restart, 1))

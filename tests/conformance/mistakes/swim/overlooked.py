@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, after, around, reading, refusing, with_values
+from tests.support.variant import Variants, after, around, reading, refusing, with_effects, with_values
 
 from peerproof.reference.divergences.swim import CLOSED, FANOUT, IS_PAST, SETTLED
 from peerproof.spec.core import Expired, NodeId, Notify, Pick, Received, Send, Step, Table
@@ -352,7 +352,7 @@ def TellsOfItself(after: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Tells its subscribers that it leaves itself. [SA-40]"""
     if state.left or not after.state.left or EventType.LEAVE not in state.cluster_subscriptions:
         return after
-    return after._replace(effects=(*after.effects, Notify(ClusterEvent(state.uuid, EventType.LEAVE))))
+    return with_effects(after, Notify(ClusterEvent(state.uuid, EventType.LEAVE)))
 
 
 @wrong.after("step", "told-what-the-detector-finds")
@@ -385,7 +385,7 @@ def ProbesOfStrangersEndIsolation(after: Any, state: Any, event: Any, pick: Pick
     """Lets the probe of an unknown node end the isolation. [SA-07]"""
     if not (isinstance(event, Received) and isinstance(event.message, Probe) and event.message.sender not in state.rows):
         return after
-    return after._replace(state=replace(after.state, isolated=False))
+    return with_values(after, isolated=False)
 
 
 @wrong("transitions.on_ack", "relay-passes-on-no-ack-for-another")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.support.variant import Variants, after, around, received
@@ -110,8 +110,6 @@ def NoSender(right: Any, state: State, event: Any, pick: Pick) -> Any:
     return right(state, event, pick)
 
 
-ANNOUNCED = joining.announce
-ON_NODE_ANNOUNCEMENT = joining.on_node_announcement
 TOLD = proximity.learn_tables
 
 
@@ -120,21 +118,15 @@ def told_by(told: Any) -> dict[str, Any]:
     return {"joining.learn_tables": told}
 
 
-class InsertsWhomItWarns(Wrong):
+@wrong.after(
+    "transitions.on_node_announcement",
+    "announcement-with-an-old-routing-table announcement-with-an-old-leaf-set announcement-with-an-old-neighborhood-set "
+    "the-departed-comes-back-and-is-warned",
+)
+def InsertsWhomItWarns(step: Next, _: State, announcement: NodeAnnouncement) -> Next:
     """Warns an announcer, and inserts it."""
-
-    caught_by: ClassVar = (
-        *(f"announcement-with-an-old-{table}" for table in ("routing-table", "leaf-set", "neighborhood-set")),
-        "the-departed-comes-back-and-is-warned",
-    )
-
-    @staticmethod
-    def _on_announcement(state: State, announcement: NodeAnnouncement) -> Next:
-        step = ON_NODE_ANNOUNCEMENT(state, announcement)
-        after, effects = TOLD(step.state, announcement.header.sender, announcement.tables)
-        return step if after is step.state else Step(after, (*step.effects, *effects))
-
-    instead: ClassVar = {"transitions.on_node_announcement": _on_announcement}
+    after, effects = TOLD(step.state, announcement.header.sender, announcement.tables)
+    return step if after is step.state else Step(after, (*step.effects, *effects))
 
 
 @wrong.after("step", "announcement-after-the-wait the-versions-of-each versions-that-were-sent")
@@ -150,35 +142,12 @@ def NoVersionsInAnnouncements(step: Any, state: State, event: Any, pick: Pick) -
     return with_messages(step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=NO_VERSIONS)))
 
 
-class AnnouncesToLeaves(Wrong):
+@wrong.after("joining.announce", "everybody-is-told-once who-is-no-leaf-is-announced-to")
+def AnnouncesToLeaves(step: Next, state: State) -> Next:
     """Announces itself to its leaves only."""
-
-    caught_by: ClassVar = (
-        "everybody-is-told-once",
-        "who-is-no-leaf-is-announced-to",
-    )
-
-    @staticmethod
-    def _announced(state: State) -> Next:
-        leaves = {node.id for side in state.leaf_set for node in side}
-        after, effects = ANNOUNCED(state)
-        addresses = {f"{node.local_ip}:{node.port}" for node in state.known.values() if node.id in leaves}
-        return Step(after, tuple(effect for effect in effects if isinstance(effect, Send) and effect.to in addresses))
-
-    instead: ClassVar = {"joining.announce": _announced}
-
-
-class AnnouncesPerTable(Wrong):
-    """Announces itself once for each table that somebody is in."""
-
-    caught_by: ClassVar = ("everybody-is-told-once", "announcement-after-the-wait")
-
-    @staticmethod
-    def _announced(state: State) -> Next:
-        after, effects = ANNOUNCED(state)
-        return Step(after, (*effects, *effects))
-
-    instead: ClassVar = {"joining.announce": _announced}
+    leaves = {node.id for side in state.leaf_set for node in side}
+    addresses = {f"{node.local_ip}:{node.port}" for node in state.known.values() if node.id in leaves}
+    return step._replace(effects=tuple(e for e in step.effects if isinstance(e, Send) and e.to in addresses))
 
 
 @wrong.after("step", "announcement-after-the-wait")
@@ -188,6 +157,10 @@ def JoinsInSilence(step: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Announces itself once for each table that somebody is in.
+    "AnnouncesPerTable: everybody-is-told-once announcement-after-the-wait": after(
+        "joining.announce", lambda step, _: step._replace(effects=(*step.effects, *step.effects))
+    ),
     # Begins as if it had joined: whoever is alone is a cluster.
     "BeginsJoined: a-node-begins-with-nothing a-join-goes-to-the-contact": after(
         "initial", lambda first, *_: Step(replace(first.state, stage=Stage.JOINED), first.effects)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around, passing_over
+from tests.support.variant import Variants, after, around, passing_over, remembering, with_effects
 
-from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Sent, Step
+from peerproof.spec.core import Asked, Notify, Pick, Received, Sent, Step
 from peerproof.spec.wendy import transitions
 from peerproof.spec.wendy.messages import Application, Delivered, Forward, Forwarding, Header, Mask, Route
 from peerproof.spec.wendy.proximity import header
@@ -32,28 +32,18 @@ def ApplicationsFromSixteen(right: Any, state: State, event: Any, pick: Pick) ->
     return Step(state) if isinstance(message, Application) and message.purpose < 16 else right(state, event, pick)
 
 
-class DeliversEverything(Wrong):
+@wrong(
+    remembering,
+    "a-join-is-not-delivered a-heartbeat-is-not-delivered a-state-is-not-delivered a-request-is-not-delivered "
+    "a-race-is-not-delivered a-repair-is-not-delivered an-exit-is-not-delivered an-announcement-is-not-delivered",
+)
+def DeliversEverything(others: dict[Any, Any], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells the application of messages that are none of its business."""
-
-    caught_by: ClassVar = (
-        *(f"a-{name}-is-not-delivered" for name in ("join", "heartbeat", "state", "request", "race", "repair")),
-        *("an-exit-is-not-delivered", "an-announcement-is-not-delivered"),
-    )
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Once more with the next message."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Received) and not isinstance(event.message, Application):
-            self.others = (*self.others, event.message)
-        more = [Notify(Delivered(Application(other.header, 8, None))) for other in self.others]
-        return step._replace(effects=(*step.effects, *more)) if told(step, Delivered) else step
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """Another node knows of none yet."""
-        self.others = ()
-        return super().initial(self_id, config)
-
-    others: tuple[Any, ...] = ()
+    step = right(state, event, pick)
+    if isinstance(event, Received) and not isinstance(event.message, Application):
+        others[len(others)] = event.message
+    more = [Notify(Delivered(Application(other.header, 8, None))) for other in others.values()]
+    return with_effects(step, *more) if told(step, Delivered) else step
 
 
 def _counted(message: Any, more: int) -> Any:
@@ -109,7 +99,7 @@ def AsksAboutDeliveries(step: Any, state: State, event: Any, pick: Pick) -> Any:
 def DeliversWhatHasArrived(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a confirmation for a delivery."""
     if isinstance(event, Sent) and event.took is not None and isinstance(event.message, Application):
-        return step._replace(effects=(*step.effects, Notify(Delivered(event.message))))
+        return with_effects(step, Notify(Delivered(event.message)))
     return step
 
 

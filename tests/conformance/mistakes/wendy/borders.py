@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, remembering
 
-from peerproof.spec.core import Pick, Sent, Step, Table
+from peerproof.spec.core import Pick, Sent, Table
 from peerproof.spec.wendy import routing, tables
 from peerproof.spec.wendy import state as states
 from peerproof.spec.wendy.ids import Id, Ring
@@ -63,21 +63,15 @@ def TheLatestHearsay(right: Any, state: State, node: Node, *, is_leaf: bool) -> 
     return right(state, node, is_leaf=is_leaf)
 
 
-class GoneByTheOldAddress(Wrong):
+@wrong(remembering, "an-unmeasured-leaf-says-where-it-is")
+def GoneByTheOldAddress(old: dict[Any, Node], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Has a node gone that cannot be reached where it is not any more. [WA-24, WA-68]"""
-
-    caught_by: ClassVar = ("an-unmeasured-leaf-says-where-it-is",)
-    old: dict[Any, Node]
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Remembers where each was."""
-        self.old = getattr(self, "old", {})
-        self.old |= {ADDRESS_OF(state.config, node): node for node in (*state.measured.values(), *state.known.values())}
-        if isinstance(event, Sent) and event.took is None and event.to in self.old:
-            now = state.known.get(self.old[event.to].id)
-            where = ADDRESS_OF(state.config, now) if now else None
-            event = replace(event, to=where) if where else event
-        return super().step(state, event, pick)
+    old.update((ADDRESS_OF(state.config, node), node) for node in (*state.measured.values(), *state.known.values()))
+    if isinstance(event, Sent) and event.took is None and event.to in old:
+        now = state.known.get(old[event.to].id)
+        where = ADDRESS_OF(state.config, now) if now else None
+        event = replace(event, to=where) if where else event
+    return right(state, event, pick)
 
 
 NEXT_HOP = routing.next_hop

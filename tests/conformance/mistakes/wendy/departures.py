@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.conformance.mistakes.wendy.announcing import with_messages
-from tests.support.variant import Variants, after, around, passing_over
+from tests.support.variant import Variants, after, around, passing_over, with_values
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Step
-from peerproof.spec.wendy import repair
-from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Heartbeat, HeartbeatDue, Leave, NodeExit, RepairTimeout
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
 
 wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
-DEPARTED = repair.on_departure
 
 
 @wrong("step", "a-heartbeat-changes-nothing")
@@ -29,19 +26,6 @@ def AnswersHeartbeats(right: Any, state: State, event: Any, pick: Pick) -> Any:
             effects=(Send(event.sender, Heartbeat(header(state))),)
         )
     return right(state, event, pick)
-
-
-class AnybodyDeparts(Wrong):
-    """Remembers whoever is said to have gone, known or not."""
-
-    caught_by: ClassVar = ("nobody-known-has-departed", "the-failed-are-departed")
-
-    @staticmethod
-    def _departed(state: State, gone: Id) -> Next:
-        step = DEPARTED(state, gone)
-        return step._replace(state=replace(step.state, departed=step.state.departed | {gone}))
-
-    instead: ClassVar = {"repair.on_departure": _departed}
 
 
 @wrong.after(
@@ -57,6 +41,10 @@ def GoesOnAfterLeaving(step: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Remembers whoever is said to have gone, known or not.
+    "AnybodyDeparts: nobody-known-has-departed the-failed-are-departed": after(
+        "repair.on_departure", lambda step, _, gone: with_values(step, departed=step.state.departed | {gone})
+    ),
     # Does not care whether a message arrives.
     "TrustsEverybody: a-message-that-fails a-heartbeat-that-fails leaf-that-does-not-answer": passing_over(
         lambda state, event: isinstance(event, Sent) and event.took is None and state.stage is not Stage.JOINING

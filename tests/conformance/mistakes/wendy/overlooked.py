@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around, received
+from tests.support.variant import Variants, around, received, remembering, with_effects, with_values
 
-from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Pick, Sent, SetTimer, Step, Table
+from peerproof.spec.core import Asked, Duration, Expired, Notify, Pick, Sent, SetTimer, Step, Table
 from peerproof.spec.wendy import joining, repair, tables, transitions
 from peerproof.spec.wendy.messages import (
     Announce,
@@ -49,7 +49,7 @@ def ExitsLeaveRequests(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Measures a node that has left, and takes it back when its request is confirmed. [WA-30, WA-69]"""
     if received(event, NodeExit):
         gone = {name: node for name, node in state.measured.items() if name == event.message.header.sender.id}
-        return step._replace(state=replace(step.state, measured=step.state.measured.put(gone)))
+        return with_values(step, measured=step.state.measured.put(gone))
     return step
 
 
@@ -76,7 +76,7 @@ def AnswersPutItOff(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Waits the whole network timeout again after each answer. [WA-26]"""
     if received(event, StateData) and state.repairs:
         timers = [SetTimer(RepairTimeout(*cell), state.config.network_timeout) for cell in step.state.repairs]
-        return step._replace(effects=(*step.effects, *timers))
+        return with_effects(step, *timers)
     return step
 
 
@@ -98,54 +98,34 @@ def OneTimeoutForAllRows(step: Any, state: State, event: Any, pick: Pick) -> Any
     )
 
 
-class WarnedWhileWaiting(Wrong):
+@wrong(remembering, "a-warning-during-the-wait")
+def WarnedWhileWaiting(warned: dict[Any, bool], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Announces itself once more after the wait, because of a warning before. [WA-67]"""
-
-    caught_by: ClassVar = ("a-warning-during-the-wait",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Remembers the warning."""
-        step = super().step(state, event, pick)
-        if received(event, NodeRace) and state.stage is Stage.WAITING:
-            self.is_warned = True
-        if state.stage is Stage.WAITING and step.state.stage is Stage.JOINED and getattr(self, "is_warned", False):
-            return step._replace(state=replace(step.state, is_warned=True))
-        return step
+    step = right(state, event, pick)
+    if received(event, NodeRace) and state.stage is Stage.WAITING:
+        warned[state.id] = True
+    has_joined = state.stage is Stage.WAITING and step.state.stage is Stage.JOINED
+    return with_values(step, is_warned=True) if has_joined and state.id in warned else step
 
 
-class TheDestinationMustStay(Wrong):
+@wrong(remembering, "the-destination-goes-during-the-wait")
+def TheDestinationMustStay(destinations: dict[Any, Any], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Does not announce itself if the destination of its join has gone during the wait. [W-58, W-60]"""
-
-    caught_by: ClassVar = ("the-destination-goes-during-the-wait",)
-    destination: Any = None
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Is alone again."""
-        step = super().step(state, event, pick)
-        if received(event, StateData) and event.message.destination:
-            self.destination = event.message.header.sender.id
-        if step.state.stage is Stage.WAITING and self.destination in step.state.departed:
-            return step._replace(state=replace(step.state, stage=Stage.ALONE))
-        return step
+    step = right(state, event, pick)
+    if received(event, StateData) and event.message.destination:
+        destinations[state.id] = event.message.header.sender.id
+    is_gone = step.state.stage is Stage.WAITING and destinations.get(state.id) in step.state.departed
+    return with_values(step, stage=Stage.ALONE) if is_gone else step
 
 
-class VersionsStay(Wrong):
+@wrong(remembering, "versions-of-who-was-never-measured-are-gone versions-from-before-a-departure-are-gone")
+def VersionsStay(kept: dict[Any, Any], right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Keeps the versions of a node that has gone, and announces itself to its next life with them. [WA-70]"""
-
-    caught_by: ClassVar = ("versions-of-who-was-never-measured-are-gone", "versions-from-before-a-departure-are-gone")
-
-    def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
-        """Has none yet."""
-        self.kept: dict[Any, Any] = {}
-        return super().initial(self_id, config)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Has them again."""
-        step = super().step(state, event, pick)
-        self.kept = getattr(self, "kept", {}) | dict(step.state.stored.items())
-        known = step.state.known
-        lost = {name: versions for name, versions in self.kept.items() if name in known and name not in step.state.stored}
-        return step._replace(state=replace(step.state, stored=step.state.stored.put(lost))) if lost else step
+    step = right(state, event, pick)
+    kept.update(step.state.stored.items())
+    known = step.state.known
+    lost = {name: versions for name, versions in kept.items() if name in known and name not in step.state.stored}
+    return with_values(step, stored=step.state.stored.put(lost)) if lost else step
 
 
 def _keeps_versions(*kinds: type[Any]) -> Callable[..., Next]:
@@ -229,7 +209,7 @@ def MissesTheUnknown(step: Any, state: State, event: Any, pick: Pick) -> Any:
     if not isinstance(event, Sent) or event.took is not None:
         return step
     gone = [Notify(NodeExited(node)) for node in state.at(event.to) if node.id not in state.known]
-    return step._replace(effects=(*step.effects, *gone))
+    return with_effects(step, *gone)
 
 
 @wrong.after("step", "heartbeats-whatever-else-is-said")
@@ -237,7 +217,7 @@ def CommandsPutHeartbeatsOff(step: Any, state: State, event: Any, pick: Pick) ->
     """Starts to count the time until the next heartbeats anew when its application sends something. [WA-24]"""
     if not isinstance(event, Asked) or not state.config.heartbeat or step.state.stage is Stage.LEFT:
         return step
-    return step._replace(effects=(*step.effects, SetTimer(HeartbeatDue(), state.config.heartbeat)))
+    return with_effects(step, SetTimer(HeartbeatDue(), state.config.heartbeat))
 
 
 @wrong("repair.on_repair_timeout", "a-timeout-while-one-that-fits-is-measured")

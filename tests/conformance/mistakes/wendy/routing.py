@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around, passing_over
+from tests.support.variant import Variants, after, around, passing_over, with_values
 
 from peerproof.spec import wendy
 from peerproof.spec.core import Asked, Notify, Pick, Received, Sent, Step, Table
@@ -63,24 +63,20 @@ def CellsAsTheyCome(step: Any, state: State, event: Any, pick: Pick) -> Any:
     if sent is None or not sent.routing_table or isinstance(event, Sent):
         return step
     placed = {(row, column): node for row, column, node in sent.routing_table if node.id != state.id}
-    return step._replace(state=replace(step.state, routing_table=step.state.routing_table.put(placed)))
+    return with_values(step, routing_table=step.state.routing_table.put(placed))
 
 
-class AheadOfEquals(Wrong):
+@wrong(
+    "tables.in_neighborhood_set", "neighbours-with-equal-scores a-neighbour-moves-ahead-behind-equals a-neighbour-between-equals"
+)
+def AheadOfEquals(_: Any, state: State, node: Node) -> tuple[Node, ...]:
     """Puts a neighbour before those with the same score."""
-
-    caught_by: ClassVar = ("neighbours-with-equal-scores", "a-neighbour-moves-ahead-behind-equals", "a-neighbour-between-equals")
-
-    @staticmethod
-    def _insert(state: State, node: Node) -> tuple[Node, ...]:
-        score = state.score(node.id)
-        others = tuple(member for member in state.neighborhood_set if member.id != node.id)
-        if len(others) < len(state.neighborhood_set):
-            return state.neighborhood_set
-        place = next((index for index, member in enumerate(others) if score <= state.score(member.id)), len(others))
-        return (*others[:place], node, *others[place:])[: state.config.neighborhood_set]
-
-    instead: ClassVar = {"tables.in_neighborhood_set": _insert}
+    score = state.score(node.id)
+    others = tuple(member for member in state.neighborhood_set if member.id != node.id)
+    if len(others) < len(state.neighborhood_set):
+        return state.neighborhood_set
+    place = next((index for index, member in enumerate(others) if score <= state.score(member.id)), len(others))
+    return (*others[:place], node, *others[place:])[: state.config.neighborhood_set]
 
 
 @wrong("proximity.consider_node", "no-request-for-a-known-score scores-outlive-the-cache a-cached-score-is-used")
@@ -88,12 +84,6 @@ def AsksOnceMore(right: Any, state: State, node: Node, *, is_leaf: bool) -> Any:
     """Measures whoever it meets, known or not."""
     after = right(state, node, is_leaf=is_leaf)
     return after if IS_PASSED_OVER(state, node) else replace(after, measured=after.measured.put({node.id: node}))
-
-
-@wrong.after("step", "the-cache-after-an-hour the-cache-is-emptied-as-a-whole the-cache-after-two-hours")
-def NeverEmptiesTheCache(step: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Keeps its cache."""
-    return step._replace(state=replace(step.state, cache=state.cache)) if state.cache and not step.state.cache else step
 
 
 Next = Step[Any, Any]
@@ -118,6 +108,10 @@ def DeliversWhatComesStraight(right: Any, state: Any, event: Any, pick: Pick) ->
 
 
 wrong |= {
+    # Keeps its cache.
+    "NeverEmptiesTheCache: the-cache-after-an-hour the-cache-is-emptied-as-a-whole the-cache-after-two-hours": after(
+        "step", lambda step, state, *_: with_values(step, cache=state.cache) if state.cache and not step.state.cache else step
+    ),
     # Knows the first row of its routing table only.
     "OneRow: route-to-a-cell-deeper route-to-later-rows route-to-later-rows-any-column route-to-a-cell-deeper-by-messages "
     "route-to-later-rows-that-were-met": around(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around
+from tests.support.variant import Variants, after, around, remembering, with_effects, with_values
 
 from peerproof.spec.core import Asked, Duration, Expired, Notify, Pick, Send, SetTimer, Step, Table
 from peerproof.spec.errors import NotEnabled
@@ -131,33 +131,17 @@ def OneRegionForEver(right: Any, state: State, node: Node) -> Any:
     return state if known is None else right(state, node._replace(region=known.region))
 
 
-class _Cache(Wrong):
-    """Keeps so many scores, the last ones."""
+def caching(most: int) -> dict[str, Any]:
+    """What is replaced to keep so many scores, the last ones."""
 
-    most: int
-    order: tuple[Id, ...] = ()
+    def step(memory: dict[str, tuple[Id, ...]], right: Any, *given: Any) -> Any:
+        step = right(*given)
+        before = memory.get("order", ())
+        order = (*[node for node in before if node in step.state.cache], *[n for n in step.state.cache if n not in before])
+        memory["order"] = order[-most:]
+        return with_values(step, cache=step.state.cache.without(order[:-most])) if order[:-most] else step
 
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Forgets the first ones."""
-        step = super().step(state, event, pick)
-        new = [node for node in step.state.cache if node not in self.order]
-        self.order = (*[node for node in self.order if node in step.state.cache], *new)
-        gone, self.order = self.order[: -self.most], self.order[-self.most :]
-        return step._replace(state=replace(step.state, cache=step.state.cache.without(gone))) if gone else step
-
-
-class Cache16(_Cache):
-    """Keeps 16 scores. [W-10]"""
-
-    caught_by: ClassVar = ("the-cache-has-no-limit",)
-    most = 16
-
-
-class Cache256(_Cache):
-    """Keeps 256 scores. [W-10]"""
-
-    caught_by: ClassVar = ("the-cache-has-no-limit",)
-    most = 256
+    return remembering(step)
 
 
 def with_the_cache(change: Callable[[State], State]) -> dict[str, Any]:
@@ -175,7 +159,7 @@ def restarting(again: Callable[[Any, Any], SetTimer[Any] | None]) -> dict[str, A
 
     def restarted(step: Next, state: State, event: Any, _: Pick) -> Next:
         timer = again(state.config, event)
-        return step if timer is None else step._replace(effects=(*step.effects, timer))
+        return step if timer is None else with_effects(step, timer)
 
     return after("step", restarted)
 
@@ -215,56 +199,21 @@ def routing_again(state: State, message: Application) -> Next:
     return Step(state, () if node is None else send(state, node, message))
 
 
-class _Remembers(Wrong):
-    """Remembers what it has asked its application about last, and lets it change less."""
+def forwarding_with(change: Callable[[Header, Header], Header]) -> dict[str, Any]:
+    """What is replaced to send on another header than the application says, from that and the one that it was asked about."""
 
-    last: Application | None = None
-
-    def changed(self, new: Header, old: Header) -> Header:
-        """What is sent instead."""
-        raise NotImplementedError
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """With the other header."""
-        if isinstance(event, Asked) and isinstance(event.command, Forward) and self.last is not None:
+    def step(memory: dict[str, Application], right: Any, state: State, event: Any, pick: Pick) -> Any:
+        if isinstance(event, Asked) and isinstance(event.command, Forward) and "last" in memory:
             message = event.command.message
-            message = replace(message, header=self.changed(message.header, self.last.header))
+            message = replace(message, header=change(message.header, memory["last"].header))
             event = replace(event, command=Forward(message))
-        step = super().step(state, event, pick)
+        step = right(state, event, pick)
         for effect in step.effects:
             if isinstance(effect, Notify) and isinstance(effect.notice, Forwarding):
-                self.last = effect.notice.message
+                memory["last"] = effect.notice.message
         return step
 
-
-class KeepsTheSender(_Remembers):
-    """Lets the application not change who has sent a message. [WA-58]"""
-
-    caught_by: ClassVar = ("asked-and-changed-in-each-part",)
-
-    def changed(self, new: Header, old: Header) -> Header:
-        """As it was."""
-        return replace(new, sender=old.sender)
-
-
-class KeepsTheHops(_Remembers):
-    """Lets the application not change the count of hops. [WA-58]"""
-
-    caught_by: ClassVar = ("asked-and-changed-in-each-part",)
-
-    def changed(self, new: Header, old: Header) -> Header:
-        """As it was."""
-        return replace(new, hop=old.hop)
-
-
-class KeepsVersionsAndCredentials(_Remembers):
-    """Lets the application not change versions and credentials. [WA-58]"""
-
-    caught_by: ClassVar = ("asked-and-changed-in-each-part",)
-
-    def changed(self, new: Header, old: Header) -> Header:
-        """As they were."""
-        return replace(new, versions=old.versions, credentials=old.credentials)
+    return remembering(step)
 
 
 @wrong.after("step", "cell-who-does-not-answer-in-time")
@@ -284,10 +233,22 @@ def JoinsAgainAndAgain(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Tells each time that it announces itself that it has joined. [WA-72]"""
     said = any(isinstance(effect, Send) and isinstance(effect.message, NodeAnnouncement) for effect in step.effects)
     is_again = said and state.stage is Stage.JOINED
-    return step._replace(effects=(*step.effects, Notify(Joined()))) if is_again else step
+    return with_effects(step, Notify(Joined())) if is_again else step
 
 
 wrong |= {
+    # Keeps 16 scores. [W-10]
+    "Cache16: the-cache-has-no-limit": caching(16),
+    # Keeps 256 scores. [W-10]
+    "Cache256: the-cache-has-no-limit": caching(256),
+    # Lets the application not change who has sent a message. [WA-58]
+    "KeepsTheSender: asked-and-changed-in-each-part": forwarding_with(lambda new, old: replace(new, sender=old.sender)),
+    # Lets the application not change the count of hops. [WA-58]
+    "KeepsTheHops: asked-and-changed-in-each-part": forwarding_with(lambda new, old: replace(new, hop=old.hop)),
+    # Lets the application not change versions and credentials. [WA-58]
+    "KeepsVersionsAndCredentials: asked-and-changed-in-each-part": forwarding_with(
+        lambda new, old: replace(new, versions=old.versions, credentials=old.credentials)
+    ),
     # Forgets who has departed when the cache is emptied. [WA-30]
     "ForgetsTheDeparted: the-departed-after-an-hour": with_the_cache(lambda state: replace(state, departed=frozenset())),
     # Forgets who is being measured when the cache is emptied. [WA-19, WA-69]
