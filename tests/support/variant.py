@@ -30,12 +30,14 @@ import msgpack
 
 from peerproof.reference.divergences.divergence import received, without_effects
 from peerproof.reference.harness import variant
-from peerproof.spec.core import Step
-from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.core import Received, Send, Step
+from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.overrides import Overrides
 
-__all__ = ["Variant", "Variants", "after", "around", "configured", "hearing", "keeping", "mending"]
-__all__ += ["passing_over", "reading", "received", "refusing", "remembering", "silent", "with_effects", "with_values", "without_effects"]
+
+__all__ = ["Variant", "Variants", "after", "around", "configured", "forbidding", "hearing", "is_sent", "keeping", "mending", "passing_over"]
+__all__ += ["reading", "received", "refusing", "remembering", "sending", "silent", "with_effects", "with_header", "with_messages"]
+__all__ += ["with_values", "without_effects"]
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -56,7 +58,7 @@ def around(place: str, function: Function) -> dict[str, Any]:
 
 def after(place: str, function: Function) -> dict[str, Any]:
     """What is replaced to make something else of what comes from a place: the function is given that, and what that came of."""
-    return around(place, lambda right, *arguments: function(right(*arguments), *arguments))
+    return around(place, lambda right, *given, **named: function(right(*given, **named), *given, **named))
 
 
 def with_values(step: Step[Any, Any], **values: Any) -> Step[Any, Any]:
@@ -67,6 +69,30 @@ def with_values(step: Step[Any, Any], **values: Any) -> Step[Any, Any]:
 def with_effects(step: Step[Any, Any], *effects: Any) -> Step[Any, Any]:
     """A step with more effects."""
     return step._replace(effects=(*step.effects, *effects))
+
+
+def is_sent(effect: Any, *kinds: type[Any]) -> bool:
+    """Whether an effect sends a message of one of these kinds."""
+    return isinstance(effect, Send) and isinstance(effect.message, kinds)
+
+
+def with_messages(step: Step[Any, Any], kind: Any, change: Function) -> Step[Any, Any]:
+    """A step that sends other messages in the place of those of a kind; None for one that it does not send."""
+    effects = list[Any]()
+    for effect in step.effects:
+        message = change(effect.message) if is_sent(effect, kind) else None
+        effects += [effect] if not is_sent(effect, kind) else [] if message is None else [replace(effect, message=message)]
+    return step._replace(effects=tuple(effects))
+
+
+def sending(kind: Any, change: Function) -> dict[str, Any]:
+    """What is replaced to send other messages in the place of those of a kind, from each and the state; None for none."""
+    return after("step", lambda step, state, *_: with_messages(step, kind, lambda message: change(message, state)))
+
+
+def with_header(message: Any, **values: Any) -> Any:
+    """A message with other values in its header."""
+    return replace(message, header=replace(message.header, **values))
 
 
 def keeping(place: str, *names: str) -> dict[str, Any]:
@@ -119,11 +145,11 @@ def silent(is_unwanted: Function) -> dict[str, Any]:
     return after("step", lambda step, *_: without_effects(step, is_unwanted))
 
 
-def hearing(kind: type[Any], change: Function) -> dict[str, Any]:
+def hearing(kind: Any, change: Function) -> dict[str, Any]:
     """What is replaced to take messages of a kind for other ones, from the message and the state; None is passed over."""
 
     def step(right: Function, state: Any, event: Any, pick: Any) -> Any:
-        if received(event, kind):
+        if isinstance(event, Received) and isinstance(event.message, kind):
             message = change(event.message, state)
             if message is None:
                 return Step(state)
@@ -131,6 +157,17 @@ def hearing(kind: type[Any], change: Function) -> dict[str, Any]:
         return right(state, event, pick)
 
     return around("step", step)
+
+
+def forbidding(place: str, is_forbidden: Function) -> dict[str, Any]:
+    """What is replaced to refuse more of what is asked at a place, from what that is given."""
+
+    def refuse(right: Function, *given: Any) -> Any:
+        if is_forbidden(*given):
+            raise NotEnabled("bad_value", "not that")
+        return right(*given)
+
+    return around(place, refuse)
 
 
 def remembering(function: Function) -> dict[str, Any]:

@@ -6,8 +6,6 @@ Mistakes that implementations of DistKV make, one at a time; `tests/support/vari
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.support.variant import Variant
 
 
@@ -15,15 +13,3 @@ class Wrong(Variant):
     """The reference of DistKV with a mistake."""
 
     protocol = "distkv"
-
-
-class Reading(Wrong):
-    """Reads and writes with other functions."""
-
-    def encode(self, message: Any) -> bytes:
-        """With those."""
-        return bytes(self.run_overridden(super().encode, message))
-
-    def decode(self, data: bytes) -> Any:
-        """With those."""
-        return self.run_overridden(super().decode, data)

@@ -216,9 +216,8 @@ wrong |= {
         "schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]
     },
     # Pings with the tick zero behind anybody.
-    "PingsInAnyCase: zero-behind-data zero-after-0-0-5-0 zero-after-0-0-0-5 zero-after-0-5 ready-node-with-the-tick-zero": halving(
-        lambda _: True
-    ),
+    "PingsInAnyCase: zero-behind-data zero-after-0-0-5-0 zero-after-0-0-0-5 zero-after-0-5 "
+    "ready-node-with-the-tick-zero": halving(lambda _: True),
     # Does not ping behind a chain of zeros.
     "WaitsForData: zero-after-0-0-0-0 zero-after-0-0 two-new-nodes-the-higher-name start-up-ping-before-the-own": halving(
         lambda chain: MAY_PING(chain) and is_authoritative(chain)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, after, without_effects
+from tests.support.variant import Variants, after, hearing, is_sent, silent, without_effects
 
 from peerproof.reference.divergences.distkv import Next
-from peerproof.spec.core import EVERYBODY, Notify, Pick, Received, Send, Step, Table
+from peerproof.spec.core import EVERYBODY, Notify, Pick, Send, Step, Table
 from peerproof.spec.distkv import chains, entries, outgoing, pings, startup, transitions
 from peerproof.spec.distkv.chains import Chain, Claim, Element, Relation
 from peerproof.spec.distkv.codec import payload
@@ -31,22 +31,6 @@ def LeavesPrevOutWhenDividing(right: Any, state: State, what: str, rows: Any, pr
     return right(state, what, rows, None if many else prev, reason)
 
 
-@wrong("step", "stored-change-too-large old-data-too-large")
-def SilentAboutWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Does not say that a stored change cannot be sent."""
-    after, effects = right(state, event, pick)
-    return Step(after, tuple(effect for effect in effects if effect != Notify(Fault(FaultKind.TOO_LARGE))))
-
-
-@wrong("step", "received-changes-may-be-larger")
-def DropsWhatIsTooLarge(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Takes no update that it could not send."""
-    message = getattr(event, "message", None)
-    if isinstance(event, Received) and isinstance(message, Update) and len(payload(message)) > state.config.max_payload:
-        return Step(state)
-    return right(state, event, pick)
-
-
 # -- numbers: ticks and tocks have 63 bits -----------------------------------------------------------------------------
 
 AGREE = chains.agree
@@ -58,16 +42,16 @@ ON_LOADED = startup.on_loaded
 ON_MESSAGE = transitions.on_message
 OUTCOME = entries._outcome
 RELATION = chains.relation
-Number = Callable[[int], float]
+Number = Callable[[int], Any]
 Beats = Callable[[Claim, Claim], bool]
 
 
-def low_bits(number: int) -> float:
+def low_bits(number: int) -> int:
     """What 32 bits hold of it, without a sign."""
     return number & 0xFFFFFFFF if number >= 0 else number
 
 
-def low_signed_bits(number: int) -> float:
+def low_signed_bits(number: int) -> int:
     """What 32 bits hold of it, one of them the sign."""
     return (number + 2**31) % 2**32 - 2**31
 
@@ -77,15 +61,9 @@ def like(number: Number, chain: Chain) -> Chain:
     return Chain(tuple(Element(node, tick and number(tick)) for node, tick in chain.elements), chain.cut)
 
 
-# type: ignore[arg-type]  # a number
-
-
 def by_tock(number: Number) -> Beats:
     """The order by tocks of this kind."""
     return lambda one, other: BEATS(Claim(number(one.tock), one.head), Claim(number(other.tock), other.head))
-
-
-# type: ignore[arg-type]  # a number
 
 
 def by_tick(number: Number) -> Beats:
@@ -162,19 +140,12 @@ def namesake_by(number: Number) -> Callable[..., bool]:
     return is_of_namesake
 
 
-def in_order_by(number: Number) -> Callable[[Update], Any]:
-    """Where an update stands in this kind of numbers."""
-    return lambda update: (number(update.tock), update.path)
-
-
 def tell_by(number: Number) -> Callable[..., Next]:
     """A download, and what is told after it, if ticks are compared in this kind of numbers."""
 
     def on_loaded(state: State, loaded: Loaded, pick: Pick) -> Next:
-        taken = ON_LOADED(state, loaded, pick)
-        if any(number(tick) > number(loaded.ticks.get(node, 0)) for node, tick in state.ticks.items()):
-            return taken
-        return without_effects(taken, lambda effect: isinstance(getattr(effect, "message", None), Info))
+        is_told = any(number(tick) > number(loaded.ticks.get(node, 0)) for node, tick in state.ticks.items())
+        return without_effects(ON_LOADED(state, loaded, pick), lambda effect: not is_told and is_sent(effect, Info))
 
     return on_loaded
 
@@ -182,8 +153,8 @@ def tell_by(number: Number) -> Callable[..., Next]:
 def all_by(number: Number) -> dict[str, Any]:
     """What is replaced to compare all ticks and tocks in this kind of numbers."""
     beats: Beats = lambda one, other: by_tick(number)(  # noqa: E731  # one rule in one line
-        Claim(number(one.tock), one.head),  # type: ignore[arg-type]  # a number
-        Claim(number(other.tock), other.head),  # type: ignore[arg-type]  # a number
+        Claim(number(one.tock), one.head),
+        Claim(number(other.tock), other.head),
     )
     return {
         "election.winner": winner_by(beats),
@@ -194,7 +165,7 @@ def all_by(number: Number) -> dict[str, Any]:
         "chains.agree": agree_by(number),
         "recovery._says_it_all": says_by(number),
         "transitions.is_of_namesake": namesake_by(number),
-        "state.in_order": in_order_by(number),
+        "state.in_order": lambda update: (number(update.tock), update.path),
         "startup.on_loaded": tell_by(number),
     }
 
@@ -207,9 +178,20 @@ def one_by_one(found: Ranges) -> Ranges:
 
 
 wrong |= {
+    # Takes no update that it could not send.
+    "DropsWhatIsTooLarge: received-changes-may-be-larger": hearing(
+        Update, lambda update, state: None if len(payload(update)) > state.config.max_payload else update
+    ),
+    # Does not say that a stored change cannot be sent.
+    "SilentAboutWhatIsTooLarge: stored-change-too-large old-data-too-large": silent(
+        lambda effect: effect == Notify(Fault(FaultKind.TOO_LARGE))
+    ),
     # Answers in the order of doubles. [D-26, DA-48]
     "AnswersInDoubles: answers-by-great-tocks": after(
-        "recovery.answer", lambda found, *_: found._replace(updates=tuple(sorted(found.updates, key=in_order_by(float))))
+        "recovery.answer",
+        lambda found, *_: found._replace(
+            updates=tuple(sorted(found.updates, key=lambda update: (float(update.tock), update.path)))
+        ),
     ),
     # Compares the low 32 bits of ticks and tocks. [D-26, DA-86]
     "ComparesLowBits: collision-of-great-tocks collision-of-great-ticks conflict-of-great-tocks conflict-of-great-ticks "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around, without_effects
+from tests.support.variant import Variants, around, forbidding, without_effects
 
 from peerproof.reference.divergences.distkv import DECIDE, Next
 from peerproof.spec.core import Asked, Expired, Notify, Pick, Send, Step, Table
@@ -16,7 +16,6 @@ from peerproof.spec.distkv.messages import FoundingDue, Info, Loaded, NeedsDownl
 from peerproof.spec.distkv.outgoing import then
 from peerproof.spec.distkv.state import Phase, State, Stored, stored_of, updates_of
 from peerproof.spec.distkv.values import NULL
-from peerproof.spec.errors import NotEnabled
 
 wrong = Variants(__name__, Wrong)
 
@@ -89,14 +88,6 @@ def loading(change: Callable[[State, Loaded], Loaded]) -> dict[str, Any]:
     return around("transitions.on_loaded", lambda right, state, loaded, pick: right(state, change(state, loaded), pick))
 
 
-@wrong("step", "asked-once a-tick-of-its-own-is-missing tick-of-its-own-is-continued")
-def IsReadyNoMore(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Refuses changes as soon as something is missing."""
-    if isinstance(event, Asked) and isinstance(event.command, SetValue) and state.misses:
-        raise NotEnabled("not_ready", "something is missing")
-    return right(state, event, pick)
-
-
 @wrong("election.seek_download", "settling-nodes-download-nothing")
 def SettlingNodesAsk(right: Any, state: State) -> Any:
     """Downloads again before it is ready. [DA-59, DA-70]"""
@@ -115,6 +106,10 @@ def TellsOfItselfOnly(taken: Any, state: State, loaded: Loaded, pick: Pick) -> A
 
 
 wrong |= {
+    # Refuses changes as soon as something is missing.
+    "IsReadyNoMore: asked-once a-tick-of-its-own-is-missing tick-of-its-own-is-continued": forbidding(
+        "step", lambda state, event, _: isinstance(event, Asked) and isinstance(event.command, SetValue) and bool(state.misses)
+    ),
     # Writes the tock of changes only.
     "StoresNoTock: the-tock-of-a-ping-is-on-disk": storing(
         lambda stored: stored._replace(tock=max((entry.tock for entry in stored.entries), default=0))

@@ -11,7 +11,8 @@ import msgpack
 from tests.conformance.mistakes.distkv import Wrong
 from tests.support.variant import Variants, around, refusing
 
-from peerproof.spec.distkv import chains, codec, paths
+from peerproof.spec.core import NodeId
+from peerproof.spec.distkv import codec, paths
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.messages import Info, Ping, Update
 from peerproof.spec.distkv.ranges import TICK_MAX, Ranges, of_range, of_ticks
@@ -163,7 +164,7 @@ def ReadsAnything(right: Any, data: bytes) -> Any:
     try:
         return right(data)
     except MalformedMessage:
-        return Ping(Chain((Element(chains.Element("nobody", None).node, None),)), 0)
+        return Ping(Chain((Element(NodeId("nobody"), None),)), 0)
 
 
 @wrong("decode", "reject-nothing reject-ping-without-a-node garbage an-event-of-another-program tock-of-what-is-malformed")

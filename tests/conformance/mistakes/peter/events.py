@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around, passing_over, remembering, with_effects
+from tests.support.variant import Variants, after, around, passing_over, remembering, with_effects, without_effects
 
 from peerproof.reference.divergences.peter import FANNED_OUT, ON_MESSAGE, Next, sent_to
 from peerproof.spec import peter, wendy
@@ -39,27 +39,9 @@ def CopiesNotToThePublisher(right: Any, state: State, message: Any, seek: Seek) 
     return right(state, message, seek)
 
 
-@wrong("tree.fan_out", "publish-at-the-meeting-point copy-goes-down copy-received-254-times copies-in-bytes")
-def CountsAnew(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
-    """Counts the hops of each copy from 0."""
-    step = right(state, topic, value, hop, source)
-    return Step(step.state, copies_with(step.effects, hop=0))
-
-
 def _delivered_anyway(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     step = FANNED_OUT(state, topic, value, hop, source)
     return step if updates(step) else Step(step.state, (Notify(Update(topic, value)), *step.effects))
-
-
-@wrong("tree.fan_out", "copy-goes-down publish-at-a-subscribed-meeting-point everybody-subscribes")
-def DeliversAtTheLeaves(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
-    """Delivers only where it sends no copies."""
-    step = right(state, topic, value, hop, source)
-    return (
-        Step(step.state, tuple(effect for effect in step.effects if not isinstance(effect, Notify)))
-        if any(sent_to(effect, NOTIFY) for effect in step.effects)
-        else step
-    )
 
 
 @wrong("tree.fan_out", "copy-goes-down copy-goes-through copies-in-bytes a-deeper-tree")
@@ -67,13 +49,6 @@ def NeverCopiesCopies(right: Any, state: State, topic: Id, value: bytes, hop: in
     """Leaves all copies to the meeting point."""
     step = right(state, topic, value, hop, source)
     return step if source is None else Step(step.state, tuple(updates(step)))
-
-
-@wrong("tree.fan_out", "publish-at-the-meeting-point copy-goes-down copies-in-bytes")
-def CopiesArePublished(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
-    """Sends copies as a PUBLISH."""
-    step = right(state, topic, value, hop, source)
-    return Step(step.state, copies_with(step.effects, purpose=PUBLISH))
 
 
 @wrong("tree.on_notice", "copy-goes-down copy-for-an-unknown-topic copy-not-back-to-the-only-child")
@@ -142,6 +117,21 @@ def SendsHistory(last: dict[Any, bytes], right: Any, state: Any, event: Any, pic
 
 
 wrong |= {
+    # Counts the hops of each copy from 0.
+    "CountsAnew: publish-at-the-meeting-point copy-goes-down copy-received-254-times copies-in-bytes": after(
+        "tree.fan_out", lambda step, *_, **__: step._replace(effects=copies_with(step.effects, hop=0))
+    ),
+    # Sends copies as a PUBLISH.
+    "CopiesArePublished: publish-at-the-meeting-point copy-goes-down copies-in-bytes": after(
+        "tree.fan_out", lambda step, *_, **__: step._replace(effects=copies_with(step.effects, purpose=PUBLISH))
+    ),
+    # Delivers only where it sends no copies.
+    "DeliversAtTheLeaves: copy-goes-down publish-at-a-subscribed-meeting-point everybody-subscribes": after(
+        "tree.fan_out",
+        lambda step, *_, **__: without_effects(
+            step, lambda effect: isinstance(effect, Notify) and any(sent_to(other, NOTIFY) for other in step.effects)
+        ),
+    ),
     # Publishes nothing unless it is subscribed.
     "SubscribersPublish: publish-to-the-next-hop some-subscribe publish-at-the-meeting-point-itself": passing_over(
         lambda state, event: (

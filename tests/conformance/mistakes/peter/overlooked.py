@@ -8,7 +8,7 @@ from typing import Any
 from unicodedata import normalize
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, after, around, remembering, with_effects
+from tests.support.variant import Variants, around, remembering, sending, with_effects, with_header
 
 from peerproof.reference.divergences.peter import (
     DEPARTED,
@@ -271,12 +271,6 @@ def _leaving_first(step: Next) -> Next:
     return Step(step.state, tuple(sorted(step.effects, key=lambda effect: not sent_to(effect, UNSUBSCRIBE))))
 
 
-def _keyed(effect: Any, own: Id) -> Any:
-    if not (isinstance(effect, Send) and isinstance(effect.message, messages.Own) and effect.message.header.key == 0):
-        return effect
-    return replace(effect, message=replace(effect.message, header=replace(effect.message.header, key=own)))
-
-
 def _with_values(change: Callable[[bytes], bytes]) -> dict[str, Any]:
     """What is replaced for events to be changed wherever they are sent or told."""
     return {
@@ -294,39 +288,25 @@ def EventsInOneForm(value: bytes) -> bytes:
         return value
 
 
-def with_headers(change: Callable[[wendy.Header], wendy.Header], kind: type[Any] = messages.Own) -> dict[str, Any]:
-    """What is replaced to send other headers with the messages of the tree, or with those of a kind."""
-
-    def changed(effect: Any) -> Any:
-        if not (isinstance(effect, Send) and isinstance(effect.message, messages.Own) and isinstance(effect.message, kind)):
-            return effect
-        return replace(effect, message=replace(effect.message, header=change(effect.message.header)))
-
-    return after("step", lambda step, *_: step._replace(effects=tuple(map(changed, step.effects))))
+def with_headers(change: Callable[[wendy.Header], wendy.Header]) -> dict[str, Any]:
+    """What is replaced to send other headers with the messages of the tree."""
+    return sending(messages.Own, lambda message, _: replace(message, header=change(message.header)))
 
 
 def without_credentials(kind: type[Any]) -> dict[str, Any]:
     """What is replaced to leave the credentials out of messages of a kind."""
-    return with_headers(lambda header: replace(header, credentials=None), kind)
-
-
-@wrong.after("step", "subscribe-with-the-versions-of-the-moment")
-def SubscribesWithOldVersions(step: Next, state: Any, *_: Any) -> Next:
-    """Sends a SUBSCRIBE with the versions from before its tables changed. [P-01]"""
-
-    def before(effect: Any) -> Any:
-        if not (isinstance(effect, Send) and isinstance(effect.message, messages.SubscribeMessage)):
-            return effect
-        header = replace(effect.message.header, versions=state.lower.versions)
-        return replace(effect, message=replace(effect.message, header=header))
-
-    return step._replace(effects=tuple(map(before, step.effects)))
+    return sending(kind, lambda message, _: with_header(message, credentials=None))
 
 
 wrong |= {
+    # Sends a SUBSCRIBE with the versions from before its tables changed. [P-01]
+    "SubscribesWithOldVersions: subscribe-with-the-versions-of-the-moment": sending(
+        messages.SubscribeMessage, lambda message, state: with_header(message, versions=state.lower.versions)
+    ),
     # Puts its own id in the place of the key zero. [P-07]
-    "ZeroIsNoKey: topic-zero": after(
-        "step", lambda step, state, *_: step._replace(effects=tuple(_keyed(effect, state.config.id) for effect in step.effects))
+    "ZeroIsNoKey: topic-zero": sending(
+        messages.Own,
+        lambda message, state: message if message.header.key else with_header(message, key=state.config.id),
     ),
     # Takes no children until it has announced itself. [P-09]
     "SubscribedLater: tree-messages-while-it-waits": waiting_without(messages.SubscribeMessage),

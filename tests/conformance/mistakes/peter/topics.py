@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants
+from tests.support.variant import Variants, forbidding, is_sent, sending, with_header
 
 from peerproof.spec import wendy
-from peerproof.spec.core import Asked, Notify, Pick, Send, Step
+from peerproof.spec.core import Asked, Notify, Step
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.peter import Publish, Subscribe, Unsubscribe, messages
+from peerproof.spec.peter.messages import Update
 from peerproof.spec.peter.topics import State, id_of_topic
 from peerproof.spec.stack import Seek
 
@@ -36,30 +36,12 @@ def CountsLetters(topic: str) -> Any:
     return wendy.id_of_bytes(topic.encode())
 
 
-@wrong("step", "topic-of-sixteen-bytes topic-of-eight-letters topic-of-four-letters")
-def LongerTopicsOnly(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Wants one byte more than an id has."""
-    if (
-        isinstance(event, Asked) and isinstance(command := event.command, Topical) and len(command.topic.encode()) < 17
-    ):  # one more
-        raise NotEnabled("short_topic", "too short")
-    return right(state, event, pick)
-
-
-@wrong("step", "topics-different-in-the-last-byte")
-def TellsOfOneTopic(right: Any, state: Any, event: Any, pick: Pick) -> Any:
+@wrong.after("step", "topics-different-in-the-last-byte")
+def TellsOfOneTopic(step: Next, *_: Any) -> Next:
     """Tells the application of every event as if it were of the last of its topics."""
-    after, effects = right(state, event, pick)
-    last = next(reversed(list(after.upper.topics)), None)
-    return Step(
-        after,
-        tuple(
-            Notify(type(effect.notice)(last, effect.notice.value))
-            if isinstance(effect, Notify) and hasattr(effect.notice, "topic")
-            else effect
-            for effect in effects
-        ),
-    )
+    last = next(reversed(list(step.state.upper.topics)), None)
+    told = [Notify(Update(last, e.notice.value)) if isinstance(getattr(e, "notice", None), Update) else e for e in step.effects]
+    return step._replace(effects=tuple(told))
 
 
 def _long(topic: str, encoding: str = "utf-8") -> bytes:
@@ -83,43 +65,34 @@ def ShowsItsMessages(step: Any, state: State, notice: Any, seek: Seek) -> Any:
 
 
 @wrong.after("step", "copies-in-the-order-of-children")
-def ShowsTopicsBackwards(step: Any, state: Any, event: Any, pick: Pick) -> Any:
+def ShowsTopicsBackwards(step: Next, *_: Any) -> Next:
     """Copies to the largest id first."""
-    copies = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, messages.NotifyMessage)]
-    others = [effect for effect in step.effects if effect not in copies]
-    return step._replace(effects=(*others, *reversed(copies)))
-
-
-@wrong("step", "commands-before-joining several-topics-in-order alone own-join")
-def NeedsToHaveJoined(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Refuses to subscribe and to publish before it has joined."""
-    if isinstance(event, Asked) and hasattr(event.command, "topic") and state.lower.stage is wendy.Stage.ALONE:
-        raise NotEnabled("alone", "join first")
-    return right(state, event, pick)
-
-
-@wrong.after("step", "join-of-another heartbeats-of-wendy")
-def BeatsForNobody(step: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Leaves out what Wendy does of itself: answers to joins, and heartbeats."""
-    unwanted = (wendy.Heartbeat, wendy.StateData)
-    return step._replace(effects=tuple(e for e in step.effects if not (isinstance(e, Send) and isinstance(e.message, unwanted))))
-
-
-@wrong.after("step", "credentials-in-tree-messages")
-def SendsWithoutCredentials(step: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Leaves the credentials out of the messages of the tree."""
-    own = (messages.SubscribeMessage, messages.UnsubscribeMessage, messages.NotifyMessage)
-    return step._replace(
-        effects=tuple(
-            replace(e, message=replace(e.message, header=replace(e.message.header, credentials=None)))
-            if isinstance(e, Send) and isinstance(e.message, own)
-            else e
-            for e in step.effects
-        )
-    )
+    copies = [effect for effect in step.effects if is_sent(effect, messages.NotifyMessage)]
+    return step._replace(effects=(*(effect for effect in step.effects if effect not in copies), *reversed(copies)))
 
 
 wrong |= {
+    # Refuses to subscribe and to publish before it has joined.
+    "NeedsToHaveJoined: commands-before-joining several-topics-in-order alone own-join": forbidding(
+        "step",
+        lambda state, event, _: (
+            isinstance(event, Asked) and isinstance(event.command, Topical) and state.lower.stage is wendy.Stage.ALONE
+        ),
+    ),
+    # Wants one byte more than an id has.
+    "LongerTopicsOnly: topic-of-sixteen-bytes topic-of-eight-letters topic-of-four-letters": forbidding(
+        "step",
+        lambda state, event, _: (
+            isinstance(event, Asked) and isinstance(event.command, Topical) and len(event.command.topic.encode()) < 17
+        ),
+    ),
+    # Leaves out what Wendy does of itself: answers to joins, and heartbeats.
+    "BeatsForNobody: join-of-another heartbeats-of-wendy": sending((wendy.Heartbeat, wendy.StateData), lambda *_: None),
+    # Leaves the credentials out of the messages of the tree.
+    "SendsWithoutCredentials: credentials-in-tree-messages": sending(
+        (messages.SubscribeMessage, messages.UnsubscribeMessage, messages.NotifyMessage),
+        lambda message, _: with_header(message, credentials=None),
+    ),
     # Takes the first bytes of a hash.
     "HashesTopics: topic-of-sixteen-bytes topic-longer-than-its-id topics-equal-in-32-bytes": naming(
         lambda topic: wendy.id_of_bytes(sha256(topic.encode()).digest())

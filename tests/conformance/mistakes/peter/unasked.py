@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, forbidding, without_effects
 
 from peerproof.spec.core import Asked, Pick, Sent, Step
-from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import Overrides
 from peerproof.spec.peter import tree
 from peerproof.spec.peter.messages import Own, Publish, PublishMessage, SubscribeMessage
 from peerproof.spec.peter.topics import State
-from peerproof.spec.stack import Request, Seek
+from peerproof.spec.stack import Seek
 from peerproof.spec.wendy import Id, Node, SendTo
 from peerproof.spec.wendy.messages import MOST_VALUE
 from peerproof.spec.wendy.state import address_of
@@ -59,19 +58,12 @@ def ParentsUnsubscribe(right: Any, state: State, topic: Id, child: Node, seek: S
     return Step(after, effects)
 
 
-@wrong("tree.fan_out", "a-parent-that-is-a-child-gets-a-copy")
-def NothingToTheParent(right: Any, state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
+@wrong.after("tree.fan_out", "a-parent-that-is-a-child-gets-a-copy")
+def NothingToTheParent(step: Next, state: State, topic: Id, *_: Any, **__: Any) -> Next:
     """Never sends its parent a copy. [P-25]"""
-    after, effects = right(state, topic, value, hop, source)
-    return Step(
-        after,
-        tuple(
-            [
-                e
-                for e in effects
-                if not (isinstance(e, Request) and isinstance(e.command, SendTo) and _is_parent(state, topic, e.command.node))
-            ]
-        ),
+    return without_effects(
+        step,
+        lambda effect: isinstance(command := getattr(effect, "command", None), SendTo) and _is_parent(state, topic, command.node),
     )
 
 
@@ -85,13 +77,7 @@ def NothingFromChildren(right: Any, state: State, topic: Id, value: bytes, hop: 
 
 def _events_up_to(most: int) -> Overrides:
     """Publishes events of so many bytes."""
-
-    def on_publish(right: Any, state: State, topic: Id, value: bytes) -> Any:
-        if len(value) > most:
-            raise NotEnabled("too_large", "a long event")
-        return right(state, topic, value)
-
-    return around("tree.on_publish", on_publish)
+    return forbidding("tree.on_publish", lambda state, topic, value: len(value) > most)
 
 
 def with_long_events(change: Callable[[Asked[Publish]], Any]) -> dict[str, Any]:
@@ -117,15 +103,9 @@ def _topics(change: Callable[[str], str]) -> Overrides:
     return around("tree.id_of_topic", lambda right, topic: right(change(topic)))
 
 
-@wrong("tree.id_of_topic", "topics-as-they-are")
-def NoLongTopics(right: Any, topic: str) -> Any:
-    """Refuses topics of some thousand letters. [P-04]"""
-    if len(topic) > 4096:
-        raise NotEnabled("bad_value", "a long topic")
-    return right(topic)
-
-
 wrong |= {
+    # Refuses topics of some thousand letters. [P-04]
+    "NoLongTopics: topics-as-they-are": forbidding("tree.id_of_topic", lambda topic: len(topic) > 4096),
     # Does not publish an event that is too long, and says nothing. [P-01, WA-66]
     "DropsLongEvents: longest-event": with_long_events(lambda event: None),
     # Does not take a node for departed that a PUBLISH does not reach. [PA-28]

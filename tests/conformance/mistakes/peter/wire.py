@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.conformance.mistakes.wendy.wire import compact
-from tests.support.variant import Variants, after, around, mending, reading, refusing
+from tests.conformance.mistakes.wendy.wire import compact, mending_members
+from tests.support.variant import Variants, after, around, reading, refusing
 
 from peerproof.spec import wendy
 from peerproof.spec.errors import MalformedMessage
@@ -47,17 +46,6 @@ def _swapped(message: Any) -> Any:
         case messages.NotifyMessage(header, value):
             return messages.PublishMessage(header, value)
     return message
-
-
-def mending_members(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """What is replaced to read also what it can make something of, with other members."""
-
-    def mended(data: bytes) -> bytes:
-        members = json.loads(data)
-        change(members)
-        return compact(members).encode()
-
-    return mending(mended)
 
 
 @wrong(

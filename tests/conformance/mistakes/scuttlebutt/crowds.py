@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, passing_over, reading, received, remembering
+from tests.support.variant import Variants, around, hearing, passing_over, reading, received, remembering
 
 from peerproof.spec.core import Instant, NodeId, Pick, Send
 from peerproof.spec.forms.form import octets
@@ -165,14 +165,6 @@ def TakesNothingFromTheDown(right: Any, state: State, event: Any, pick: Pick) ->
     return right(state, event, pick)
 
 
-@wrong("step", "pairs-of-a-down-peer-are-taken-over")
-def LearnsNothingOfTheDown(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Takes over no pairs about a peer that is down. [B-36]"""
-    if received(event, Delta):
-        event = replace(event, message=Delta(tuple(pair for pair in event.message.entries if not is_down(state, pair.addr))))
-    return right(state, event, pick)
-
-
 @wrong.after("step", "round-trip-though-the-response-comes-first")
 def ResponsesEndRoundTrips(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Takes a digest response for the end of the round trip. [BA-23]"""
@@ -204,6 +196,10 @@ def HearsOfIt(step: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Takes over no pairs about a peer that is down. [B-36]
+    "LearnsNothingOfTheDown: pairs-of-a-down-peer-are-taken-over": hearing(
+        Delta, lambda delta, state: Delta(tuple(pair for pair in delta.entries if not is_down(state, pair.addr)))
+    ),
     # Does not answer a digest response of a peer that is down. [B-39]
     "DoesNotAnswerTheDown: response-of-a-down-peer-is-answered": passing_over(
         lambda state, event: received(event, DigestResponse) and is_down(state, event.sender)

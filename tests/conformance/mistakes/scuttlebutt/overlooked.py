@@ -172,7 +172,7 @@ def DoesNotAskTwice(right: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 @wrong.after("step", "rounds-go-on-while-nobody-is-known")
-def StopsWhenAlone(step: Any, state: State, event: Any, pick: Pick) -> Any:
+def StopsWhenAlone(step: Any, *_: Any) -> Any:
     """Ends its rounds with the first that has nobody to ask. [B-08]"""
     sends = any(isinstance(effect, Send) for effect in step.effects)
     return step if sends else without_effects(step, lambda effect: isinstance(effect, SetTimer))
@@ -181,15 +181,6 @@ def StopsWhenAlone(step: Any, state: State, event: Any, pick: Pick) -> Any:
 def with_seeds(change: Callable[[Any], Any]) -> dict[str, Any]:
     """What is replaced to know other seeds."""
     return configured(seeds=lambda seeds: tuple(map(NodeId, change(seeds))))
-
-
-@wrong("step", "addresses-in-digests-stay-as-they-are")
-def NormalisesDigests(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Brings addresses in digests into one form of Unicode. [BA-02]"""
-    if received(event, DigestRequest):
-        entries = [entry._replace(addr=NodeId(normalize("NFC", entry.addr))) for entry in event.message.entries]
-        event = replace(event, message=DigestRequest(tuple(entries)))
-    return right(state, event, pick)
 
 
 @wrong("transitions.with_statuses", "a-round-sets-every-status")
@@ -234,6 +225,13 @@ def JumpsAtAResponse(right: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Brings addresses in digests into one form of Unicode. [BA-02]
+    "NormalisesDigests: addresses-in-digests-stay-as-they-are": hearing(
+        DigestRequest,
+        lambda request, _: DigestRequest(
+            tuple(entry._replace(addr=NodeId(normalize("NFC", entry.addr))) for entry in request.entries)
+        ),
+    ),
     # Shows the status of one peer for that of the next. [B-20]
     "MixesUpStatuses: down-peer-is-critical-in-every-round": {
         "queries.status": lambda node: [

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, without_effects
+from tests.support.variant import Variants, around, sending, without_effects
 
 from peerproof.spec.core import Expired, Instant, NodeId, Pick, Send, SetTimer
 from peerproof.spec.scuttlebutt import transitions
@@ -47,19 +47,6 @@ def _targets(
             yield from part
 
     return targets
-
-
-@wrong.after("step", "rounds-come-at-the-interval long-silence-is-critical")
-def SendsResponses(step: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Opens a round with a digest of the wrong kind, which gets no digest for an answer."""
-    return step._replace(
-        effects=tuple(
-            replace(effect, message=DigestResponse(effect.message.entries))
-            if isinstance(effect, Send) and isinstance(effect.message, DigestRequest)
-            else effect
-            for effect in step.effects
-        )
-    )
 
 
 class NotTheSameTwice(Wrong):
@@ -121,6 +108,10 @@ class RemembersItself(Wrong):
 
 
 wrong |= {
+    # Opens a round with a digest of the wrong kind, which gets no digest for an answer.
+    "SendsResponses: rounds-come-at-the-interval long-silence-is-critical": sending(
+        DigestRequest, lambda request, _: DigestResponse(request.entries)
+    ),
     # Gossips once and never again.
     "OneRound: rounds-come-at-the-interval partner-is-picked-anew-each-round update-spreads": around(
         "step",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.variant import Variants, around, received, with_effects
+from tests.support.variant import Variants, around, forbidding, hearing, received, with_effects
 
 from peerproof.spec.core import Asked, Pick, Send, Table
 from peerproof.spec.errors import NotEnabled
@@ -20,7 +20,6 @@ from peerproof.spec.scuttlebutt.state import MAX_STRING, Peer, State, Versioned
 wrong = Variants(__name__, Wrong)
 Merged = tuple[Peer, tuple[DeltaEntry, ...]]
 Pairs = Iterable[DeltaEntry]
-_MERGED = reconcile.merge
 _LEARNED = transitions.add_peers
 
 
@@ -55,18 +54,6 @@ def EmptyValueDeletes(found: Merged, *_: Any) -> Merged:
     """Takes an empty value for a deletion."""
     peer, news = found
     return replace(peer, pairs=Table({key: pair for key, pair in peer.pairs.items() if pair.value})), news
-
-
-# type: ignore[attr-defined]  # of a static method
-
-
-@wrong("step", "pair-above-the-own-limit-is-stored oversize-pair-does-not-stop-the-others")
-def RefusesPairsAboveItsLimit(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Does not store a pair that it could not pass on."""
-    if received(event, Delta):
-        small = [pair for pair in event.message.entries if TYPE_SIZE + delta_entry_size(pair) <= state.config.max_payload]
-        event = replace(event, message=Delta(tuple(small)))
-    return right(state, event, pick)
 
 
 @wrong("step", "delta-about-self-and-strangers-is-ignored delta-before-its-peer-is-known")
@@ -130,15 +117,18 @@ def CountsLetters(right: Any, what: str, value: str, most: int) -> Any:
         raise NotEnabled("too_large", f"a {what} takes at most {most} letters")
 
 
-@wrong("step", "update-with-empty-strings")
-def EmptyStringsAreNotSet(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Refuses to set an empty key."""
-    if isinstance(event, Asked) and not event.command.key:
-        raise NotEnabled("bad_value", "an empty key")
-    return right(state, event, pick)
-
-
 wrong |= {
+    # Refuses to set an empty key.
+    "EmptyStringsAreNotSet: update-with-empty-strings": forbidding(
+        "step", lambda state, event, _: isinstance(event, Asked) and not event.command.key
+    ),
+    # Does not store a pair that it could not pass on.
+    "RefusesPairsAboveItsLimit: pair-above-the-own-limit-is-stored oversize-pair-does-not-stop-the-others": hearing(
+        Delta,
+        lambda delta, state: Delta(
+            tuple(pair for pair in delta.entries if TYPE_SIZE + delta_entry_size(pair) <= state.config.max_payload)
+        ),
+    ),
     # Takes a pair over whose version is not smaller, instead of greater.
     "EqualVersionReplaces: equal-version-is-ignored stale-delta-is-not-told pair-at-version-0-is-ignored": {
         "transitions.merge": _merging(lambda pair, peer: pair.version >= _known(pair, peer))

@@ -16,8 +16,6 @@ from peerproof.spec.swim.state import State, Status, active_size
 from peerproof.spec.swim.table import Claim
 
 wrong = Variants(__name__, Wrong)
-Next = Step[Any, Any]
-# type: ignore[attr-defined]  # the name that is replaced there
 
 
 @wrong("transitions.on_set_payload", "payload-of-an-unknown-node-cannot-be-set")

@@ -9,11 +9,20 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, after, around, reading, refusing, with_effects, with_values
+from tests.support.variant import (
+    Variants,
+    after,
+    around,
+    forbidding,
+    reading,
+    refusing,
+    with_effects,
+    with_values,
+    without_effects,
+)
 
 from peerproof.reference.divergences.swim import CLOSED, FANOUT, IS_PAST, SETTLED
 from peerproof.spec.core import Expired, NodeId, Notify, Pick, Received, Send, Step, Table
-from peerproof.spec.errors import NotEnabled
 from peerproof.spec.swim import gossip, rounds, transit, transit_json, transitions
 from peerproof.spec.swim.gossip import with_row
 from peerproof.spec.swim.messages import (
@@ -322,14 +331,6 @@ def adding(change: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
     )
 
 
-@wrong("commands.with_left", "leave-by-itself-twice")
-def LeavesOnce(right: Any, state: State, node: Uuid) -> Any:
-    """Refuses to leave if it has left. [SA-37]"""
-    if node == state.uuid and state.left:
-        raise NotEnabled("has_left", "this node has left")
-    return right(state, node)
-
-
 #: The payloads of those who were removed, by the names of both nodes.
 _PAYLOADS: Final[dict[tuple[Uuid, Uuid], str | None]] = {}
 
@@ -353,15 +354,6 @@ def TellsOfItself(after: Any, state: Any, event: Any, pick: Pick) -> Any:
     if state.left or not after.state.left or EventType.LEAVE not in state.cluster_subscriptions:
         return after
     return with_effects(after, Notify(ClusterEvent(state.uuid, EventType.LEAVE)))
-
-
-@wrong.after("step", "told-what-the-detector-finds")
-def TellsOfMessagesOnly(after: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Does not tell subscribers of one node what it finds out by itself. [S-56, SA-40]"""
-    if not isinstance(event, Expired):
-        return after
-    told = [e for e in after.effects if isinstance(e, Notify) and isinstance(e.notice, NodeEvent)]
-    return after._replace(effects=tuple(e for e in after.effects if e not in told))
 
 
 @wrong("transitions.on_probe_ack", "probe-answered-in-another-name")
@@ -526,6 +518,15 @@ def _whole_if_it_can_be(digits: str) -> float:
 
 
 wrong |= {
+    # Does not tell subscribers of one node what it finds out by itself. [S-56, SA-40]
+    "TellsOfMessagesOnly: told-what-the-detector-finds": after(
+        "step",
+        lambda step, state, event, _: without_effects(
+            step, lambda effect: isinstance(event, Expired) and isinstance(getattr(effect, "notice", None), NodeEvent)
+        ),
+    ),
+    # Refuses to leave if it has left. [SA-37]
+    "LeavesOnce: leave-by-itself-twice": forbidding("commands.with_left", lambda state, node: node == state.uuid and state.left),
     # Forgets with each quantum of a round which nodes have answered. [SA-02]
     "AnswersOfOneQuantum: answer-counts-in-all-quanta-of-its-round": after(
         "transitions.on_quantum", lambda step, *_: with_values(step, answered=frozenset())
@@ -538,20 +539,20 @@ wrong |= {
         )
     ),
     # Reads the counters of a joining as doubles. [SA-47]
-    "DoublesInJoinings: counters-beyond-53-bits": doubles_in((Joining,)),
+    "DoublesInJoinings: counters-beyond-53-bits": doubles_in(Joining),
     # Reads the counters of a normal, a suspicious and a dead as doubles. [SA-12, SA-47]
-    "DoublesInEvents: counters-beyond-53-bits": doubles_in((Normal, Suspicious, Dead)),
+    "DoublesInEvents: counters-beyond-53-bits": doubles_in(Normal, Suspicious, Dead),
     # Reads the counters of anti-entropy as doubles. [S-22, SA-47]
-    "DoublesInAntiEntropy: counters-beyond-53-bits anti-entropy-that-is-newer-beyond-53-bits": doubles_in((AntiEntropy,)),
+    "DoublesInAntiEntropy: counters-beyond-53-bits anti-entropy-that-is-newer-beyond-53-bits": doubles_in(AntiEntropy),
     # Reads the counters of a leave as doubles. [SA-05, SA-47]
-    "DoublesInLeaves: counters-of-our-vectors-beyond-53-bits": doubles_in((Leave,)),
+    "DoublesInLeaves: counters-of-our-vectors-beyond-53-bits": doubles_in(Leave),
     # Reads the counters of an indirect ack as doubles. [SA-04, SA-47]
-    "DoublesInIndirectAcks: counters-of-our-vectors-beyond-53-bits": doubles_in((IndirectAck,)),
+    "DoublesInIndirectAcks: counters-of-our-vectors-beyond-53-bits": doubles_in(IndirectAck),
     # Reads the counters of an ack as doubles. [S-17, SA-47]
-    "DoublesInAcks: counters-of-an-ack-beyond-53-bits": doubles_in((Ack,)),
+    "DoublesInAcks: counters-of-an-ack-beyond-53-bits": doubles_in(Ack),
     # Reads the counters of a probe and of its answer as doubles. [SA-41, SA-47]
     "DoublesInProbes: counters-of-a-probe-beyond-53-bits counters-of-the-answer-to-a-probe-beyond-53-bits": doubles_in(
-        (Probe, ProbeAck)
+        Probe, ProbeAck
     ),
     # Reads hosts in small letters. [SA-61, SA-65]
     "HostsInSmallLetters: hosts-as-they-are-written": reading_hosts(lambda host: host.lower()),

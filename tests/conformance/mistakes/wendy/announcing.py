@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around, received
+from tests.support.variant import Variants, after, around, forbidding, hearing, with_header, with_messages
 
 from peerproof.spec.core import Asked, Duration, Notify, Pick, Send, SetTimer, Step
-from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy import joining, proximity
 from peerproof.spec.wendy.messages import (
     NO_VERSIONS,
@@ -32,18 +31,6 @@ wrong = Variants(__name__, Wrong)
 Next = Step[Any, Any]
 
 
-def with_messages(step: Next, kind: type[Any], change: Callable[[Any], Any]) -> Next:
-    """A step whose messages of this kind are others; None for one that is not sent."""
-    effects: list[Any] = []
-    for effect in step.effects:
-        if isinstance(effect, Send) and isinstance(effect.message, kind):
-            message = change(effect.message)
-            effects += [] if message is None else [replace(effect, message=message)]
-        else:
-            effects.append(effect)
-    return step._replace(effects=tuple(effects))
-
-
 ON_STATE_DATA = joining.on_state_data
 
 
@@ -63,14 +50,6 @@ def JoinsAnyTime(right: Any, state: State, contact: Any) -> Any:
     if contact == state.self_id:
         return Step(state)
     return Step(replace(state, stage=Stage.JOINING, contact=contact), (Send(contact, NodeJoin(header(state))),))
-
-
-@wrong("transitions.on_join", "a-join-once-more")
-def JoinsOnce(right: Any, state: State, contact: Any) -> Any:
-    """Asks to join once, whatever comes of it."""
-    if state.stage is not Stage.ALONE:
-        raise NotEnabled("not_alone", "once")
-    return right(state, contact)
 
 
 @wrong("transitions.on_join_sent", "the-join-fails-too-late")
@@ -100,22 +79,7 @@ def WaitsTwentySeconds(step: Any, state: State, event: Any, pick: Pick) -> Any:
     return step._replace(effects=tuple(effects))
 
 
-@wrong("step", "a-joiner-has-met-its-contact sender-and-leaves-of-a-state-message leaves-nearest-first")
-def NoSender(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Inserts the nodes of tables, and not who has sent them."""
-    if received(event, StateData):
-        header = event.message.header
-        sender = header.sender._replace(local_ip="", global_ip="")
-        event = replace(event, message=replace(event.message, header=replace(header, sender=sender)))
-    return right(state, event, pick)
-
-
 TOLD = proximity.learn_tables
-
-
-def told_by(told: Any) -> dict[str, Any]:
-    """What is replaced to learn something else from a message."""
-    return {"joining.learn_tables": told}
 
 
 @wrong.after(
@@ -157,6 +121,12 @@ def JoinsInSilence(step: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Asks to join once, whatever comes of it.
+    "JoinsOnce: a-join-once-more": forbidding("transitions.on_join", lambda state, _: state.stage is not Stage.ALONE),
+    # Inserts the nodes of tables, and not who has sent them.
+    "NoSender: a-joiner-has-met-its-contact sender-and-leaves-of-a-state-message leaves-nearest-first": hearing(
+        StateData, lambda data, _: with_header(data, sender=data.header.sender._replace(local_ip="", global_ip=""))
+    ),
     # Announces itself once for each table that somebody is in.
     "AnnouncesPerTable: everybody-is-told-once announcement-after-the-wait": after(
         "joining.announce", lambda step, _: step._replace(effects=(*step.effects, *step.effects))

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around, passing_over, remembering, with_effects
+from tests.support.variant import Variants, after, around, hearing, passing_over, remembering, with_effects, with_header
 
 from peerproof.spec.core import Asked, Notify, Pick, Received, Sent, Step
 from peerproof.spec.wendy import transitions
-from peerproof.spec.wendy.messages import Application, Delivered, Forward, Forwarding, Header, Mask, Route
+from peerproof.spec.wendy.messages import Application, Delivered, Forward, Forwarding, Mask, Route
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import State
 from peerproof.spec.wendy.tables import insert_node
@@ -46,10 +46,6 @@ def DeliversEverything(others: dict[Any, Any], right: Any, state: State, event: 
     return with_effects(step, *more) if told(step, Delivered) else step
 
 
-def _counted(message: Any, more: int) -> Any:
-    return replace(message, header=replace(message.header, hop=message.header.hop + more))
-
-
 @wrong("step", "route-has-no-hops route-to-itself-is-delivered")
 def CountsTheFirstNode(right: Any, state: State, event: Any, pick: Pick) -> Any:
     """Counts a hop where a message begins."""
@@ -57,33 +53,6 @@ def CountsTheFirstNode(right: Any, state: State, event: Any, pick: Pick) -> Any:
         command = event.command
         message = Application(header(state, command.key), command.purpose, command.value)
         event = Received(event.now, state.self_id, message)
-    return right(state, event, pick)
-
-
-@wrong("step", "hops-end largest-hops-of-a-join")
-def HopsWithoutEnd(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Counts hops beyond what a message can hold, and begins anew there."""
-    if isinstance(event, Received) and event.message.header.hop == 2**31 - 1:
-        event = replace(event, message=_counted(event.message, -(2**31 - 1) - 1))
-    return right(state, event, pick)
-
-
-@wrong("step", "sent-on-with-the-credentials-of-its-sender")
-def OwnCredentialsOnTheWay(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Puts its own credentials into what it sends on."""
-    if isinstance(event, Received) and isinstance(event.message, Application):
-        event = replace(
-            event, message=replace(event.message, header=replace(event.message.header, credentials=state.config.credentials))
-        )
-    return right(state, event, pick)
-
-
-@wrong("step", "sent-on-with-its-hops an-unreachable-hop-then-here")
-def ItsOwnMessages(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Says that it is the sender of what it sends on."""
-    if isinstance(event, Received) and isinstance(event.message, Application):
-        said: Header = replace(event.message.header, sender=state.node)
-        event = replace(event, message=replace(event.message, header=said))
     return right(state, event, pick)
 
 
@@ -120,6 +89,18 @@ def AnyLengthMayGo(right: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Counts hops beyond what a message can hold, and begins anew there.
+    "HopsWithoutEnd: hops-end largest-hops-of-a-join": hearing(
+        object, lambda message, _: with_header(message, hop=-1) if message.header.hop == 2**31 - 1 else message
+    ),
+    # Puts its own credentials into what it sends on.
+    "OwnCredentialsOnTheWay: sent-on-with-the-credentials-of-its-sender": hearing(
+        Application, lambda message, state: with_header(message, credentials=state.config.credentials)
+    ),
+    # Says that it is the sender of what it sends on.
+    "ItsOwnMessages: sent-on-with-its-hops an-unreachable-hop-then-here": hearing(
+        Application, lambda message, state: with_header(message, sender=state.node)
+    ),
     # Passes over purposes that it has not given out.
     "SmallPurposesOnly: purpose-255-is-delivered route-with-a-purpose": passing_over(
         lambda state, event: getattr(getattr(event, "message", getattr(event, "command", None)), "purpose", 0) >= 128

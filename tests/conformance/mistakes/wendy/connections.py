@@ -92,8 +92,7 @@ wrong |= {
     ),
     # Does not close connections.
     "LeavesConnectionsOpen: a-message-and-its-confirmation two-connections a-connection-that-ends-early "
-    "who-has-left-confirms-nothing garbage-is-not-confirmed right-credentials-are-confirmed a-restart-ends-connections": answering(
-        lambda request, effects: [effect for effect in effects if not closes(effect)]
-    ),
+    "who-has-left-confirms-nothing garbage-is-not-confirmed right-credentials-are-confirmed "
+    "a-restart-ends-connections": answering(lambda request, effects: [effect for effect in effects if not closes(effect)]),
 }
 __getattr__ = wrong.find

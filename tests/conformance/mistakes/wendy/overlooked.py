@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around, received, remembering, with_effects, with_values
+from tests.support.variant import Variants, around, received, remembering, with_effects, with_values, without_effects
 
 from peerproof.spec.core import Asked, Duration, Expired, Notify, Pick, Sent, SetTimer, Step, Table
 from peerproof.spec.wendy import joining, repair, tables, transitions
@@ -83,19 +83,12 @@ def AnswersPutItOff(step: Any, state: State, event: Any, pick: Pick) -> Any:
 @wrong.after("step", "the-next-row-has-its-own-timeout")
 def OneTimeoutForAllRows(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Gives the next row what is left of the network timeout. [WA-26]"""
-    if isinstance(event, Expired):
-        return step
-    return step._replace(
-        effects=tuple(
-            effect
-            for effect in step.effects
-            if not (
-                isinstance(effect, SetTimer)
-                and isinstance(effect.timer, RepairTimeout)
-                and (effect.timer.row, effect.timer.column) in state.repairs
-            )
-        )
-    )
+
+    def is_running(effect: Any) -> bool:
+        timer = effect.timer if isinstance(effect, SetTimer) else None
+        return isinstance(timer, RepairTimeout) and (timer.row, timer.column) in state.repairs
+
+    return step if isinstance(event, Expired) else without_effects(step, is_running)
 
 
 @wrong(remembering, "a-warning-during-the-wait")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.conformance.mistakes.wendy.wire import MEMBERS, compact
+from tests.conformance.mistakes.wendy.wire import MEMBERS, compact, mending_members
 from tests.support.variant import Variants, mending, refusing
 
 from peerproof.spec.errors import MalformedMessage
@@ -20,17 +20,6 @@ wrong = Variants(__name__, Wrong)
 
 
 ZERO: Final = "0" * 32
-
-
-def mending_members(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """What is replaced to read also what it can make something of, with other members."""
-
-    def mended(data: bytes) -> bytes:
-        members = json.loads(data)
-        change(members)
-        return compact(members).encode()
-
-    return mending(mended)
 
 
 @wrong(mending, "reject-what-follows reject-a-letter-behind")

@@ -86,7 +86,6 @@ def AsksOnceMore(right: Any, state: State, node: Node, *, is_leaf: bool) -> Any:
     return after if IS_PASSED_OVER(state, node) else replace(after, measured=after.measured.put({node.id: node}))
 
 
-Next = Step[Any, Any]
 ON_SEND_TO = transitions.on_send_to
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around, remembering, with_effects, with_values
+from tests.support.variant import Variants, after, around, forbidding, remembering, with_effects, with_values
 
 from peerproof.spec.core import Asked, Duration, Expired, Notify, Pick, Send, SetTimer, Step, Table
-from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import Overrides
 from peerproof.spec.wendy import proximity, routing, transitions
 from peerproof.spec.wendy import state as states
@@ -116,14 +115,6 @@ def RowsMeanTheTable(right: Any, state: State, question: StateRequest | NodeRepa
     return right(state, replace(question, mask=mask._replace(routing_table=wants)))
 
 
-@wrong("transitions.sendable", "longest-value-of-the-application")
-def OneByteLess(right: Any, message: Application) -> Any:
-    """Takes no value of 2^19 bytes from the application. [WA-66]"""
-    if message.value is not None and len(message.value) >= MOST_VALUE:
-        raise NotEnabled("too_large", "one byte too many")
-    return right(message)
-
-
 @wrong("proximity.update_address", "a-new-region")
 def OneRegionForEver(right: Any, state: State, node: Node) -> Any:
     """Keeps the region of a node that says where it is now. [WA-68]"""
@@ -154,35 +145,24 @@ def with_the_cache(change: Callable[[State], State]) -> dict[str, Any]:
     return after("step", emptied)
 
 
-def restarting(again: Callable[[Any, Any], SetTimer[Any] | None]) -> dict[str, Any]:
-    """What is replaced to set a timer once more, from the configuration and the event."""
+def restarting(is_it: Callable[[Any], bool], timer: Callable[[Any], SetTimer[Any] | None]) -> dict[str, Any]:
+    """What is replaced to set a timer once more, if the configuration has it, after some events."""
 
     def restarted(step: Next, state: State, event: Any, _: Pick) -> Next:
-        timer = again(state.config, event)
-        return step if timer is None else with_effects(step, timer)
+        again = timer(state.config) if is_it(event) else None
+        return step if again is None else with_effects(step, again)
 
     return after("step", restarted)
 
 
-@wrong(restarting, "the-cache-of-a-joiner-after-an-hour")
-def TheHourBeginsWithTheJoin(_: Any, event: Any) -> SetTimer[Any] | None:
-    """Counts the hour of the cache from when it is asked to join. [WA-19]"""
-    is_join = isinstance(event, Asked) and isinstance(event.command, Join)
-    return SetTimer(FlushCache(), states.CACHE_MS) if is_join else None
+def is_join(event: Any) -> bool:
+    """Whether the node is asked to join."""
+    return isinstance(event, Asked) and isinstance(event.command, Join)
 
 
-@wrong(restarting, "the-cache-of-a-joiner-after-an-hour")
-def TheHourBeginsWhenItHasJoined(_: Any, event: Any) -> SetTimer[Any] | None:
-    """Counts the hour of the cache from when it has announced itself. [WA-19]"""
-    is_over = isinstance(event, Expired) and isinstance(event.timer, Announce)
-    return SetTimer(FlushCache(), states.CACHE_MS) if is_over else None
-
-
-@wrong(restarting, "a-join-puts-no-heartbeat-off")
-def JoinsPutHeartbeatsOff(config: Any, event: Any) -> SetTimer[Any] | None:
-    """Counts the time until the next heartbeats from when it is asked to join. [WA-24]"""
-    is_join = isinstance(event, Asked) and isinstance(event.command, Join) and config.heartbeat
-    return SetTimer(HeartbeatDue(), config.heartbeat) if is_join else None
+def cache_timer(_: Any) -> SetTimer[Any]:
+    """When the cache is emptied."""
+    return SetTimer(FlushCache(), states.CACHE_MS)
 
 
 @wrong("step", "no-forward-after-leaving")
@@ -237,6 +217,20 @@ def JoinsAgainAndAgain(step: Any, state: State, event: Any, pick: Pick) -> Any:
 
 
 wrong |= {
+    # Counts the hour of the cache from when it is asked to join. [WA-19]
+    "TheHourBeginsWithTheJoin: the-cache-of-a-joiner-after-an-hour": restarting(is_join, cache_timer),
+    # Counts the hour of the cache from when it has announced itself. [WA-19]
+    "TheHourBeginsWhenItHasJoined: the-cache-of-a-joiner-after-an-hour": restarting(
+        lambda event: isinstance(event, Expired) and isinstance(event.timer, Announce), cache_timer
+    ),
+    # Counts the time until the next heartbeats from when it is asked to join. [WA-24]
+    "JoinsPutHeartbeatsOff: a-join-puts-no-heartbeat-off": restarting(
+        is_join, lambda config: SetTimer(HeartbeatDue(), config.heartbeat) if config.heartbeat else None
+    ),
+    # Takes no value of 2^19 bytes from the application. [WA-66]
+    "OneByteLess: longest-value-of-the-application": forbidding(
+        "transitions.sendable", lambda message: message.value is not None and len(message.value) >= MOST_VALUE
+    ),
     # Keeps 16 scores. [W-10]
     "Cache16: the-cache-has-no-limit": caching(16),
     # Keeps 256 scores. [W-10]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, mending
 
 wrong = Variants(__name__, Wrong)
 
@@ -21,6 +21,17 @@ MEMBERS = ("Purpose", "Sender", "Key", "Value", "Credentials", "LSVersion", "RTV
 def compact(value: Any) -> str:
     """JSON without blanks."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def mending_members(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """What is replaced to read also what it can make something of, with other members."""
+
+    def mended(data: bytes) -> bytes:
+        members = json.loads(data)
+        change(members)
+        return compact(members).encode()
+
+    return mending(mended)
 
 
 def writing(change: Callable[[str], str]) -> dict[str, Any]:
