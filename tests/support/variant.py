@@ -1,18 +1,21 @@
 """
 Implementations that are wrong on purpose: the reference with something else in the place of some of its functions.
 
-A module of mistakes has a table, `wrong = Variants(__name__, Wrong)`, of short rows and of functions:
+A module of mistakes has a table, `wrong = Variants(__name__, Wrong)`, of short rows, and of functions, whose docstrings say what
+is wrong about them:
 
     @wrong("transitions.on_ack", "vector-that-it-fails another-one")
-    def AcksTwice(right, state, ack):
-        \"""What is wrong about it.\"""
-        return right(right(state, ack), ack)
+    def AcksTwice(right, state, ack): return right(right(state, ack), ack)
 
     wrong |= {
         # What is wrong about it.
+        "AcksLess: vector-that-it-fails another-one": around("transitions.on_ack", lambda right, state, ack: ...),
+        # What is wrong about it.
         "DropsAcks: vector-that-it-fails another-one": {"transitions.on_ack": lambda state, ack: state},
     }
-    __getattr__ = wrong.find
+
+`right` is what stands at the place. What is replaced again and again has a function here, which takes the change:
+`reading(change)` in a row, `@wrong(reading, "vectors")` before a function.
 
 Each can be judged like any other: `peerproof run --impl py:tests.conformance.mistakes.scuttlebutt.packing:NewestFirst`. It must
 fail the vectors that it names; `test_wrong.py` holds it to that.
@@ -34,10 +37,9 @@ from peerproof.spec.core import Received, Send, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.overrides import Overrides
 
-
-__all__ = ["Variant", "Variants", "after", "around", "configured", "forbidding", "hearing", "is_sent", "keeping", "mending", "passing_over"]
-__all__ += ["reading", "received", "refusing", "remembering", "sending", "silent", "with_effects", "with_header", "with_messages"]
-__all__ += ["with_values", "without_effects"]
+__all__ = ["Variant", "Variants", "after", "around", "configured", "despite", "forbidding", "hearing", "is_sent", "keeping"]
+__all__ += ["mending", "passing_over", "reading", "received", "refusing", "remembering", "sending", "silent"]
+__all__ += ["with_effects", "with_header", "with_messages", "with_values", "without_effects"]
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -85,11 +87,6 @@ def with_messages(step: Step[Any, Any], kind: Any, change: Function) -> Step[Any
     return step._replace(effects=tuple(effects))
 
 
-def sending(kind: Any, change: Function) -> dict[str, Any]:
-    """What is replaced to send other messages in the place of those of a kind, from each and the state; None for none."""
-    return after("step", lambda step, state, *_: with_messages(step, kind, lambda message: change(message, state)))
-
-
 def with_header(message: Any, **values: Any) -> Any:
     """A message with other values in its header."""
     return replace(message, header=replace(message.header, **values))
@@ -98,6 +95,11 @@ def with_header(message: Any, **values: Any) -> Any:
 def keeping(place: str, *names: str) -> dict[str, Any]:
     """What is replaced to leave parts of the state as they are."""
     return after(place, lambda step, state, *_: with_values(step, **{name: getattr(state, name) for name in names}))
+
+
+def sending(kind: Any, change: Function) -> dict[str, Any]:
+    """What is replaced to send other messages in the place of those of a kind, from each and the state; None for none."""
+    return after("step", lambda step, state, *_: with_messages(step, kind, lambda message: change(message, state)))
 
 
 def passing_over(is_nothing: Function) -> dict[str, Any]:
@@ -136,6 +138,18 @@ def mending(mended: Function) -> dict[str, Any]:
             except (ValueError, TypeError, LookupError, AttributeError, RecursionError, msgpack.UnpackException):
                 raise error from None
             return right(other)
+
+    return around("decode", decode)
+
+
+def despite(function: Function) -> dict[str, Any]:
+    """What is replaced to do something else where bytes are malformed, from those and the error."""
+
+    def decode(right: Function, data: bytes) -> Any:
+        try:
+            return right(data)
+        except MalformedMessage as error:
+            return function(data, error)
 
     return around("decode", decode)
 

@@ -21,11 +21,11 @@ from peerproof.spec.distkv.schedule import Window
 from peerproof.spec.distkv.state import State, is_startup
 
 wrong = Variants(__name__, Wrong)
-
-
 AGREE = chains.agree
 KIND_OF = pings.kind_of
 WINNER = pings.winner
+MAY_PING = chains.zero_may_ping
+Key = Callable[[str], Any]
 
 
 def judging(kind_of: Callable[..., Kind]) -> dict[str, Any]:
@@ -65,9 +65,6 @@ def PassiveNodesCompare(right: Any, state: State, ping: Ping, pick: Pick) -> Any
         if kind is Kind.SPLIT:
             return Step(state)
     return right(state, ping, pick)
-
-
-MAY_PING = chains.zero_may_ping
 
 
 def timed(when: Callable[..., Any]) -> dict[str, Any]:
@@ -136,9 +133,6 @@ def taking_for_own(like: Callable[[str], str]) -> dict[str, Any]:
         return right(state, message, pick)
 
     return around("transitions.on_message", on_message)
-
-
-Key = Callable[[str], Any]
 
 
 def by_name(key: Key) -> Beats:

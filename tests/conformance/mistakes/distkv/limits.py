@@ -22,17 +22,6 @@ from peerproof.spec.distkv.state import State
 from peerproof.spec.distkv.ticks import Ticks, missing_sets
 
 wrong = Variants(__name__, Wrong)
-
-
-@wrong("recovery.send_info", "ticks-divided prev-and-reason-in-the-first")
-def LeavesPrevOutWhenDividing(right: Any, state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Any:
-    """Leaves prev out of what it divides."""
-    many = len(outgoing._pieces(rows)) > 30  # so many may have to be divided
-    return right(state, what, rows, None if many else prev, reason)
-
-
-# -- numbers: ticks and tocks have 63 bits -----------------------------------------------------------------------------
-
 AGREE = chains.agree
 BEATS = Claim.beats
 HAS_SEEN = chains._has_seen
@@ -44,6 +33,16 @@ OUTCOME = entries._outcome
 RELATION = chains.relation
 Number = Callable[[int], Any]
 Beats = Callable[[Claim, Claim], bool]
+
+
+@wrong("recovery.send_info", "ticks-divided prev-and-reason-in-the-first")
+def LeavesPrevOutWhenDividing(right: Any, state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Any:
+    """Leaves prev out of what it divides."""
+    many = len(outgoing._pieces(rows)) > 30  # so many may have to be divided
+    return right(state, what, rows, None if many else prev, reason)
+
+
+# -- numbers: ticks and tocks have 63 bits -----------------------------------------------------------------------------
 
 
 def low_bits(number: int) -> int:

@@ -18,8 +18,6 @@ from peerproof.spec.distkv.state import Phase, State, Stored, stored_of, updates
 from peerproof.spec.distkv.values import NULL
 
 wrong = Variants(__name__, Wrong)
-
-
 INITIAL = startup.initial
 
 

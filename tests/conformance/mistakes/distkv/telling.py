@@ -19,8 +19,6 @@ from peerproof.spec.distkv.outgoing import cancel_timer, send_info, then
 from peerproof.spec.distkv.state import Phase, State
 
 wrong = Variants(__name__, Wrong)
-
-
 RECOVERY = schedule.recovery
 STEP_2 = RecoveryDue(RecoveryStep.MISSING)
 

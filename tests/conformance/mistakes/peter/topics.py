@@ -17,8 +17,6 @@ from peerproof.spec.peter.topics import State, id_of_topic
 from peerproof.spec.stack import Seek
 
 wrong = Variants(__name__, Wrong)
-
-
 Next = Step[Any, Any]
 Topical = Subscribe | Unsubscribe | Publish
 
@@ -39,7 +37,7 @@ def CountsLetters(topic: str) -> Any:
 @wrong.after("step", "topics-different-in-the-last-byte")
 def TellsOfOneTopic(step: Next, *_: Any) -> Next:
     """Tells the application of every event as if it were of the last of its topics."""
-    last = next(reversed(list(step.state.upper.topics)), None)
+    last: Any = next(reversed(list(step.state.upper.topics)), None)
     told = [Notify(Update(last, e.notice.value)) if isinstance(getattr(e, "notice", None), Update) else e for e in step.effects]
     return step._replace(effects=tuple(told))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
 from tests.conformance.mistakes.wendy.wire import compact, mending_members
-from tests.support.variant import Variants, after, around, reading, refusing
+from tests.support.variant import Variants, after, around, despite, reading, refusing
 
 from peerproof.spec import wendy
 from peerproof.spec.errors import MalformedMessage
@@ -85,15 +85,12 @@ def ReadsAnyNumber(members: dict[str, Any]) -> None:
     members["Hop"] = max(0, members["Hop"])
 
 
-@wrong("decode", "truncate-a-subscribe truncate-a-publish truncate-a-copy")
-def ReadsBeginnings(right: Any, data: bytes) -> Any:
+@wrong(despite, "truncate-a-subscribe truncate-a-publish truncate-a-copy")
+def ReadsBeginnings(data: bytes, error: MalformedMessage) -> wendy.Heartbeat:
     """Takes what ends too early for a heartbeat."""
-    try:
-        return right(data)
-    except MalformedMessage:
-        if data[:1] == b"{" and not data.rstrip().endswith(b"}"):
-            return wendy.Heartbeat(wendy.Header(wendy.Node(wendy.Id(0), "", "", 0, ""), wendy.Id(0)))
-        raise
+    if data[:1] != b"{" or data.rstrip().endswith(b"}"):
+        raise error
+    return wendy.Heartbeat(wendy.Header(wendy.Node(wendy.Id(0), "", "", 0, ""), wendy.Id(0)))
 
 
 @wrong.after("decode", "subscribe-with-unknown-members subscribe-with-members-in-another-order")

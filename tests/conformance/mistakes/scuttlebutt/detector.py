@@ -15,8 +15,6 @@ from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry
 from peerproof.spec.scuttlebutt.state import State
 
 wrong = Variants(__name__, Wrong)
-
-
 _LEARNED = transitions.add_peers
 
 

@@ -16,6 +16,8 @@ from peerproof.spec.scuttlebutt.messages import Delta, DigestRequest, DigestResp
 from peerproof.spec.scuttlebutt.state import State
 
 wrong = Variants(__name__, Wrong)
+#: What every object has there.
+_OF_OBJECTS = ("__proto__", "constructor")
 
 
 def _turned(message: Any) -> Any:
@@ -72,10 +74,6 @@ def KeepsWhatItCouldRead(right: Any, data: bytes) -> Any:
         except MalformedMessage:
             continue
     return right(data)
-
-
-#: What every object has there.
-_OF_OBJECTS = ("__proto__", "constructor")
 
 
 @wrong.after("decode", "delta-of-a-byte-order-mark")

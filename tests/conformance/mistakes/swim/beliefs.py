@@ -31,9 +31,8 @@ from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
 
 wrong = Variants(__name__, Wrong)
-
-
-OF_SENDER = transitions.of_sender
+OF_SENDER = table.of_sender
+TOLD = transitions.notify_subscribers
 
 
 def merging(accepts: Callable[[Row, Claim], bool]) -> dict[str, Any]:
@@ -130,9 +129,6 @@ class TellsEachChange(Wrong):
         "transitions.notify_subscribers": _tells_each_change_told,
         "transitions.with_vector": _tells_each_change_on_vector,
     }
-
-
-TOLD = transitions.notify_subscribers
 
 
 @wrong("transitions.answer", "joining-older-than-its-header")

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgpack
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, mending
+from tests.support.variant import Variants, despite, mending
 
 from peerproof.reference.divergences.swim import NAMES
 from peerproof.spec import swim
@@ -187,13 +187,10 @@ def HostsOfAnything(data: bytes) -> bytes:
     return bytes(msgpack.packb([header, [*joining[:4], f"h{joining[4]}", joining[5]]]))
 
 
-@wrong("decode", "reject-empty-datagram reject-ping-cut reject-joining-with-flipped-bits bad-payload-spoils-the-datagram")
-def Dies(right: Any, data: bytes) -> Any:
+@wrong(despite, "reject-empty-datagram reject-ping-cut reject-joining-with-flipped-bits bad-payload-spoils-the-datagram")
+def Dies(_: bytes, error: MalformedMessage) -> None:
     """Dies of what is malformed."""
-    try:
-        return right(data)
-    except MalformedMessage as error:
-        raise IndexError(error.detail) from None
+    raise IndexError(error.detail)
 
 
 wrong |= {

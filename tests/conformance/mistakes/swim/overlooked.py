@@ -59,6 +59,8 @@ INTRODUCED = transitions.advance_introduction
 RENDERED = transit_json.render_json
 REQUEST = gossip.request
 TAKEN = transitions.take_relays
+#: The payloads of those who were removed, by the names of both nodes.
+_PAYLOADS: Final[dict[tuple[Uuid, Uuid], str | None]] = {}
 
 
 def changed(state: State, node: Uuid, **values: Any) -> State:
@@ -329,10 +331,6 @@ def adding(change: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
     return around(
         "transitions.on_add_node", lambda right, state, command: Step(change(state, right(state, command).state, command))
     )
-
-
-#: The payloads of those who were removed, by the names of both nodes.
-_PAYLOADS: Final[dict[tuple[Uuid, Uuid], str | None]] = {}
 
 
 def _removed(right: Any, state: State, command: RemoveNode) -> Any:

@@ -18,8 +18,6 @@ from peerproof.spec.swim.state import Queued, State
 from peerproof.spec.swim.table import Claim, event
 
 wrong = Variants(__name__, Wrong)
-
-
 QUEUED = gossip.enqueue
 
 

@@ -26,12 +26,9 @@ from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
 
 wrong = Variants(__name__, Wrong)
-
-
 Next = Step[Any, Any]
-
-
 ON_STATE_DATA = joining.on_state_data
+TOLD = proximity.learn_tables
 
 
 def joining_with(change: Callable[[State, Join, Next], Next]) -> dict[str, Any]:
@@ -77,9 +74,6 @@ def WaitsTwentySeconds(step: Any, state: State, event: Any, pick: Pick) -> Any:
         for e in step.effects
     ]
     return step._replace(effects=tuple(effects))
-
-
-TOLD = proximity.learn_tables
 
 
 @wrong.after(

@@ -17,9 +17,10 @@ from peerproof.spec.wendy.messages import NO_VERSIONS, Node, Versions
 from peerproof.spec.wendy.state import Config, State
 
 wrong = Variants(__name__, Wrong)
-
-
 ADDRESS_OF = states.address_of
+NEXT_HOP = routing.next_hop
+PREFIX = Ring.prefix
+LOW = 2**64 - 1
 
 
 def _newer_by(measure: Callable[[int], Any]) -> Callable[[Versions, Versions], bool]:
@@ -72,11 +73,6 @@ def GoneByTheOldAddress(old: dict[Any, Node], right: Any, state: State, event: A
         where = ADDRESS_OF(state.config, now) if now else None
         event = replace(event, to=where) if where else event
     return right(state, event, pick)
-
-
-NEXT_HOP = routing.next_hop
-PREFIX = Ring.prefix
-LOW = 2**64 - 1
 
 
 def _side_by(measure: Callable[[int], Any]) -> Callable[..., tuple[Node, ...]]:

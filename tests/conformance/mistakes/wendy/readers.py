@@ -11,14 +11,12 @@ from typing import Any, Final
 
 from tests.conformance.mistakes.wendy import Wrong
 from tests.conformance.mistakes.wendy.wire import MEMBERS, compact, mending_members
-from tests.support.variant import Variants, mending, refusing
+from tests.support.variant import Variants, despite, mending, refusing
 
-from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Header, Heartbeat, Node
 
 wrong = Variants(__name__, Wrong)
-
-
 ZERO: Final = "0" * 32
 
 
@@ -136,20 +134,6 @@ def AnyValue(members: dict[str, Any]) -> None:
         members["Value"] = b64encode(b"{}").decode()
 
 
-@wrong(
-    "decode",
-    "reject-nothing reject-blanks reject-null reject-a-number reject-a-string reject-true reject-an-array "
-    "reject-open-brackets reject-truncated reject-inserted reject-flipped",
-)
-def AnythingIsAHeartbeat(right: Any, data: bytes) -> Any:
-    """Takes what it cannot read for a heartbeat of nobody."""
-    try:
-        return right(data)
-    except MalformedMessage:
-        node = Node(right(b'{"Purpose":2,"Sender":{"ID":"%s"},"Key":"%s"}' % ((ZERO.encode(),) * 2)).header.key, "", "", 0)
-        return Heartbeat(Header(node, node.id))
-
-
 def accepting(accepts: Callable[[dict[str, Any], bytes], bool]) -> dict[str, Any]:
     """What is replaced to refuse what is not accepted, from the members and the bytes."""
     return refusing(lambda _, data: not accepts(json.loads(data), data))
@@ -217,6 +201,11 @@ def GreaterIdsFirst(message: Any, data: bytes) -> Any:
 
 
 wrong |= {
+    # Takes what it cannot read for a heartbeat of nobody.
+    "AnythingIsAHeartbeat: reject-nothing reject-blanks reject-null reject-a-number reject-a-string reject-true "
+    "reject-an-array reject-open-brackets reject-truncated reject-inserted reject-flipped": despite(
+        lambda *_: Heartbeat(Header(Node(Id(0), "", "", 0), Id(0)))
+    ),
     # Finds out by the first bytes how a text is encoded.
     "GuessesTheEncoding: reject-a-byte-order-mark reject-utf-16 reject-a-surrogate-in-utf-8": mending(
         lambda data: data.decode(json.detect_encoding(data), "surrogatepass").encode("utf-8", "replace")

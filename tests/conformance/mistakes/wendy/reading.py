@@ -23,8 +23,6 @@ wrong = Variants(__name__, Wrong)
 MEMBERS: Final[Any] = codec._members
 OBJECT: Final[Any] = codec._object
 VERSIONS: Final = ("LSVersion", "RTVersion", "NSVersion")
-
-
 #: A string of JSON, or what is to be one.
 STRING: Final = r'("(?:[^"\\]|\\.)*")'
 Change = Callable[[str], str]

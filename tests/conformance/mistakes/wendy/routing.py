@@ -17,10 +17,10 @@ from peerproof.spec.wendy.messages import NO_LEAVES, Application, Node, Route, S
 from peerproof.spec.wendy.state import Stage, State
 
 wrong = Variants(__name__, Wrong)
-
-
 NEXT_HOP = routing.next_hop
 SPAN = routing.leaf_span
+IS_PASSED_OVER = proximity.is_passed_over
+ON_SEND_TO = transitions.on_send_to
 
 
 def closer(state: State, key: Id, nodes: Iterable[Node]) -> list[Node]:
@@ -53,9 +53,6 @@ def NoLastLook(right: Any, state: State, key: Id) -> Any:
     return right(replace(state, leaf_set=NO_LEAVES), key)
 
 
-IS_PASSED_OVER = proximity.is_passed_over
-
-
 @wrong.after("step", "a-table-with-wrong-rows")
 def CellsAsTheyCome(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Believes what others say about where a node stands."""
@@ -84,9 +81,6 @@ def AsksOnceMore(right: Any, state: State, node: Node, *, is_leaf: bool) -> Any:
     """Measures whoever it meets, known or not."""
     after = right(state, node, is_leaf=is_leaf)
     return after if IS_PASSED_OVER(state, node) else replace(after, measured=after.measured.put({node.id: node}))
-
-
-ON_SEND_TO = transitions.on_send_to
 
 
 @wrong("step", "sent-straight-after-leaving")

@@ -11,8 +11,6 @@ from tests.conformance.mistakes.wendy import Wrong
 from tests.support.variant import Variants, around, mending
 
 wrong = Variants(__name__, Wrong)
-
-
 #: What is written as an escape.
 ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 MEMBERS = ("Purpose", "Sender", "Key", "Value", "Credentials", "LSVersion", "RTVersion", "NSVersion", "Hop")
