@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, after, around, with_values
+from tests.support.variant import Variants, around, keeping, with_values
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Send, Step, Table
@@ -45,14 +45,6 @@ def KnownComesFirst(right: Any, state: State) -> Any:
     return Step(after, (*first.effects, *(e for e in effects if not (isinstance(e, Send) and isinstance(e.message, Info)))))
 
 
-def _in_its_recovery(before: State, step: Next) -> Next:
-    return Step(replace(step.state, recovery=before.recovery), step.effects)
-
-
-def _in_its_phase(before: State, step: Next) -> Next:
-    return Step(replace(step.state, phase=before.phase), step.effects)
-
-
 # How a node asks.
 
 
@@ -67,7 +59,7 @@ def _not_allowed(state: State, ask: Callable[[State], Next]) -> Next:
 
 wrong |= {
     # Does not forget what it has answered.
-    "AnswersAgain: asked-later": after("transitions.on_known_due", lambda step, state: with_values(step, wanted=state.wanted)),
+    "AnswersAgain: asked-later": keeping("transitions.on_known_due", "wanted"),
     # Names in known also what its updates have told.
     "AnswersWithWhatItKnows: answers-with-an-update answers-with-both answers-in-order": answering(
         lambda found, _, missing: found._replace(known=missing)
@@ -101,11 +93,11 @@ wrong |= {
     ),
     # Asks by chance in a recovery, too.
     "AsksInARecovery: no-repair-in-a-recovery a-split-stops-it": repaired(
-        lambda state, pick: _in_its_recovery(state, LOOK_FOR_REPAIR(replace(state, recovery=None), pick))
+        lambda state, pick: with_values(LOOK_FOR_REPAIR(replace(state, recovery=None), pick), recovery=state.recovery)
     ),
     # Asks although it has no data.
     "AsksWithoutData: passive-nodes-ask-nothing restart-without-data": repaired(
-        lambda state, pick: _in_its_phase(state, LOOK_FOR_REPAIR(replace(state, phase=Phase.READY), pick))
+        lambda state, pick: with_values(LOOK_FOR_REPAIR(replace(state, phase=Phase.READY), pick), phase=state.phase)
     ),
 }
 __getattr__ = wrong.find

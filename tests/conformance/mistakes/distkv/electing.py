@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
 from tests.conformance.mistakes.distkv.limits import BEATS, Beats, winner_by
-from tests.support.variant import Variants, after, around, with_values
+from tests.support.variant import Variants, around, keeping
 
 from peerproof.reference.divergences.distkv import DECIDE, PING_TIME
 from peerproof.spec.core import Pick, Received, SetTimer, Step
@@ -180,9 +180,7 @@ wrong |= {
         )
     ),
     # Goes on from the ping before its own.
-    "ForgetsItsOwnPing: the-own-ping-counts-as-accepted second-ping-in-a-row": after(
-        "transitions.on_ping_due", lambda step, state, *_: with_values(step, last=state.last)
-    ),
+    "ForgetsItsOwnPing: the-own-ping-counts-as-accepted second-ping-in-a-row": keeping("transitions.on_ping_due", "last"),
     # Counts positions from the other end.
     "HeadPingsFirst: at-the-position-1 at-the-position-3 second-ping-in-a-row": timed(
         lambda clock, place, length: PING_TIME(clock, length - 1 - place, length)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around
+from tests.support.variant import Variants, around, with_values
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Step
@@ -72,10 +72,6 @@ def TellsWithoutASplit(step: Any, state: Any, event: Any, pick: Pick) -> Any:
     if isinstance(message, Info) and message.ticks and state.recovery is None and state.participates:
         return then(step, lambda now: send_info(now, "ticks", now.ticks))
     return step
-
-
-def _as_it_was(before: State, step: Next) -> Next:
-    return Step(replace(step.state, phase=before.phase), step.effects)
 
 
 @wrong("transitions.on_ping", "greets-what-is-stale")
@@ -163,7 +159,8 @@ wrong |= {
     ),
     # Greets although it has no data.
     "GreetsBeforeItIsReady: passive-nodes-answer-nothing old-nodes-answer-nothing": around(
-        "election.greet", lambda right, state, chain: _as_it_was(state, right(replace(state, phase=Phase.READY), chain))
+        "election.greet",
+        lambda right, state, chain: with_values(right(replace(state, phase=Phase.READY), chain), phase=state.phase),
     ),
     # Answers the older of two newcomers.
     "GreetsTheFirst: greets-the-newer": around(

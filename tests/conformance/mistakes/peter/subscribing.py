@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.peter import Wrong
-from tests.support.variant import Variants, around, with_values
+from tests.support.variant import Variants, around, with_header, with_values
 
 from peerproof.reference.divergences.peter import ASKED_FOR, ON_SUBSCRIBE_MESSAGE, TURNED, Next, sent_to
 from peerproof.spec import wendy
@@ -55,7 +55,7 @@ def TakesTheSenderOfTheConnection(right: Any, state: Any, event: Any, pick: Pick
         sender = message.header.sender._replace(local_ip=host, global_ip=host, port=int(port))
         if isinstance(message, messages.UnsubscribeMessage) and sender != message.header.sender:
             return Step(state)
-        event = replace(event, message=replace(message, header=replace(message.header, sender=sender)))
+        event = replace(event, message=with_header(message, sender=sender))
     return right(state, event, pick)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.conformance.mistakes.peter import Wrong
 from tests.conformance.mistakes.wendy.wire import compact, mending_members
-from tests.support.variant import Variants, after, around, despite, reading, refusing
+from tests.support.variant import Variants, after, around, despite, reading, refusing, with_header
 
 from peerproof.spec import wendy
 from peerproof.spec.errors import MalformedMessage
@@ -108,7 +108,7 @@ def SwapsVersions(right: Any, message: Any) -> Any:
     """Writes versions in another order."""
     versions = message.header.versions
     swapped = versions._replace(routing_table=versions.leaf_set, leaf_set=versions.routing_table)
-    return right(replace(message, header=replace(message.header, versions=swapped)))
+    return right(with_header(message, versions=swapped))
 
 
 wrong |= {
@@ -147,9 +147,7 @@ wrong |= {
     # Reads a key in small letters only.
     "ReadsSmallDigits: copy-in-capitals": refusing(lambda _, data: (key := json.loads(data)["Key"]) != key.lower()),
     # Has one byte for hops.
-    "CountsHopsInAByte: copy-with-many-hops": reading(
-        lambda message: replace(message, header=replace(message.header, hop=min(255, message.header.hop)))
-    ),
+    "CountsHopsInAByte: copy-with-many-hops": reading(lambda message: with_header(message, hop=min(255, message.header.hop))),
     # Reads nothing but messages of applications.
     "ReadsItsOwnOnly: wendys-heartbeat wendys-join": refusing(
         lambda message, _: not isinstance(message, (wendy.Application, *SUBSCRIPTIONS, *EVENTS))

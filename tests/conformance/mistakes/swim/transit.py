@@ -1,21 +1,41 @@
-"""Mistakes in how Transit is written and read."""
+"""Mistakes in how Transit is written and read, and in what is kept of numbers, hosts, texts and payloads."""
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import msgpack
 from tests.conformance.mistakes.swim import Wrong
-from tests.support.variant import Variants, around, refusing
+from tests.support.variant import Variants, around, reading, refusing
 
 from peerproof.spec.forms.form import octets
 from peerproof.spec.forms.messagepack import integer_bytes, string_bytes
-from peerproof.spec.swim.messages import AntiEntropy
+from peerproof.spec.swim import transit, transit_json
+from peerproof.spec.swim.messages import (
+    COUNTER_MAX,
+    Ack,
+    AntiEntropy,
+    Dead,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Joining,
+    Leave,
+    Normal,
+    Ping,
+    Probe,
+    ProbeAck,
+    Suspicious,
+)
 from peerproof.spec.swim.transit import Pairs, escape, is_tagged
 
 wrong = Variants(__name__, Wrong)
+RENDERED = transit_json.render_json
 PACKING = "peerproof.spec.forms.messagepack"
 
 
@@ -70,6 +90,88 @@ def _parts(value: Any) -> Iterator[Any]:
     yield value
     for part in value if isinstance(value, (list, tuple)) else ():
         yield from _parts(part)
+
+
+def reading_vectors(change: Callable[[Any], Any]) -> dict[str, Any]:
+    """What is replaced to make something else of headers and vectors that it reads."""
+
+    def read(message: Any) -> Any:
+        message = change(message)
+        return replace(message, vectors=tuple(map(change, message.vectors))) if isinstance(message, (Ping, Ack)) else message
+
+    return reading(read)
+
+
+def double(number: int) -> int:
+    """What is left of a counter in a double."""
+    return min(int(float(number)), COUNTER_MAX)
+
+
+def in_doubles(vector: Any) -> Any:
+    """A header or vector with doubles for counters."""
+    if isinstance(vector, AntiEntropy):
+        members = [m._replace(restart_counter=double(m.restart_counter), tx_counter=double(m.tx_counter)) for m in vector.members]
+        return replace(vector, members=tuple(members))
+    if getattr(vector, "incarnation", None) is not None:
+        vector = replace(vector, incarnation=Incarnation(*map(double, vector.incarnation)))
+    for name in ("target_tx", "probe_tx"):
+        if hasattr(vector, name):
+            vector = replace(vector, **{name: double(getattr(vector, name))})
+    return vector
+
+
+def doubles_in(*kinds: type[Any]) -> dict[str, Any]:
+    """What is replaced to read the counters of some headers or vectors as doubles."""
+    return reading_vectors(lambda vector: in_doubles(vector) if isinstance(vector, kinds) else vector)
+
+
+def reading_hosts(change: Callable[[str], str]) -> dict[str, Any]:
+    """What is replaced to make another name of each host that it reads."""
+
+    def read(vector: Any) -> Any:
+        if isinstance(vector, (Joining, IndirectPing)):
+            return replace(vector, host=change(vector.host))
+        if isinstance(vector, AntiEntropy):
+            return replace(vector, members=tuple(member._replace(host=change(member.host)) for member in vector.members))
+        return vector
+
+    return reading_vectors(read)
+
+
+def rendering(change: Callable[[str], str]) -> dict[str, Any]:
+    """What is replaced to make something else of the texts of a payload."""
+
+    def render(value: Any, depth: int = transit_json.PAYLOAD_DEPTH) -> str:
+        return RENDERED(change(value) if type(value) is str else value, depth)
+
+    return {"transit_json.render_json": render, "codec.render_json": render}
+
+
+@wrong("transit_json._object", "reject-payload-with-a-key-twice-within")
+def KeysTwiceWithin(right: Any, pairs: Any, depth: int) -> Any:
+    """Takes the last of two entries of one key in a map within a payload. [SA-64]"""
+    last = dict(pairs)
+    return right(transit.Pairs(last.items()) if depth > transit_json.PAYLOAD_DEPTH else pairs, depth)
+
+
+def _keys_by_form(right: Any, pairs: Any, depth: int) -> Any:
+    if len({(type(key), key) for key, _ in pairs}) < len(pairs):
+        return right(pairs, depth)
+    return right(transit.Pairs({transit_json._key(key): value for key, value in pairs}.items()), depth)
+
+
+def reading_up_to(most: int) -> dict[str, Any]:
+    """What is replaced to read no datagram that is longer."""
+    return refusing(lambda _, data: len(data) > most)
+
+
+def _empty_at_any_depth(right: Any, value: Any, depth: int = transit_json.PAYLOAD_DEPTH) -> Any:
+    return "[]" if value == [] else right(value, depth)
+
+
+def _whole_if_it_can_be(digits: str) -> float:
+    number = float(digits)
+    return int(number) if number.is_integer() else number
 
 
 wrong |= {
@@ -128,6 +230,79 @@ wrong |= {
     # Takes a vector without a keyword for malformed, except from a seed.
     "RefusesUntaggedAntiEntropy: anti-entropy-untagged-and-empty joiner-learns-from-the-first-answer": refusing(
         lambda message, data: any(getattr(vector, "tagged", True) is False for vector in getattr(message, "vectors", ()))
+    ),
+    # Has room for 255 vectors, and 100 maps of anti-entropy. [SA-31, SA-63]
+    "ReadsFewVectors: datagrams-with-much-in-them": refusing(
+        lambda message, _: (
+            len(vectors := getattr(message, "vectors", ())) > 2**8
+            or any(isinstance(vector, AntiEntropy) and len(vector.members) > 100 for vector in vectors)
+        )
+    ),
+    # Reads the counters of a joining as doubles. [SA-47]
+    "DoublesInJoinings: counters-beyond-53-bits": doubles_in(Joining),
+    # Reads the counters of a normal, a suspicious and a dead as doubles. [SA-12, SA-47]
+    "DoublesInEvents: counters-beyond-53-bits": doubles_in(Normal, Suspicious, Dead),
+    # Reads the counters of anti-entropy as doubles. [S-22, SA-47]
+    "DoublesInAntiEntropy: counters-beyond-53-bits anti-entropy-that-is-newer-beyond-53-bits": doubles_in(AntiEntropy),
+    # Reads the counters of a leave as doubles. [SA-05, SA-47]
+    "DoublesInLeaves: counters-of-our-vectors-beyond-53-bits": doubles_in(Leave),
+    # Reads the counters of an indirect ack as doubles. [SA-04, SA-47]
+    "DoublesInIndirectAcks: counters-of-our-vectors-beyond-53-bits": doubles_in(IndirectAck),
+    # Reads the counters of an ack as doubles. [S-17, SA-47]
+    "DoublesInAcks: counters-of-an-ack-beyond-53-bits": doubles_in(Ack),
+    # Reads the counters of a probe and of its answer as doubles. [SA-41, SA-47]
+    "DoublesInProbes: counters-of-a-probe-beyond-53-bits counters-of-the-answer-to-a-probe-beyond-53-bits": doubles_in(
+        Probe, ProbeAck
+    ),
+    # Reads hosts in small letters. [SA-61, SA-65]
+    "HostsInSmallLetters: hosts-as-they-are-written": reading_hosts(lambda host: host.lower()),
+    # Cuts blanks off the ends of hosts. [SA-61, SA-65]
+    "HostsWithoutBlanks: hosts-as-they-are-written": reading_hosts(lambda host: host.strip()),
+    # Composes letters and marks in hosts. [SA-61, SA-65]
+    "HostsComposed: hosts-as-they-are-written": reading_hosts(lambda host: unicodedata.normalize("NFC", host)),
+    # Ends a host at a character U+0000. [SA-61, SA-65]
+    "HostsEndAtZero: hosts-as-they-are-written": reading_hosts(lambda host: host.partition("\0")[0]),
+    # Takes brackets off a host, and the dot from its end. [SA-61, SA-65]
+    "HostsWithoutBrackets: hosts-as-they-are-written": reading_hosts(lambda host: host.strip("[]").rstrip(".")),
+    # Has room for datagrams of 16384 bytes. [SA-32]
+    "ReadsUpTo16384: datagrams-of-all-sizes datagrams-with-much-in-them": reading_up_to(16384),
+    # Has room for datagrams of 32767 bytes. [SA-32]
+    "ReadsUpTo32767: datagrams-of-all-sizes datagrams-with-much-in-them": reading_up_to(32767),
+    # Has room for datagrams of 65506 bytes. [SA-32]
+    "ReadsUpTo65506: datagrams-of-all-sizes": reading_up_to(65506),
+    # Does not count how deep an array without elements nests in the text of a payload.
+    "CountsNoEmptyArrays: reject-payload-of-composite-keys-too-deep-around-nothing": around(
+        "transit_json.render_json", _empty_at_any_depth
+    )
+    | around("codec.render_json", _empty_at_any_depth),
+    # Writes a float without a fraction as an integer, however large it is.
+    "WritesLargeFloatsAsIntegers: payload-with-bare-numbers-at-2-53": {
+        "transit_json.EXACT": 2**63,
+        "codec._concise": lambda data: transit_json.concise(json.loads(data, parse_float=_whole_if_it_can_be)),
+    },
+    # Cuts blanks off the ends of strings in a payload. [S-23, SA-63]
+    "TextsWithoutBlanks: payload-with-texts-as-they-are-written": rendering(str.strip),
+    # Composes letters and marks in strings of a payload. [S-23, SA-63]
+    "TextsComposed: payload-with-texts-as-they-are-written": rendering(lambda text: unicodedata.normalize("NFC", text)),
+    # Ends strings in a payload at a character U+0000. [S-23, SA-63]
+    "TextsEndAtZero: payload-with-texts-as-they-are-written": rendering(lambda text: text.partition("\0")[0]),
+    # Makes one character of the two at the end of a line in a payload. [S-23, SA-63]
+    "TextsWithOtherLines: payload-with-texts-as-they-are-written": rendering(lambda text: text.replace("\r\n", "\n")),
+    # Puts no key that is a number into its cache when it reads. [SA-62]
+    "NumbersForKeysAreNotCached: payload-with-keys-of-other-kinds-again": around(
+        "transit.Reader.text",
+        lambda right, self, raw, *, is_key=False: right(self, raw, is_key=is_key and raw[:2] not in ("~i", "~d")),
+    ),
+    # Puts no key with an escape into its cache when it reads. [SA-62]
+    "EscapedKeysAreNotCached: payload-with-keys-of-other-kinds-again": around(
+        "transit.Reader.text",
+        lambda right, self, raw, *, is_key=False: right(self, raw, is_key=is_key and raw[:2] not in ("~~", "~^", "~`")),
+    ),
+    # Takes two forms of one key for two keys, and the last of them. [SA-64, SA-66]
+    "KeysTwiceInTwoForms: reject-payload-with-a-key-twice-in-two-forms": around("transit_json._object", _keys_by_form)
+    | around(
+        "transit.Reader.key",
+        lambda right, self, raw, depth: raw if type(raw) is str and raw[:2] == "~i" else right(self, raw, depth),
     ),
 }
 __getattr__ = wrong.find

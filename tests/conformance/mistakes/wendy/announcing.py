@@ -91,13 +91,13 @@ def InsertsWhomItWarns(step: Next, _: State, announcement: NodeAnnouncement) -> 
 def OwnVersionsInAnnouncements(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Puts its own versions into announcements."""
     own = step.state.versions
-    return with_messages(step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=own)))
+    return with_messages(step, NodeAnnouncement, lambda said: with_header(said, versions=own))
 
 
 @wrong.after("step", "the-versions-of-each versions-that-were-sent the-larger-versions-stay a-warning-is-applied-and-announced")
 def NoVersionsInAnnouncements(step: Any, state: State, event: Any, pick: Pick) -> Any:
     """Keeps no versions."""
-    return with_messages(step, NodeAnnouncement, lambda said: replace(said, header=replace(said.header, versions=NO_VERSIONS)))
+    return with_messages(step, NodeAnnouncement, lambda said: with_header(said, versions=NO_VERSIONS))
 
 
 @wrong.after("joining.announce", "everybody-is-told-once who-is-no-leaf-is-announced-to")
@@ -131,13 +131,11 @@ wrong |= {
     ),
     # Sends a join with hops, as if it had received it.
     "JoinsByTheContactsKey: a-join-goes-to-the-contact alone-after-a-restart own-global-host own-host-with-colons": joining_with(
-        lambda state, command, step: with_messages(step, NodeJoin, lambda join: replace(join, header=replace(join.header, hop=1)))
+        lambda state, command, step: with_messages(step, NodeJoin, lambda join: with_header(join, hop=1))
     ),
     # Leaves the credentials out of a join.
     "JoinsWithoutCredentials: a-join-with-credentials": joining_with(
-        lambda state, command, step: with_messages(
-            step, NodeJoin, lambda join: replace(join, header=replace(join.header, credentials=None))
-        )
+        lambda state, command, step: with_messages(step, NodeJoin, lambda join: with_header(join, credentials=None))
     ),
     # Sends joins to nobody else.
     "JoinsEndHere: contact-that-sends-on node-on-the-way largest-hops-of-a-join a-join-is-routed-by-its-key": {

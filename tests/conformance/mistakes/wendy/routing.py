@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.wendy import Wrong
-from tests.support.variant import Variants, after, around, passing_over, with_values
+from tests.support.variant import Variants, after, around, passing_over, with_header, with_values
 
 from peerproof.spec import wendy
 from peerproof.spec.core import Asked, Notify, Pick, Received, Sent, Step, Table
@@ -95,7 +95,7 @@ def SendsAfterLeaving(right: Any, state: Any, event: Any, pick: Pick) -> Any:
 def DeliversWhatComesStraight(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Delivers whatever has had a hop, as if it were meant for this node."""
     if isinstance(event, Received) and isinstance(message := event.message, Application) and message.header.hop:
-        counted = replace(message, header=replace(message.header, hop=message.header.hop + 1))
+        counted = with_header(message, hop=message.header.hop + 1)
         return Step(state, (Notify(wendy.Delivered(counted)),))
     return right(state, event, pick)
 
