@@ -24,10 +24,11 @@ def searched(
     profile: Profile = CHOSEN,
     seeds: int = 1,
     enough: Callable[[Campaign], bool] | None = None,
+    first: int = 0,
 ) -> Campaign:
-    """A campaign of the specification itself over some seeds, until something is found or it is enough."""
+    """A campaign of the specification itself over some seeds from the first on, until something is found or it is enough."""
     campaign = Campaign(inputs_of(protocol), Specified(), nodes=nodes)
-    for seed in range(seeds):
+    for seed in range(first, first + seeds):
         campaign.search(profile, seed)
         if campaign.finding or (enough and enough(campaign)):
             break

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.campaigns import CHOSEN
 from tests.conformance.mistakes.scuttlebutt import answers, packing, rounds, wire
-from tests.spec.scuttlebutt import test_machine as mistaken
+from tests.spec import test_machine as mistaken
 
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.fuzz import implementation_players, restarts

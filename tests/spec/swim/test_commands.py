@@ -1,90 +1,14 @@
-"""What an application asks of a node, and what it is told."""
+"""What cannot be asked of a node, as plain data; what is refused otherwise, vectors say."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from peerproof.spec.core import Received
-from peerproof.spec.errors import NotEnabled
-from peerproof.spec.swim import (
-    COMMAND,
-    MESSAGE,
-    AddNode,
-    ClusterEvent,
-    EventType,
-    Incarnation,
-    LeaveNode,
-    NodeEvent,
-    OnClusterEvent,
-    OnNodeEvent,
-    Probe,
-    ProbeNode,
-    RemoveNode,
-    SetPayload,
-    step,
-)
-from peerproof.spec.swim.messages import COUNTER_MAX
+from peerproof.spec.swim import COMMAND, MESSAGE
 
-from .nodes import (
-    NOW,
-    A,
-    B,
-    C,
-    D,
-    E,
-    asked,
-    data,
-    first,
-    messages,
-    node,
-    ping,
-    place,
-    quantum,
-    received,
-    said,
-    told,
-)
-
-
-@pytest.mark.parametrize(
-    ("command", "reason"),
-    [
-        (AddNode(A, "h", 1), "own_node"),
-        (LeaveNode(D), "unknown_node"),
-        (RemoveNode(D), "unknown_node"),
-        (RemoveNode(A), "own_node"),
-        (SetPayload(B, "{}"), "not_own"),
-        (SetPayload(A, data(k="v" * 1500)), "too_large"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(command: Any, reason: str) -> None:
-    with pytest.raises(NotEnabled) as caught:
-        asked(node({B: "normal 1 1"}), command)
-
-    assert caught.value.reason == reason
-
-
-def test_to_subscribe_twice_is_to_subscribe_once_and_both_kinds_are_told() -> None:
-    state = node({B: "normal 1 1", C: "normal 1 7"})
-    for _ in range(2):
-        state = asked(state, OnNodeEvent(C, EventType.SUSPICIOUS)).state
-        state = asked(state, OnClusterEvent(EventType.SUSPICIOUS)).state
-
-    taken = received(state, ping(B, 1, 1, said("suspicious C")))
-
-    assert told(taken) == [NodeEvent(C, EventType.SUSPICIOUS), ClusterEvent(C, EventType.SUSPICIOUS)]
-
-
-def test_with_both_counters_at_the_end_a_probe_is_refused_and_not_answered() -> None:
-    state = replace(node(), incarnation=Incarnation(COUNTER_MAX, COUNTER_MAX))
-
-    with pytest.raises(NotEnabled):
-        asked(state, ProbeNode("h", 1))
-    assert step(state, Received(NOW, place(E), Probe(E, Incarnation(1, 1))), first) == (state, ())
-
+from .nodes import A, B, asked, messages, node, quantum
 
 PLAIN_REFUSED = {
     "a host without a name": {"type": "add_node", "uuid": B, "host": "", "port": 1},

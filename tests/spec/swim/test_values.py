@@ -1,4 +1,4 @@
-"""Any values: messages as bytes and as plain data, whole nodes as plain data, and any bytes at all."""
+"""Payloads in all their writings, pieces of other values in datagrams, and whole nodes as plain data."""
 
 from __future__ import annotations
 
@@ -7,33 +7,27 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.spec.any_messages import MESSAGES, NODES
 
 from peerproof.conformance.fuzz.inputs.swim import INPUTS, uuid_of
-from peerproof.conformance.fuzz.strategies import datagrams, values
-from peerproof.spec.core import Expired, Instant, NodeId
+from peerproof.conformance.fuzz.strategies import values
+from peerproof.spec.core import Expired, Instant
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.swim import (
-    COMMAND,
-    CONFIG,
     MESSAGE,
-    NOTICE,
     STATE,
-    TIMER,
     Config,
     Message,
     Payload,
     Quantum,
     State,
-    initial,
     step,
 )
 from peerproof.spec.swim.transit import Reader, Writer, cache_code, escape, unescape, unpack, uuid_text
 from peerproof.spec.swim.transit_json import PAYLOAD_DEPTH, canonical, concise, render_json
 
 from .nodes import A, B, first, ping
-from .samples import SAMPLES
 
-NODES = (NodeId("a:1"), NodeId("b:1"), NodeId("c:1"))
 NAMED = INPUTS.named(NODES)
 
 #: Texts in Transit's writing: keywords, uuids, integers, strings that are escaped.
@@ -56,15 +50,6 @@ PLAIN = st.recursive(
     max_leaves=8,
 )
 MAPS = st.dictionaries(TEXTS, PLAIN, max_size=4)
-
-
-@given(values(MESSAGE.form, NAMED))
-def test_a_message_is_the_same_after_bytes_and_after_plain_data(message: Message) -> None:
-    data = MESSAGE.encode(message)
-
-    assert MESSAGE.decode(data) == message
-    assert MESSAGE.encode(MESSAGE.decode(data)) == data
-    assert MESSAGE.value(MESSAGE.plain(message)) == message
 
 
 @given(MAPS)
@@ -92,15 +77,6 @@ def test_the_text_of_a_payload_stands_for_what_was_said(plain: dict[str, Any]) -
     assert render_json(Reader().value(unpack(bytes(writer.out)), PAYLOAD_DEPTH)) == text
 
 
-@given(datagrams(MESSAGE, NAMED))
-def test_any_bytes_are_a_message_or_malformed(data: bytes) -> None:
-    try:
-        message = MESSAGE.decode(data)
-    except MalformedMessage:
-        return
-    assert MESSAGE.decode(MESSAGE.encode(message)) == message
-
-
 #: Pieces of datagrams: what a mutation puts in the place of another value.
 _PIECES = (
     "c0 c2 c3 00 7f ff cb3ff0000000000000 cf8000000000000000 90 80 a0 a17e a27e75 a25e30 a25e31 a37e2375 a37e6935 a67e236c697374"
@@ -109,9 +85,9 @@ _PIECES = (
 PIECES = st.sampled_from(list(map(bytes.fromhex, _PIECES.split(" "))))
 
 
-@given(st.sampled_from(sorted(SAMPLES)), st.data())
-def test_a_message_of_which_pieces_were_exchanged_is_a_message_or_malformed(name: str, data: st.DataObject) -> None:
-    raw = SAMPLES[name][1]
+@given(MESSAGES["swim"], st.data())
+def test_a_message_of_which_pieces_were_exchanged_is_a_message_or_malformed(written: Message, data: st.DataObject) -> None:
+    raw = MESSAGE.encode(written)
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(raw) - 1))
         raw = raw[:start] + data.draw(PIECES) + raw[start + data.draw(st.integers(0, 23)) :]
@@ -123,29 +99,8 @@ def test_a_message_of_which_pieces_were_exchanged_is_a_message_or_malformed(name
     assert MESSAGE.decode(MESSAGE.encode(message)) == message
 
 
-@pytest.mark.parametrize("size", [1432, 65_507])
-@pytest.mark.parametrize(
-    "piece",
-    [
-        b"\x91",
-        b"\x81",
-        b"\xdc\xff\xff",
-        b"\xde\x7f\xff\x00",
-        b"\xdd\x00\x00\xff\x00",
-        b"\xa2^0",
-        b"\xa5~:abc",
-        b"\x92\xa6~#list",
-        b"\x00",
-    ],
-)
-def test_a_datagram_made_of_one_piece_alone_is_malformed(piece: bytes, size: int) -> None:
-    """Nothing that promises more than there is takes memory for it: with 64 kB this would be half a gigabyte."""
-    with pytest.raises(MalformedMessage):
-        MESSAGE.decode((piece * (size // len(piece) + 1))[:size])
-
-
-@given(st.lists(st.text(), max_size=5), st.data())
-def test_escaping_is_injective_and_makes_no_other_form(strings: list[str], data: st.DataObject) -> None:
+@given(st.lists(st.text(), max_size=5))
+def test_escaping_is_injective_and_makes_no_other_form(strings: list[str]) -> None:
     for string in (*strings, "~:a", "^0", "`", "~", "", "~#u", "~u"):
         text = escape(string)
         assert unescape(text) == string
@@ -168,21 +123,6 @@ def test_halves_of_a_uuid_are_the_same_signed_and_unsigned(high: int, low: int) 
 
     assert uuid_text(high, low) == uuid_text(signed(high), signed(low))
     assert uuid_text(high, low).replace("-", "") == f"{high:016x}{low:016x}"
-
-
-@pytest.mark.parametrize("form", [COMMAND, NOTICE, TIMER], ids=["commands", "notices", "timers"])
-def test_what_is_asked_and_told_is_the_same_after_plain_data(form: Any) -> None:
-    @given(values(form, NAMED))
-    def same(value: Any) -> None:
-        assert form.value(form.plain(value)) == value
-
-    same()
-
-
-@given(INPUTS.configs(NODES))
-def test_a_configuration_is_the_same_after_plain_data(configs: tuple[Config, ...]) -> None:
-    for config in configs:
-        assert CONFIG.value(CONFIG.plain(config)) == config
 
 
 #: Also sets and lists of nodes, and lists of counters.
@@ -228,9 +168,3 @@ REFUSED_STATES: dict[str, dict[str, Any]] = {
 def test_what_is_no_node_is_refused(case: str) -> None:
     with pytest.raises(MalformedMessage):
         STATE.value({"incarnation": {"restart": "1", "tx": "1"}, **REFUSED_STATES[case]}, NODES[0], Config(uuid_of(NODES[0])))
-
-
-def test_a_fresh_node_is_plain_data_too() -> None:
-    state = initial(NODES[0], Config(uuid_of(NODES[0]))).state
-
-    assert STATE.value(STATE.plain(state), NODES[0], state.config) == state

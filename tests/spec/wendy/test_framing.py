@@ -13,15 +13,9 @@ from peerproof.spec.wendy import MESSAGE
 from peerproof.spec.wendy.codec import MOST_BYTES
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT, Confirmation, Inbound
 
-from .test_codec import SAMPLES
+from .test_recorded import MEANT
 
-TEXT = SAMPLES["announcement"][1].encode()
-
-
-def test_the_acknowledgement_has_23_bytes() -> None:
-    """[WA-64]"""
-    assert ACKNOWLEDGEMENT == b'{"status": "Received."}'
-    assert len(ACKNOWLEDGEMENT) == 23
+TEXT = MESSAGE.encode(MEANT["7_NODE_ANN"])
 
 
 @given(st.lists(st.integers(1, len(TEXT)), max_size=9))
@@ -32,7 +26,7 @@ def test_a_message_comes_in_any_pieces(cuts: list[int]) -> None:
     got = [inbound.feed(TEXT[start:end]) for start, end in pairwise(bounds)]
 
     assert TEXT[:-1] in got
-    assert MESSAGE.decode(TEXT[:-1]) == SAMPLES["announcement"][0]
+    assert MESSAGE.decode(TEXT[:-1]) == MEANT["7_NODE_ANN"]
 
 
 def test_a_message_comes_byte_by_byte() -> None:
@@ -81,6 +75,7 @@ def test_a_connection_closed_too_early_is_truncated() -> None:
 
 def test_a_message_is_confirmed_by_the_acknowledgement_and_nothing_else() -> None:
     """[WA-64]"""
+    assert ACKNOWLEDGEMENT == b'{"status": "Received."}'
     assert Confirmation().feed(ACKNOWLEDGEMENT) is True
     assert Confirmation().feed(ACKNOWLEDGEMENT + b"\n") is True
     assert Confirmation().feed(b'{"status": "No."}') is False

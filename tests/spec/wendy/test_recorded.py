@@ -46,7 +46,6 @@ from peerproof.spec.wendy import (
     initial,
     step,
 )
-from peerproof.spec.wendy.framing import Inbound
 from peerproof.spec.wendy.ids import REAL, Id
 
 from .nodes import asked, expired, no_choice, received
@@ -98,18 +97,6 @@ def test_a_recording_is_read_and_written_again_byte_for_byte(name: str) -> None:
 
     assert MESSAGE.decode(data) == MEANT[name]
     assert MESSAGE.encode(MEANT[name]) == data
-
-
-@pytest.mark.parametrize("name", MEANT)
-def test_a_recording_that_comes_in_pieces_is_whole_with_its_last_bracket(name: str) -> None:
-    """[WA-64]"""
-    data, inbound = recorded(name), Inbound()
-
-    found = [inbound.feed(data[at : at + 1]) for at in range(len(data) - 1)]
-
-    assert data.endswith(b"}\n")
-    assert found[:-1] == [None] * (len(data) - 2)
-    assert found[-1] == data[:-1]
 
 
 def test_the_cell_in_the_recordings_is_where_we_put_that_node() -> None:
