@@ -9,8 +9,6 @@ by others would not believe it [WA-30]. Skewed rings promise no delivery [WX-07]
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
 from typing import Any, ClassVar
 
 import pytest
@@ -19,15 +17,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from peerproof.conformance.fuzz.search_settings import PROFILES
-from peerproof.spec.core import Asked, NodeId
 from peerproof.spec.overrides import names_in, overriding
-from peerproof.spec.wendy import Config, Id, Join, Leave, Node, Stage, State, Versions, initial, joining, repair, routing
+from peerproof.spec.wendy import Id, Leave, Node, Stage, State, Versions, joining, repair, routing
 from peerproof.spec.wendy.ids import Ring as Ids
 from peerproof.spec.wendy.properties import neighbours_known, one_owner
-from peerproof.spec.wendy.routing import hops
 
-from .nodes import NOW
-from .test_cluster import Ring
+from .ring import Ring
 from .test_routing import is_skewed
 
 #: Messages grow with the square of the nodes: fewer of these by default, and of the runs.
@@ -42,27 +37,7 @@ CHANCE = st.integers(0, 2**16)
 class SmallRing(Ring):
     """A ring of 256 ids, so that some nodes are neighbours, or opposite to each other, or equally far from a key."""
 
-    def begin(self, own: Id) -> NodeId:
-        """A node with this id."""
-        address = NodeId(f"n{own}:4000")
-        config = Config(own, ring=IDS, leaf_set_side=self.side, neighborhood_set=2 * self.side)
-        self.nodes[address] = initial(address, config).state
-        return address
-
-    def states(self) -> dict[Id, State]:
-        """The nodes by their ids."""
-        return {state.id: state for state in self.nodes.values()}
-
-    def astray(self, keys: Iterable[Id]) -> list[tuple[Id, Id, list[Id]]]:
-        """Keys, and from where, that are not delivered at the closest node."""
-        states, found = self.states(), []
-        for key in keys:
-            owner = min(states, key=lambda one: IDS.rank(one, key))
-            for start in states:
-                way = list(islice(hops(states, start, key), 2 * MOST_NODES))
-                if way[-1] != owner:
-                    found.append((start, key, way))
-        return found
+    ids = IDS
 
 
 class Rings(RuleBasedStateMachine):
@@ -89,20 +64,14 @@ class Rings(RuleBasedStateMachine):
             if number in self.seen or len(ring.nodes) >= MOST_NODES:
                 continue
             self.seen.add(number)
-            contact = ring.random.choice(ring.members())
-            ring.did(ring.begin(number), Asked(NOW, Join(contact)))
-            self.some(ring.random.randrange(6))
+            ring.join(number)
+            ring.some(ring.random.randrange(6))
 
     @rule(many=st.integers(1, 30), chance=CHANCE)
     def deliver(self, many: int, chance: int) -> None:
         """Some messages arrive, in any order."""
         self.ring.random.seed(chance)
-        self.some(many)
-
-    def some(self, many: int) -> None:
-        """So many messages arrive, if there are so many."""
-        for _ in range(min(many, len(self.ring.waiting))):
-            self.ring.deliver()
+        self.ring.some(many)
 
     @rule(chance=CHANCE)
     def quiet(self, chance: int) -> None:
@@ -120,7 +89,7 @@ class Rings(RuleBasedStateMachine):
         many = min(many if len(ring.nodes) <= ring.side else 1, len(ring.nodes) - 1)
         for who in ring.random.sample(sorted(ring.nodes), many):
             if leaves:
-                ring.did(who, Asked(NOW, Leave()))
+                ring.ask(who, Leave())
             del ring.nodes[who]
         ring.settle()
         for _ in range(2):  # the first time, somebody may list those whom it has not missed yet [WX-11]

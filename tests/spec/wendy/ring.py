@@ -1,0 +1,132 @@
+"""Rings of real nodes whose messages arrive in the order that chance gives; each step, and each node after it, is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from random import Random
+from typing import Any, ClassVar
+
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, Expired, NodeId, Received, Send, Sent, SetTimer, Specification
+from peerproof.spec.properties import Cluster, InFlight, Taken, find_violations
+from peerproof.spec.wendy import Announce, Config, HeartbeatDue, Id, Join, RepairTimeout, Stage, State, id_text
+from peerproof.spec.wendy.ids import REAL
+from peerproof.spec.wendy.routing import hops
+
+from .nodes import NOW, no_choice
+
+
+class Ring:
+    """A cluster of which somebody may join, go, or ask for something at any moment."""
+
+    spec: ClassVar[Specification] = wendy
+    ids: ClassVar[wendy.Ring] = REAL
+
+    def __init__(self, seed: int, side: int = 16) -> None:
+        self.random = Random(seed)
+        self.side = side
+        self.nodes: dict[NodeId, Any] = {}
+        self.waiting: list[tuple[NodeId, Send[Any]]] = []  #: what is under way, in the order in which it was sent
+        self.timers: list[tuple[NodeId, Any]] = []
+        self.seen: set[str] = set()
+
+    def router(self, who: NodeId) -> State:
+        """What a node is of Wendy."""
+        state: State = self.nodes[who]
+        return state
+
+    def states(self) -> dict[Id, State]:
+        """All of these by their ids."""
+        return {state.id: state for state in map(self.router, self.nodes)}
+
+    def begin(self, own: Id) -> NodeId:
+        """A node with this id."""
+        address = NodeId(f"n{id_text(own)}:4000")
+        config = Config(own, ring=self.ids, leaf_set_side=self.side, neighborhood_set=2 * self.side)
+        self.nodes[address] = self.spec.initial(address, config).state
+        return address
+
+    def join(self, own: Id) -> NodeId:
+        """Another node joins by one that has joined, if there is any."""
+        members = self.members()
+        who = self.begin(own)
+        if members:
+            self.ask(who, Join(self.random.choice(members)))
+        return who
+
+    def members(self) -> list[NodeId]:
+        """Who has joined, or began it all."""
+        return [who for who in self.nodes if self.router(who).stage in (Stage.ALONE, Stage.JOINED)]
+
+    def ask(self, who: NodeId, command: Any) -> None:
+        """An application wants something."""
+        self.did(who, Asked(NOW, command))
+
+    def did(self, who: NodeId, event: Any) -> tuple[Any, ...]:
+        """Something happens to a node; what comes of it."""
+        before, properties = self.nodes[who], self.spec.PROPERTIES
+        after, effects = self.spec.step(before, event, no_choice)
+        taken = Taken(before, event, after, effects)
+        broken = (*find_violations(properties, "step", taken), *find_violations(properties, "node", after))
+        assert [p.name for p in broken] == []
+        self.seen |= {p.name for p in properties if p.when == "sometimes" and p.of == "step" and p.holds(taken)}
+        self.nodes[who] = after
+        self.waiting += [(who, effect) for effect in effects if isinstance(effect, Send)]
+        self.timers += [(who, effect.timer) for effect in effects if isinstance(effect, SetTimer)]
+        return effects
+
+    def next(self) -> int:
+        """Which of the messages under way arrives next."""
+        return self.random.randrange(len(self.waiting))
+
+    def deliver(self) -> None:
+        """One message arrives, or not; its sender knows."""
+        who, effect = self.waiting.pop(self.next())
+        arrives = effect.to in self.nodes
+        if arrives:
+            self.did(effect.to, Received(NOW, who, effect.message))
+        if who in self.nodes:
+            # How far two nodes are from each other, always the same: where scores change, announcements need not cease. [WX-13]
+            score = 1 + sum(map(ord, "".join(sorted((who, effect.to))))) % 7
+            self.did(who, Sent(NOW, effect.to, effect.message, score if arrives else None))
+
+    def some(self, many: int) -> None:
+        """So many messages arrive, if there are so many."""
+        for _ in range(min(many, len(self.waiting))):
+            self.deliver()
+
+    def settle(self) -> None:
+        """Messages arrive until there are none; then the waits end, one after the other, and so on."""
+        while True:
+            while self.waiting:
+                self.deliver()
+            due = [(who, timer) for who, timer in self.timers if isinstance(timer, (Announce, RepairTimeout))]
+            self.timers = []
+            if not due:
+                break
+            self.random.shuffle(due)
+            for who, timer in due:
+                if who in self.nodes:
+                    self.did(who, Expired(NOW, timer))
+
+    def heartbeats(self) -> None:
+        """Everybody asks everybody for a sign of life."""
+        for who in list(self.nodes):
+            self.did(who, Expired(NOW, HeartbeatDue()))
+        self.settle()
+
+    def at_once(self) -> Cluster:
+        """All of it."""
+        return Cluster(self.nodes, [InFlight(who, effect.to, effect.message) for who, effect in self.waiting])
+
+    def astray(self, keys: Iterable[Id]) -> list[tuple[Id, Id, list[Id]]]:
+        """Keys, from where they are sought, and the way to somewhere else than the closest node."""
+        states, found = self.states(), []
+        for key in keys:
+            owner = min(states, key=lambda one: self.ids.rank(one, key))
+            for start in states:
+                way = list(islice(hops(states, start, key), 2 * len(states) + 8))
+                if way[-1] != owner:
+                    found.append((start, key, way))
+        return found
