@@ -12,21 +12,15 @@ from tests.spec.wendy.test_values import FULL
 
 from peerproof.spec import peter
 from peerproof.spec.core import Asked, Specification, Table
-from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.fingerprint import fingerprint
-from peerproof.spec.forms.form import Tagged
 from peerproof.spec.peter import (
     COMMAND,
-    NOTICE,
     QUERIES,
     STATE,
     Config,
-    Publish,
     Row,
     State,
-    Subscribe,
-    Unsubscribe,
-    Update,
     topics,
 )
 from peerproof.spec.stack import Stacked
@@ -111,23 +105,6 @@ def test_a_state_with_nodes_that_cannot_be_reached_is_refused(nowhere: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("form", "value"),
-    [
-        (COMMAND, Subscribe(TEXT)),
-        (COMMAND, Subscribe("short")),
-        (COMMAND, Unsubscribe("é" * 9)),
-        (COMMAND, Publish(TEXT, b"rain")),
-        (COMMAND, Publish(TEXT, b"")),
-        (COMMAND, Leave()),
-        (NOTICE, Update(T, b"rain")),
-    ],
-    ids=lambda value: "" if isinstance(value, Tagged) else ascii(value),
-)
-def test_a_value_and_its_plain_data_are_each_others(form: Any, value: Any) -> None:
-    assert form.value(json.loads(json.dumps(form.plain(value)))) == value
-
-
-@pytest.mark.parametrize(
     "plain",
     [
         {"type": "subscribe", "topic": 5},
@@ -142,13 +119,3 @@ def test_plain_data_that_shows_no_command_is_refused(plain: Any) -> None:
     """What Wendy offers to trees is not offered to applications on trees."""
     with pytest.raises(MalformedMessage):
         COMMAND.value(plain)
-
-
-def test_an_event_that_is_too_large_is_refused_and_changes_nothing() -> None:
-    """[WA-66]"""
-    state = STATES["just started"]
-
-    with pytest.raises(NotEnabled) as refused:
-        peter.step(state, Asked(NOW, Publish(TEXT, b"x" * (2**19 + 1))), no_choice)
-
-    assert refused.value.reason == "too_large"

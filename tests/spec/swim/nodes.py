@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Notify, Pick, Received, Send, Step, Table
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Pick, Send, Step, Table
 from peerproof.spec.swim import (
     Ack,
     AntiEntropy,
@@ -17,7 +17,6 @@ from peerproof.spec.swim import (
     Joining,
     Leave,
     Member,
-    Message,
     Normal,
     Ping,
     Quantum,
@@ -107,12 +106,6 @@ def first(why: str, among: Iterable[Any], some: int = 1) -> tuple[Any, ...]:
     return tuple(sorted(among)[:some])
 
 
-def received(state: State, message: Message, sender: NodeId | None = None, pick: Pick = first) -> Step[State, Any]:
-    """What comes of a message, from where its sender lives unless said otherwise."""
-    at = sender or place(message.sender)
-    return step(state, Received(NOW, at, message), pick)
-
-
 def quantum(state: State, pick: Pick = first) -> Step[State, Any]:
     """What comes of a quantum."""
     return step(state, Expired(NOW, Quantum()), pick)
@@ -123,30 +116,9 @@ def asked(state: State, command: Any) -> Step[State, Any]:
     return step(state, Asked(NOW, command), first)
 
 
-def sent(taken: Step[State, Any]) -> list[tuple[NodeId, Message]]:
-    """The messages of a step."""
-    return [(effect.to, effect.message) for effect in taken.effects if isinstance(effect, Send)]
-
-
 def messages(taken: Step[State, Any]) -> list[Any]:
-    """The messages of a step without their addresses."""
-    return [message for _, message in sent(taken)]
-
-
-def told(taken: Step[State, Any]) -> list[Any]:
-    """What an application is told in a step."""
-    return [effect.notice for effect in taken.effects if isinstance(effect, Notify)]
-
-
-def rows(state: State) -> dict[str, str]:
-    """The table: `{"B": "normal 1 7"}`."""
-    names = {uuid: name for name, uuid in NAMES.items()}
-    return {names[uuid]: f"{r.status.value} {r.incarnation.restart} {r.incarnation.tx}" for uuid, r in state.rows.items()}
-
-
-def queue(state: State) -> list[ClusterEventVector]:
-    """The events in the queue."""
-    return [entry.event for entry in state.queue]
+    """The messages of a step."""
+    return [effect.message for effect in taken.effects if isinstance(effect, Send)]
 
 
 def data(**members: Any) -> str:

@@ -34,6 +34,7 @@ from peerproof.spec.wendy import (
     step,
 )
 from peerproof.spec.wendy.routing import next_hop
+from peerproof.spec.wendy.snapshot import find_inconsistency
 
 from .nodes import NOW, no_choice
 
@@ -293,6 +294,7 @@ class Tables64(RuleBasedStateMachine):
         assert dict(state.cache) == model.cache
         assert set(state.measured) == model.measured
         assert state.departed == model.departed
+        assert find_inconsistency(state) is None
 
     @invariant()
     def routes(self) -> None:
