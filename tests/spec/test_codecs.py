@@ -14,6 +14,8 @@ from peerproof.conformance.fuzz.strategies import Named, datagrams, spellings, v
 from peerproof.spec.distkv.chains import Element
 from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Form
+from peerproof.spec.forms.json_text import dumps, writer
 from peerproof.spec.protocols import PROTOCOLS
 
 from .any_messages import IDS, MESSAGES, NODES, SPECIFICATIONS
@@ -35,6 +37,13 @@ def read(protocol: str, data: bytes) -> MalformedMessage | None:
     return None
 
 
+def is_written_as_its_plain_data(form: Form, value: Any) -> None:
+    """At once as JSON text, also when some of it is remembered."""
+    for sort in (False, True):
+        write = writer(form, sort=sort)
+        assert write(value) == write(value) == dumps(form.plain(value), sort=sort)
+
+
 @for_each_protocol
 @given(data=st.data())
 def test_any_message_is_the_same_after_bytes_and_after_plain_data(protocol: str, data: st.DataObject) -> None:
@@ -46,6 +55,7 @@ def test_any_message_is_the_same_after_bytes_and_after_plain_data(protocol: str,
     assert codec.encode(codec.decode(written)) == written
     assert codec.value(json.loads(json.dumps(codec.plain(message)))) == message
     assert codec.value(data.draw(spellings(codec.form, message))) == message
+    is_written_as_its_plain_data(codec.form, message)
 
 
 @for_each_protocol
@@ -118,6 +128,7 @@ def test_any_value_is_read_from_its_plain_data_however_that_is_written(protocol:
 
     assert form.value(json.loads(json.dumps(form.plain(value)))) == value
     assert form.value(data.draw(spellings(form, value))) == value
+    is_written_as_its_plain_data(form, value)
 
 
 @for_each_protocol

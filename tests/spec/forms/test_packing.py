@@ -248,7 +248,7 @@ def test_a_message_cut_short_is_truncated_or_a_shorter_list(message: Any, data: 
 def test_the_strategies_reach_every_reason_and_every_message() -> None:
     seen: set[object] = set()
 
-    @settings(max_examples=2000)
+    @settings(max_examples=1300)
     @given(datagrams(CODEC))
     def look(raw: bytes) -> None:
         wrong = fault(raw)

@@ -123,62 +123,47 @@ def test_plain_data_may_be_written_in_other_ways_too(form: Form, plain: Any, val
     assert form.value(plain) == value
 
 
+def misfits(form: Form, expected: str, *wrong: Any) -> list[tuple[Form, Any, str]]:
+    """What is expected instead of each of these, which are shown as they are."""
+    return [(form, plain, f"expected {expected}, found {plain!r}") for plain in wrong]
+
+
+NUMBER, TEXT = "an unsigned 64-bit integer", 'a string, or {"hex": …} for bytes that are not UTF-8'
+SMALL, KINDS = "an integer from 0 to 9007199254740992", "type: expected one of pair, shape, nothing, found"
+
 # (form, plain, what the message says)
 MISFITS: list[tuple[Form, Any, str]] = [
-    (U64(), -1, "expected an unsigned 64-bit integer, found -1"),
-    (U64(), 2**64, "expected an unsigned 64-bit integer, found 18446744073709551616"),
-    (U64(), "18446744073709551616", "expected an unsigned 64-bit integer, found 18446744073709551616"),
-    (U64(), "9" * 5000, "expected an unsigned 64-bit integer, found 18446744073709551616"),
-    (U64(), {"u64": "18446744073709551616"}, "expected an unsigned 64-bit integer, found 18446744073709551616"),
-    (U64(), "", "expected an unsigned 64-bit integer, found ''"),
-    (U64(), "+1", "expected an unsigned 64-bit integer, found '+1'"),
-    (U64(), " 1", "expected an unsigned 64-bit integer, found ' 1'"),
-    (U64(), "1_0", "expected an unsigned 64-bit integer, found '1_0'"),
-    (U64(), "٣", "expected an unsigned 64-bit integer, found '٣'"),
-    (U64(), True, "expected an unsigned 64-bit integer, found True"),
-    (U64(), 1.0, "expected an unsigned 64-bit integer, found 1.0"),
-    (U64(), None, "expected an unsigned 64-bit integer, found None"),
-    (U64(), {"u64": "1", "more": 1}, "expected an unsigned 64-bit integer, found {'u64': '1', 'more': 1}"),
-    (U64(), {"u64": {"u64": "1"}}, "expected an unsigned 64-bit integer, found {'u64': '1'}"),
-    (Integer(), 2**53 + 1, "expected an integer from 0 to 9007199254740992, found 9007199254740993"),
-    (Integer(3, 5), 2, "expected an integer from 3 to 5, found 2"),
-    (Integer(3, 5), 6, "expected an integer from 3 to 5, found 6"),
-    (Integer(), "1", "expected an integer from 0 to 9007199254740992, found '1'"),
-    (Integer(), False, "expected an integer from 0 to 9007199254740992, found False"),
-    (Text(most=4), "abcde", "expected at most 4 bytes, found 'abcde'"),
-    (Text(most=4), "ééé", "expected at most 4 bytes, found 'ééé'"),
-    (Text(most=4), {"hex": "0102030405"}, "expected at most 4 bytes, found {'hex': '0102030405'}"),
-    (Text(most=4), 5, 'expected a string, or {"hex": …} for bytes that are not UTF-8, found 5'),
-    (Text(most=4), None, 'expected a string, or {"hex": …} for bytes that are not UTF-8, found None'),
-    (Text(most=4), b"a", "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found b'a'"),
-    (Text(most=4), {"hex": "6"}, "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found {'hex': '6'}"),
-    (Text(most=4), {"hex": 6}, "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found {'hex': 6}"),
-    (Text(most=4), {}, 'expected a string, or {"hex": …} for bytes that are not UTF-8, found {}'),
-    (Text(most=4), "\udcff", "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found '\\udcff'"),
-    (Text(most=4), "\ud800", "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found '\\ud800'"),
-    (OneOf(Colour), "green", "expected one of red, blue, found 'green'"),
-    (OneOf(Colour), [], "expected one of red, blue, found []"),
-    (Optional(Integer()), "", "expected an integer from 0 to 9007199254740992, found ''"),
-    (ListOf(Integer()), (1,), "expected a list, found (1,)"),
-    (ListOf(Integer()), "12", "expected a list, found '12'"),
-    (ListOf(Integer()), [1, 2, "3"], "[2]: expected an integer from 0 to 9007199254740992, found '3'"),
-    (PAIR, [], "expected an object with left, right, found []"),
-    (PAIR, {"left": "a"}, "expected a member 'right', found {'left': 'a'}"),
+    *misfits(U64(), NUMBER, -1, 2**64, "", "+1", " 1", "1_0", "٣", True, 1.0, None, {"u64": "1", "more": 1}),
+    *(
+        (U64(), plain, f"expected {NUMBER}, found 18446744073709551616")
+        for plain in ("18446744073709551616", "9" * 5000, {"u64": "18446744073709551616"})
+    ),
+    (U64(), {"u64": {"u64": "1"}}, f"expected {NUMBER}, found {{'u64': '1'}}"),
+    *misfits(Integer(), SMALL, 2**53 + 1, "1", False),
+    *misfits(Integer(3, 5), "an integer from 3 to 5", 2, 6),
+    *misfits(Text(most=4), "at most 4 bytes", "abcde", "ééé", {"hex": "0102030405"}),
+    *misfits(Text(most=4), TEXT, 5, None, b"a", {"hex": "6"}, {"hex": 6}, {}, "\udcff", "\ud800"),
+    *misfits(OneOf(Colour), "one of red, blue", "green", []),
+    *misfits(Optional(Integer()), SMALL, ""),
+    *misfits(ListOf(Integer()), "a list", (1,), "12"),
+    (ListOf(Integer()), [1, 2, "3"], f"[2]: expected {SMALL}, found '3'"),
+    *misfits(PAIR, "an object with left, right", []),
+    *misfits(PAIR, "a member 'right'", {"left": "a"}),
     (PAIR, {"left": "a", "right": 1, "up": 2}, "up: expected one of left, right, found 'up'"),
     (PAIR, {"left": "a", "right": 1, 2: 2}, "2: expected one of left, right, found 2"),
-    (PAIR, {"left": 1, "right": 1}, 'left: expected a string, or {"hex": …} for bytes that are not UTF-8, found 1'),
-    (SHAPE, {"corners": []}, "expected a member 'colour', found {'corners': []}"),
-    (Record(Nothing), [], "expected an object with no members, found []"),
+    (PAIR, {"left": 1, "right": 1}, f"left: expected {TEXT}, found 1"),
+    *misfits(SHAPE, "a member 'colour'", {"corners": []}),
+    *misfits(Record(Nothing), "an object with no members", []),
     (Record(Nothing), {"a": 1}, "a: expected one of no members, found 'a'"),
     (
         SHAPE,
         {"colour": "red", "corners": [{"left": "a", "right": 1}, {"left": "a", "right": -1}]},
-        "corners[1].right: expected an unsigned 64-bit integer, found -1",
+        f"corners[1].right: expected {NUMBER}, found -1",
     ),
-    (FORM, {"left": "a", "right": 1}, "type: expected one of pair, shape, nothing, found None"),
-    (FORM, {"type": "Pair"}, "type: expected one of pair, shape, nothing, found 'Pair'"),
-    (FORM, {"type": ["pair"]}, "type: expected one of pair, shape, nothing, found ['pair']"),
-    (FORM, "pair", "type: expected one of pair, shape, nothing, found 'pair'"),
+    (FORM, {"left": "a", "right": 1}, f"{KINDS} None"),
+    (FORM, {"type": "Pair"}, f"{KINDS} 'Pair'"),
+    (FORM, {"type": ["pair"]}, f"{KINDS} ['pair']"),
+    (FORM, "pair", f"{KINDS} 'pair'"),
     (FORM, {"type": "pair", "left": "a"}, "expected a member 'right', found {'left': 'a'}"),
 ]
 

@@ -100,19 +100,6 @@ def test_several_processes_find_the_same_shortest_counterexample(
     assert len(one.counterexample.path) > 1
 
 
-def test_property_that_needs_a_third_of_the_graph_is_broken_alike() -> None:
-    """With processes that are started only when a level has become large."""
-
-    def rare(cluster: Cluster) -> bool:
-        return sum(len(state.store["1"].pairs) for state in cluster.nodes.values() if "1" in state.store) < 2
-
-    late = [Property("Rare", "a pair is in one place", (), "cluster", rare)]
-    one, two = explore(model(), late), explore(model(), late, processes=2)
-
-    assert one.counterexample is not None
-    assert two.counterexample == one.counterexample
-
-
 def test_process_that_is_killed_is_noticed() -> None:
     def kill(*_: int) -> None:
         for child in multiprocessing.active_children()[:1]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,10 +9,8 @@ from tests.spec.peter.worlds import CHAIN
 
 from peerproof.conformance.models.counterexamples import values
 from peerproof.conformance.models.graph_comparison import Worlds
-from peerproof.conformance.models.run_diagram import find_event, of_path
-from peerproof.spec.model.exploration import Edge, Exploration
+from peerproof.spec.model.exploration import Exploration
 from peerproof.spec.model.explorer import explore
-from peerproof.spec.model.graph_digest import WorldKeys
 from peerproof.spec.model.in_flight import Network, queue_value
 from peerproof.spec.peter.model.bounded import Model
 
@@ -72,22 +69,6 @@ def test_same_message_may_be_under_way_twice_only_with_order() -> None:
     assert len(after(explored(**twice, Fifo=False), "Command", "Command")[4:]) == 1
 
 
-MANY = {
-    "Todo": [[1, 1, "subscribe", 1, 0], [1, 2, "publish", 1, 1], [1, 3, "unsubscribe", 1, 0], [2, 1, "crash", 0, 0]],
-    "Knows": [[1, 2], [1, 3], [2, 3]],
-}
-
-
-@pytest.mark.parametrize("is_ordered", [True, False])
-def test_every_world_is_found_by_its_values_with_the_same_key(is_ordered: bool) -> None:
-    found = explored(**MANY, Fifo=is_ordered)
-    worlds, keys = Worlds(found), WorldKeys(found.system)
-
-    assert len(found.depths) > 50
-    assert all(worlds.find(values(found.system, world)) == (world, keys(world)) for world in found.depths)
-    assert len({keys(world) for world in found.depths}) == len(found.depths)
-
-
 @pytest.mark.parametrize("net", [frozenset({(1, 2)}), frozenset({(1, 2, ())}), frozenset({(1, 2, "subscribe", 1, 0, 0)}), ()])
 def test_net_that_has_no_queues_is_refused(net: Any) -> None:
     found = explored()
@@ -101,17 +82,3 @@ def test_message_that_nobody_has_seen_makes_an_unknown_world() -> None:
     known = values(found.system, after(found, "Command"))
 
     assert Worlds(found).find({**known, "net": frozenset({(1, 2, (("publish", 1, 9, 0),))})})[0] is None
-
-
-def test_paths_are_drawn_by_what_happened() -> None:
-    found = explored(**MANY)
-    last = list(found.depths)[-1]
-    path = found.path(last)
-
-    assert all(find_event(found.system, world, edge) for world, edge in edges(found, path))
-    assert len(of_path(found.system, path).happenings) >= len(path)
-
-
-def edges(found: Exploration, path: tuple[Edge, ...]) -> list[tuple[Any, Edge]]:
-    worlds = [found.system.initial(), *(edge.target for edge in path)]
-    return [(before, edge) for (before, _), edge in zip(pairwise(worlds), path, strict=True)]

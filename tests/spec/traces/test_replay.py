@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -195,21 +195,6 @@ def test_the_lines_before_a_divergence_are_those_of_the_node(lines: list[str]) -
             break
 
     assert list(replayed.nodes["seed-replay", "n2:1"].recent) == own[2:7]
-
-
-def test_lines_are_read_one_after_the_other(lines: list[str]) -> None:
-    read = 0
-
-    def endless() -> Iterator[str]:
-        nonlocal read
-        for text in lines:
-            read += 1
-            yield text
-
-    replayed = Replay(SPEC)
-    for number, text in enumerate(endless(), start=1):
-        replayed.text(text)
-        assert read == number == replayed.events
 
 
 def test_of_many_divergences_the_first_are_told_and_all_are_counted(lines: list[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -44,41 +43,25 @@ SPEC: Specification = scuttlebutt
 NOT_UTF_8 = NodeId("\udcff\udcfe")
 
 
-def recorded(node: str, events: Iterable[Any], pick: Pick, config: Config | None = None, *, run: str = "r1") -> list[Line]:
+def recorded(node: str, events: Iterable[Any], pick: Pick) -> list[Line]:
     """The lines of one node that starts and then gets these events."""
-    started = config or Config()
-    line = partial(Line, run=run, protocol="scuttlebutt", impl="test", node=node)
+    config, lines = Config(), list[Line]()
+    step = SPEC.initial(NodeId(node), config)
 
-    def effects(step: Step[Any, Any]) -> tuple[Any, ...]:
-        return tuple(effect_plain(SPEC, effect) for effect in step.effects)
+    def write(at: int, kind: str, peer: str | None, args: Any, picks: Iterable[Any] = (), refused: str | None = None) -> None:
+        effects = tuple(effect_plain(SPEC, effect) for effect in step.effects)
+        named = "r1", "scuttlebutt", "test", node, len(lines)
+        lines.append(Line(*named, at * 1000, kind, peer, args, tuple(picks), effects, fingerprint(step.state), refused))
 
-    step = SPEC.initial(NodeId(node), started)
-    args = SPEC.CONFIG.plain(started)
-    start = line(
-        seq=0, t_us=0, kind="start", peer=None, args=args, picks=(), effects=effects(step), state=fingerprint(step.state)
-    )
-    lines = [start]
-    for seq, event in enumerate(events, start=1):
-        kind, peer, args = describe_event(SPEC, event)
+    write(0, "start", None, SPEC.CONFIG.plain(config))
+    for event in events:
         asked, answers = recording(pick)
         refused = None
         try:
             step = SPEC.step(step.state, event, asked)
         except NotEnabled as error:
             step, refused = Step(step.state), error.reason
-        lines.append(
-            line(
-                seq=seq,
-                t_us=event.now * 1000,
-                kind=kind,
-                peer=peer,
-                args=args,
-                picks=tuple(answers),
-                effects=effects(step),
-                state=fingerprint(step.state),
-                refused=refused,
-            )
-        )
+        write(event.now, *describe_event(SPEC, event), answers, refused)
     return lines
 
 
@@ -101,6 +84,7 @@ def lines(first: Pick) -> list[Line]:
 def test_a_recorded_trace_agrees_with_the_specification(lines: list[Line]) -> None:
     assert [line.kind for line in lines] == ["start", "recv", "api", "timer", "api", "recv"]
     assert [line.refused for line in lines] == [None, None, None, None, "too_large", None]
+    assert (lines[4].state, lines[4].effects) == (lines[3].state, ()), "a refused step changes nothing"
     assert list(replay(SPEC, lines)) == []
 
 
@@ -167,6 +151,13 @@ def message_of_round(lines: list[Line]) -> Any:
     return ({"send": {**first["send"], "message": message}}, *others)
 
 
+#: What the round in line 3 has asked, and was answered.
+PARTNER, ALL_THREE = (
+    "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
+    "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
+)
+PICKED, ORDER = ("round.partner", ("c:1",)), ("digest.order", ("b:1", "c:1", NOT_UTF_8))
+
 # name: (how the trace is changed, seq of the line that is blamed, what differs, expected, actual)
 PLANTED: dict[str, tuple[Change, int, str, Any, Any]] = {
     "an effect too few": (
@@ -190,41 +181,6 @@ PLANTED: dict[str, tuple[Change, int, str, Any, Any]] = {
         ...,
         ...,
     ),
-    "a pick that is not possible": (
-        changed(3, picks=(("round.partner", ("b:1",)), ("digest.order", ("b:1", "c:1", NOT_UTF_8)))),
-        3,
-        "picks",
-        "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
-        "['b:1'] for round.partner",
-    ),
-    "a pick at another place": (
-        changed(3, picks=(("round.seed", ("c:1",)),)),
-        3,
-        "picks",
-        "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
-        "['c:1'] for round.seed",
-    ),
-    "a pick of one option twice": (
-        changed(3, picks=(("round.partner", ("c:1",)), ("digest.order", ("b:1", "b:1", NOT_UTF_8)))),
-        3,
-        "picks",
-        "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
-        "['b:1', 'b:1', '\\udcff\\udcfe'] for digest.order",
-    ),
-    "a pick of fewer options": (
-        changed(3, picks=(("round.partner", ("c:1",)), ("digest.order", ("b:1", "c:1")))),
-        3,
-        "picks",
-        "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
-        "['b:1', 'c:1'] for digest.order",
-    ),
-    "a pick too few": (
-        changed(3, picks=(("round.partner", ("c:1",)),)),
-        3,
-        "picks",
-        "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
-        "no more answers",
-    ),
     "a pick too many": (
         changed(1, picks=(("round.seed", ("c:1",)), ("round.seed", ("c:1",)))),
         1,
@@ -232,20 +188,24 @@ PLANTED: dict[str, tuple[Change, int, str, Any, Any]] = {
         "no further question",
         "2 more answers, the next for round.seed",
     ),
-    "a pick too many after those asked for": (
-        changed(3, picks=(("round.partner", ("c:1",)), ("digest.order", ("b:1", "c:1", NOT_UTF_8)), ("round.seed", ("c:1",)))),
-        3,
-        "picks",
-        "no further question",
-        "1 more answers, the next for round.seed",
-    ),
-    "a pick of a number among texts": (
-        changed(3, picks=(("round.partner", (1,)),)),
-        3,
-        "picks",
-        "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
-        "[1] for round.partner",
-    ),
+    **{
+        f"a pick {what}": (changed(3, picks=picks), 3, "picks", expected, actual)
+        for what, picks, expected, actual in (
+            ("that is not possible", (("round.partner", ("b:1",)), ORDER), PARTNER, "['b:1'] for round.partner"),
+            ("at another place", (("round.seed", ("c:1",)),), PARTNER, "['c:1'] for round.seed"),
+            ("of a number among texts", (("round.partner", (1,)),), PARTNER, "[1] for round.partner"),
+            ("too few", (PICKED,), ALL_THREE, "no more answers"),
+            ("of fewer options", (PICKED, ("digest.order", ("b:1", "c:1"))), ALL_THREE, "['b:1', 'c:1'] for digest.order"),
+            (
+                *("of one option twice", (PICKED, ("digest.order", ("b:1", "b:1", NOT_UTF_8))), ALL_THREE),
+                "['b:1', 'b:1', '\\udcff\\udcfe'] for digest.order",
+            ),
+            (
+                *("too many after those asked for", (PICKED, ORDER, ("round.seed", ("c:1",))), "no further question"),
+                "1 more answers, the next for round.seed",
+            ),
+        )
+    },
     "a missing line": (lambda lines: [*lines[:2], *lines[3:]], 3, "seq", 2, 3),
     "a doubled line": (lambda lines: [*lines[:3], lines[2], *lines[3:]], 2, "seq", 3, 2),
     "two lines swapped": (swapped(2), 3, "seq", 2, 3),
@@ -342,17 +302,7 @@ def test_a_restarted_node_goes_on_counting(lines: list[Line]) -> None:
 
     assert list(replay(SPEC, [*lines, *again])) == []
     assert [(d.line.seq, d.what) for d in replay(SPEC, [*lines, *lines])] == [(0, "seq")]
-
-
-def test_two_runs_in_one_file_are_two(first: Pick) -> None:
-    lines = [*recorded("b:1", EVENTS, first, run="r1"), *recorded("b:1", EVENTS, first, run="r2")]
-
-    assert list(replay(SPEC, lines)) == []
-
-
-def test_a_refused_step_changes_nothing(lines: list[Line]) -> None:
-    assert lines[4].state == lines[3].state
-    assert lines[4].effects == ()
+    assert list(replay(SPEC, [*lines, *(replace(line, run="r2") for line in lines)])) == [], "two runs in one file are two"
 
 
 def test_every_effect_has_a_name() -> None:

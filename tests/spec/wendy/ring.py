@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from random import Random
 from typing import Any, ClassVar
@@ -15,6 +15,15 @@ from peerproof.spec.wendy.ids import REAL
 from peerproof.spec.wendy.routing import hops
 
 from .nodes import NOW, no_choice
+
+
+def is_skewed(states: Mapping[Id, State]) -> bool:
+    """Whether some node has all others on one side, and that side is full. [WX-07]"""
+    return any(
+        not (left and right) and max(len(left), len(right)) == state.config.leaf_set_side
+        for state in states.values()
+        for left, right in (state.leaf_set,)
+    )
 
 
 class Ring:

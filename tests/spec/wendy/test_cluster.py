@@ -5,8 +5,7 @@ from __future__ import annotations
 from peerproof.spec.properties import find_violations
 from peerproof.spec.wendy import PROPERTIES, Id, Leave, Route
 
-from .ring import Ring
-from .test_routing import is_skewed
+from .ring import Ring, is_skewed
 
 
 def ring_of(seed: int, count: int, side: int = 16) -> Ring:

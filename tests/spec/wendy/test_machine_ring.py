@@ -22,8 +22,7 @@ from peerproof.spec.wendy import Id, Leave, Node, Stage, State, Versions, joinin
 from peerproof.spec.wendy.ids import Ring as Ids
 from peerproof.spec.wendy.properties import neighbours_known, one_owner
 
-from .ring import Ring
-from .test_routing import is_skewed
+from .ring import Ring, is_skewed
 
 #: Messages grow with the square of the nodes: fewer of these by default, and of the runs.
 RUNS = settings.default.max_examples  # type: ignore[union-attr]  # there is one
