@@ -24,15 +24,6 @@ def test_null_comes_first_or_not_at_all() -> None:
         path_of(["a", None])
 
 
-@pytest.mark.parametrize(
-    "data", ["a161", "80", "91cb7ff8000000000000", "919101", "9180", "91d40007", "92a161c0"],
-    ids=["no list", "a map", "NaN", "a list within", "a map within", "an extension", "null in the second place"],
-)  # fmt: skip
-def test_what_is_no_path_is_refused(data: str) -> None:
-    with pytest.raises(MalformedMessage):
-        read(unpack(bytes.fromhex(data)))
-
-
 @pytest.mark.parametrize("plain", ["a", [["a"]], ["a", None], [{"$float": "nan"}], ["\ud800"], [2**64]])
 def test_plain_data_that_shows_no_path_is_refused(plain: Any) -> None:
     with pytest.raises(MalformedMessage):

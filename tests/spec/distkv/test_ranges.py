@@ -83,29 +83,3 @@ def test_a_list_is_refused_if_a_range_is_empty_or_out_of_order_or_overlaps(items
             read(tuple(items))
     else:
         assert read(tuple(items)) == of_ticks(expected - {0})
-
-
-# id: (bytes, what is said)
-REFUSED = {
-    "DC-28": ("91920404", "empty range"),
-    "DC-29": ("9292050903", "not sorted"),
-    "DC-30": ("92920106920409", "overlap"),
-    "the same tick twice": ("920505", "not sorted"),
-    "a tick within a range": ("9292010903", "overlap"),
-    "no list": ("05", "a list"),
-    "a map": ("80", "a list"),
-    "three bounds": ("9193010203", "pair"),
-    "a float": ("91cb3ff0000000000000", "pair"),
-    "true": ("91c3", "pair"),
-    "a pair of texts": ("9192a131a132", "pair"),
-    "a tick below zero": ("91ff", "from 0"),
-    "a tick of 64 bits": ("91cf8000000000000000", "from 0"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_set_of_ticks_is_refused(name: str) -> None:
-    data, says = REFUSED[name]
-
-    with pytest.raises(MalformedMessage, match=says):
-        read(unpack(bytes.fromhex(data)))

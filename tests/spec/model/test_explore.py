@@ -1,4 +1,4 @@
-"""Exploration: the same by one process and by several, at once and after an interruption."""
+"""Exploration: the graphs that TLC finds, the same by one process and by several, at once and after an interruption."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from peerproof.spec.model.explorer import explore
 from peerproof.spec.model.graph_digest import GraphDigest, WorldKeys
 from peerproof.spec.model.shards import ProcessLost
 from peerproof.spec.properties import Cluster, Property
+from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.scuttlebutt.model.bounded import Model
+from peerproof.tla.manifest import configurations
 
 CONSTANTS: dict[str, Any] = {
     "Node": [1, 2],
@@ -280,6 +282,54 @@ def test_digest_does_not_depend_on_the_order_and_on_all_else() -> None:
         digest(first, [(source, others), *graph[1:]]),
     ]
     assert len({*changed, str(explored.digest)}) == len(changed) + 1
+
+
+#: Those of DistKV and Peter are in `tests/conformance/models`.
+GRAPHS = [("scuttlebutt", "tiny")] + [
+    ("wendy", name)
+    for name, configuration in configurations("wendy").items()
+    if "digest" in configuration.expected and name.startswith(("tiny", "small"))
+]
+
+#: Of each protocol one in which nearly everything happens; Peter's messages are in order or not.
+SHARED = [
+    ("wendy", "small-crash"),
+    ("peter", "small-churn"),
+    ("peter", "small-bag"),
+    ("distkv", "small-split"),
+    ("swim", "small-restart"),
+]
+
+
+def model_of(protocol: str, name: str) -> Model:
+    found: Model = PROTOCOLS[protocol].bounded.load().Model(configurations(protocol)[name].constants)
+    return found
+
+
+@pytest.mark.parametrize(("protocol", "name"), GRAPHS)
+def test_graph_is_the_one_that_is_written_down(protocol: str, name: str) -> None:
+    found = explore(model_of(protocol, name), digest=True)
+
+    counts = {"distinct": len(found.depths), "generated": found.edges.total() + 1, "depth": max(found.depths.values()) + 1}
+    assert {**counts, "digest": str(found.digest)}.items() <= configurations(protocol)[name].expected.items()
+
+
+@pytest.mark.parametrize(("protocol", "name"), SHARED)
+def test_graph_is_the_same_by_several_processes_and_after_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str, name: str
+) -> None:
+    monkeypatch.setattr("peerproof.spec.model.explorer.WORTH_SHARING", 2)
+
+    def interrupt(_seen: int, _waiting: int, depth: int) -> None:
+        if depth == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        explore(model_of(protocol, name), digest=True, checkpoint=tmp_path, processes=2, progress=interrupt)
+    resumed = explore(model_of(protocol, name), digest=True, checkpoint=tmp_path, processes=2)
+
+    assert len(resumed.depths) > 500
+    assert everything(resumed) == everything(explore(model_of(protocol, name), digest=True))
 
 
 def _soon(holds: Callable[[], bool]) -> bool:

@@ -7,46 +7,21 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from tests.spec.traces.test_relation import observed, taken
+from tests.spec.watched import simulated
 
-from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.simulation import campaign
 from peerproof.reference.simulation.faulty_network import Faults
-from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import swim
 from peerproof.spec.core import Expired, Instant, NodeId, Send, Table
 from peerproof.spec.swim import Config, Incarnation, Ping, Quantum, Row, State, Status, Uuid
 from peerproof.spec.swim.relation import narrow, unfold
-from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Relation
-from peerproof.spec.traces.trace import Line, event_of, parse
+from peerproof.spec.traces.relation import Bounds, Observed, Opinion, Relation
+from peerproof.spec.traces.trace import Line, event_of
 
 
-def lines_of(nodes: int, rounds: int = 25, **plan: Any) -> list[Line]:
+def lines_of(nodes: int, **plan: Any) -> list[Line]:
     """What the second node did."""
-    lines: list[str] = []
-    config = plan.pop("config", {})
-    campaign.run(Campaign(RUNTIMES["swim"], config, nodes, rounds, "r", 3, Faults(loss=0.1), **plan), lines.append)
-    return [line for line in map(parse, lines) if line.node == "n1:1"]
-
-
-def sends_of(line: Line) -> tuple[Send[Any], ...]:
-    return tuple(
-        Send(NodeId(effect["send"]["to"]), swim.MESSAGE.value(effect["send"]["message"]))
-        for effect in line.effects
-        if "send" in effect
-    )
-
-
-def seen(line: Line, way: str) -> Observed:
-    """So much of a line."""
-    exact = Observed(None, line.effects, None, line.state, line.refused)
-    ways = {"messages": exact._replace(effects=None, state=None, sends=sends_of(line)), "effects": exact._replace(state=None)}
-    return ways.get(way, exact)
-
-
-def taken(relation: Relation, line: Line, observed: Observed) -> Judgement:
-    if line.kind == "start":
-        return relation.start(NodeId(line.node), swim.CONFIG.value(line.args), observed)
-    return relation.take(event_of(swim, line), observed)
+    return [line for line in simulated("swim", "r", nodes, 25, 3, faults=Faults(loss=0.1), **plan) if line.node == "n1:1"]
 
 
 @pytest.mark.parametrize(("nodes", "way"), [(3, "messages"), (12, "messages"), (12, "effects"), (5, "state")])
@@ -54,7 +29,7 @@ def test_what_a_node_did_is_explained_without_its_answers(nodes: int, way: str) 
     """Also after a crash, with payloads, and with datagrams that are too small for all that they should carry."""
     relation = Relation(swim, narrow, Bounds(), unfold)
     for line in lines_of(nodes, crashes=((1, 8), (2, 10)), restarts=((1, 14),), config={"ae_size": 4, "max_datagram": 512}):
-        assert taken(relation, line, seen(line, way)).opinion is Opinion.ACCEPTED
+        assert taken(swim, relation, line, way).opinion is Opinion.ACCEPTED
         assert len(relation.states) <= 256
     assert relation.bound_hit == ""
 
@@ -63,7 +38,7 @@ def test_a_log_that_says_the_state_now_and_then_is_explained() -> None:
     """What was one state for many orders is taken apart."""
     relation = Relation(swim, narrow, Bounds(), unfold)
     for number, line in enumerate(lines_of(7)):
-        assert taken(relation, line, seen(line, "state" if number % 5 == 0 else "messages")).opinion is Opinion.ACCEPTED
+        assert taken(swim, relation, line, "state" if number % 5 == 0 else "messages").opinion is Opinion.ACCEPTED
 
 
 def test_whoever_is_pinged_twice_in_a_round_is_found() -> None:
@@ -72,15 +47,15 @@ def test_whoever_is_pinged_twice_in_a_round_is_found() -> None:
     relation = Relation(swim, narrow, Bounds(), unfold)
     before: list[Uuid] = []
     for line in lines:
-        sends = sends_of(line)
+        sends = observed(swim, line, "messages").sends or ()
         pinged = [send.message.target for send in sends if line.kind == "timer" and isinstance(send.message, Ping)]
         if relation.states and before and len(relation.states[0].vector) >= len(pinged) > 0:
             victim = relation.states[0].rows[before[0]]
             wrong = replace(sends[0].message, target=before[0])
             sends = (Send(NodeId(f"{victim.host}:{victim.port}"), wrong), *sends[1:])
-            assert taken(relation, line, Observed(sends=sends)).opinion is Opinion.REJECTED
+            assert relation.take(event_of(swim, line), Observed(sends=sends)).opinion is Opinion.REJECTED
             return
-        assert taken(relation, line, seen(line, "messages")).opinion is Opinion.ACCEPTED
+        assert taken(swim, relation, line, "messages").opinion is Opinion.ACCEPTED
         before = pinged or before
     raise AssertionError("there is no such quantum")
 
