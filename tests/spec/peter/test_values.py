@@ -16,7 +16,6 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.peter import (
     COMMAND,
-    QUERIES,
     STATE,
     Config,
     Row,
@@ -52,7 +51,6 @@ def test_a_state_and_its_plain_data_are_each_others(name: str) -> None:
 
     assert STATE.value(plain, state.self_id, state.lower.config) == state
     assert fingerprint(STATE.value(plain, state.self_id, state.lower.config)) == fingerprint(state)
-    assert QUERIES["state"](state) == STATE.plain(state)
 
 
 def test_what_is_left_out_is_as_in_a_node_that_has_just_started() -> None:

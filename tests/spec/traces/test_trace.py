@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.spec.watched import simulated
 
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import (
@@ -26,7 +27,9 @@ from peerproof.spec.core import (
 )
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
+from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.scuttlebutt import Config, Delta, DigestEntry, DigestRequest, Down, Round, UpdateLocal
+from peerproof.spec.traces.replay import Replay
 from peerproof.spec.traces.trace import (
     Line,
     Script,
@@ -343,3 +346,22 @@ def test_recorded_answers_can_be_given_again(first: Pick) -> None:
     again.finish()
     with pytest.raises(WrongAnswer, match="expected 1 of \\['a'\\] for one, found no more answers"):
         again("one", ["a"])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_nodes_of_a_protocol_do_is_replayed_and_their_states_go_through_plain_data(protocol: str) -> None:
+    specification = PROTOCOLS[protocol].specification.load()
+    replayed = Replay(specification)
+    lines = simulated(protocol, "m", 4, 25, 3, crashes=((1, 15),), restarts=((1, 20),))
+
+    for number, line in enumerate(lines):
+        assert parse(line.json()) == line
+        assert replayed.line(line) is None
+        state = replayed.nodes[line.run, line.node].course.state
+        if number % 20 == 0:
+            plain = json.loads(json.dumps(specification.STATE.plain(state)))
+            again = specification.STATE.value(plain, state.self_id, state.config)
+            assert (again, fingerprint(again)) == (state, fingerprint(state))
+            assert specification.QUERIES["state"](state) == specification.STATE.plain(state)
+
+    assert {line.kind for line in lines} >= {"start", "recv", "timer", "api"}
