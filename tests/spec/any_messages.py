@@ -88,9 +88,9 @@ def wendy_messages() -> Drawn:
     masks = st.builds(Mask, st.booleans(), st.booleans(), st.booleans(), *places)
     return st.one_of(
         st.builds(Application, HEADERS, st.integers(8, 255), st.none() | st.binary(max_size=99)),
-        st.one_of(st.builds(kind, HEADERS) for kind in (NodeJoin, NodeExit, Heartbeat)),
-        st.one_of(st.builds(kind, HEADERS, masks) for kind in (StateRequest, NodeRepair)),
-        st.one_of(st.builds(kind, HEADERS, tables) for kind in (NodeRace, NodeAnnouncement)),
+        st.one_of([st.builds(kind, HEADERS) for kind in (NodeJoin, NodeExit, Heartbeat)]),
+        st.one_of([st.builds(kind, HEADERS, masks) for kind in (StateRequest, NodeRepair)]),
+        st.one_of([st.builds(kind, HEADERS, tables) for kind in (NodeRace, NodeAnnouncement)]),
         st.builds(StateData, HEADERS, tables, st.booleans()),
     )
 
@@ -99,8 +99,8 @@ def peter_messages() -> Drawn:
     events = st.binary(max_size=40)
     return st.one_of(
         wendy_messages().map(lift_message),
-        st.one_of(st.builds(kind, HEADERS) for kind in (SubscribeMessage, UnsubscribeMessage)),
-        st.one_of(st.builds(kind, HEADERS, events) for kind in (PublishMessage, NotifyMessage)),
+        st.one_of([st.builds(kind, HEADERS) for kind in (SubscribeMessage, UnsubscribeMessage)]),
+        st.one_of([st.builds(kind, HEADERS, events) for kind in (PublishMessage, NotifyMessage)]),
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.spec.wendy.ring import Ring as RoutingRing
 
 from peerproof.spec import peter
-from peerproof.spec.core import NodeId, Notify, Send
+from peerproof.spec.core import NodeId, Notify, Send, Specification
 from peerproof.spec.peter import Publish, Update, id_of_topic
 from peerproof.spec.wendy import Id, Stage, State, id_text
 
@@ -16,7 +16,7 @@ from peerproof.spec.wendy import Id, Stage, State, id_text
 class Ring(RoutingRing):
     """A ring in which there are trees. [PA-19]"""
 
-    spec = peter
+    spec: ClassVar[Specification] = peter
 
     def __init__(self, seed: int, side: int = 16) -> None:
         super().__init__(seed, side)

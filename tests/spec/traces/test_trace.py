@@ -51,7 +51,7 @@ def recorded(node: str, events: Iterable[Any], pick: Pick) -> list[Line]:
     config, lines = Config(), list[Line]()
     step = SPEC.initial(NodeId(node), config)
 
-    def write(at: int, kind: str, peer: str | None, args: Any, picks: Iterable[Any] = (), refused: str | None = None) -> None:
+    def write(at: int, kind: Any, peer: str | None, args: Any, picks: Iterable[Any] = (), refused: str | None = None) -> None:
         effects = tuple(effect_plain(SPEC, effect) for effect in step.effects)
         named = "r1", "scuttlebutt", "test", node, len(lines)
         lines.append(Line(*named, at * 1000, kind, peer, args, tuple(picks), effects, fingerprint(step.state), refused))

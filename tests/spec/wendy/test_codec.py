@@ -91,7 +91,8 @@ JSON = st.recursive(
 @given(MESSAGES["peter"], st.sampled_from(ENVELOPE), JSON)
 def test_any_member_may_be_anything(message: Any, name: str, value: Any) -> None:
     """A message with one member replaced is another message, or none; nothing else happens. Peter's are Wendy's and more."""
-    for codec in (MESSAGE, peter.MESSAGE):
+    codecs: list[Any] = [MESSAGE, peter.MESSAGE]
+    for codec in codecs:
         data = json.dumps({**json.loads(peter.MESSAGE.encode(message)), name: value}).encode()
         try:
             read = codec.decode(data)
