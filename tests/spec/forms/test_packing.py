@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from peerproof.conformance.fuzz.strategies import datagrams, values
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -233,15 +232,6 @@ def test_bytes_are_malformed_at_a_place_inside_or_those_of_their_message(raw: by
     wrong = fault(raw)
 
     assert 0 <= wrong.offset <= len(raw) if wrong else CODEC.encode(CODEC.decode(raw)) == raw
-
-
-@given(values(CODEC.form), st.data())
-def test_a_message_cut_short_is_truncated_or_a_shorter_list(message: Any, data: st.DataObject) -> None:
-    raw = CODEC.encode(message)
-
-    wrong = fault(raw[: data.draw(st.integers(0, len(raw) - 1))])
-
-    assert wrong.reason == "truncated" if wrong else isinstance(message, (Items, Ranks))
 
 
 @pytest.mark.slow
