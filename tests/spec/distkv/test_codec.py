@@ -43,6 +43,8 @@ def test_a_chain_is_as_long_as_it_may_be_and_no_longer() -> None:
         assert MESSAGE.decode(MESSAGE.encode(message)) == message
     with pytest.raises(MalformedMessage):
         MESSAGE.value({**MESSAGE.plain(Ping(longest, 1)), "chain": {"elements": [{"node": "a", "tick": 1}] * 65, "cut": False}})
+    with pytest.raises(MalformedMessage):
+        MESSAGE.value({**MESSAGE.plain(update("a1")), "chain": {"elements": [{"node": "a", "tick": 1}] * 2, "cut": False}})
     one_more = payload(Ping(longest, 1)).replace(b"\xc0", b"\x82\xa4node\xa1z\xa4tick\x01", 1)
     with pytest.raises(MalformedMessage) as caught:
         of_payload("ping", one_more)

@@ -1,4 +1,4 @@
-"""What a node cannot be called, and how it cannot be configured."""
+"""What a node cannot be called, how it cannot be configured, and a timer that does not run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from peerproof.spec.core import NodeId
-from peerproof.spec.distkv import Config, initial
+from peerproof.spec.core import Expired, Instant, NodeId, Pick
+from peerproof.spec.distkv import Config, RepairDue, initial, step
 from peerproof.spec.distkv.values import value_of_plain
 
 
@@ -35,3 +35,9 @@ def test_a_configuration_that_cannot_work_is_refused(settings: dict[str, Any], w
     """[DA-82, DA-83]"""
     with pytest.raises(ValueError, match=why):
         initial(NodeId("a"), Config(**settings))
+
+
+def test_a_timer_that_does_not_run_means_nothing(first: Pick) -> None:
+    state = initial(NodeId("a"), Config()).state
+
+    assert step(state, Expired(Instant(0), RepairDue()), first) == (state, ())
