@@ -1,4 +1,4 @@
-"""What the suite's tests share: folders of vectors made for one test, and a cache of its own for each that writes there."""
+"""What the suite's tests share: folders of vectors made for one test, a cache of its own for each that writes there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.catching import suite
+
+from peerproof.cli import options
+from peerproof.conformance.suite import locations
+from peerproof.conformance.vectors.suite import Suite, load
+
+OWN = locations.vectors_root()
 
 #: A codec vector and an exchange that are right; tests spoil them by replacing a part.
 CODEC = """\
@@ -64,6 +71,16 @@ vectors:
 """
 
 Written = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that a test runs in this process share the suite's own vectors, which take a second to read."""
+
+    def load_own(root: Path | None, protocol: str | None) -> Suite:
+        return suite() if (root or locations.vectors_root(protocol)) == OWN else load(root, protocol)
+
+    monkeypatch.setattr(options, "load", load_own)
 
 
 @pytest.fixture
