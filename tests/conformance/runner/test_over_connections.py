@@ -15,50 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.runner.test_over_sockets import PATIENCE, SLACK, ran, statuses
+from tests.conformance.runner.test_over_sockets import PATIENCE, ran, statuses, until_failed
+from tests.support.catching import suite
 
 from peerproof.cli.exits import NOTHING
 from peerproof.conformance.runner.address_map import Places, addresses, host
 from peerproof.conformance.runner.eligibility import unfit, waits_behind
 from peerproof.conformance.runner.peers import Datagram, Streams, endpoint
-from peerproof.conformance.vectors.suite import load
 from peerproof.reference.divergences.wendy import WD12
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
 JOIN = "wendy/exchange/a-join-goes-to-the-contact"
-MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in load().vectors if v.id == "wendy/codec/sample-heartbeat")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("protocol", "words"),
-    [
-        ("wendy", "a-join-goes-to-the-contact,credentials-others,same-region-local-host"),
-        ("wendy", "leaf-that-does-not-answer,an-unreachable-hop-then-here"),
-        ("wendy", "a-message-in-pieces,a-connection-that-ends-early,garbage-is-not-confirmed,an-answer-goes-its-own-way"),
-        ("peter", "subscriber-asks-its-next-hop,copies-in-the-order-of-children"),
-    ],
-)
-def test_the_reference_does_over_connections_what_it_does_under_virtual_time(tmp_path: Path, protocol: str, words: str) -> None:
-    code, report = ran(tmp_path, "--transport", "virtual,tcp", "--protocol", protocol, "-k", words, *SLACK)
-
-    assert code == 0
-    assert statuses(report) <= {"passed", "undetermined"}
-    assert report["transports"]["otherwise"] == []
-    assert sum(case["id"].endswith("@tcp") for case in report["cases"]) == len(words.split(","))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("variant", "word", "failure"),
-    [("WD12", "hops-of-a-join-count-nodes", "messages"), ("WD25", "an-unreachable-hop-then-here", "events")],
-)
-def test_an_implementation_that_is_wrong_is_found_over_connections(tmp_path: Path, variant: str, word: str, failure: str) -> None:
-    """WD12 counts rows as hops; WD25 drops a message that is not acknowledged."""
-    case = until_failed(tmp_path, f"peerproof.reference.divergences.wendy:{variant}", word)
-
-    assert case["failure"] == failure
+MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in suite().vectors if v.id == "wendy/codec/sample-heartbeat")
 
 
 @pytest.mark.slow
@@ -67,7 +36,7 @@ def test_an_implementation_that_is_wrong_is_found_over_connections(tmp_path: Pat
     [("Silent", "None"), ("BreaksOff", "truncated"), ("Garbled", "bad_type"), ("Empty", "None")],
 )
 def test_a_node_that_sends_no_message_has_not_sent_the_one_expected(tmp_path: Path, node: str, read: str) -> None:
-    case = until_failed(tmp_path, f"tests.conformance.runner.test_over_connections:{node}", JOIN)
+    case = until_failed(tmp_path, f"py:{__name__}:{node}", "tcp", JOIN)
 
     assert case["failure"] == "messages"
     assert read in str(case["difference"]["actual"])
@@ -75,7 +44,7 @@ def test_a_node_that_sends_no_message_has_not_sent_the_one_expected(tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_node_that_does_not_acknowledge_is_found(tmp_path: Path) -> None:
-    case = until_failed(tmp_path, "tests.conformance.runner.test_over_connections:Silent", "a-message-and-its-confirmation")
+    case = until_failed(tmp_path, f"py:{__name__}:Silent", "tcp", "a-message-and-its-confirmation")
 
     assert case["failure"] == "streams"
 
@@ -84,25 +53,10 @@ def test_a_node_that_does_not_acknowledge_is_found(tmp_path: Path) -> None:
 def test_whoever_is_slow_is_not_called_wrong(tmp_path: Path) -> None:
     """Slow in the dialogue with the runner, and wrong as well."""
     chosen = ("--transport", "tcp", "--protocol", "wendy", "-k", "hops-of-a-join-count-nodes", "--slack", "0.1")
-    code, report = ran(tmp_path, "--impl", "py:tests.conformance.runner.test_over_connections:Slow", *chosen)
+    code, report = ran(tmp_path, "--impl", f"py:{__name__}:Slow", *chosen)
 
     assert code == NOTHING
     assert statuses(report) == {"undetermined"}
-
-
-def until_failed(tmp_path: Path, implementation: str, word: str) -> dict[str, Any]:
-    """The one case, as soon as the machine is fast enough for a verdict."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        chosen = ("--transport", "tcp", "--protocol", "wendy", "-k", word, "--slack", "2", "--decisions", "strict")
-        code, report = ran(tmp_path, "--impl", f"py:{implementation}", *chosen)
-        case: dict[str, Any]
-        (case,) = report["cases"]
-        assert case["status"] in ("failed", "undetermined")
-        if case["status"] == "failed":
-            assert code == 1
-            return case
-        assert time.monotonic() < end
 
 
 class Slow(WD12):
@@ -324,9 +278,9 @@ def test_an_expected_message_must_not_wait_behind_one_that_is_open() -> None:
 
 
 def test_each_protocol_has_its_transport() -> None:
-    suite = load().vectors
-    wendy = next(v for v in suite if v.id == JOIN)
-    scuttlebutt = next(v for v in suite if "udp" in v.body.get("transports", ()))
+    vectors = suite().vectors
+    wendy = next(v for v in vectors if v.id == JOIN)
+    scuttlebutt = next(v for v in vectors if "udp" in v.body.get("transports", ()))
     over_tcp = replace(scuttlebutt, body={**scuttlebutt.body, "transports": ["tcp"]})
 
     assert unfit(wendy, "tcp") is None
