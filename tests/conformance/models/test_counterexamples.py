@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,60 +14,57 @@ from peerproof.tla.manifest import Model, models
 from peerproof.tla.output.counterexample import Counterexample
 from peerproof.tla.output.values import Function
 
-MODELS = [model for model in models("scuttlebutt") if model.size == "small"]
-STORED = [model for model in MODELS if model.counterexample_path]
+#: The small models of nodes; in other modules, walks through rings and nodes with a clock, and no counterpart in Python.
+SMALL = [
+    model
+    for protocol in ("scuttlebutt", "wendy", "peter", "distkv")
+    for model in models(protocol)
+    if model.size == "small" and model.module not in ("Routing", "MCPinging", "MCRecovering")
+]
+ASKED = [model for model in SMALL if is_asked(model)]
 
+#: Python has no unfair losses, no versions that come later than their tables, and no scores that change.
+NOT_ASKED = {"BL-01-unfair-losses", "WX-04-late-versions", "WX-13-scores-change"}
 
-def by_name(model: Model) -> str:
-    return model.name
+#: A graph of so many states takes no more than a second or two.
+FEW = 3_000
 
 
 def named(name: str) -> Model:
-    return next(model for model in MODELS if model.name == name)
+    return next(model for model in SMALL if model.name == name)
 
 
-@pytest.mark.slow  # some of the graphs have tens of thousands of states
-@pytest.mark.parametrize("model", [model for model in MODELS if is_asked(model)], ids=by_name)
+def each(chosen: Iterable[Model]) -> pytest.MarkDecorator:
+    """A test for each of these models, slow if its graph is large."""
+
+    def marks(model: Model) -> list[pytest.MarkDecorator]:
+        distinct = model.configuration.expected.get("distinct", model.expected_counts.get("distinct", 0))
+        return [pytest.mark.slow] if distinct > FEW else []
+
+    return pytest.mark.parametrize(
+        "model", [pytest.param(one, id=f"{one.protocol}-{one.name}", marks=marks(one)) for one in chosen]
+    )
+
+
+@each(ASKED)
 def test_explorer_gives_the_expected_answer(model: Model) -> None:
     """The expectation is TLC's: the violated property and the depth, or the size of the graph."""
     assert surprise(model, ask_explorer(model)) is None
 
 
 def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> None:
-    asked = {model.name for model in MODELS if is_asked(model)}
+    questions = {model.name for model in SMALL if not model.name.startswith(("tiny", "small"))}
 
-    assert {model.name for model in MODELS if model.name.startswith(("BX-", "BL-", "sometimes-"))} - asked == {
-        "BL-01-unfair-losses"
-    }
+    assert questions - {model.name for model in ASKED} == NOT_ASKED
 
 
-@pytest.mark.parametrize("model", STORED, ids=by_name)
+@each(model for model in [*ASKED, named("BL-01-unfair-losses")] if model.counterexample_path)
 def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: Model) -> None:
     graph, path = replay(model, load_counterexample(model))
 
     assert model.steps in (len(path), None)
     assert (model.steps is None) == (model.verdict == "temporal property")
     assert len(counterexamples.draw_path(graph, path).happenings) >= len(path)
-
-
-WENDY = [model for model in models("wendy") if model.size == "small" and is_asked(model)]
-
-
-@pytest.mark.parametrize("model", [model for model in WENDY if model.counterexample_path], ids=by_name)
-def test_stored_counterexample_of_wendy_is_a_run_in_python_too(model: Model) -> None:
-    """Its senders learn in the same step what became of a message, which is no step of the other protocols."""
-    _, path = replay(model, load_counterexample(model))
-
-    assert model.steps in (len(path), None)
-
-
-def test_explorer_is_asked_of_wendys_negative_models_and_the_mended_ones_but_of_two() -> None:
-    """It has no versions that come later than their tables, and no scores that change; how it walks rings is elsewhere."""
-    nodes = [
-        model for model in models("wendy") if model.module == "MCWendy" and not model.name.startswith(("tiny", "small", "medium"))
-    ]
-
-    assert {model.name for model in nodes} - {model.name for model in WENDY} == {"WX-04-late-versions", "WX-13-scores-change"}
 
 
 def without_last(example: Counterexample) -> Counterexample:
@@ -115,7 +112,14 @@ def test_lasso_that_does_not_close_is_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["BX-03-owner-restart", "BX-05-newest-first", "BX-06-oversize-starves", "BL-02-unless-empty"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("BX-03-owner-restart", "BX-05-newest-first", "BX-06-oversize-starves", "BL-02-unless-empty"),
+        *("PX-01-literal", "PX-04-routed"),
+        *("DX-01-letter", "DX-04-own", "DX-04-later", "DX-04-anew", "DX-05-left-out"),
+    ],
+)
 def test_flaw_is_what_breaks_the_property(name: str) -> None:
     """Without it, or mended, the same question has no counterexample."""
     model = named(name)
