@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tests.conformance.adapters.javascript import ADAPTERS, Mistakes, assert_caught, copy_with
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
 from tests.support.tools import require
 from tests.support.walkthrough import Reader, Typed, steps, with_free_ports
@@ -21,13 +21,10 @@ from tests.support.walkthrough import Reader, Typed, steps, with_free_ports
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
-PORT = ROOT / "conformance/adapters/scuttlebutt-js"
+PORT = ADAPTERS / "scuttlebutt-js"
 
-#: Of a machine that is busy.
-PATIENT = ["--hello-timeout", "60", "--op-timeout", "60", "--bye-timeout", "10"]
-
-#: Vector, module, what stands there, what many would write: the table of the page.
-MISTAKES = {
+#: The table of the page.
+MISTAKES: Mistakes = {
     "versions are numbers": (
         "codec/delta-largest-version",
         "codec.mjs",
@@ -75,8 +72,6 @@ MISTAKES = {
     ),
 }
 
-Copied = Callable[[str, str, str], Path]
-
 
 @pytest.fixture(autouse=True)
 def node() -> None:
@@ -86,83 +81,17 @@ def node() -> None:
     assert int(version.lstrip("v").split(".")[0]) >= 18, f"this test needs Node 18 or newer; {program} is {version.strip()}"
 
 
-@pytest.fixture
-def copied(tmp_path: Path) -> Copied:
-    """A copy of the port with something replaced in one of its modules."""
-
-    def copy(module: str, right: str, wrong: str) -> Path:
-        folder = tmp_path / "mine"
-        shutil.copytree(PORT, folder)
-        source = (folder / module).read_text(encoding="utf-8")
-        assert source.count(right) == 1, f"{right!r} is no longer in {module}"
-        (folder / module).write_text(source.replace(right, wrong), encoding="utf-8")
-        return folder
-
-    return copy
-
-
-def peerproof(command: str, *arguments: str, port: Path = PORT) -> subprocess.CompletedProcess[str]:
-    """What a command says of the port, or of a copy."""
-    words = [sys.executable, "-m", "peerproof.cli.main", command, *arguments]
-    implementation = ["--impl", f"node '{port / 'adapter.mjs'}'", *PATIENT]
-    return subprocess.run([*words, *implementation], cwd=ROOT, capture_output=True, text=True, check=False, timeout=1000)
-
-
-def test_the_adapter_does_what_adapters_must() -> None:
-    done = peerproof("smoke")
-
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_every_vector_of_the_protocol_passes() -> None:
-    """None is skipped, tolerated or known to fail."""
-    done = peerproof("run", "--protocol", "scuttlebutt", "--strict")
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    counts = re.search(r"^(\d+) cases, \d+ vectors: (\d+) passed$", done.stdout, re.MULTILINE)
-    assert counts, done.stdout
-    assert counts[1] == counts[2]
-
-
-def test_over_its_socket_it_does_what_it_does_under_virtual_time() -> None:
-    done = peerproof(
-        "run", "--protocol", "scuttlebutt", "--transport", "virtual,udp", "-k", "digest,malformed-d,seed", "--slack", "20"
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^virtual time and real sockets: \d+ vectors came out both ways, all agree$", done.stdout, re.MULTILINE), (
-        done.stdout
-    )
-
-
-def test_the_fuzzer_finds_nothing() -> None:
-    done = peerproof("fuzz", "scuttlebutt")
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "nothing found" in done.stdout
-
-
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, copied: Copied) -> None:
+def test_what_javascript_gets_wrong_by_itself_fails_a_vector(
+    mistake: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     vector, module, right, wrong = MISTAKES[mistake]
 
-    done = peerproof("run", "--strict", "--decisions", "strict", "-k", f"scuttlebutt/{vector}", port=copied(module, right, wrong))
-
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert re.search(rf"^(FAILED|CRASHED) scuttlebutt/{vector}", done.stdout, re.MULTILINE), done.stdout
-
-
-def test_what_only_the_socket_shows_is_found_there(copied: Copied) -> None:
-    """The mistake of the page: nobody catches what the codec throws at the program for a real network."""
-    port = copied("udp.mjs", "if (!(error instanceof Malformed)) throw error;", "throw error;")
-
-    done = peerproof("run", "--decisions", "strict", "--transport", "virtual,udp", "-k", "malformed-from-many-sources", port=port)
-
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "passed under virtual time, crashed (crashed) over udp" in done.stdout
+    assert_caught(copy_with(tmp_path, "scuttlebutt-js", module, right, wrong), f"scuttlebutt/{vector}", capfd)
 
 
 def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
+    """Who checks the adapter, runs all vectors, also over its socket, and fuzzes it finds nothing."""
     shutil.copytree(PORT, tmp_path / PORT.relative_to(ROOT))
     here = str(Path(sys.executable).parent)
     reader = Reader(tmp_path, {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"})

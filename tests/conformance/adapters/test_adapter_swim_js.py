@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,19 +11,15 @@ from typing import Any
 
 import msgpack
 import pytest
+from tests.conformance.adapters.javascript import ADAPTERS, Mistakes, assert_caught, copy_with, judge
 from tests.support.tools import require
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[3]
-ADAPTERS = ROOT / "conformance/adapters"
-CODEC = ["node", str(ADAPTERS / "swim-js/adapter.mjs")]
+CODEC = ADAPTERS / "swim-js"
+PROGRAM = ["node", str(CODEC / "adapter.mjs")]
 
-#: Of a machine that is busy.
-PATIENT = ["--hello-timeout", "60", "--op-timeout", "60", "--bye-timeout", "10"]
-
-#: Vector, module, what stands there, what many would write.
-MISTAKES = {
+MISTAKES: Mistakes = {
     "counters are numbers": (
         "counters-around-63-bits",
         "transit.mjs",
@@ -110,22 +105,11 @@ def node() -> None:
     require("node")
 
 
-def command(adapters: Path = ADAPTERS) -> str:
-    """The adapter in this folder of adapters."""
-    return f"node '{adapters / 'swim-js/adapter.mjs'}'"
-
-
-def peerproof(*arguments: str, adapters: Path = ADAPTERS) -> subprocess.CompletedProcess[str]:
-    """What a command says of the codec, or of a copy."""
-    words = [sys.executable, "-m", "peerproof.cli.main", *arguments, "--impl", command(adapters), *PATIENT]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1000)
-
-
 def ask(program: list[str], requests: list[str]) -> list[dict[str, Any]]:
     """What an adapter answers."""
     hello = json.dumps({"id": 0, "op": "hello", "protocol": [1, 1], "runner": "test", "vectors": "test", "choices": ["set"]})
     lines = "".join(f"{line}\n" for line in (hello, *requests, '{"id": 2, "op": "bye"}'))
-    done = subprocess.run(program, input=lines, cwd=ROOT, capture_output=True, text=True, check=True, timeout=100)
+    done = subprocess.run(program, input=lines, capture_output=True, text=True, check=True, timeout=100)
     return [json.loads(line, parse_int=number) for line in done.stdout.splitlines()][1:-1]
 
 
@@ -139,7 +123,7 @@ def ask_both(op: str, named: dict[str, str]) -> tuple[dict[str, Any], dict[str, 
     member = "bytes" if op == "decode" else "value"
     requests = [f'{{"id": 1, "op": "{op}", "protocol": "swim", "{member}": {text}}}' for text in named.values()]
     reference = [sys.executable, "-m", "peerproof.cli.main", "harness"]
-    of_reference, of_codec = (ask(program, requests) for program in (reference, CODEC))
+    of_reference, of_codec = (ask(program, requests) for program in (reference, PROGRAM))
     answer = "value" if op == "decode" else "bytes"
     assert all(answer in reply or "rejected" in reply for reply in of_codec), of_codec
     expected = {name: reply.get(answer) for name, reply in zip(named, of_reference, strict=True)}
@@ -147,45 +131,32 @@ def ask_both(op: str, named: dict[str, str]) -> tuple[dict[str, Any], dict[str, 
 
 
 def test_the_adapter_does_what_adapters_must() -> None:
-    done = peerproof("smoke")
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert judge(CODEC, "smoke") == 0
 
 
-def test_every_vector_of_the_codec_passes() -> None:
+def test_every_vector_of_the_codec_passes(capfd: pytest.CaptureFixture[str]) -> None:
     """None but those that need a node is skipped."""
-    done = peerproof("run", "--protocol", "swim", "-k", "layer:codec", "--strict", "--decisions", "strict")
+    assert judge(CODEC, "run", "--protocol", "swim", "-k", "layer:codec", "--strict", "--decisions", "strict") == 0
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    counts = re.search(r"^(\d+) cases, \d+ vectors: (\d+) passed, (\d+) skipped$", done.stdout, re.MULTILINE)
-    nodes = re.search(r"^skipped: (\d+) cases: the implementation does not offer exchange$", done.stdout, re.MULTILINE)
-    assert counts, done.stdout
-    assert nodes, done.stdout
+    told = capfd.readouterr().out
+    counts = re.search(r"^(\d+) cases, \d+ vectors: (\d+) passed, (\d+) skipped$", told, re.MULTILINE)
+    nodes = re.search(r"^skipped: (\d+) cases: the implementation does not offer exchange$", told, re.MULTILINE)
+    assert counts, told
+    assert nodes, told
     assert nodes[1] == counts[3]
     assert int(counts[1]) - int(counts[3]) == int(counts[2]) > 0
 
 
-def test_the_fuzzer_of_bytes_finds_nothing() -> None:
-    done = peerproof("fuzz", "swim", "--bytes")
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "nothing found" in done.stdout
+def test_the_fuzzer_of_bytes_finds_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert judge(CODEC, "fuzz", "swim", "--bytes") == 0
+    assert "nothing found" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_fails_the_vector_about_it(mistake: str, tmp_path: Path) -> None:
+def test_a_mistake_fails_the_vector_about_it(mistake: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     vector, module, right, wrong = MISTAKES[mistake]
-    for name in ("swim-js", "scuttlebutt-js"):  # the lines are shared
-        shutil.copytree(ADAPTERS / name, tmp_path / name)
-    source = tmp_path / "swim-js" / module
-    text = source.read_text(encoding="utf-8")
-    assert text.count(right) == 1, f"{right!r} is no longer in {module}"
-    source.write_text(text.replace(right, wrong), encoding="utf-8")
 
-    done = peerproof("run", "--decisions", "strict", "-k", f"swim/codec/{vector}", adapters=tmp_path)
-
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert re.search(rf"^(FAILED|CRASHED) swim/codec/{vector}", done.stdout, re.MULTILINE), done.stdout
+    assert_caught(copy_with(tmp_path, "swim-js", module, right, wrong), f"swim/codec/{vector}", capfd)
 
 
 def test_what_no_vector_has_is_read_and_written_as_by_the_reference() -> None:
@@ -213,6 +184,6 @@ def test_json_is_read_as_by_the_reference() -> None:
 
 @pytest.mark.parametrize("line", ['{"op": "open"}', '{"op": "toString"}', '{"op": "decode", "protocol": "swim", "bytes": "0"}'])
 def test_what_it_cannot_do_is_an_error(line: str) -> None:
-    (reply,) = ask(CODEC, [f'{{"id": 1, {line[1:]}'])
+    (reply,) = ask(PROGRAM, [f'{{"id": 1, {line[1:]}'])
 
     assert reply["error"]["code"] in {"unsupported", "unknown_op", "bad_request"}
