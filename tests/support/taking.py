@@ -56,7 +56,7 @@ def _names(reading: Reading, decisions: Mapping[str, Others]) -> bool:
     return any(reading.name in names.split(OR) for names in decisions.get(reading.clause, {}).values())
 
 
-def resting_on(suite: Suite, protocol: str, reading: Reading, most: int = 6) -> list[Vector]:
+def resting_on(suite: Suite, protocol: str, reading: Reading, most: int = 4) -> list[Vector]:
     """Some vectors that rest on a reading, of all its layers."""
     assert is_decision(reading.clause)
     found = [

@@ -8,12 +8,12 @@ from typing import Final
 from xml.etree import ElementTree
 
 import pytest
+from tests.support.catching import suite
 from tests.support.drawing import Capture, ended, line, story
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.svg import render_svg
 from peerproof.conformance.suite import locations
-from peerproof.conformance.vectors.suite import load
 from peerproof.tla.manifest import models, root
 
 ROUND: Final = "scuttlebutt/exchange/a-whole-round-seen-by-its-partner"
@@ -54,7 +54,7 @@ def test_a_file_with_one_vector_needs_no_id_and_one_with_more_names_them(tmp_pat
 def test_every_vector_can_be_drawn_in_every_format() -> None:
     from peerproof.conformance.runner.vector_diagram import of_vector
 
-    for vector in load().vectors[::211]:
+    for vector in suite().vectors[::211]:
         graph = of_vector(vector)
         assert graph.text().splitlines()
         assert graph.mermaid().startswith("sequenceDiagram\n    participant p0 as ")

@@ -10,12 +10,12 @@ from typing import Final
 import pytest
 from tests.conformance.diagrams.test_svg import EVERYTHING
 from tests.support import chromium
+from tests.support.catching import suite
 
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.suite import locations
-from peerproof.conformance.vectors.suite import load
 from peerproof.reference.protocols.registry import RUNTIMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -71,7 +71,7 @@ def labels(graph: MessageGraph, kind: type[Arrow | Note]) -> Iterator[str]:
 
 
 def test_whatever_a_label_holds_it_is_drawn(tab: chromium.Page) -> None:
-    for graph in (EVERYTHING, *(of_vector(vector) for vector in load().vectors[::211])):
+    for graph in (EVERYTHING, *(of_vector(vector) for vector in suite().vectors[::211])):
         found = drawn(tab, graph.mermaid())
 
         assert letters(found["arrows"]) == letters(labels(graph, Arrow))

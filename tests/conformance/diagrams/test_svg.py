@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.catching import suite
 from tests.support.chromium import opened
 
 from peerproof.conformance.diagrams import svg
@@ -17,7 +18,6 @@ from peerproof.conformance.diagrams.labels import MARK
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.diagrams.svg import render_svg
 from peerproof.conformance.runner.vector_diagram import of_vector
-from peerproof.conformance.vectors.suite import load
 
 SVG: Final = "{http://www.w3.org/2000/svg}"
 
@@ -175,7 +175,7 @@ OVERFLOWING: Final = """
 @pytest.mark.slow
 @pytest.mark.browser
 def test_in_a_browser_no_label_leaves_its_place_or_covers_another(tmp_path: Path) -> None:
-    vectors = [vector for vector in load().vectors if vector.layer in ("codec", "exchange", "cluster")][::97]
+    vectors = [vector for vector in suite().vectors if vector.layer in ("codec", "exchange", "cluster")][::97]
     graphs = [EVERYTHING, *map(of_vector, vectors)]
     pictures = "\n".join(f"<p>{render_svg(graph, name=f'graph-{number}')}</p>" for number, graph in enumerate(graphs))
     page = tmp_path / "page.html"

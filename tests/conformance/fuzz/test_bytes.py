@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import pytest
 from tests.conformance.mistakes.scuttlebutt import wire
 from tests.support import mistaken_codecs
+from tests.support.catching import path_of, suite
 from tests.support.light_install import run_without_extras
 
 from peerproof.cli import fuzz_bytes
@@ -29,29 +30,19 @@ from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read, seeds_of
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.vectors.suite import load
 from peerproof.reference.divergences.scuttlebutt import BD04
 from peerproof.reference.harness.harness import Harness
+from peerproof.spec.protocols import PROTOCOLS
 
 Capture: TypeAlias = pytest.CaptureFixture[str]
 
 ROOT = Path(__file__).parents[3]
 
 
-def ended(*arguments: str) -> int:
-    """The exit code of a command, also where it ends by itself."""
-    return main(list(arguments))
-
-
-def implementation(variant: type) -> str:
-    """For `--impl`."""
-    return f"py:{variant.__module__}:{variant.__name__}"
-
-
 @pytest.fixture(scope="module")
 def seeds() -> Seeds:
     """Of Scuttlebutt."""
-    return seeds_of(load(), "scuttlebutt")
+    return seeds_of(suite(), "scuttlebutt")
 
 
 def guided(seeds: Seeds, corpus: Corpus, name: str) -> Guided:
@@ -60,10 +51,10 @@ def guided(seeds: Seeds, corpus: Corpus, name: str) -> Guided:
     return Guided(replace(seeds, codec=codec), corpus, f"{mistaken_codecs.__name__}:{name}")
 
 
-@pytest.mark.parametrize("protocol", ["scuttlebutt", "swim", "wendy", "peter", "distkv"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_bytes_of_every_codec_vector_show_no_flaw_of_the_specification(protocol: str, tmp_path: Path) -> None:
     """Whether they are messages or not; and what is nearly one of them shows none either."""
-    seeds = seeds_of(load(), protocol)
+    seeds = seeds_of(suite(), protocol)
     search, lot = Guided(seeds, Corpus(tmp_path, protocol), ""), Random(0)
 
     data = (*seeds.data[::20], *(mutate(lot, seeds.data, 500) for _ in range(50)))
@@ -143,9 +134,9 @@ def test_a_mistake_in_a_codec_is_found_without_a_guide_too_and_made_small(
     assert found.what == flaw.what
 
 
-@pytest.mark.parametrize("protocol", ["scuttlebutt", "swim", "wendy", "peter", "distkv"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_without_a_guide_nothing_is_found_in_the_specification(protocol: str, capsys: Capture) -> None:
-    assert ended("fuzz", protocol, "--bytes", "--unguided", "--seed", "7") == 0
+    assert main(["fuzz", protocol, "--bytes", "--unguided", "--seed", "7"]) == 0
 
     assert f"{protocol}: nothing found in 20,000 inputs, from seed 7\n" in capsys.readouterr().out
 
@@ -167,7 +158,7 @@ def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:
 
 @pytest.mark.parametrize("options", [("--unguided",), ("--bytes", "--unguided", "--impl", "py:a:B")])
 def test_only_the_specifications_decoder_can_do_without_a_guide(options: tuple[str, ...], capsys: Capture) -> None:
-    assert ended("fuzz", "scuttlebutt", *options) == 2
+    assert main(["fuzz", "scuttlebutt", *options]) == 2
 
     assert "--unguided is for the specification's own decoder" in capsys.readouterr().err
 
@@ -185,7 +176,7 @@ def test_the_same_seed_reaches_the_same_code_on_the_same_way(seeds: Seeds, tmp_p
 
 @pytest.mark.slow
 def test_nothing_is_found_in_the_specification_and_what_led_somewhere_new_is_kept(tmp_path: Path, capsys: Capture) -> None:
-    assert ended("fuzz", "scuttlebutt", "--bytes", "--corpus", str(tmp_path)) == 0
+    assert main(["fuzz", "scuttlebutt", "--bytes", "--corpus", str(tmp_path)]) == 0
 
     assert "scuttlebutt: nothing found in 20,000 inputs, from seed 0\n" in capsys.readouterr().out
     corpus = Corpus(tmp_path, "scuttlebutt")
@@ -206,14 +197,14 @@ def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(
 ) -> None:
     file = tmp_path / "kept/scuttlebutt/codec/found.yaml"
 
-    assert ended("fuzz", "scuttlebutt", "--bytes", "--impl", implementation(variant), "--promote", str(file)) == 1
+    assert main(["fuzz", "scuttlebutt", "--bytes", "--impl", f"py:{path_of(variant)}", "--promote", str(file)]) == 1
 
     text = capsys.readouterr().out
     assert text.startswith(f"FOUND {kind}: ")
     assert f"kept:  {file}, which it fails and the reference passes" in text
     vectors = ("--vectors", str(tmp_path / "kept"))
-    assert ended("lint", *vectors) == 0
-    assert ended("run", *vectors, "--impl", implementation(variant), "--decisions", "strict") == 1
+    assert main(["lint", *vectors]) == 0
+    assert main(["run", *vectors, "--impl", f"py:{path_of(variant)}", "--decisions", "strict"]) == 1
 
 
 class Generous(Harness):
@@ -313,7 +304,7 @@ def test_bytes_get_smaller_as_long_as_they_show_the_same(seeds: Seeds) -> None:
     ids=["protocol", "nodes", "place of the vector", "two limits"],
 )
 def test_a_mistake_in_the_command_line_ends_with_2(arguments: list[str], message: str, capsys: Capture) -> None:
-    assert ended("fuzz", *arguments, "--bytes", "--impl", "x") == 2
+    assert main(["fuzz", *arguments, "--bytes", "--impl", "x"]) == 2
 
     assert message in capsys.readouterr().err
 
@@ -321,14 +312,14 @@ def test_a_mistake_in_the_command_line_ends_with_2(arguments: list[str], message
 def test_without_atheris_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(fuzz_bytes, "find_spec", lambda _: None)
 
-    assert ended("fuzz", "scuttlebutt", "--bytes") == 2
+    assert main(["fuzz", "scuttlebutt", "--bytes"]) == 2
 
     needed = "without --impl and --unguided needs atheris: pip install 'peerproof[fuzz-bytes]'"
     assert capsys.readouterr().err == f"peerproof: fuzz --bytes {needed}\n"
 
 
 def test_an_adapter_without_a_codec_ends_with_3(capsys: Capture) -> None:
-    assert ended("fuzz", "scuttlebutt", "--bytes", "--impl", "py:tests.conformance.fuzz.test_bytes:NoCodec") == 3
+    assert main(["fuzz", "scuttlebutt", "--bytes", "--impl", "py:tests.conformance.fuzz.test_bytes:NoCodec"]) == 3
 
     assert "cannot be fuzzed: it does not offer codec" in capsys.readouterr().err
 

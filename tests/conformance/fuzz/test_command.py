@@ -10,11 +10,12 @@ from typing import ClassVar, TypeAlias
 
 import pytest
 from tests.conformance.mistakes.scuttlebutt import answers
+from tests.support.catching import path_of
 
 from peerproof.cli import fuzz
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz import restarts
-from peerproof.reference.divergences.scuttlebutt import BD02, BD03, BD04, BD05, BD11, BD14
+from peerproof.reference.divergences.scuttlebutt import BD02, BD04, BD05, BD11, BD14
 
 pytestmark = pytest.mark.slow
 
@@ -23,18 +24,8 @@ Capture: TypeAlias = pytest.CaptureFixture[str]
 MISBEHAVING = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parents[2] / 'support' / 'misbehaving.py'))}"
 
 
-def ended(*arguments: str) -> int:
-    """The exit code of a command, also where it ends by itself."""
-    return main(list(arguments))
-
-
-def implementation(variant: type) -> str:
-    """For `--impl`."""
-    return f"py:{variant.__module__}:{variant.__name__}"
-
-
 def test_nothing_is_found_in_the_specification_and_the_line_says_what_happened(capsys: Capture) -> None:
-    assert ended("fuzz", "scuttlebutt", "--nodes", "3") == 0
+    assert main(["fuzz", "scuttlebutt", "--nodes", "3"]) == 0
 
     text = capsys.readouterr().out
     assert re.match(r"scuttlebutt: nothing found in \d+ runs, [\d,]+ steps, from seed 0\n  [\d,]+ deliveries, ", text)
@@ -42,17 +33,9 @@ def test_nothing_is_found_in_the_specification_and_the_line_says_what_happened(c
 
 
 def test_nothing_is_found_in_the_reference_as_a_program(capsys: Capture) -> None:
-    assert (
-        ended(
-            "fuzz",
-            "scuttlebutt",
-            "--impl",
-            f"{shlex.quote(sys.executable)} -m peerproof.reference.harness.harness",
-            "--seed",
-            "3",
-        )
-        == 0
-    )
+    program = f"{shlex.quote(sys.executable)} -m peerproof.reference.harness.harness"
+
+    assert main(["fuzz", "scuttlebutt", "--impl", program, "--seed", "3"]) == 0
 
     captured = capsys.readouterr()
     assert "peerproof-reference" in captured.err
@@ -61,9 +44,9 @@ def test_nothing_is_found_in_the_reference_as_a_program(capsys: Capture) -> None
 
 
 def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_to_see_it_again(capsys: Capture) -> None:
-    impl = implementation(BD03)
+    impl = "divergence:BD-03"
 
-    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--seed", "1", "--profile", "ci") == 1
+    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--seed", "1", "--profile", "ci"]) == 1
 
     text = capsys.readouterr().out
     assert text.startswith("FOUND messages: no choice of the specification leads to what was sent\n")
@@ -72,7 +55,7 @@ def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_
     assert "first difference, at " in text
     again = re.search(r"  again: peerproof (.*)\n", text)
     assert again is not None
-    assert ended(*shlex.split(again[1])) == 1
+    assert main([*shlex.split(again[1])]) == 1
     assert capsys.readouterr().out.split("found in run")[0] == text.split("found in run")[0]
 
 
@@ -85,27 +68,22 @@ def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passe
     variant: type, tmp_path: Path, capsys: Capture
 ) -> None:
     """An effect, a crash, a refusal, an event, a query, and the answers to questions of chance."""
-    impl, file = implementation(variant), tmp_path / "kept/scuttlebutt/exchange/found.yaml"
+    impl, file = f"py:{path_of(variant)}", tmp_path / "kept/scuttlebutt/exchange/found.yaml"
 
-    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci", "--promote", str(file)) == 1
+    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci", "--promote", str(file)]) == 1
 
     assert f"kept:  {file}, which it fails and the reference passes" in capsys.readouterr().out
     vectors = ("--vectors", str(tmp_path / "kept"))
-    assert ended("lint", *vectors) == 0
-    assert ended("run", *vectors) == 0
-    assert ended("run", *vectors, "--impl", impl, "--decisions", "strict") == 1
-    assert ended("show", "found", *vectors) == 0
+    assert main(["lint", *vectors]) == 0
+    assert main(["run", *vectors]) == 0
+    assert main(["run", *vectors, "--impl", impl, "--decisions", "strict"]) == 1
+    assert main(["show", "found", *vectors]) == 0
 
 
 def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys: Capture) -> None:
-    file = tmp_path / "scuttlebutt/exchange/found.yaml"
+    file, impl = tmp_path / "scuttlebutt/exchange/found.yaml", "py:tests.conformance.fuzz.test_node_search:WrongNowAndThen"
 
-    assert (
-        ended(
-            "fuzz", "scuttlebutt", "--impl", "py:tests.conformance.fuzz.test_node_search:WrongNowAndThen", "--promote", str(file)
-        )
-        == 1
-    )
+    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--promote", str(file)]) == 1
 
     captured = capsys.readouterr()
     assert "FOUND messages" in captured.out
@@ -119,7 +97,7 @@ def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monke
     monkeypatch.setattr(restarts, "MOST", 40)
     impl = f'{MISBEHAVING} die \'"bytes":"02"\''
 
-    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci") == 1
+    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci"]) == 1
 
     text = capsys.readouterr().out
     assert text.startswith("FOUND crashed: the implementation ended\n")
@@ -130,7 +108,7 @@ def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monke
 def test_a_program_that_cannot_be_started_again_ends_the_search_with_what_was_found(tmp_path: Path, capsys: Capture) -> None:
     impl = f"{MISBEHAVING} start-once {shlex.quote(str(tmp_path / 'started'))} recv"
 
-    assert ended("fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci") == 1
+    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci"]) == 1
 
     captured = capsys.readouterr()
     assert "the implementation cannot be started again" in captured.err
@@ -151,7 +129,7 @@ def test_a_program_that_cannot_be_started_again_ends_the_search_with_what_was_fo
     ids=["no program", "dies at hello", "codec only", "another protocol"],
 )
 def test_an_adapter_that_cannot_be_fuzzed_ends_with_3(impl: str, message: str, capsys: Capture) -> None:
-    assert ended("fuzz", "scuttlebutt", "--impl", impl) == 3
+    assert main(["fuzz", "scuttlebutt", "--impl", impl]) == 3
 
     assert message in capsys.readouterr().err
 
@@ -184,7 +162,7 @@ class OtherProtocol(CodecOnly):
     ids=["protocol", "nodes", "seed", "nobody to judge", "place of the vector"],
 )
 def test_a_mistake_in_the_command_line_ends_with_2(arguments: list[str], message: str, capsys: Capture) -> None:
-    assert ended("fuzz", *arguments) == 2
+    assert main(["fuzz", *arguments]) == 2
 
     assert message in capsys.readouterr().err
 
@@ -194,7 +172,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: Capture
     file.parent.mkdir(parents=True)
     file.write_text("mine")
 
-    assert ended("fuzz", "scuttlebutt", "--impl", implementation(BD02), "--promote", str(file)) == 2
+    assert main(["fuzz", "scuttlebutt", "--impl", "divergence:BD-02", "--promote", str(file)]) == 2
 
     assert "is there already" in capsys.readouterr().err
     assert file.read_text() == "mine"
@@ -203,13 +181,13 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: Capture
 def test_without_hypothesis_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(fuzz, "find_spec", lambda _: None)
 
-    assert ended("fuzz", "scuttlebutt") == 2
+    assert main(["fuzz", "scuttlebutt"]) == 2
 
     assert capsys.readouterr().err == "peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'\n"
 
 
 def test_with_seconds_it_goes_on_seed_after_seed_until_the_time_is_over(capsys: Capture) -> None:
     """More runs than a profile has, or fewer; but it ends."""
-    assert ended("fuzz", "scuttlebutt", "--nodes", "1", "--seconds", "1") == 0
+    assert main(["fuzz", "scuttlebutt", "--nodes", "1", "--seconds", "1"]) == 0
 
     assert "nothing found in " in capsys.readouterr().out

@@ -24,8 +24,8 @@ from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.conformance.fuzz.shrinking import Run
 from peerproof.conformance.fuzz.simulation import Action, Datagram
-from peerproof.reference.divergences.scuttlebutt import BD02
 from peerproof.spec.core import NodeId
+from peerproof.spec.protocols import PROTOCOLS
 
 Capture: TypeAlias = pytest.CaptureFixture[str]
 
@@ -36,11 +36,6 @@ NAME = "the specification --profile quick --nodes 1 --seed 0"
 def fuzzed(corpus: Path, *arguments: str) -> int:
     """The exit code of a campaign of one node."""
     return main(["fuzz", "scuttlebutt", "--nodes", "1", "--corpus", str(corpus), *arguments])
-
-
-def implementation(variant: type) -> str:
-    """For `--impl`."""
-    return f"py:{variant.__module__}:{variant.__name__}"
 
 
 @pytest.mark.slow
@@ -67,7 +62,7 @@ def test_a_campaign_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_finding_is_kept_as_small_as_it_is_and_found_first_the_next_time(tmp_path: Path, capsys: Capture) -> None:
-    impl = ("--impl", implementation(BD02), "--profile", "ci")
+    impl = ("--impl", "divergence:BD-02", "--profile", "ci")
     corpus = Corpus(tmp_path, "scuttlebutt")
     garbage = corpus.folder(FINDINGS) / ".DS_Store"
     garbage.write_bytes(b"\0")
@@ -125,7 +120,7 @@ def test_a_corpus_that_is_no_folder_ends_with_2(tmp_path: Path, capsys: Capture)
     assert file.read_text() == "mine"
 
 
-@pytest.mark.parametrize("protocol", ["scuttlebutt", "swim", "wendy", "peter", "distkv"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_is_kept_is_read_as_the_same_run(protocol: str, tmp_path: Path) -> None:
     inputs = inputs_of(protocol)
     runs: list[Run] = []
@@ -134,6 +129,8 @@ def test_what_is_kept_is_read_as_the_same_run(protocol: str, tmp_path: Path) -> 
 
     campaign.search(Profile(5, 20), 1)
 
+    assert campaign.finding is None
+    assert campaign.counts["run"] == len(runs) >= 5
     assert sum(len(run.script) for run in runs) > 20
     for run in runs:
         assert run_of(inputs.spec, json.loads(json.dumps(plain_of(inputs.spec, run)))) == run

@@ -1,4 +1,4 @@
-"""The fuzzer on Peter: messages between two nodes stay in order, nodes begin as one ring, and mistakes are found."""
+"""The fuzzer on Peter: messages between two nodes stay in order, and nodes begin as one ring."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from tests.campaigns import against
 
-from peerproof.conformance.fuzz.findings import render_finding
-from peerproof.conformance.fuzz.inputs.inputs import inputs_of, protocols
+from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
-from peerproof.conformance.fuzz.search_settings import PROFILES, Profile
+from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.conformance.fuzz.simulation import Action, Arena
-from peerproof.reference.divergences.peter import PD06, PD13
-from peerproof.reference.harness.harness import Harness
-from peerproof.spec import peter
 from peerproof.spec.core import NodeId
 from peerproof.spec.peter import Subscribe, Unsubscribe
 from peerproof.spec.wendy import Config, Id, Join, Leave
@@ -71,36 +66,3 @@ def test_half_of_the_runs_begin_with_one_ring() -> None:
     campaign.search(Profile(20, 5), 0)
 
     assert campaign.counts["deliver"] > 20
-
-
-@pytest.mark.parametrize("protocol", protocols())
-def test_of_every_protocol_that_can_be_fuzzed_a_run_can_be_drawn(protocol: str) -> None:
-    campaign = Campaign(inputs_of(protocol), Specified(), nodes=3)
-
-    campaign.search(Profile(5, 20), 1)
-
-    assert campaign.finding is None
-    assert campaign.counts["run"] >= 5
-
-
-def test_the_specification_explains_everything_that_the_reference_does() -> None:
-    with against("peter", Harness) as campaign:
-        campaign.search(PROFILES["quick"], 0)
-
-    assert campaign.finding is None, render_finding(peter, campaign.finding)
-    assert campaign.counts["step"] > 300
-    assert campaign.counts["deliver"] > 300
-
-
-@pytest.mark.parametrize("mistake", [PD06, PD13])
-def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_events(mistake: type) -> None:
-    with against("peter", mistake) as campaign:
-        for seed in range(5):
-            campaign.search(PROFILES["quick"], seed)
-            if campaign.finding:
-                break
-
-    assert campaign.finding is not None
-    assert campaign.finding.again
-    assert len(campaign.finding.story) <= 8
-    assert campaign.finding.cited

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.support.catching import suite
 
 from peerproof.cli.main import main
 from peerproof.conformance.clauses.catalogue import specification
@@ -18,7 +19,7 @@ from peerproof.conformance.mutation import trials
 from peerproof.conformance.mutation.late_effects import late
 from peerproof.conformance.mutation.mutant_files import Equivalent, Record, equivalents, load_detections, store_detections
 from peerproof.conformance.mutation.operators import Place
-from peerproof.conformance.mutation.scoring import Score, select_mutants
+from peerproof.conformance.mutation.scoring import IMPLEMENTATION, PACKAGES, Score, select_mutants
 from peerproof.conformance.mutation.sites import Module, Mutant, modules, mutants
 from peerproof.conformance.mutation.trials import HUNG, SURVIVED, Bench, Reach, Verdict
 from peerproof.conformance.runner.cases import cases
@@ -26,8 +27,7 @@ from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.suite import load
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Send, Step
-
-PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
+from peerproof.spec.protocols import PROTOCOLS
 
 
 def module(folder: Path, source: str) -> Module:
@@ -235,23 +235,34 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bench(few: Path) -> Bench:
-    suite = load(few)
-    return Bench(
-        "scuttlebutt",
-        cases(suite, suite.vectors),
-        "peerproof.reference.harness.harness:Harness",
-        ("peerproof.reference",),
-        suite.version,
-    )
+    own = load(few)
+    return Bench("scuttlebutt", cases(own, own.vectors), IMPLEMENTATION, PACKAGES, own.version)
+
+
+def named(protocol: str, name: str) -> Module:
+    """A module of a specification."""
+    return next(each for each in modules(protocol) if each.name.endswith(f".{name}"))
+
+
+@pytest.fixture(scope="module")
+def codec() -> Module:
+    return named("scuttlebutt", "codec")
+
+
+@pytest.fixture(scope="module")
+def reach(bench: Bench, codec: Module) -> Reach:
+    """Which cases reach which lines of the codec."""
+    return bench.reach([codec])
 
 
 @pytest.mark.slow
-def test_vectors_notice_a_mistake_and_the_suite_goes_on_judging_by_what_is_right(bench: Bench) -> None:
+def test_vectors_notice_a_mistake_and_the_suite_goes_on_judging_by_what_is_right(
+    bench: Bench, codec: Module, reach: Reach
+) -> None:
     """The codec with a wrong endianness reads what it writes; only who knows better sees it."""
-    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
     made = mutants(codec)
 
-    verdicts = dict(bench.trials(made, bench.reach([codec]), jobs=2))
+    verdicts = dict(bench.trials(made, reach, jobs=2))
 
     assert len(verdicts) == len(made)
     killed = [mutant for mutant, verdict in verdicts.items() if verdict.killed]
@@ -261,12 +272,12 @@ def test_vectors_notice_a_mistake_and_the_suite_goes_on_judging_by_what_is_right
 
 @pytest.mark.slow
 def test_a_matrix_has_more_than_the_first_vector_that_detects_a_mutant_but_not_all() -> None:
-    suite = load(protocol="scuttlebutt")
-    chosen = [vector for vector in suite.vectors if vector.file.endswith(("delta-order.yaml", "digest-response.yaml"))]
-    named = "peerproof.reference.harness.harness:Harness", ("peerproof.reference",), suite.version
-    benches = [Bench("scuttlebutt", cases(suite, chosen), *named, most_killers=most) for most in (0, 4)]
-    (reconcile,) = (each for each in modules("scuttlebutt") if each.name.endswith(".reconcile"))
-    made = mutants(reconcile)
+    files = [f"scuttlebutt/exchange/{name}.yaml" for name in ("delta-order", "digest-response")]
+    chosen = [vector for vector in suite().vectors if vector.file in files]
+    judged = cases(suite(), chosen), IMPLEMENTATION, PACKAGES, suite().version
+    benches = [Bench("scuttlebutt", *judged, most_killers=most) for most in (0, 4)]
+    reconcile = named("scuttlebutt", "reconcile")
+    made = mutants(reconcile)[::2]
 
     first, matrix = (dict(bench.trials(made, bench.reach([reconcile]), jobs=2)) for bench in benches)
 
@@ -287,7 +298,7 @@ def test_a_matrix_is_a_record_so_that_both_are_refused(capsys: pytest.CaptureFix
 @pytest.mark.slow
 def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_killed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "MORE", 1)
-    (node,) = (each for each in modules("scuttlebutt") if each.name.endswith(".transitions"))
+    node = named("scuttlebutt", "transitions")
     (initial,) = (each for each in node.tree.body if isinstance(each, ast.FunctionDef) and each.name == "initial")
     (endless,) = ast.parse("while True:\n    pass").body
     place = Place(initial, "body", 1)
@@ -302,13 +313,10 @@ def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_killed(bench: Be
 @pytest.mark.slow
 def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mutant() -> None:
     """One that knows no host of 255 bytes is asked about one by vectors that give it in plain form."""
-    suite = load()
-    chosen = [vector for vector in suite.vectors if vector.protocol == "swim" and "h" * 255 in str(vector.body.get("steps"))]
+    chosen = [vector for vector in suite().vectors if vector.protocol == "swim" and "h" * 255 in str(vector.body.get("steps"))]
     assert chosen
-    judge = Bench(
-        "swim", cases(suite, chosen), "peerproof.reference.harness.harness:Harness", ("peerproof.reference",), suite.version
-    )
-    (state,) = (each for each in modules("swim") if each.name.endswith(".state"))
+    judge = Bench("swim", cases(suite(), chosen), IMPLEMENTATION, PACKAGES, suite().version)
+    state = named("swim", "state")
     specification.cache_clear()  # as if nothing had been judged in this process
     mutant = next(one for one in mutants(state) if one.change == "255 -> 254")
 
@@ -317,11 +325,10 @@ def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mut
     assert verdict.killer in {case.id for case in judge.cases}
 
 
-def test_a_mutant_that_takes_all_memory_counts_as_killed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_takes_all_memory_counts_as_killed(bench: Bench, codec: Module, monkeypatch: pytest.MonkeyPatch) -> None:
     def greedy(*_: object) -> NoReturn:
         raise MemoryError
 
-    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
     mutant, *_ = mutants(codec)
     monkeypatch.setattr(bench, "_results", greedy)
 
@@ -330,11 +337,12 @@ def test_a_mutant_that_takes_all_memory_counts_as_killed(bench: Bench, monkeypat
     assert verdict == Verdict(None, HUNG, len(bench.cases))
 
 
-def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(
+    bench: Bench, codec: Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object) -> Verdict:
         raise LookupError("no such case")
 
-    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
     mutant, *_ = mutants(codec)
     monkeypatch.setattr(Bench, "_run_cases", broken)
 
@@ -425,10 +433,9 @@ def test_detections_that_cannot_be_kept_are_no_error(tmp_path: Path, own_cache: 
 
 
 @pytest.mark.slow
-def test_a_stale_detection_changes_no_verdict(bench: Bench) -> None:
+def test_a_stale_detection_changes_no_verdict(bench: Bench, codec: Module, reach: Reach) -> None:
     """Neither a case that does not exist nor one that detects nothing."""
-    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
-    some, reach = mutants(codec)[:6], bench.reach([codec])
+    some = mutants(codec)[:6]
     plain = {mutant.id: verdict.killed for mutant, verdict in bench.trials(some, reach, 1)}
 
     for stale in ("no/such#case", bench.cases[-1].id):
@@ -437,11 +444,9 @@ def test_a_stale_detection_changes_no_verdict(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_a_mutant_is_run_first_on_the_case_that_killed_it_before(bench: Bench) -> None:
+def test_a_mutant_is_run_first_on_the_case_that_killed_it_before(bench: Bench, codec: Module, reach: Reach) -> None:
     """Of cases that detect it just as well."""
-    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
     mutant = next(one for one in mutants(codec) if one.change == "3 -> 4")
-    reach = bench.reach([codec])
     killers = [case.id for case in bench.cases if case.id.startswith("scuttlebutt/codec/delta")][:2]
 
     found = [dict(bench.trials([mutant], reach, 1, {mutant.id: killer}))[mutant].killer for killer in killers]
@@ -450,8 +455,7 @@ def test_a_mutant_is_run_first_on_the_case_that_killed_it_before(bench: Bench) -
 
 
 @pytest.mark.slow
-def test_a_mutant_can_be_judged_like_any_implementation() -> None:
-    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
+def test_a_mutant_can_be_judged_like_any_implementation(codec: Module) -> None:
     lines = codec.source.splitlines()
     name = next(one.id for one in mutants(codec) if one.kind == "off by one" and "(Delta," in lines[one.lines[0] - 1])
 
@@ -462,16 +466,19 @@ def test_a_mutant_can_be_judged_like_any_implementation() -> None:
     assert "failed" in out
 
 
-def test_those_that_are_listed_as_equivalent_can_be_passed_over() -> None:
-    listed, all_of_them = ({*invoked("mutants", "peter", "--list", *more)[1].splitlines()} for more in (["--unlisted"], []))
+def test_those_that_are_listed_as_equivalent_can_be_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    listed, all_of_them = set[str](), set[str]()
+    for found, more in ((listed, ["--unlisted"]), (all_of_them, [])):
+        assert main(["mutants", "peter", "--list", *more]) == 0
+        found |= {*capsys.readouterr().out.splitlines()}
 
     assert {line.partition("  ")[0] for line in all_of_them - listed} == equivalents("peter").keys()
 
 
-def test_names_that_are_none_are_told() -> None:
-    assert invoked("mutants", "scuttlebutt", "-k", "nothing-like-this")[0] == 4
-    code, _, err = invoked("mutants", "--serve", "scuttlebutt.codec/no/such")
-    assert (code, "--list" in err) == (2, True)
+def test_names_that_are_none_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mutants", "scuttlebutt", "-k", "nothing-like-this"]) == 4
+    assert main(["mutants", "--serve", "scuttlebutt.codec/no/such"]) == 2
+    assert "--list" in capsys.readouterr().err
 
 
 def test_every_list_of_equivalents_can_be_read_and_names_mutants_that_are_made() -> None:

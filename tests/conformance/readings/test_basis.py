@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.conformance.mistakes.scuttlebutt import Wrong
+from tests.support.catching import suite
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring.basis_file import outdated, stale, write_basis
@@ -64,7 +65,9 @@ class Inventing(Claiming):
 def judged(variant: type[Any], expression: str = TIES, **settings: Any) -> Session:
     """What becomes of a variant on some vectors."""
     name = f"py:{variant.__module__}:{variant.__qualname__}"
-    return run_implementation(name, select_cases(load(), expression, "scuttlebutt"), settings=Settings(**settings))
+    return run_implementation(
+        name, select_cases(suite(), expression, "scuttlebutt"), suite=suite(), settings=Settings(**settings)
+    )
 
 
 def statuses(session: Session) -> Counter[str]:
@@ -131,9 +134,9 @@ def test_what_is_written_down_is_what_trying_the_readings_finds(protocol: str) -
 
     A vector that changes is found by its digest, and a reading that changes by test_reading; all of them: make search.
     """
-    own = [vector for vector in load().vectors if vector.protocol == protocol]
+    own = [vector for vector in suite().vectors if vector.protocol == protocol]
     few = [vector for number, vector in enumerate(own) if number % (100 if vector.layer == "model" else 5) == 0]
-    found, kept = find_basis(replace(load(), vectors=tuple(few)), protocol), load_basis(load().root, protocol)
+    found, kept = find_basis(replace(suite(), vectors=tuple(few)), protocol), load_basis(suite().root, protocol)
     chosen = {vector.id for vector in few}
 
     assert found.tried == kept.tried
@@ -142,7 +145,7 @@ def test_what_is_written_down_is_what_trying_the_readings_finds(protocol: str) -
 
 
 def test_a_case_goes_on_after_a_step_that_rests_on_the_reading() -> None:
-    (case,) = select_cases(load(), "bx-04-receiver-restart-node-1")
+    (case,) = select_cases(suite(), "bx-04-receiver-restart-node-1")
     below = next(one for one in readings_of("scuttlebutt") if one.name == "below-the-limit")
 
     assert len(try_reading("scuttlebutt", below, [case])[case.id]) > 1
@@ -178,7 +181,7 @@ def test_what_hangs_on_chance_is_never_held_against_one_reading_only() -> None:
 @pytest.fixture
 def copied(tmp_path: Path) -> Suite:
     """A suite of one file, whose vectors cite a decision in vain and do not cite one that they need."""
-    own = load().root / "scuttlebutt/exchange/delta-order.yaml"
+    own = suite().root / "scuttlebutt/exchange/delta-order.yaml"
     path = tmp_path / "scuttlebutt/exchange/delta-order.yaml"
     path.parent.mkdir(parents=True)
     text = own.read_text(encoding="utf-8")

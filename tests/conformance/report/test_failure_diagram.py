@@ -94,7 +94,7 @@ def test_a_protocol_that_is_not_ours_is_drawn_with_its_bytes() -> None:
 def test_a_case_that_ends_the_program_ends_with_the_request_without_an_answer(tmp_path: Path, habit: str) -> None:
     record = tmp_path / "run.jsonl"
     suite = write_suite(tmp_path / "numbered")
-    arguments = ["run", "--vectors", str(suite), "--impl", command(habit, digits(3)), "-k", "number-3", "--op-timeout", "3"]
+    arguments = ["run", "--vectors", str(suite), "--impl", command(habit, digits(3)), "-k", "number-3", "--op-timeout", "0.3"]
     assert main([*arguments, "--record", str(record)]) == 1
 
     (result,) = load(record)[0].results

@@ -252,7 +252,7 @@ def test_a_name_that_a_template_misspells_is_an_error() -> None:
         template.render(found={"spelt": 1})
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "-k", "clause:B-14"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "-k", "digest-request-of-one"]], ids=" ".join)
 def test_jinja2_is_loaded_only_where_a_page_is_written(arguments: list[str]) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "peerproof.cli.main", *arguments]
     imports = subprocess.run(command, capture_output=True, text=True, check=True).stderr

@@ -18,18 +18,13 @@ if TYPE_CHECKING:
 Capture = pytest.CaptureFixture[str]
 
 
-def ended(*arguments: str) -> int:
-    """The exit code of a command, however it ends."""
-    return main([*arguments])
-
-
 @pytest.mark.parametrize("command", [["list"], ["show", "request-of-one"], ["explain", "B-14"], ["coverage"], ["lint"]])
 def test_a_broken_file_ends_every_command_with_2_and_its_place(
     written: Written, codec: str, capsys: Capture, command: list[str]
 ) -> None:
     root = written(codec=codec.replace("rev: 1", "rve: 1", 1))
 
-    assert ended(*command, "--vectors", str(root)) == 2
+    assert main([*command, "--vectors", str(root)]) == 2
     captured = capsys.readouterr()
     assert (
         "scuttlebutt/codec/some.yaml:8:3: unknown field 'rve' (did you mean 'rev'?); expected one of"
@@ -40,15 +35,15 @@ def test_a_broken_file_ends_every_command_with_2_and_its_place(
 def test_list_prints_what_is_selected(written: Written, capsys: Capture) -> None:
     root = str(written())
 
-    assert ended("list", "-k", "layer:codec !clause:BA-20", "--vectors", root) == 0
+    assert main(["list", "-k", "layer:codec !clause:BA-20", "--vectors", root]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("scuttlebutt/codec/request-of-one  must    B-40 B-43  a digest request is its type")
     assert lines[1].startswith("1 of 3 vectors, 1.0.0+sha256:")
 
-    assert ended("list", "--format", "ids", "--vectors", root) == 0
+    assert main(["list", "--format", "ids", "--vectors", root]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
 
-    assert ended("list", "--format", "json", "-k", "delta-then", "--vectors", root) == 0
+    assert main(["list", "--format", "json", "-k", "delta-then", "--vectors", root]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["needs"] == ["api.update_local", "events", "exchange", "observe.peers"]
 
@@ -56,14 +51,14 @@ def test_list_prints_what_is_selected(written: Written, capsys: Capture) -> None
 def test_list_of_nothing_and_list_of_a_mistake_are_different(written: Written, capsys: Capture) -> None:
     root = str(written())
 
-    assert ended("list", "-k", "layer:codec clause:B-13", "--vectors", root) == 4
-    assert ended("list", "-k", "layer:kodec", "--vectors", root) == 4
+    assert main(["list", "-k", "layer:codec clause:B-13", "--vectors", root]) == 4
+    assert main(["list", "-k", "layer:kodec", "--vectors", root]) == 4
     assert capsys.readouterr().err == "peerproof: nothing is selected: no vector fits 'kodec' (did you mean 'codec'?)\n"
-    assert ended("list", "-k", "lair:codec", "--vectors", root) == 2
+    assert main(["list", "-k", "lair:codec", "--vectors", root]) == 2
 
 
 def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys: Capture) -> None:
-    assert ended("show", "request-of-one", "--vectors", str(written(codec=codec))) == 0
+    assert main(["show", "request-of-one", "--vectors", str(written(codec=codec))]) == 0
 
     place, needs, flag, *lines = capsys.readouterr().out.splitlines()
     assert place.endswith("some.yaml:7")
@@ -75,7 +70,7 @@ def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys:
 def test_show_draws_an_exchange(written: Written, capsys: Capture) -> None:
     root = str(written())
 
-    assert ended("show", "delta-then-response", "--format", "sequence", "--vectors", root) == 0
+    assert main(["show", "delta-then-response", "--format", "sequence", "--vectors", root]) == 0
     assert capsys.readouterr().out == (
         "sequenceDiagram\n"
         "    participant p0 as node\n"
@@ -89,7 +84,7 @@ def test_show_draws_an_exchange(written: Written, capsys: Capture) -> None:
         '    Note over p0: peers = {"multiset": ["a:1", "b:1"]}\n'
     )
 
-    assert ended("show", "delta-then-response", "--format", "text", "--vectors", root) == 0
+    assert main(["show", "delta-then-response", "--format", "text", "--vectors", root]) == 0
     assert "peer -> node  10 ms: digest_request [a:1 2, b:1 0]\n" in capsys.readouterr().out
 
 
@@ -106,7 +101,7 @@ def test_show_names_what_was_perhaps_meant(written: Written, capsys: Capture, na
     root = written()
     (root / "retired.yaml").write_text("format: 1\nwithdrawn: {scuttlebutt/codec/gone: it was wrong}\n")
 
-    assert ended("show", name, "--vectors", str(root)) == 2
+    assert main(["show", name, "--vectors", str(root)]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -122,19 +117,19 @@ def test_every_vector_of_the_suite_can_be_drawn() -> None:
 
 
 def test_explain_shows_a_clause_and_what_holds_it(written: Written, capsys: Capture) -> None:
-    assert ended("explain", "ba-20", "--vectors", str(written())) == 0
+    assert main(["explain", "ba-20", "--vectors", str(written())]) == 0
 
     text = capsys.readouterr().out
     assert text.startswith("BA-20 (scuttlebutt: ")
     assert "A datagram that is no message" in text
     assert "\nvectors\n  scuttlebutt/codec/request-cut  no beginning of a digest request" in text
 
-    assert ended("explain", "B-99", "--vectors", str(written())) == 2
+    assert main(["explain", "B-99", "--vectors", str(written())]) == 2
     assert capsys.readouterr().err.startswith("peerproof: no clause 'B-99' (did you mean")
 
 
 def test_coverage_ends_with_1_if_there_is_a_hole(written: Written, capsys: Capture) -> None:
-    assert ended("coverage", "--vectors", str(written())) == 1
+    assert main(["coverage", "--vectors", str(written())]) == 1
 
     assert "hole: B-01 has no vector\n" in capsys.readouterr().out
 
@@ -142,7 +137,7 @@ def test_coverage_ends_with_1_if_there_is_a_hole(written: Written, capsys: Captu
 def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, capsys: Capture) -> None:
     root = written(codec=codec.replace("BA-20", "BA-99"))
 
-    assert ended("lint", "--vectors", str(root)) == 1
+    assert main(["lint", "--vectors", str(root)]) == 1
     captured = capsys.readouterr()
     assert "clause: scuttlebutt has no clause BA-99" in captured.out
     assert captured.err == "2 vectors in 1 file, 1 finding\n"
@@ -151,13 +146,13 @@ def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, ca
 def test_lint_tries_every_vector_on_the_specification(written: Written, exchange: str, capsys: Capture) -> None:
     root = str(written(exchange=exchange.replace('multiset: ["a:1", "b:1"]', 'multiset: ["b:1"]')))
 
-    assert ended("lint", "--static", "--vectors", root) == 0
-    assert ended("lint", "--vectors", root) == 1
+    assert main(["lint", "--static", "--vectors", root]) == 0
+    assert main(["lint", "--vectors", root]) == 1
     assert "exchange/some.yaml:5:3: specification: scuttlebutt/exchange/delta-then-response" in capsys.readouterr().out
 
 
 def test_lint_without_a_specification_to_try_on_ends_with_3(written: Written, capsys: Capture) -> None:
-    assert ended("lint", "--impl", "/nowhere/adapter", "--vectors", str(written())) == 3
+    assert main(["lint", "--impl", "/nowhere/adapter", "--vectors", str(written())]) == 3
     assert "/nowhere/adapter" in capsys.readouterr().err
 
 
@@ -167,5 +162,5 @@ def test_vectors_of_a_protocol_that_is_not_offered_are_skipped(tmp_path: Path, c
     file.parent.mkdir(parents=True)
     file.write_text(written.replace("scuttlebutt", "demo"), encoding="utf-8")
 
-    assert ended("run", "--vectors", str(tmp_path)) == 4
+    assert main(["run", "--vectors", str(tmp_path)]) == 4
     assert "the implementation does not offer demo" in capsys.readouterr().out

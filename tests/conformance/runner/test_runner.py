@@ -121,7 +121,9 @@ def test_a_case_that_hangs_once_is_not_hung(numbered: Path, tmp_path: Path) -> N
 
 
 def test_the_longer_time_holds_for_what_comes_after_it(numbered: Path) -> None:
-    slow_at_all = judged(numbered, "slow-at", '"op":"decode"', "0.4", patience=Timeouts(hello=20, op=0.2, bye=1), most_restarts=1)
+    slow_at_all = judged(
+        numbered, "slow-at", '"op":"decode"', "0.25", patience=Timeouts(hello=20, op=0.2, bye=1), most_restarts=1
+    )
     results, end = slow_at_all
     told = [result for result in results.values() if result.reason]
 

@@ -50,9 +50,9 @@ class Storming(Harness):
 
 
 class AtOnce(Storming):
-    """A million messages at once."""
+    """More messages at once than fit into a line."""
 
-    many = 1_000_000
+    many = 150_000
 
 
 class Talking(Harness):
@@ -160,8 +160,8 @@ def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("habit", ["long-line", "garbage"])
-def test_a_line_of_471_megabytes_or_a_million_of_them_are_neither_kept_nor_waited_for(tmp_path: Path, habit: str) -> None:
-    size = 471_000_000 if habit == "long-line" else 1_000_000
+def test_a_line_of_300_megabytes_or_a_million_of_them_are_neither_kept_nor_waited_for(tmp_path: Path, habit: str) -> None:
+    size = 300_000_000 if habit == "long-line" else 1_000_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     results = judged(write_suite(tmp_path / "numbered"), command(habit, digits(9), str(size)))
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1 if sys.platform == "darwin" else 1024)

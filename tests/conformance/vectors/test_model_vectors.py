@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.conformance.models.test_generation import PROTOCOLS, of, suite
-from tests.conformance.runner.test_commands import ended
-from tests.support.catching import Mistakes, failed, known, path_of
+from tests.conformance.models.test_generation import of
+from tests.support.catching import Mistakes, failed, known, path_of, suite
 from tests.support.numbered import argv
 
+from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter, program
 from peerproof.conformance.models.generation import select_configurations
@@ -22,6 +22,7 @@ from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.reference.harness.harness import Harness
+from peerproof.spec.protocols import PROTOCOLS
 
 Capture = pytest.CaptureFixture[str]
 
@@ -190,21 +191,21 @@ def test_who_dies_in_a_pack_is_found_and_nobody_else_is_blamed() -> None:
 def test_a_failure_says_what_happened_and_how_to_see_it_again(capsys: Capture) -> None:
     implementation = "divergence:BD-02"
 
-    assert ended("run", "--impl", implementation, "-k", "tiny-step", "--fail-fast") == 1
+    assert main(["run", "--impl", implementation, "-k", "tiny-step", "--fail-fast"]) == 1
 
     text = capsys.readouterr().out
     failed = next(line.split()[1] for line in text.splitlines() if line.startswith("FAILED "))
     assert "tiny: node " in text
     assert "first difference: steps[1].messages" in text
     assert f"again:   peerproof replay {failed} --impl {implementation}" in text
-    assert ended("replay", failed, "--impl", implementation) == 1
+    assert main(["replay", failed, "--impl", implementation]) == 1
     assert '"op":"load"' in capsys.readouterr().out
 
 
 def test_a_vector_of_a_table_is_shown_as_it_would_be_written(capsys: Capture) -> None:
     vector = of("small-b", "path")[3]
 
-    assert ended("show", vector.id) == 0
+    assert main(["show", vector.id]) == 0
     text = capsys.readouterr().out
     assert f"vectors/scuttlebutt/model/small-b.json:{vector.line}\n" in text
     assert f"- id: {vector.id}\n" in text
@@ -222,7 +223,7 @@ def test_the_line_of_a_vector_is_its_row() -> None:
 
 
 def test_a_vector_of_a_table_can_be_selected_by_what_it_is_about(capsys: Capture) -> None:
-    assert ended("list", "-k", "layer:model need:restart clause:B-08 small-b-step", "--format", "ids") == 0
+    assert main(["list", "-k", "layer:model need:restart clause:B-08 small-b-step", "--format", "ids"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 24
 
 
