@@ -122,16 +122,15 @@ def test_a_hundred_megabytes_on_standard_error_are_read_and_the_last_of_them_are
     assert dead.errors.endswith(b"the last words\npanic: index out of range\n")
 
 
-def test_a_program_that_dies_leaves_its_exit_code_and_its_last_words() -> None:
-    dead = trouble(started("die", digits(17)))
+@pytest.mark.parametrize(
+    ("habit", "said"), [("die", "exited with code 3"), ("killed", "SIGSEGV"), ("half-a-line", '{"id": 1, "ok')]
+)
+def test_a_program_that_dies_leaves_its_exit_code_or_signal_and_its_last_words(habit: str, said: str) -> None:
+    dead = trouble(started(habit, digits(17)))
 
     assert dead.kind == "crashed"
-    assert "exited with code 3" in dead.detail
-    assert b"panic: index out of range" in dead.errors
-
-
-def test_a_signal_is_called_by_its_name() -> None:
-    assert "SIGSEGV" in trouble(started("killed", digits(17))).detail
+    assert said in dead.detail
+    assert (b"panic: index out of range" in dead.errors) is (habit == "die")
 
 
 def test_no_answer_in_time_is_a_hang() -> None:
@@ -167,10 +166,6 @@ def test_a_line_that_is_too_long_is_a_flood_and_says_how_it_begins(habit: str) -
     assert len(flooded.detail) < 1000
 
 
-def test_half_a_line_is_shown_when_the_program_ends() -> None:
-    assert '{"id": 1, "ok' in trouble(started("half-a-line", digits(17))).detail
-
-
 def test_requests_sent_at_once_are_answered_up_to_the_one_that_kills() -> None:
     adapter = started("die", digits(17))
     with pytest.raises(AdapterError) as raised:
@@ -188,6 +183,15 @@ def test_an_adapter_without_batches_is_asked_one_by_one() -> None:
     assert [reply["value"]["entries"][0]["version"] for reply in replies] == [str(number) for number in range(1, 25)]
 
 
+def acquainted(habit: str) -> tuple[Adapter, dict[str, Any]]:
+    """A program with a node that knows of a peer, and the request at which it chooses."""
+    adapter, opening = started(habit), {"protocol": "scuttlebutt", "addr": "b:1", "config": {}, "seed": "0"}
+    (node,) = adapter.ask([{"op": "open", "node": "n", "now_ms": 0, **opening}], never)
+    told = {"via": "udp", "from": "a:1", "bytes": "0203613a310000000000000000"}
+    adapter.ask([{"op": "recv", "handle": node["handle"], "now_ms": 0, **told}], never)
+    return adapter, {"op": "advance", "handle": node["handle"], "now_ms": 1000}
+
+
 def test_choices_are_asked_and_answered_in_the_middle_of_a_request() -> None:
     asked = []
 
@@ -195,20 +199,8 @@ def test_choices_are_asked_and_answered_in_the_middle_of_a_request() -> None:
         asked.append(question["site"])
         return list(range(len(question["of"]))) if question["kind"] == "permutation" else [0]
 
-    adapter = started("good")
-    (node,) = adapter.ask(
-        [{"op": "open", "node": "n", "protocol": "scuttlebutt", "addr": "b:1", "now_ms": 0, "config": {}, "seed": "0"}], never
-    )
-    told = {
-        "op": "recv",
-        "handle": node["handle"],
-        "now_ms": 0,
-        "via": "udp",
-        "from": "a:1",
-        "bytes": "0203613a310000000000000000",
-    }
-    adapter.ask([told], never)
-    (reply,) = adapter.ask([{"op": "advance", "handle": node["handle"], "now_ms": 1000}], choose)
+    adapter, advance = acquainted("good")
+    (reply,) = adapter.ask([advance], choose)
     adapter.stop()
 
     assert asked == ["digest.order"]
@@ -216,21 +208,9 @@ def test_choices_are_asked_and_answered_in_the_middle_of_a_request() -> None:
 
 
 def test_a_choice_for_another_request_is_garbled() -> None:
-    adapter = started("wrong-question")
-    (node,) = adapter.ask(
-        [{"op": "open", "node": "n", "protocol": "scuttlebutt", "addr": "b:1", "now_ms": 0, "config": {}, "seed": "0"}], never
-    )
-    told = {
-        "op": "recv",
-        "handle": node["handle"],
-        "now_ms": 0,
-        "via": "udp",
-        "from": "a:1",
-        "bytes": "0203613a310000000000000000",
-    }
-    adapter.ask([told], never)
+    adapter, advance = acquainted("wrong-question")
     with pytest.raises(AdapterError, match="the open request") as raised:
-        adapter.ask([{"op": "advance", "handle": node["handle"], "now_ms": 1000}], never)
+        adapter.ask([advance], never)
     adapter.kill()
 
     assert raised.value.kind == "garbled"

@@ -23,7 +23,14 @@ import sys, time
 from peerproof.reference.harness.harness import Harness
 
 
-class Forgetful(Harness):
+class Some(Harness):
+    '''The reference of a protocol over datagrams and of one over connections.'''
+
+    def __init__(self, *, oracle=True):
+        super().__init__(["scuttlebutt", "wendy"], oracle=oracle)
+
+
+class Forgetful(Some):
     '''Its replies to queries are those of the last node that was told something.'''
 
     told = None
@@ -36,7 +43,7 @@ class Forgetful(Harness):
         return super().handle(request, choose)
 
 
-class WallClock(Harness):
+class WallClock(Some):
     '''Its timers run by the clock on the wall.'''
 
     def handle(self, request, choose):
@@ -47,7 +54,7 @@ class WallClock(Harness):
         return super().handle(request, choose)
 
 
-class Picky(Harness):
+class Picky(Some):
     '''It refuses members that it does not know.'''
 
     def handle(self, request, choose):
@@ -56,7 +63,7 @@ class Picky(Harness):
         return super().handle(request, choose)
 
 
-class Panicking(Harness):
+class Panicking(Some):
     '''It does not catch what goes wrong.'''
 
     def handle(self, request, choose):
@@ -66,7 +73,7 @@ class Panicking(Harness):
         return reply
 
 
-class Mixing(Harness):
+class Mixing(Some):
     '''A batch gives its results in another order.'''
 
     def handle(self, request, choose):
@@ -74,7 +81,7 @@ class Mixing(Harness):
         return {**reply, "results": reply["results"][::-1]} if "results" in reply else reply
 
 
-class Wordless(Harness):
+class Wordless(Some):
     '''It calls an unknown op a panic.'''
 
     def handle(self, request, choose):
@@ -84,7 +91,7 @@ class Wordless(Harness):
         return reply
 
 
-class Small(Harness):
+class Small(Some):
     '''It does not read long lines.'''
 
     def handle(self, request, choose):
@@ -93,7 +100,7 @@ class Small(Harness):
         return super().handle(request, choose)
 
 
-class Shuffled(Harness):
+class Shuffled(Some):
     '''It answers many requests with what it answered before.'''
 
     before = None
@@ -106,7 +113,7 @@ class Shuffled(Harness):
         return {**self.before, "id": request["id"]}
 
 
-class Hopeful(Harness):
+class Hopeful(Some):
     '''It cannot be told that a message did not arrive.'''
 
     def handle(self, request, choose):
@@ -115,7 +122,7 @@ class Hopeful(Harness):
         return super().handle(request, choose)
 
 
-class Hasty(Harness):
+class Hasty(Some):
     '''It takes what comes at once over a connection for the whole message.'''
 
     def handle(self, request, choose):
@@ -124,7 +131,7 @@ class Hasty(Harness):
         return super().handle(request, choose)
 
 
-class Unsorted(Harness):
+class Unsorted(Some):
     '''Its options come in no order, as those of a map in Go.'''
 
     def handle(self, request, choose):
@@ -135,28 +142,28 @@ class Unsorted(Harness):
         return super().handle(request, shuffled)
 
 
-class Elsewhere(Harness):
+class Elsewhere(Some):
     '''It asks where the protocol has no choice.'''
 
     def handle(self, request, choose):
         return super().handle(request, lambda question: choose({**question, "site": "dice"}))
 
 
-class Silent(Harness):
+class Silent(Some):
     '''It says that it asks, and draws for itself.'''
 
     def handle(self, request, choose):
         return super().handle(request, lambda question: list(range(1 if question["kind"] == "one" else len(question["of"]))))
 
 
-class Own(Harness):
+class Own(Some):
     '''It does not say that it asks.'''
 
     def __init__(self):
         super().__init__(oracle=False)
 
 
-class Sleepy(Harness):
+class Sleepy(Some):
     '''A runner that comes late finds one timer run, however many were due.'''
 
     def handle(self, request, choose):
@@ -170,7 +177,7 @@ class Sleepy(Harness):
         return reply
 
 
-class Yes(Harness):
+class Yes(Some):
     '''It has an answer to everything.'''
 
     def handle(self, request, choose):
@@ -178,7 +185,7 @@ class Yes(Harness):
         return {"id": request["id"], "ok": True} if "error" in reply else reply
 
 
-class Misspelt(Harness):
+class Misspelt(Some):
     '''Its protocol is called otherwise.'''
 
     def handle(self, request, choose):
@@ -188,7 +195,7 @@ class Misspelt(Harness):
         return reply
 
 
-class Empty(Harness):
+class Empty(Some):
     '''It offers nothing.'''
 
     def handle(self, request, choose):
@@ -196,7 +203,7 @@ class Empty(Harness):
         return {**reply, "protocols": {}} if request["op"] == "hello" else reply
 
 
-class Renaming(Harness):
+class Renaming(Some):
     '''Its events have names of its own.'''
 
     def handle(self, request, choose):

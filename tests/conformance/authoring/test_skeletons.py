@@ -92,15 +92,23 @@ def test_with_an_emptied_list_it_fails_as_was_listed(language: str, tmp_path: Pa
     assert set(listed.values()) == {"rejected", "error", "class"}
 
 
+#: What is typed so that the capability of nodes is claimed.
+CLAIMING = {"go": ("[]string{}", '[]string{"exchange"}'), "python": ("= []", '= ["exchange"]')}
+
+
+def typed(folder: Path, name: str, old: str, new: str) -> None:
+    """Changes a file of a skeleton."""
+    text = (folder / name).read_text("utf-8")
+    assert text.count(old) == 1, name
+    (folder / name).write_text(text.replace(old, new))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: str, tmp_path: Path) -> None:
     """As soon as exchange is claimed, nodes are judged, and the fuzzer has one."""
     folder = begun(language, "scuttlebutt", tmp_path / "mine")
-    events = folder / LANGUAGES[language].events
-    empty, full = {"go": ("[]string{}", '[]string{"exchange"}')}.get(language, ("= []", '= ["exchange"]'))
-    assert events.read_text("utf-8").count(empty) == 1
-    events.write_text(events.read_text("utf-8").replace(empty, full))
+    typed(folder, LANGUAGES[language].events, *CLAIMING.get(language, CLAIMING["python"]))
     start = LANGUAGES[language].start
 
     built = shell(LANGUAGES[language].build, folder)
@@ -140,11 +148,8 @@ def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> N
     """Its options are sorted before, whatever their order; what is not written yet says so."""
     folder = begun(language, "scuttlebutt", tmp_path / "mine", build=False)
     start, build = LANGUAGES[language].start, LANGUAGES[language].build
-    empty, full = {"go": ("[]string{}", '[]string{"exchange"}')}.get(language, ("= []", '= ["exchange"]'))
-    for name, (old, new) in (*ASKING[language].items(), (LANGUAGES[language].events, (empty, full))):
-        text = (folder / name).read_text("utf-8")
-        assert text.count(old) == 1, name
-        (folder / name).write_text(text.replace(old, new))
+    for name, (old, new) in (*ASKING[language].items(), (LANGUAGES[language].events, CLAIMING.get(language, CLAIMING["python"]))):
+        typed(folder, name, old, new)
 
     smoke = shell(f"{build} && peerproof smoke --impl '{start}'", folder)
 

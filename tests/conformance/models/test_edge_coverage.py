@@ -29,21 +29,13 @@ def of(name: str, root: Path | None = None, protocol: str = "scuttlebutt") -> Ed
     return found
 
 
-def test_every_edge_of_tiny_is_exercised_both_ways_and_walked() -> None:
-    found = of("tiny")
+@pytest.mark.parametrize(("protocol", "size", "moving"), [("scuttlebutt", (1125, 5681), 3663), ("swim", (1496, 3196), 1714)])
+def test_every_edge_of_tiny_is_exercised_both_ways_and_walked(protocol: str, size: tuple[int, int], moving: int) -> None:
+    found = of("tiny", protocol=protocol)
 
-    assert (found.worlds, found.edges) == (1125, 5681)
-    assert found.loaded == found.on_paths == found.steps == 129
-    assert found.edges_loaded == found.edges_on_paths == found.moving == 3663
-    assert found.walked == found.edges
-    assert found.complete
-
-
-def test_every_edge_of_the_tiny_graph_of_swim_is_exercised_both_ways_and_walked() -> None:
-    found = of("tiny", protocol="swim")
-
-    assert (found.worlds, found.edges) == (1496, 3196)
-    assert found.edges_loaded == found.edges_on_paths == found.moving == 1714
+    assert (found.worlds, found.edges) == size
+    assert found.loaded == found.on_paths == found.steps
+    assert found.edges_loaded == found.edges_on_paths == found.moving == moving
     assert found.walked == found.edges
     assert found.complete
 

@@ -52,10 +52,11 @@ def changed(change: Any) -> Model:
     return model
 
 
-def test_graphs_of_the_module_and_of_the_specification_are_equal(graph: Path) -> None:
+def test_graphs_of_the_module_and_of_the_specification_are_equal_and_what_is_written_down(graph: Path) -> None:
     comparison, exploration = compared(graph, Model(TINY.configuration.constants))
 
     assert comparison.equal
+    assert str(comparison.digest) == str(exploration.digest) == TINY.configuration.expected["digest"]
     assert comparison.states == len(exploration.depths)
     assert comparison.labels == exploration.edges
 
@@ -110,55 +111,48 @@ def test_one_character_wrong_in_the_module_is_found(tmp_path: Path, right: str, 
     assert not comparison.equal
 
 
-def test_truncated_dump_is_no_verdict(graph: Path, tmp_path: Path) -> None:
-    cut = tmp_path / "cut.dot"
-    cut.write_bytes(graph.read_bytes()[: graph.stat().st_size // 2])
-
-    with pytest.raises(BadDump):
-        compared(cut, Model(TINY.configuration.constants))
-
-
 def test_dump_of_another_configuration_is_not_equal(graph: Path) -> None:
     comparison, _ = compared(graph, Model({**TINY.configuration.constants, "MaxPayload": 12}))
 
     assert not comparison.equal
 
 
-def without(graph: Path, folder: Path, line: Callable[[str], bool]) -> Path:
-    """The dump without the first line of this kind."""
-    lines = graph.read_text(encoding="utf-8").splitlines(keepends=True)
-    lines.remove(next(text for text in lines[10:] if line(text)))
-    path = folder / "without.dot"
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
+def without(text: str, is_edge: bool) -> str:
+    """A dump without its first edge, or the first state after the initial one."""
+    lines = text.splitlines(keepends=True)
+    lines.remove(next(line for line in lines[10:] if (" -> " in line) is is_edge))
+    return "".join(lines)
 
 
-def test_dump_without_a_state_is_no_verdict(graph: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadDump, match="is no state of the file"):
-        compared(without(graph, tmp_path, lambda text: " -> " not in text), Model(TINY.configuration.constants))
+def with_a_state_twice(text: str) -> str:
+    first = next(line for line in text.splitlines() if line.endswith("style = filled]"))
+    return text.replace(first, f"{first}\n{first}")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda text: text[: len(text) // 2], "the file ends within a line|is no state of the file|no state"),
+        (lambda text: without(text, is_edge=False), "is no state of the file"),
+        (with_a_state_twice, "there twice"),
+        (lambda text: text.replace("restarts = ", "crashes = "), "no variable 'restarts'"),
+    ],
+    ids=["cut", "without a state", "with a state twice", "of another module"],
+)
+def test_spoilt_dump_is_no_verdict(graph: Path, tmp_path: Path, spoil: Callable[[str], str], problem: str) -> None:
+    (tmp_path / "spoilt.dot").write_text(spoil(graph.read_text(encoding="utf-8")), encoding="utf-8")
+
+    with pytest.raises(BadDump, match=problem):
+        compared(tmp_path / "spoilt.dot", Model(TINY.configuration.constants))
 
 
 def test_dump_without_an_edge_is_not_equal(graph: Path, tmp_path: Path) -> None:
-    comparison, exploration = compared(without(graph, tmp_path, lambda text: " -> " in text), Model(TINY.configuration.constants))
+    (tmp_path / "without.dot").write_text(without(graph.read_text(encoding="utf-8"), is_edge=True), encoding="utf-8")
+
+    comparison, exploration = compared(tmp_path / "without.dot", Model(TINY.configuration.constants))
 
     assert (comparison.only_tla, comparison.only_python) == (0, 1)
     assert str(comparison.digest) != str(exploration.digest)
-
-
-def test_dump_with_a_state_twice_is_no_verdict(graph: Path, tmp_path: Path) -> None:
-    text = graph.read_text(encoding="utf-8")
-    first = next(line for line in text.splitlines() if line.endswith("style = filled]"))
-    (tmp_path / "twice.dot").write_text(text.replace(first, f"{first}\n{first}"), encoding="utf-8")
-
-    with pytest.raises(BadDump, match="there twice"):
-        compared(tmp_path / "twice.dot", Model(TINY.configuration.constants))
-
-
-def test_dump_of_another_module_is_no_verdict(graph: Path, tmp_path: Path) -> None:
-    (tmp_path / "other.dot").write_text(graph.read_text(encoding="utf-8").replace("restarts = ", "crashes = "), encoding="utf-8")
-
-    with pytest.raises(BadDump, match="no variable 'restarts'"):
-        compared(tmp_path / "other.dot", Model(TINY.configuration.constants))
 
 
 def test_full_disk_is_no_verdict(tmp_path: Path) -> None:
@@ -175,9 +169,3 @@ def test_full_disk_is_no_verdict(tmp_path: Path) -> None:
     assert result.distinct == TINY.configuration.expected["distinct"]
     with pytest.raises(BadDump, match="the file ends within a line; is there room left on the disk"):
         compared(dump, Model(TINY.configuration.constants))
-
-
-def test_digest_of_the_dump_is_the_one_that_is_written_down(graph: Path) -> None:
-    comparison, exploration = compared(graph, Model(TINY.configuration.constants))
-
-    assert str(comparison.digest) == str(exploration.digest) == TINY.configuration.expected["digest"]

@@ -9,19 +9,20 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
+from tests.support import reports
 from tests.support.numbered import COUNT, command, digits, vector_id, write_suite
+from tests.support.reports import PASSED
 
 from peerproof.cli.main import main
-from peerproof.conformance.report.record import NoReport, Report, read
+from peerproof.conformance.report.record import Report, read
 from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text
-from peerproof.conformance.runner.result import Result, of_plain
-from peerproof.conformance.runner.trial import Arrow, TrialEvent
+from peerproof.conformance.runner.result import STATUSES, Result, of_plain
 from peerproof.conformance.suite.output import CannotWrite, Deferred, write_whole
-from peerproof.conformance.vectors.matching import Difference
 
 DIED = Result(
     "scuttlebutt/codec/number-1#decode",
@@ -37,49 +38,16 @@ DIED = Result(
     errors="panic\x00\x1b[31m",
     essence=({"op": "decode", "protocol": "scuttlebutt", "bytes": "01"},),
 )
-MISSED = Result(
-    "scuttlebutt/exchange/one",
-    "failed",
-    "scuttlebutt/exchange/one",
-    1,
-    "must",
-    ("B-11", "ZZ-99"),
-    failure="messages",
-    difference=Difference(
-        "steps[1].messages[0].bytes, from byte 0", "03", "01", {"type": "delta", "entries": []}, "no | message"
-    ),
-    story=(Arrow(10, "peer", "node", "03"), TrialEvent(10, "node", "event join"), Arrow(10, "node", "peer", "01")),
-)
-PASSED = Result("scuttlebutt/exchange/two", "passed", "scuttlebutt/exchange/two", 1, "must", ("B-11",), milliseconds=1.25)
+MISSED = replace(reports.MISSED, clauses=("B-11", "ZZ-99"))
 
 
 @pytest.fixture
 def report() -> Report:
-    return Report(
-        implementation={"name": "mine", "version": "2"},
-        vectors={"version": "1.0.0", "digest": "00", "count": 3},
-        selected=3,
-        seed="0",
-        arguments={"impl": "./mine --flag"},
-        results=[DIED, MISSED, PASSED],
-    )
+    return reports.report(DIED, MISSED, PASSED)
 
 
 def test_totals_count_cases_by_status(report: Report) -> None:
-    totals = {
-        "selected": 3,
-        "passed": 1,
-        "failed": 1,
-        "crashed": 1,
-        "hung": 0,
-        "flooded": 0,
-        "known": 0,
-        "stale": 0,
-        "differs": 0,
-        "skipped": 0,
-        "undetermined": 0,
-        "tolerated": 0,
-    }
+    totals = {"selected": 3, **dict.fromkeys(STATUSES, 0), "passed": 1, "failed": 1, "crashed": 1}
 
     assert report.totals == totals
     assert report.plain()["totals"] == totals
@@ -108,22 +76,16 @@ def test_without_its_footer_a_report_is_partial_in_every_form(report: Report) ->
         assert "artial" in render(cut, {}).lower(), name
 
 
-@pytest.mark.parametrize("text", ["", "hello\n", '{"case":{}}\n', '{"header":{"format":2}}\n'])
-def test_what_is_no_report_is_refused(text: str) -> None:
-    with pytest.raises(NoReport):
-        read(text.splitlines(keepends=True))
-
-
 def test_a_failing_case_prints_clause_story_difference_and_two_lines_to_paste(report: Report) -> None:
     text = as_text(report, {MISSED.vector: "its title"})
 
     assert "FAILED scuttlebutt/exchange/one (messages: other messages were sent)\n  its title\n  B-11 must: " in text
     assert "peer -> node  10 ms: delta []   03" in text
-    assert "first difference: steps[1].messages[0].bytes, from byte 0\n    expected  03\n              = delta []" in text
+    assert "first difference: steps[1].messages[1].bytes, from byte 0\n    expected  03\n              = delta []" in text
     assert "again:   peerproof replay scuttlebutt/exchange/one --impl './mine --flag'" in text
     assert "by hand: peerproof replay scuttlebutt/exchange/one --impl './mine --flag' --emit stdin | ./mine --flag" in text
     assert 'by hand: printf \'%s\\n\' \'{"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"01"}\' | ./mine --flag' in text
-    assert text.endswith("mine 2, vectors 1.0.0\n3 cases, 3 vectors: 1 passed, 1 failed, 1 crashed\n")
+    assert text.endswith("mine 2, vectors 1.0.0+sha256:00\n3 cases, 3 vectors: 1 passed, 1 failed, 1 crashed\n")
 
 
 def test_junit_is_xml_whatever_an_implementation_has_written(report: Report) -> None:
@@ -223,21 +185,9 @@ def test_every_form_comes_out_of_the_command(numbered: Path, tmp_path: Path, for
 def test_interrupting_a_run_leaves_what_was_judged_marked_partial(tmp_path: Path, jobs: str, number: signal.Signals) -> None:
     record, report = tmp_path / "record.jsonl", tmp_path / "report.json"
     # Cases that take nodes are asked one by one, so that they finish one by one; each of these waits a little.
-    arguments = [
-        "run",
-        "--vectors",
-        str(_hostile(tmp_path)),
-        "--impl",
-        command("slow", "0.1"),
-        "--record",
-        str(record),
-        "-j",
-        jobs,
-    ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "peerproof.cli.main", *arguments, "--format", "json", "--output", str(report)],
-        stderr=subprocess.PIPE,
-    )
+    judged = ["run", "--vectors", str(_hostile(tmp_path)), "--impl", command("slow", "0.1"), "-j", jobs]
+    written = ["--record", str(record), "--format", "json", "--output", str(report)]
+    process = subprocess.Popen([sys.executable, "-m", "peerproof.cli.main", *judged, *written], stderr=subprocess.PIPE)
     until = time.monotonic() + 30
     while time.monotonic() < until and not (record.exists() and record.read_text().count('"case"') >= 2):
         time.sleep(0.02)

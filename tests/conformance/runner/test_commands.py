@@ -105,17 +105,6 @@ def test_show_names_what_was_perhaps_meant(written: Written, capsys: Capture, na
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_every_vector_of_the_suite_can_be_drawn() -> None:
-    from peerproof.conformance.runner import vector_diagram
-    from peerproof.conformance.vectors import suite
-
-    for vector in suite.load().vectors:
-        graph = vector_diagram.of_vector(vector)
-        assert graph.mermaid().startswith("sequenceDiagram\n    participant p0 as "), vector.id
-        assert graph.text(), vector.id
-
-
 def test_explain_shows_a_clause_and_what_holds_it(written: Written, capsys: Capture) -> None:
     assert main(["explain", "ba-20", "--vectors", str(written())]) == 0
 
