@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,9 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.scuttlebutt import MESSAGE, Delta, DigestEntry, DigestRequest
 
 FLOW = bytes(12)
+
+#: Number, and perhaps data, and whether the segment opens the stream or ends it.
+Segments = tuple[Any, ...]
 
 
 class Sized:
@@ -91,29 +95,40 @@ def test_messages_survive_every_order_of_segments(messages: list[bytes], first: 
     assert captured.end() == []
 
 
-def test_stream_that_is_joined_late_is_read_from_there() -> None:
-    """No beginning was captured: the first segment is one."""
+SYN: Segments = (0, b"", "syn")
+
+#: Segments in the order in which they were captured, the messages in them, and what is set aside at the end of the capture.
+STREAMS: dict[str, tuple[list[Segments], list[bytes], list[str]]] = {
+    "without a beginning, it is read from the first segment on": ([(77, b"\x02ab"), (80, b"\x01c")], [b"ab", b"c"], []),
+    "acknowledgements open none": ([(1,), (50, b"\x01a")], [b"a"], []),
+    "closed within a message": ([SYN, (1, b"\x01a\x09bc", "ends")], [b"a"], ["unfinished_frame"]),
+    "none of the protocol is set aside once, and passed over up to its end": (
+        [SYN, (1, b"\xffhello"), (7, b"\x01a"), (5000, b"", "syn"), (5001, b"\x01b")],
+        [b"b"],
+        ["not_a_message"],
+    ),
+    "a last segment that is sent again is no new one": ([SYN, (1, b"\x01a", "ends"), (1, b"\x01a", "ends")], [b"a"], []),
+    "a gap is given up at the end; what is behind it is read": (
+        [SYN, (1, b"\x05ab"), (7, b"\x01c")],
+        [b"c"],
+        ["stream_gap"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_messages_of_a_stream(name: str) -> None:
+    segments, messages, reasons = STREAMS[name]
     captured = Captured()
 
-    captured.add(77, b"\x02ab")
-    captured.add(80, b"\x01c")
+    for number, data, *flags in ((segment if len(segment) > 1 else (*segment, b"")) for segment in segments):
+        captured.add(number, data, syn="syn" in flags, ends="ends" in flags)
 
-    assert captured.messages == [b"ab", b"c"]
-    assert captured.end() == []
-
-
-def test_acknowledgements_open_no_stream() -> None:
-    """A segment without data says nothing."""
-    captured = Captured()
-
-    captured.add(1)
-    captured.add(50, b"\x01a")
-
-    assert captured.messages == [b"a"]
+    assert captured.end() == reasons
+    assert captured.messages == messages
 
 
-def test_gap_is_given_up_at_the_end_of_the_capture() -> None:
-    """The torn message is set aside, where it begins; the bytes behind the gap are read."""
+def test_torn_message_is_set_aside_where_it_begins() -> None:
     captured = Captured()
 
     captured.add(0, syn=True)
@@ -122,9 +137,7 @@ def test_gap_is_given_up_at_the_end_of_the_capture() -> None:
     assert captured.messages == []
 
     assert captured.end() == ["stream_gap"]
-    assert captured.messages == [b"c"]
-    assert captured.refused[0].offset == 200
-    assert captured.refused[0].raw == b"\x05ab"
+    assert (captured.refused[0].offset, captured.refused[0].raw) == (200, b"\x05ab")
     assert "3 bytes of the stream were not captured" in captured.refused[0].detail
 
 
@@ -139,43 +152,6 @@ def test_gap_is_given_up_when_much_has_come_behind_it() -> None:
 
     assert [refusal.reason for refusal in captured.refused] == ["stream_gap"]
     assert len(captured.messages) == MAX_WAITING // len(message) + 2
-
-
-def test_message_that_does_not_end_is_set_aside() -> None:
-    """The connection is closed within it."""
-    captured = Captured()
-
-    captured.add(0, syn=True)
-    captured.add(1, b"\x01a\x09bc", ends=True)
-
-    assert captured.messages == [b"a"]
-    assert captured.end() == ["unfinished_frame"]
-    assert captured.refused[0].raw == b"\x09bc"
-
-
-def test_stream_that_is_none_of_the_protocol_is_set_aside_once() -> None:
-    """And passed over up to its end; the next connection between the same ports is read."""
-    captured = Captured()
-
-    captured.add(0, syn=True)
-    captured.add(1, b"\xffhello")
-    captured.add(7, b"\x01a")
-    captured.add(5000, syn=True)
-    captured.add(5001, b"\x01b")
-
-    assert captured.messages == [b"b"]
-    assert captured.end() == ["not_a_message"]
-
-
-def test_segments_after_the_end_are_repetitions() -> None:
-    """A last segment that is sent again is no new stream."""
-    captured = Captured()
-
-    captured.add(0, syn=True)
-    captured.add(1, b"\x01a", ends=True)
-    captured.add(1, b"\x01a", ends=True)
-
-    assert captured.messages == [b"a"]
 
 
 def test_oldest_stream_makes_room() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.numbered import command, digits, write_suite
@@ -37,36 +38,45 @@ def test_the_message_that_is_wrong_is_marked_and_what_was_expected_stands_below(
     ]
 
 
-def test_a_message_that_did_not_come_is_said_to_be_missing() -> None:
-    missing = replace(MISSED, difference=Difference("steps[1].messages[2]", {"to": "peer", "bytes": "03"}, None))
-
-    assert drawn(missing)[5] == "      .       ✗ nothing else came"
-
-
-def test_where_nothing_is_expected_that_is_said() -> None:
-    surplus = replace(
-        MISSED, difference=Difference("after the last step.messages[0]", None, {"to": "p", "bytes": "03"}), expected=()
-    )
-
-    assert drawn(surplus)[3:] == [
-        "node -> peer  ✗ 10 ms: delta []",
-        "node -> peer  10 ms: digest_request []",
-        "      .       expected: nothing is sent",
-    ]
-
-
-def test_an_answer_to_a_query_stands_beside_what_it_should_be() -> None:
-    story = (*MISSED.story, TrialEvent(11, "node", "peers = []"))
-    asked = replace(MISSED, failure="observed", story=story, difference=Difference("steps[2].observe.peers[0]", "a:1", None))
-
-    assert drawn(asked)[-2:] == ["node  .       ✗ 11 ms: peers = []", "node  .       expected: steps[2].observe.peers[0]: a:1"]
-
-
-def test_the_event_that_is_wrong_is_marked() -> None:
-    told = replace(MISSED, failure="events", difference=Difference("steps[1].events[0].name", "update", "join"))
-
-    assert "node  .       ✗ 10 ms: event join" in drawn(told)
-    assert drawn(told)[-1] == "node  .       expected: steps[1].events[0].name: update"
+@pytest.mark.parametrize(
+    ("members", "begin", "lines"),
+    [
+        pytest.param(
+            {"difference": Difference("steps[1].messages[2]", {"to": "peer", "bytes": "03"}, None)},
+            slice(5, 6),
+            ["      .       ✗ nothing else came"],
+            id="a message that did not come",
+        ),
+        pytest.param(
+            {"difference": Difference("after the last step.messages[0]", None, {"to": "p", "bytes": "03"}), "expected": ()},
+            slice(3, None),
+            [
+                "node -> peer  ✗ 10 ms: delta []",
+                "node -> peer  10 ms: digest_request []",
+                "      .       expected: nothing is sent",
+            ],
+            id="nothing is expected",
+        ),
+        pytest.param(
+            {
+                "failure": "observed",
+                "story": (*MISSED.story, TrialEvent(11, "node", "peers = []")),
+                "difference": Difference("steps[2].observe.peers[0]", "a:1", None),
+            },
+            slice(-2, None),
+            ["node  .       ✗ 11 ms: peers = []", "node  .       expected: steps[2].observe.peers[0]: a:1"],
+            id="an answer to a query",
+        ),
+        pytest.param(
+            {"failure": "events", "difference": Difference("steps[1].events[0].name", "update", "join")},
+            slice(2, None, 3),
+            ["node  .       ✗ 10 ms: event join", "node  .       expected: steps[1].events[0].name: update"],
+            id="an event",
+        ),
+    ],
+)
+def test_what_is_wrong_is_marked_and_stands_beside_what_it_should_be(members: Any, begin: slice, lines: list[str]) -> None:
+    assert drawn(replace(MISSED, **members))[begin] == lines
 
 
 def test_of_a_long_story_the_end_is_shown() -> None:

@@ -59,30 +59,25 @@ def numbered_case(number: int) -> str:
     return f"{vector_id(number)}#decode"
 
 
-def test_dying_at_vector_17_is_a_confirmed_crash_of_that_case_and_of_no_other(numbered: Path) -> None:
-    results, end = judged(numbered, "die", digits(17))
+@pytest.mark.parametrize(
+    ("habit", "outcome", "said"),
+    [
+        ("die", "crashed (crashed)", "exited with code 3"),
+        ("hang", "hung (hung)", "did not answer within"),
+        ("debug-print", "failed (garbled)", "got a request"),
+    ],
+)
+def test_what_goes_wrong_at_a_vector_is_a_matter_of_that_case_and_of_no_other(
+    numbered: Path, habit: str, outcome: str, said: str
+) -> None:
+    results, end = judged(numbered, habit, digits(17))
+    wrong = results.pop(numbered_case(17))
 
-    crashed = results[numbered_case(17)]
-    assert (crashed.status, crashed.confirmed) == ("crashed", True)
-    assert "exited with code 3" in str(crashed.reason)
-    assert "panic: index out of range" in crashed.errors
-    assert statuses(results) == {"passed": COUNT - 1, "crashed": 1}
+    assert (wrong.outcome, wrong.confirmed) == (outcome, True)
+    assert said in f"{wrong.reason} {wrong.difference}"
+    assert ("panic: index out of range" in wrong.errors) is (habit == "die")
+    assert statuses(results) == {"passed": COUNT - 1}
     assert end.because is None
-
-
-def test_hanging_at_vector_18_is_a_confirmed_hang_of_that_case_and_of_no_other(numbered: Path) -> None:
-    results, _ = judged(numbered, "hang", digits(18))
-
-    assert (results[numbered_case(18)].status, results[numbered_case(18)].confirmed) == ("hung", True)
-    assert statuses(results) == {"passed": COUNT - 1, "hung": 1}
-
-
-def test_a_line_of_garbage_fails_the_case_that_it_answers(numbered: Path) -> None:
-    results, _ = judged(numbered, "debug-print", digits(9))
-
-    assert (results[numbered_case(9)].status, results[numbered_case(9)].failure) == ("failed", "garbled")
-    assert "got a request" in str(results[numbered_case(9)].reason)
-    assert statuses(results) == {"passed": COUNT - 1, "failed": 1}
 
 
 def test_a_crash_that_does_not_come_again_stands_unconfirmed(numbered: Path, tmp_path: Path) -> None:
