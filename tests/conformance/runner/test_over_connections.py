@@ -167,24 +167,19 @@ def test_a_message_is_there_before_it_is_acknowledged(streams: Streams) -> None:
         assert told(streams, opened) == ACKNOWLEDGEMENT
 
 
-def test_who_says_that_there_is_no_more_is_still_answered(streams: Streams) -> None:
+@pytest.mark.parametrize(("is_confirmed", "is_ended", "said"), [(True, True, ACKNOWLEDGEMENT), (False, False, b"")])
+def test_what_arrives_is_acknowledged_even_after_its_sender_has_ended_and_nothing_else_is(
+    streams: Streams, is_confirmed: bool, is_ended: bool, said: bytes
+) -> None:
     with connected(streams) as opened:
         opened.sendall(MESSAGE)
-        opened.shutdown(socket.SHUT_WR)
+        if is_ended:
+            opened.shutdown(socket.SHUT_WR)
         come(streams)
         list(streams.receive(0.01))
-        streams.settle("a:1", 0, is_confirmed=True)
+        streams.settle("a:1", 0, is_confirmed=is_confirmed)
 
-        assert told(streams, opened) == ACKNOWLEDGEMENT
-
-
-def test_what_is_not_to_arrive_is_not_acknowledged(streams: Streams) -> None:
-    with connected(streams) as opened:
-        opened.sendall(MESSAGE)
-        come(streams)
-        streams.settle("a:1", 0, is_confirmed=False)
-
-        assert told(streams, opened) == b""
+        assert told(streams, opened) == said
 
 
 def test_a_connection_that_a_vector_speaks_of_is_heard(streams: Streams) -> None:
