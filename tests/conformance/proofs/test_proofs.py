@@ -26,6 +26,8 @@ from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.scuttlebutt import reconcile, transitions
 from peerproof.spec.scuttlebutt.state import Peer, Versioned
 
+Capture = pytest.CaptureFixture[str]
+
 SECONDS = 60.0
 
 EVERY = [pytest.param(proof, id=f"{proof.item} {proof.name}") for protocol in proven_protocols() for proof in load(protocol)]
@@ -159,9 +161,7 @@ def same_version(state: Any, key: str, value: str) -> Any:
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_mistake_in_the_running_code_is_refuted(
-    module: Any, name: str, broken: Any, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistake_in_the_running_code_is_refuted(module: Any, name: str, broken: Any, words: str, capsys: Capture) -> None:
     """The proofs are about the functions as they are in their modules; another function, another verdict."""
     with overriding(names_in(module, **{name: broken})):
         code = main(["prove", "scuttlebutt", "-k", words, "--format", "json"])
@@ -213,7 +213,7 @@ def lying(statement: Callable[..., None]) -> tuple[Proof, ...]:
 )
 def test_what_proves_nothing_is_no_success(
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capture,
     statement: Callable[..., None],
     verdict: str,
     detail: str,
@@ -229,7 +229,7 @@ def test_what_proves_nothing_is_no_success(
     assert row["detail"].startswith(detail)
 
 
-def test_text_says_why_a_proof_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_says_why_a_proof_fails(capsys: Capture) -> None:
     """The verdict in capitals, the counterexample below it, and the sum."""
     with overriding(names_in(reconcile, merge=greater_or_equal)):
         code = main(["prove", "scuttlebutt", "-k", "BZ-01 associative"])
@@ -244,7 +244,7 @@ def test_text_says_why_a_proof_fails(capsys: pytest.CaptureFixture[str]) -> None
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_one_line_for_each_proof_and_one_for_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_line_for_each_proof_and_one_for_all(capsys: Capture) -> None:
     """In the order of items; `-k` takes all of its words, in any case."""
     code = main(["prove", "scuttlebutt", "-k", "bz-05 number"])
 
@@ -254,7 +254,7 @@ def test_one_line_for_each_proof_and_one_for_all(capsys: pytest.CaptureFixture[s
     assert total.startswith("1 proof: 1 proved, 0 refuted, 0 unknown; 1 twins refuted; ")
 
 
-def test_list_says_what_each_proof_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_says_what_each_proof_is_about(capsys: Capture) -> None:
     """Whether the running code is evaluated or a definition stands for it; the twin; sorted by item."""
     assert main(["prove", "--list"]) == 0
 
@@ -267,7 +267,7 @@ def test_list_says_what_each_proof_is_about(capsys: pytest.CaptureFixture[str]) 
     assert "    twin: newest pairs first (BX-05)\n" in listed
 
 
-def test_list_for_programs_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_for_programs_is_json(capsys: Capture) -> None:
     """The same facts."""
     assert main(["prove", "scuttlebutt", "--list", "--format", "json", "-k", "prefix"]) == 0
 
@@ -283,21 +283,19 @@ def test_list_for_programs_is_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["-k", "BZ-99"], 4, "peerproof: no proof has 'BZ-99' in its name; see peerproof prove --list\n"),
     ],
 )
-def test_proofs_that_do_not_exist_are_refused(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
-) -> None:
+def test_proofs_that_do_not_exist_are_refused(capsys: Capture, arguments: list[str], code: int, message: str) -> None:
     """With what there is instead."""
     assert main(["prove", *arguments]) == code
     assert capsys.readouterr().err == message
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
-def test_seconds_are_a_number_above_zero(capsys: pytest.CaptureFixture[str], seconds: str) -> None:
+def test_seconds_are_a_number_above_zero(capsys: Capture, seconds: str) -> None:
     assert main(["prove", "--seconds", seconds]) == 2
     assert f"seconds are a number above 0, not '{seconds}'" in capsys.readouterr().err
 
 
-def test_without_z3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_z3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """Nothing is proved, and nothing looks as if it were."""
     monkeypatch.setitem(sys.modules, "z3", None)
 

@@ -12,6 +12,8 @@ from peerproof.cli.main import main
 from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures
 from peerproof.conformance.runner.result import Result
 
+Capture = pytest.CaptureFixture[str]
+
 TODAY = date(2026, 6, 1)
 ID = "scuttlebutt/codec/one#decode"
 
@@ -106,9 +108,7 @@ def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         (f"{vector_id(3)}#decode crashed 2020-01-01 - expired", 1),
     ],
 )
-def test_the_exit_code_says_whether_list_and_implementation_agree(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], lines: str, code: int
-) -> None:
+def test_the_exit_code_says_whether_list_and_implementation_agree(tmp_path: Path, capfd: Capture, lines: str, code: int) -> None:
     root = write_suite(tmp_path / "numbered")
     (tmp_path / "known.txt").write_text(f"{lines}\n")
     impl = command("die", digits(3))
@@ -122,9 +122,7 @@ def test_the_exit_code_says_whether_list_and_implementation_agree(
     ("name", "said"),
     [("nowhere.txt", "nowhere.txt: the list of known failures cannot be read"), ("spoilt.txt", "spoilt.txt:1:9: expected")],
 )
-def test_a_list_that_cannot_be_read_ends_the_command(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, said: str
-) -> None:
+def test_a_list_that_cannot_be_read_ends_the_command(tmp_path: Path, capfd: Capture, name: str, said: str) -> None:
     (tmp_path / "spoilt.txt").write_text("nonsense\n")
     assert main(["run", "--known-failing", str(tmp_path / name)]) == 2
     assert said in capfd.readouterr().err

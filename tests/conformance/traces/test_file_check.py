@@ -19,6 +19,9 @@ from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
 from peerproof.tla.traces.trace_check import Judgement, Opinion
 from peerproof.tla.traces.trace_data import TraceData
 
+Capture = pytest.CaptureFixture[str]
+Written = Callable[[list[str]], str]
+
 ACCEPTED, WRONG, USAGE, NO_TLC, NOTHING, DISAGREE = range(6)
 
 
@@ -37,7 +40,7 @@ def lines(good: Path) -> list[str]:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Callable[[list[str]], str]:
+def written(tmp_path: Path) -> Written:
     """The path of a file with these lines."""
 
     def write(lines: list[str], end: str = "\n") -> str:
@@ -53,7 +56,7 @@ def of(lines: list[str], kind: str, text: str, after: int = 0) -> int:
     return next(at for at, line in enumerate(lines) if at >= after and f'"kind":"{kind}"' in line and text in line)
 
 
-def test_a_trace_that_agrees_is_accepted_node_by_node(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_that_agrees_is_accepted_node_by_node(good: Path, capsys: Capture) -> None:
     assert main(["check-trace", str(good)]) == ACCEPTED
 
     first, *nodes = capsys.readouterr().out.splitlines()
@@ -63,7 +66,7 @@ def test_a_trace_that_agrees_is_accepted_node_by_node(good: Path, capsys: pytest
 
 
 def test_a_divergence_is_shown_with_its_place_its_clauses_and_what_is_around_it(
-    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
+    lines: list[str], written: Written, capsys: Capture
 ) -> None:
     at = of(lines, "recv", '"type":"heartbeat"', after=len(lines) // 2)
     node = parse(lines[at]).node
@@ -86,7 +89,7 @@ def test_a_divergence_is_shown_with_its_place_its_clauses_and_what_is_around_it(
     assert out.count("accepted  n") == 2
 
 
-def test_the_same_as_json(lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_as_json(lines: list[str], written: Written, capsys: Capture) -> None:
     at = of(lines, "timer", "round.partner")
     lines[at] = lines[at].replace('"round.partner"', '"round.seed"')
     path = written([*lines[: at + 1], "garbage", *lines[at + 1 :]])
@@ -119,7 +122,7 @@ def test_the_same_as_json(lines: list[str], written: Callable[[list[str]], str],
     ],
 )
 def test_a_line_that_cannot_be_read_is_told_with_its_number(
-    bad: bytes, problem: str, good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bad: bytes, problem: str, good: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_bytes(good.read_bytes() + bad)
@@ -142,9 +145,7 @@ def test_a_line_without_an_end_does_not_fill_the_memory(good: Path, monkeypatch:
     assert len(report.nodes) == 6
 
 
-def test_many_unreadable_lines_and_many_nodes_are_not_all_listed(
-    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_many_unreadable_lines_and_many_nodes_are_not_all_listed(lines: list[str], written: Written, capsys: Capture) -> None:
     many = [line.replace("seed-3", f"run {run}") for run in range(10) for line in lines[:20]]
 
     assert main(["check-trace", written([*many, *["bad"] * 50])]) == WRONG
@@ -156,7 +157,7 @@ def test_many_unreadable_lines_and_many_nodes_are_not_all_listed(
 
 
 def test_a_node_that_starts_again_is_judged_again_and_of_many_divergences_the_first_are_shown(
-    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
+    lines: list[str], written: Written, capsys: Capture
 ) -> None:
     at = of(lines, "api", "update_local")
     node = parse(lines[at]).node
@@ -170,7 +171,7 @@ def test_a_node_that_starts_again_is_judged_again_and_of_many_divergences_the_fi
     assert "5 more after later starts" in out
 
 
-def test_stdin_and_several_files(good: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdin_and_several_files(good: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good.read_bytes())))
 
     assert main(["check-trace", "-", str(good)]) == ACCEPTED
@@ -188,9 +189,7 @@ def test_stdin_and_several_files(good: Path, capsys: pytest.CaptureFixture[str],
         ("{}", USAGE, "no line of it is a line of a trace; line 1: expected a member 'run'"),
     ],
 )
-def test_what_is_no_trace_is_said(
-    content: str | None, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_trace_is_said(content: str | None, code: int, said: str, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "trace.jsonl"
     if content is not None:
         path.write_text(content, encoding="utf-8")
@@ -200,9 +199,7 @@ def test_what_is_no_trace_is_said(
     assert said in capsys.readouterr().err
 
 
-def test_a_protocol_that_is_not_known_is_said(
-    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_protocol_that_is_not_known_is_said(lines: list[str], written: Written, capsys: Capture) -> None:
     path = written([line.replace('"protocol":"scuttlebutt"', '"protocol":"gossip"') for line in lines])
 
     assert main(["check-trace", path]) == USAGE
@@ -211,7 +208,7 @@ def test_a_protocol_that_is_not_known_is_said(
 
 
 def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_only(
-    written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    written: Written, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     trace = str(tmp_path / "swim.jsonl")
     assert main(["simulate", "swim", "--nodes", "3", "--rounds", "5", "--trace", trace]) == 0
@@ -227,7 +224,7 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
 
 
 @pytest.mark.usefixtures("no_java")
-def test_without_java_tlc_is_not_run_and_that_is_said(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_java_tlc_is_not_run_and_that_is_said(good: Path, capsys: Capture) -> None:
     assert main(["check-trace", str(good), "--tlc"]) == NO_TLC
 
     captured = capsys.readouterr()
@@ -254,7 +251,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return say
 
 
-def test_where_the_two_disagree_both_are_shown(good: Path, told: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_the_two_disagree_both_are_shown(good: Path, told: Callable[..., None], capsys: Capture) -> None:
     told(Opinion.REJECTED, 60, 7, 6, "effects")
 
     assert main(["check-trace", str(good), "--tlc"]) == DISAGREE
@@ -264,9 +261,7 @@ def test_where_the_two_disagree_both_are_shown(good: Path, told: Callable[..., N
     assert row.endswith("; TLC DISAGREES: it rejects seq 6 (effects)")
 
 
-def test_what_tlc_leaves_undetermined_is_not_accepted(
-    good: Path, told: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_tlc_leaves_undetermined_is_not_accepted(good: Path, told: Callable[..., None], capsys: Capture) -> None:
     told(Opinion.UNDETERMINED, 7, why="it was told no more")
 
     assert main(["check-trace", str(good), "--tlc"]) == NO_TLC
@@ -274,7 +269,7 @@ def test_what_tlc_leaves_undetermined_is_not_accepted(
     assert "; TLC UNDETERMINED: it accepts the first 7 events; it was told no more" in capsys.readouterr().out
 
 
-def test_a_tlc_that_fails_has_no_verdict(good: Path, told: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tlc_that_fails_has_no_verdict(good: Path, told: Callable[..., None], capsys: Capture) -> None:
     told(RunFailed("the Java machine was killed"))
 
     assert main(["check-trace", str(good), "--tlc", "--format", "json"]) == NO_TLC
@@ -283,9 +278,7 @@ def test_a_tlc_that_fails_has_no_verdict(good: Path, told: Callable[..., None], 
 
 
 @pytest.mark.slow
-def test_tlc_agrees_or_says_that_it_does_not_compare(
-    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tlc_agrees_or_says_that_it_does_not_compare(lines: list[str], written: Written, capsys: Capture) -> None:
     try:
         find()
     except ToolsUnusable as problem:
