@@ -17,6 +17,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -152,6 +153,18 @@ class Reader:
         else:
             shown = "" if step.expected is None else done.stdout
             assert (done.returncode, shown) == (0, ""), f"$ {step.command}\n{done.stdout}"
+
+
+def follow(page: str, folder: Path, least: int, **environment: str) -> None:
+    """Does in a folder what a page says, which has at least so many commands."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    reader, todo = Reader(folder, {**os.environ, "PATH": path, **environment}), list(steps(page))
+    assert sum(isinstance(step, Typed) for step in todo) >= least
+    try:
+        for step in todo:
+            reader.follow(step)
+    finally:
+        reader.close()
 
 
 class _Running:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.originals import ORIGINAL, installed
-from tests.support.walkthrough import Reader, Typed, steps, with_free_ports
+from tests.support.walkthrough import follow, with_free_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.minute]
 
@@ -114,13 +113,5 @@ def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy2(ROOT / name, tmp_path / name)
     (tmp_path / ".venv").symlink_to(sys.prefix)
-    here = str(Path(sys.executable).parent)
-    reader = Reader(tmp_path, {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"})
-    todo = list(steps(with_free_ports((ROOT / "docs/how-to/foreign-implementations.md").read_text("utf-8"))))
-
-    assert sum(isinstance(step, Typed) for step in todo) >= 5
-    try:
-        for step in todo:
-            reader.follow(step)
-    finally:
-        reader.close()
+    page = ROOT / "docs/how-to/foreign-implementations.md"
+    follow(with_free_ports(page.read_text("utf-8")), tmp_path, least=5)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from tests.support.tools import require
-from tests.support.walkthrough import Reader, Typed, fits, mended, steps
+from tests.support.walkthrough import fits, follow, mended
 
 from peerproof.cli.main import main
 
@@ -24,14 +22,8 @@ def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, .
     for program in programs:
         require(program)
     subprocess.run([require("git"), "init", "--quiet", tmp_path], check=True)
-    here = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "GOFLAGS": "-mod=mod", "GOPROXY": "off"}
-    reader = Reader(tmp_path, environment)
-    todo = list(steps((HOW_TO / f"test-a-{language}-implementation.md").read_text("utf-8")))
-
-    assert sum(isinstance(step, Typed) for step in todo) >= 10
-    for step in todo:
-        reader.follow(step)
+    page = HOW_TO / f"test-a-{language}-implementation.md"
+    follow(page.read_text("utf-8"), tmp_path, least=10, GOFLAGS="-mod=mod", GOPROXY="off")
 
 
 def test_workflow_on_the_page_is_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,10 +102,8 @@ def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     [
         (f"{vector_id(3)}#decode crashed - - it dies", 0),
         ("# nothing", 1),
-        (f"{vector_id(3)}#decode hung - - another failure", 1),
         (f"{vector_id(3)}#decode crashed - - it dies\n{vector_id(4)}#decode crashed - - it passes", 1),
         (f"{vector_id(3)}#decode crashed - - it dies\nno/such#case crashed - - dead", 1),
-        (f"{vector_id(3)}#decode crashed 2020-01-01 - expired", 1),
     ],
 )
 def test_the_exit_code_says_whether_list_and_implementation_agree(tmp_path: Path, capfd: Capture, lines: str, code: int) -> None:
