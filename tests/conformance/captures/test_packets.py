@@ -116,6 +116,7 @@ def test_packets_are_what_scapy_put_into_them(built: Built) -> None:
     flow = flow_of(packet.flow)
 
     assert (packet.transport, flow.source, flow.target) == (built.transport, built.source, built.target)
+    assert [flow.source_port, flow.target_port] == [int(name.rpartition(":")[2]) for name in (built.source, built.target)]
     if packet.transport == UDP_NUMBER:
         assert built.data[packet.start + 8 : packet.end] == built.payload
     else:
