@@ -24,10 +24,9 @@ from peerproof.tla.output.values import function
 CONSTANTS = configurations("scuttlebutt")["tiny"].constants
 
 
-def walked(constants: object, *labels: str) -> tuple[System, list[Edge]]:
-    """The system, and the first edge with each label that changes anything, in turn."""
-    assert isinstance(constants, dict)
-    system = System(Model(constants))
+def walked(constants: Any, *labels: str, of: Any = Model) -> tuple[System, list[Edge]]:
+    """The system of a model, and the first edge with each label that changes anything, in turn."""
+    system = System(of(constants))
     world, path = system.initial(), []
     for label in labels:
         path.append(next(Edge(*move) for move in system.moves(world) if move[0] == label and move[1] != world))
@@ -175,13 +174,9 @@ def test_message_over_a_connection_changes_both_ends_or_fails_at_its_sender() ->
 
 
 def test_of_equal_messages_in_an_ordered_network_the_one_that_was_sent_first_arrives_first() -> None:
-    system = System(PeterModel(configurations("peter")["in-order"].constants))
-    world, path = system.initial(), []
-    for label in ("Command", "Command", "Command", "Receive"):
-        path.append(next(Edge(*move) for move in system.moves(world) if move[0] == label))
-        world = path[-1].target
+    constants = configurations("peter")["in-order"].constants
 
-    happenings = of_path(system, path).happenings
+    happenings = of_path(*walked(constants, "Command", "Command", "Command", "Receive", of=PeterModel)).happenings
 
     assert [each for each in happenings if isinstance(each, Arrow)] == [Arrow("n:2", "n:3", "4. subscribe 1 0 0 (sent in 1)")]
     assert [each.label for each in happenings[-3:]] == [
@@ -219,11 +214,7 @@ def test_messages_and_values_are_short_but_whole() -> None:
 
 
 def test_model_may_say_in_its_own_way_what_messages_hold_and_what_is_new() -> None:
-    system = System(DistKVModel(configurations("distkv")["tiny"].constants))
-    world, path = system.initial(), []
-    for label in ("Command", "Receive", "Command"):
-        path.append(next(Edge(*move) for move in system.moves(world) if move[0] == label))
-        world = path[-1].target
+    system, path = walked(configurations("distkv")["tiny"].constants, "Command", "Receive", "Command", of=DistKVModel)
 
     shown = of_path(system, path, without=("tock", "todo")).text().splitlines()
 

@@ -29,33 +29,12 @@ from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.runner.result import STATUSES
 
 TITLES = {PASSED.vector: "the title of two"}
-MUTANTS = {
-    "protocols": {
-        "swim": {
-            "mutants": 10,
-            "killed": 8,
-            "equivalent": 1,
-            "score": 0.8899,
-            "survivors": [{"mutant": "m-1", "diff": "- a\n+ b"}],
-        }
-    }
-}
+SURVIVORS = [{"mutant": "m-1", "diff": "- a\n+ b"}]
+MUTANTS = {"protocols": {"swim": {"mutants": 10, "killed": 8, "equivalent": 1, "score": 0.8899, "survivors": SURVIVORS}}}
+COVERED = {"worlds": 9_999, "edges": 12, "moving": 10, "edges_loaded": 10, "edges_on_paths": 9, "walked": 4}
 EDGES = {
     "vectors": {"version": "1.0.0+sha256:00", "digest": "00"},
-    "protocols": {
-        "swim": [
-            {
-                "configuration": "small",
-                "worlds": 9_999,
-                "edges": 12,
-                "moving": 10,
-                "edges_loaded": 10,
-                "edges_on_paths": 9,
-                "walked": 4,
-                "wrong": ["one vector"],
-            }
-        ]
-    },
+    "protocols": {"swim": [{"configuration": "small", **COVERED, "wrong": ["one vector"]}]},
 }
 
 
@@ -291,20 +270,18 @@ def test_ten_thousand_failures_stay_small() -> None:
 
 
 def test_the_command_makes_one_page_of_several_records(tmp_path: Path) -> None:
-    files_ = {name: tmp_path / name for name in ("mine.jsonl", "theirs.jsonl", "mutants.json", "edges.json", "page.html")}
-    files_["mine.jsonl"].write_text(as_json_lines(report(PASSED)))
-    files_["theirs.jsonl"].write_text(as_json_lines(report(MISSED, implementation={"name": "theirs", "version": "1"})))
-    files_["mutants.json"].write_text(json.dumps(MUTANTS))
-    files_["edges.json"].write_text(json.dumps(EDGES))
-    records, mutants, edges, out = (
-        [str(files_["mine.jsonl"]), str(files_["theirs.jsonl"])],
-        str(files_["mutants.json"]),
-        str(files_["edges.json"]),
-        str(files_["page.html"]),
-    )
+    contents = {
+        "mine.jsonl": as_json_lines(report(PASSED)),
+        "theirs.jsonl": as_json_lines(report(MISSED, implementation={"name": "theirs", "version": "1"})),
+        "mutants.json": json.dumps(MUTANTS),
+        "edges.json": json.dumps(EDGES),
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    mine, theirs, mutants, edges, out = (str(tmp_path / name) for name in (*contents, "page.html"))
 
-    assert main(["report", "html", *records, "--mutants", mutants, "--edges", edges, "--output", out]) == 0
-    reader = Reader(files_["page.html"].read_text(encoding="utf-8"))
+    assert main(["report", "html", mine, theirs, "--mutants", mutants, "--edges", edges, "--output", out]) == 0
+    reader = Reader(Path(out).read_text(encoding="utf-8"))
     assert reader.data["implementations"] == ["mine 2", "theirs 1"]
     assert "88.9 %" in reader.texts
     assert any("was judged by other vectors than those at hand" in text for text in reader.texts)
