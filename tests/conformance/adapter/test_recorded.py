@@ -59,8 +59,7 @@ def never(question: dict[str, Any]) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("words", "jobs", "name"),
-    [("layer:cluster", "2", "d.gz"), ("clause:BA-19", "1", "d"), ("clause:BA-19", "2", "d.gz")],
+    ("words", "jobs", "name"), [("layer:cluster", "2", "d.gz"), ("clause:BA-19", "1", "d"), ("clause:BA-19", "2", "d.gz")]
 )
 def test_a_replay_gives_the_verdicts_of_the_run_that_was_recorded(tmp_path: Path, words: str, jobs: str, name: str) -> None:
     """Cases of the codec and of models go in packs, all others by themselves; two processes write at the same time."""
@@ -92,8 +91,7 @@ def test_a_wrong_implementation_is_as_wrong_in_the_replay(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("habit", "jobs"),
-    [("die", "1"), ("killed", "3"), ("hang", "1"), ("debug-print", "3"), ("panics", "1"), ("half-a-line", "3")],
+    ("habit", "jobs"), [("die", "1"), ("killed", "3"), ("hang", "1"), ("debug-print", "3"), ("panics", "1"), ("half-a-line", "3")]
 )
 def test_a_crash_a_hang_and_garbage_come_again(tmp_path: Path, habit: str, jobs: str) -> None:
     vectors = ("--vectors", str(write_suite(tmp_path / "numbered")))

@@ -6,18 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.recorded_originals import (
-    COMMAND,
-    FAULTS,
-    ORIGINALS,
-    PAGES,
-    RECORDINGS,
-    SEEDS,
-    TABLE,
-    page,
-    replayed,
-    verdicts,
-)
+from tests.support.recorded_originals import COMMAND, FAULTS, ORIGINALS, PAGES, RECORDINGS, SEEDS, TABLE, page, replayed, verdicts
 
 from peerproof.conformance.report.failure_groups import find_differences
 

@@ -291,8 +291,7 @@ def test_a_program_that_does_not_end_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("impl", "code"),
-    [("./no-such-adapter", 3), (command("banner"), 3), (command("killed", "no_such_op_at_all"), 1)],
+    ("impl", "code"), [("./no-such-adapter", 3), (command("banner"), 3), (command("killed", "no_such_op_at_all"), 1)]
 )
 def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl: str, code: int) -> None:
     assert main(["smoke", "--impl", impl]) == code

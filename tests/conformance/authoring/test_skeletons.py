@@ -270,10 +270,7 @@ def test_where_nothing_can_be_written_is_said(tmp_path: Path, capsys: Capture) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            ["--protocol", "scuttlebut"],
-            "found 'scuttlebut' (did you mean 'scuttlebutt'?)",
-        ),
+        (["--protocol", "scuttlebut"], "found 'scuttlebut' (did you mean 'scuttlebutt'?)"),
         (["--name", "My Node"], "--name: expected small letters, digits and hyphens, such as my-node, found 'My Node'"),
         (["…"], "the folder '…' gives no name; say one, such as --name my-node"),
     ],

@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
-from scapy.layers.inet6 import (
-    IPv6,
-    IPv6ExtHdrDestOpt,
-    IPv6ExtHdrFragment,
-    IPv6ExtHdrHopByHop,
-    IPv6ExtHdrRouting,
-    PadN,
-)
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting, PadN
 from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 

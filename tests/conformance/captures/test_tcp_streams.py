@@ -108,11 +108,7 @@ STREAMS: dict[str, tuple[list[Segments], list[bytes], list[str]]] = {
         ["not_a_message"],
     ),
     "a last segment that is sent again is no new one": ([SYN, (1, b"\x01a", "ends"), (1, b"\x01a", "ends")], [b"a"], []),
-    "a gap is given up at the end; what is behind it is read": (
-        [SYN, (1, b"\x05ab"), (7, b"\x01c")],
-        [b"c"],
-        ["stream_gap"],
-    ),
+    "a gap is given up at the end; what is behind it is read": ([SYN, (1, b"\x05ab"), (7, b"\x01c")], [b"c"], ["stream_gap"]),
 }
 
 

@@ -94,8 +94,7 @@ def test_the_same_call_takes_the_same_effort(seeds: Seeds) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "kind", "shown"),
-    [("PAST_THE_END", "raised", b"\x03\x00"), ("BEHIND_A_LETTER", "raised", b"~")],
+    ("name", "kind", "shown"), [("PAST_THE_END", "raised", b"\x03\x00"), ("BEHIND_A_LETTER", "raised", b"~")]
 )
 def test_a_mistake_in_a_codec_is_found_by_the_code_that_it_reaches_and_made_small(
     name: str, kind: str, shown: bytes, seeds: Seeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -186,10 +185,7 @@ def test_nothing_is_found_in_the_specification_and_what_led_somewhere_new_is_kep
 
 @pytest.mark.parametrize(
     ("variant", "kind"),
-    [
-        (BD04, "crashed"),
-        (wire.VersionsAreDoubles, "value"),
-    ],
+    [(BD04, "crashed"), (wire.VersionsAreDoubles, "value")],
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(

@@ -59,11 +59,7 @@ def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_
     assert capsys.readouterr().out.split("found in run")[0] == text.split("found in run")[0]
 
 
-@pytest.mark.parametrize(
-    "variant",
-    [BD02, BD04, BD05, BD11, answers.IsTheWildcard, BD14],
-    ids=lambda v: v.__name__,
-)
+@pytest.mark.parametrize("variant", [BD02, BD04, BD05, BD11, answers.IsTheWildcard, BD14], ids=lambda v: v.__name__)
 def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passes(
     variant: type, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -121,10 +117,7 @@ def test_a_program_that_cannot_be_started_again_ends_the_search_with_what_was_fo
         ("/nowhere/adapter", "there is no such program"),
         (f"{MISBEHAVING} die-at-hello x", "cannot open my database"),
         ("py:tests.conformance.fuzz.test_command:CodecOnly", "cannot be fuzzed: it does not offer exchange"),
-        (
-            "py:tests.conformance.fuzz.test_command:OtherProtocol",
-            "cannot be fuzzed: it does not offer scuttlebutt, but raft",
-        ),
+        ("py:tests.conformance.fuzz.test_command:OtherProtocol", "cannot be fuzzed: it does not offer scuttlebutt, but raft"),
     ],
     ids=["no program", "dies at hello", "codec only", "another protocol"],
 )

@@ -182,9 +182,7 @@ def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_event
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "implementation",
-    [BD01, BD13, BD14, packing.NewestFirst],
-    ids=lambda implementation: implementation.__name__,
+    "implementation", [BD01, BD13, BD14, packing.NewestFirst], ids=lambda implementation: implementation.__name__
 )
 def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, implementation: type) -> None:
     finding = found(campaign(implementation), "ci", seeds=12)

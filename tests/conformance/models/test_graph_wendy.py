@@ -66,12 +66,7 @@ def test_explorer_answers_what_is_asked_of_walks_as_tlc_does(model: Model) -> No
         assert max(depths.values()) - 1 == model.steps
     else:
         initial = sum(depth == 1 for depth in depths.values())
-        found = {
-            "initial": initial,
-            "distinct": len(depths),
-            "generated": initial + edges.total(),
-            "depth": max(depths.values()),
-        }
+        found = {"initial": initial, "distinct": len(depths), "generated": initial + edges.total(), "depth": max(depths.values())}
         assert found == model.counts
 
 

@@ -105,10 +105,7 @@ def grow(state: State, row: Row) -> tuple[State, int]: ...
             "def f(state: State, row: Row) -> State:\n    state, n = grow(state, row)\n    return state",
             [("old value", "state -> _")],
         ),
-        (
-            "def f(state: State) -> State:\n    after = replace(state, own=x)\n    return after",
-            [("old value", "after -> state")],
-        ),
+        ("def f(state: State) -> State:\n    after = replace(state, own=x)\n    return after", [("old value", "after -> state")]),
         ("def f(one: Name, other: Name) -> Name:\n    return one", [("another of several", "one -> other")]),
         ("def f(row: Row, other: State) -> Row:\n    return row", []),
         ("def f(state: State, n: Name) -> Row:\n    return state.rows[n]", [("another of several", "state.rows[n] -> …")]),

@@ -212,12 +212,7 @@ def lying(statement: Callable[..., None]) -> tuple[Proof, ...]:
     ids=["out-of-time", "vacuous", "twin-is-true", "cannot-be-evaluated"],
 )
 def test_what_proves_nothing_is_no_success(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Capture,
-    statement: Callable[..., None],
-    verdict: str,
-    detail: str,
-    twin: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, statement: Callable[..., None], verdict: str, detail: str, twin: str
 ) -> None:
     """A solver that gives up, an assumption that nothing fits, a twin that holds, code that terms cannot go through: exit 1."""
     monkeypatch.setattr(proofs, "PROOFS", lying(statement))

@@ -126,10 +126,7 @@ def test_the_round_trip_is_free_where_nothing_measures_it() -> None:
     assert {"failed"} < {result.status for result in exchange}
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [(Forgetful, "round-trip-from-a-request"), (WithoutJoins, "join-is-told-once")],
-)
+@pytest.mark.parametrize(("kind", "name"), [(Forgetful, "round-trip-from-a-request"), (WithoutJoins, "join-is-told-once")])
 def test_what_is_listed_or_not_optional_is_demanded(kind: type[Teller], name: str) -> None:
     (vector,) = (vector for vector in vectors_of("exchange") if vector.id.endswith(f"/{name}"))
 

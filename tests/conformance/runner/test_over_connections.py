@@ -32,8 +32,7 @@ MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in suite().vectors if v.id =
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("node", "read"),
-    [("Silent", "None"), ("BreaksOff", "truncated"), ("Garbled", "bad_type"), ("Empty", "None")],
+    ("node", "read"), [("Silent", "None"), ("BreaksOff", "truncated"), ("Garbled", "bad_type"), ("Empty", "None")]
 )
 def test_a_node_that_sends_no_message_has_not_sent_the_one_expected(tmp_path: Path, node: str, read: str) -> None:
     case = until_failed(tmp_path, f"py:{__name__}:{node}", "tcp", JOIN)

@@ -68,13 +68,7 @@ def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange
         "      - {branch: loud, verdict: tolerated, because: older text, events: {any: true}}\n",
     ).replace("      events: {contains", "      # events: {contains")
 
-    assert load(written(exchange=text)).vectors[0].needs == (
-        "api.update_local",
-        "events",
-        "exchange",
-        "observe.peers",
-        "restart",
-    )
+    assert load(written(exchange=text)).vectors[0].needs == ("api.update_local", "events", "exchange", "observe.peers", "restart")
 
 
 @pytest.mark.parametrize(
