@@ -1,4 +1,4 @@
-"""The fuzzer on DistKV: messages for everybody, downloads and disks."""
+"""The arena of the fuzzer: messages for everybody or in order, downloads, disks, and how runs begin."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.conformance.fuzz.simulation import Action, Arena
 from peerproof.conformance.fuzz.strategies import values
-from peerproof.spec import distkv
+from peerproof.spec import distkv, wendy
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.distkv import Config, NeedsDownload, Phase, Update
 from peerproof.spec.distkv.values import value_of
+from peerproof.spec.peter import Subscribe, Unsubscribe
 
 pytestmark = pytest.mark.slow
 
-INPUTS = inputs_of("distkv")
+DISTKV, PETER = inputs_of("distkv"), inputs_of("peter")
 A, B, C = (NodeId(f"{name}:1") for name in "abc")
 CLOCK = Config().clock
+RING = {A: wendy.Config(wendy.Id(0x70 << 120)), B: wendy.Config(wendy.Id(0x90 << 120))}
+TOPIC = "p" * 16
 
 
 def founded() -> Arena:
     """The first node has founded a network, and the others have accepted its ping."""
     configs = {A: Config(start=Duration(CLOCK // 2), root=value_of("root")), B: Config(), C: Config()}
-    arena = Arena(INPUTS, Specified(), configs, Counter())
+    arena = Arena(DISTKV, Specified(), configs, Counter())
     arena.open(0)
     arena.perform(Action("time", span=CLOCK // 2))
     return arena
@@ -104,11 +107,56 @@ def test_a_node_comes_back_with_what_was_on_its_disk_or_without(what: str, phase
 
 
 def test_half_of_the_runs_begin_when_all_are_ready() -> None:
-    changes = values(distkv.COMMAND.cases["set_value"], INPUTS.named((A,)))
-    inputs = replace(INPUTS, commands=lambda _: changes)
+    changes = values(distkv.COMMAND.cases["set_value"], DISTKV.named((A,)))
+    inputs = replace(DISTKV, commands=lambda _: changes)
     campaign = Campaign(inputs, Specified(), nodes=3, faults=frozenset())
 
     campaign.search(Profile(20, 5), 0)
 
     assert campaign.finding is None
     assert campaign.counts["SomebodyLoads"] >= 5
+
+
+def joined(*, is_in_order: bool) -> Arena:
+    """Two nodes that are one ring; the topic's meeting point is the first."""
+    arena = Arena(replace(PETER, is_in_order=is_in_order), Specified(), RING, Counter())
+    arena.open(0)
+    arena.perform(Action("call", B, command=wendy.Join(A)))
+    for span in (1, 30_000, 1):
+        arena.perform(Action("time", span=span))
+        calm(arena)
+    return arena
+
+
+@pytest.mark.parametrize("is_in_order", [True, False])
+def test_a_message_that_would_overtake_another_waits_if_none_may(is_in_order: bool) -> None:
+    arena = joined(is_in_order=is_in_order)
+    arena.perform(Action("call", B, command=Subscribe(TOPIC)))
+    arena.perform(Action("call", B, command=Unsubscribe(TOPIC)))
+    first, second = arena.under_way
+
+    arena.perform(Action("deliver", datagram=second))
+
+    assert arena.under_way == [second if is_in_order else first]
+
+
+def test_messages_of_other_nodes_are_not_waited_for() -> None:
+    arena = joined(is_in_order=True)
+    arena.perform(Action("call", B, command=Subscribe(TOPIC)))
+    arena.perform(Action("call", A, command=wendy.Leave()))
+    first, second = arena.under_way
+
+    arena.perform(Action("deliver", datagram=second))
+
+    assert arena.under_way == [first]
+
+
+def test_half_of_the_runs_begin_with_one_ring() -> None:
+    inputs = replace(
+        PETER, commands=lambda nodes: PETER.commands(nodes).filter(lambda command: not isinstance(command, wendy.Join))
+    )
+    campaign = Campaign(inputs, Specified(), nodes=3, faults=frozenset())
+
+    campaign.search(Profile(20, 5), 0)
+
+    assert campaign.counts["deliver"] > 20
