@@ -111,6 +111,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(tmp_path: Path) -> None
         (b"\xff\xfe", "no text in UTF-8"),
         (b"", "it is empty"),
         (b"{}\n", "line 1: expected an object"),
+        (b'{"case": {}}\n', "line 1: expected a header of format 1, found 'case'"),
     ):
         if content is not None:
             file.write_bytes(content)
