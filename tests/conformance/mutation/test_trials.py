@@ -257,13 +257,13 @@ def test_vectors_notice_a_mistake_and_the_suite_goes_on_judging_by_what_is_right
     bench: Bench, codec: Module, reach: Reach
 ) -> None:
     """The codec with a wrong endianness reads what it writes; only who knows better sees it."""
-    made = mutants(codec)[::2]
+    made = mutants(codec)
 
     verdicts = dict(bench.trials(made, reach, jobs=2))
 
     assert len(verdicts) == len(made)
     killed = [mutant for mutant, verdict in verdicts.items() if verdict.killed]
-    assert len(killed) > 5
+    assert len(killed) > 10
     assert all(verdict.killer in {case.id for case in bench.cases} for verdict in verdicts.values() if verdict.killer)
 
 
@@ -357,12 +357,12 @@ def invoked(*arguments: str | Path) -> tuple[int, str, str]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
 def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_same(few: Path, tmp_path: Path) -> None:
-    record, words = tmp_path / "record.jsonl", ("scuttlebutt", "-k", "scuttlebutt.codec/swapped", "--vectors", few)
+    record, words = tmp_path / "record.jsonl", ("scuttlebutt", "-k", "scuttlebutt.codec", "--vectors", few)
     code, out, err = invoked("mutants", *words, "--record", record, "--format", "json", "--least", "1")
     assert code == 0, err
     found = json.loads(out)["protocols"]["scuttlebutt"]
     assert found["mutants"] == found["killed"] + found["equivalent"] + len(found["survivors"])
-    assert found["killed"] > 3
+    assert found["killed"] > 10
     assert sum(found["kills"].values()) <= found["killed"]
 
     lines = record.read_bytes().splitlines(keepends=True)
