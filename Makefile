@@ -69,11 +69,11 @@ foreign: $(VENV)/.installed
 ## test: the tests (some minutes); kills, clusters and a browser are in `make long`. TESTS=tests/tla: only those
 test: $(VENV)/.developing
 	@mkdir -p $(BUILD)
-	$(BIN)/pytest -n $(JOBS) --failed-first -m "not ($(LONG))" --junitxml=$(BUILD)/tests.xml $(TESTS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --failed-first -m "not ($(LONG))" --junitxml=$(BUILD)/tests.xml $(TESTS)
 
 ## quick: the tests that take no more than a few seconds each
 quick: $(VENV)/.developing
-	$(BIN)/pytest -q -n $(JOBS) --failed-first -m "not slow" $(TESTS)
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --failed-first -m "not slow" $(TESTS)
 
 ## check: format, lint, types, layers
 check: $(VENV)/.developing
@@ -117,7 +117,7 @@ GRAPHS_OF_peter = small-bag medium-churn
 GRAPHS_OF_distkv = small-split medium-loss
 
 long-tests:
-	$(BIN)/pytest -q -n $(JOBS) -m "$(LONG)" --junitxml=build/tests-kills.xml
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "$(LONG)" --junitxml=build/tests-kills.xml
 
 $(MODELS): long-models-%:
 	$(BIN)/peerproof model-check $* $(MODELS_OF_$*:%=--model %)

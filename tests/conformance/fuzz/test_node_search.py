@@ -165,7 +165,7 @@ def test_the_specification_explains_everything_that_the_reference_does(
         ("peter", PD06, {"messages"}),
         ("peter", PD13, {"observed"}),
         ("distkv", DD13, {"messages"}),
-        ("distkv", DD28, {"observed"}),
+        ("distkv", DD28, {"observed", "choice"}),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
 )

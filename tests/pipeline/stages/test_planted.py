@@ -228,13 +228,19 @@ def planted(packets: list[Packet], fits: Callable[[Any, Packet], bool], change: 
 
 
 def capture_a_version_that_jumps_back(packets: list[Packet]) -> None:
-    """In the last request of a node that has named a greater one before."""
+    """In a request with what others said before; of what has come since the message before, a restart could tell as well."""
     requests = [(number, packet) for number, packet in enumerate(packets) if isinstance(packet.message, DigestRequest)]
     own = {number: dict(packet.message.entries).get(f"127.0.0.1:{packet.source}", 0) for number, packet in requests}
+
+    def has_heard_nothing(number: int) -> bool:
+        source = packets[number].source
+        return next(one.source == source for one in reversed(packets[:number]) if source in (one.source, one.target))
+
     at, packet = max(
         (number, packet)
         for number, packet in requests
-        if any(packet.source == other.source and own[earlier] > 1 for earlier, other in requests if earlier < number)
+        if any(one.source == packet.source and before < number and own[before] > 1 for before, one in requests)
+        and has_heard_nothing(number)
     )
     changed = {**dict(packet.message.entries), f"127.0.0.1:{packet.source}": 1}
     packets[at] = packet.saying(DigestRequest(tuple(DigestEntry(*entry) for entry in changed.items())))
