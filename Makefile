@@ -19,7 +19,7 @@ BUILD ?= build
 
 # How many tests, and parts of `make long`, run side by side: one more than there are cores, since many of them wait.
 CORES = $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
-JOBS ?= $(shell expr $(CORES) + 1)
+JOBS ?= $(shell echo $$(($(CORES) + 1)))
 
 # Tests start hundreds of programs on a machine that may be busy: each may take so many times as long as usual.
 export PEERPROOF_PATIENCE ?= 10
