@@ -63,6 +63,7 @@ def test_what_is_merged_with_a_partial_report_is_partial() -> None:
     ("other", "said"),
     [
         (report(replace(PASSED, status="failed", failure="messages")), "came out in two ways: passed in 1.jsonl, failed"),
+        (report(replace(PASSED, branches=("second",))), "came out in two ways: passed in 1.jsonl, passed in 2.jsonl"),
         (report(SKIPPED, vectors={"version": "2", "digest": "01", "count": 1}), "vectors '00' and '01'"),
         (report(SKIPPED, vectors={"version": "2", "digest": "01", "count": 1}, **THEIRS), "vectors '00' and '01'"),
         (report(SKIPPED, seed="1"), "seed '0' and '1'"),

@@ -100,6 +100,15 @@ def test_junit_is_xml_whatever_an_implementation_has_written(report: Report) -> 
     assert [case.get("name") for case in suite.iter("testcase")] == ["number-1#decode", "one", "two"]
 
 
+def test_junit_counts_what_is_known_as_skipped(report: Report) -> None:
+    report.results = [PASSED, replace(MISSED, status="known", reason="until next week")]
+
+    suite = Xml.fromstring(as_junit(report, {}))
+
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+    assert [case.get("name") for case in suite.iter("testcase") if case.find("skipped") is not None] == ["one"]
+
+
 def test_markdown_tables_hold_no_stray_bars(report: Report) -> None:
     report.results = [PASSED, Result("a/b/c", "tolerated", "a/b/c", 1, "may", (), reason="one | two\nthree")]
 
