@@ -66,7 +66,7 @@ def explorer(name: str, processes: int = 1) -> Explored:
     return Explored(int(states), int(edges), float(wall), int(kib), cpu)
 
 
-def told(about: str, found: float, **bound: float) -> None:
+def print_figure(about: str, found: float, **bound: float) -> None:
     """Prints one line."""
     print(f"{about:44} {found:8.2f}  {target(found, **bound)}", flush=True)
 
@@ -79,8 +79,8 @@ def main() -> None:
     found = explorer(name)
     assert found.states == tlc_states, f"{found.states} states in Python, {tlc_states} in TLC"
     print(f"{name}: {found.states:,} states, {found.edges:,} edges; explorer {found.cpu:.1f} CPU-s, TLC {tlc_seconds:.1f} CPU-s")
-    told("explorer's speed / TLC's", tlc_seconds / found.cpu, least=TARGET)
-    told("bytes a state", found.kib * 1024 / found.states, most=BYTES_TARGET)
+    print_figure("explorer's speed / TLC's", tlc_seconds / found.cpu, least=TARGET)
+    print_figure("bytes a state", found.kib * 1024 / found.states, most=BYTES_TARGET)
     one, two = zip(*((explorer("medium"), explorer("medium", 2)) for _ in range(TURNS)), strict=True)
     assert one[0].states == two[0].states
     alone, together = min(run.wall for run in one), min(run.wall for run in two)
@@ -88,8 +88,8 @@ def main() -> None:
     print(
         f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores: above 2, the clock also counts what others do"
     )
-    told("speed of two processes / of one, on the wall", alone / together, least=PROCESSES_TARGET)
-    told("bytes a state, in two processes", two[0].kib * 1024 / two[0].states, most=BYTES_TARGET)
+    print_figure("speed of two processes / of one, on the wall", alone / together, least=PROCESSES_TARGET)
+    print_figure("bytes a state, in two processes", two[0].kib * 1024 / two[0].states, most=BYTES_TARGET)
 
 
 if __name__ == "__main__":

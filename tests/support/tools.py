@@ -12,7 +12,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 import pytest
 
@@ -66,15 +66,20 @@ TOOLS: Final = {
 IMPLIED: Final = {"spark": "jdk", "cluster": "jdk", "connect": "jdk", "browser": "chromium"}
 
 
+def leave_out(reason: str) -> NoReturn:
+    """Leaves the test out that runs; in the strict mode it fails."""
+    if os.environ.get(STRICT):
+        pytest.fail(f"{reason} ({STRICT} is set)", pytrace=False)
+    pytest.skip(reason)
+
+
 def require(name: str) -> str:
     """Where a program is. Without it, the test that asks is left out, or fails in the strict mode."""
     tool = TOOLS[name]
     path = tool.find()
     if path is None:
         reason = f"{LEFT_OUT}{tool.name}: {tool.install}"
-        if os.environ.get(STRICT):
-            pytest.fail(f"{reason} ({STRICT} is set)", pytrace=False)
-        pytest.skip(reason)
+        leave_out(reason)
     return path
 
 

@@ -224,13 +224,13 @@ class Variant(variant.Variant):
                 instead[place] = other
             elif "." in place:
                 whole = place if place.startswith("peerproof.") else f"{cls.specification().__name__}.{place}"
-                instead[place] = _told(other.function, resolve_name(whole))
+                instead[place] = _given_right(other.function, resolve_name(whole))
             else:
                 setattr(cls, place, _method(other.function, getattr(cls, place)))
         cls.instead = instead
 
 
-def _told(function: Function, right: Any) -> Function:
+def _given_right(function: Function, right: Any) -> Function:
     return lambda *arguments, **named: function(right, *arguments, **named)  # no partial function, as it may become a method
 
 

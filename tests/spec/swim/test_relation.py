@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from tests.spec.traces.test_relation import observed, taken
+from tests.spec.traces.test_relation import explain_line, observed
 from tests.spec.watched import simulated
 
 from peerproof.reference.simulation.faulty_network import Faults
@@ -29,7 +29,7 @@ def test_what_a_node_did_is_explained_without_its_answers(nodes: int, way: str) 
     """Also after a crash, with payloads, and with datagrams that are too small for all that they should carry."""
     relation = Relation(swim, narrow, Bounds(), unfold)
     for line in lines_of(nodes, crashes=((1, 8), (2, 10)), restarts=((1, 14),), config={"ae_size": 4, "max_datagram": 512}):
-        assert taken(swim, relation, line, way).opinion is Opinion.ACCEPTED
+        assert explain_line(swim, relation, line, way).opinion is Opinion.ACCEPTED
         assert len(relation.states) <= 256
     assert relation.bound_hit == ""
 
@@ -38,7 +38,7 @@ def test_a_log_that_says_the_state_now_and_then_is_explained() -> None:
     """What was one state for many orders is taken apart."""
     relation = Relation(swim, narrow, Bounds(), unfold)
     for number, line in enumerate(lines_of(7)):
-        assert taken(swim, relation, line, "state" if number % 5 == 0 else "messages").opinion is Opinion.ACCEPTED
+        assert explain_line(swim, relation, line, "state" if number % 5 == 0 else "messages").opinion is Opinion.ACCEPTED
 
 
 def test_whoever_is_pinged_twice_in_a_round_is_found() -> None:
@@ -55,7 +55,7 @@ def test_whoever_is_pinged_twice_in_a_round_is_found() -> None:
             sends = (Send(NodeId(f"{victim.host}:{victim.port}"), wrong), *sends[1:])
             assert relation.take(event_of(swim, line), Observed(sends=sends)).opinion is Opinion.REJECTED
             return
-        assert taken(swim, relation, line, "messages").opinion is Opinion.ACCEPTED
+        assert explain_line(swim, relation, line, "messages").opinion is Opinion.ACCEPTED
         before = pinged or before
     raise AssertionError("there is no such quantum")
 

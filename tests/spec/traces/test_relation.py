@@ -47,7 +47,7 @@ def observed(specification: Specification, line: Line, way: str) -> Observed:
     return Observed(None, line.effects, None, line.state, line.refused)
 
 
-def taken(specification: Specification, relation: Relation, line: Line, way: str) -> Judgement:
+def explain_line(specification: Specification, relation: Relation, line: Line, way: str) -> Judgement:
     """What a relation says of a line, of which it sees so much."""
     if line.kind == "start":
         config = specification.CONFIG.value(line.args)
@@ -63,7 +63,7 @@ def test_what_the_specification_did_is_explained_without_its_answers_of_chance(s
     for line in simulated("scuttlebutt", seed, 5, 12, 3, faults=Faults(loss=0.1)):
         relation = relations.setdefault(line.node, Relation(scuttlebutt, narrow))
         judged += 1
-        assert taken(scuttlebutt, relation, line, way).opinion is Opinion.ACCEPTED, line
+        assert explain_line(scuttlebutt, relation, line, way).opinion is Opinion.ACCEPTED, line
         assert relation.bound_hit == ""
 
     assert judged > 100

@@ -64,12 +64,15 @@ def _key(reading: Reading, miss: Failure | None) -> str:
 
 
 def _try_variant(variant: Any, chosen: Iterable[Case], *, ends: bool = False) -> dict[str, dict[str, Failure | None]]:
-    hello = hello_of({**variant.handle(introduction(""), _no_choice)})
-    found = {}
+    hello, found = _greet(variant), {}
     for case in chosen:
         if missing(case, hello) is None and (places := _try_case(variant, hello, case, ends=ends)):
             found[case.id] = places
     return found
+
+
+def _greet(variant: Any) -> Hello:
+    return hello_of({**variant.handle(introduction(""), _no_choice)})
 
 
 def _find_calls(protocol: str, readings: Iterable[Reading], every: Mapping[str, Case]) -> dict[str, set[str]]:
@@ -111,8 +114,10 @@ def _find_calls(protocol: str, readings: Iterable[Reading], every: Mapping[str, 
     instead = {place: recording(function) for place, function in functions.items()}
     changes = {name: change(name) for name in CHANGES}
     variant = Reading(clause="", name="recording", text="", instead=instead, **changes).variant(protocol)
+    hello = _greet(variant)
     for now, case in every.items():  # noqa: B007  # `call` reads it
-        _try_variant(variant, [case])
+        if missing(case, hello) is None:
+            _try_case(variant, hello, case, ends=False)
     return {**{place: called[function] for place, function in functions.items()}, **changed}
 
 
@@ -224,7 +229,9 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
     decisions: _Found = {}
     weak: dict[str, set[str]] = {}
     closed: dict[str, list[int]] = {}
-    calls = _find_calls(protocol, readings, every)
+    if readings:
+        on_progress(readings[0], 0, len(readings))
+    calls = _find_calls(protocol, readings, every) if readings else {}
     for number, reading in enumerate(readings):
         on_progress(reading, number, len(readings))
         for name, places in try_reading(protocol, reading, _choose_cases(reading, calls, every)).items():
