@@ -127,4 +127,7 @@ def _suggestion(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_code = main()
+    # `python -m` ends with SIGINT's own code if any `exec` was interrupted, even where it was caught; the next one clears that
+    exec("")  # noqa: S102
+    sys.exit(exit_code)
