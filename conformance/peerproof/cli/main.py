@@ -129,5 +129,5 @@ def _suggestion(name: str) -> str:
 if __name__ == "__main__":
     exit_code = main()
     # `python -m` ends with SIGINT's own code if any `exec` was interrupted, even where it was caught; the next one clears that
-    exec("")  # noqa: S102
+    exec("")
     sys.exit(exit_code)

@@ -57,7 +57,7 @@ from peerproof.conformance.adapter.dialogue import DialogueFile
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.readings.reading import check_claims
 from peerproof.conformance.report.record import case_line
-from peerproof.conformance.report.session import RunVerdict, Session, begin_report, load_specifications, stale_entries
+from peerproof.conformance.report.session import RunVerdict, Session, begin_report, stale_entries
 from peerproof.conformance.runner import expected_failures, worker
 from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
@@ -135,7 +135,6 @@ def run(args: Namespace) -> int:
     assumed = _load_assumed(args)
     if not selected:
         raise Refusal("peerproof: no case is selected", NOTHING)
-    load_specifications({case.vector.protocol for case in selected})
     with _dialogue(args) as dialogue:
         reach = running(args) if args.connect else make_reach(args, suite.version, dialogue=dialogue)
         with refuse_unavailable():

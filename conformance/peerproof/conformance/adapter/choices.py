@@ -25,6 +25,8 @@ def case_seed(seed: str, case_id: str) -> str:
 
 def pick_indices(seed: str, site: str, n: int, options: int, some: int) -> list[int]:
     """The stream's answer: `some` different indices of so many options."""
+    if options == 1:
+        return [0]
     weights = [blake2b(f"{seed}/{site}/{n}/{index}".encode(), digest_size=8).digest() for index in range(options)]
     return sorted(range(options), key=weights.__getitem__)[:some]
 
@@ -51,13 +53,15 @@ class Choices:
         site, options, some = _parse_question(question)
         n = self._count[site]
         self._count[site] += 1
-        picked = pick_indices(self.seed, site, n, len(options), some)
+        picked: list[int] | None = None
         if script := self._script.get(site):
             wanted = script.popleft()
             if len(wanted) == some and all(option in options for option in wanted):
                 picked = [options.index(option) for option in wanted]
             elif self.wrong is None:
                 self.wrong = f"asked at {site} for {some} of {options}, where the vector answers {wanted}"
+        if picked is None:
+            picked = pick_indices(self.seed, site, n, len(options), some)
         self.asked.append((site, [options[index] for index in picked]))
         return picked
 

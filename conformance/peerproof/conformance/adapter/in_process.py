@@ -181,6 +181,6 @@ def _reply(request: Request, reply: Any, longest: int) -> Reply:
         raise InvalidReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
     if len(text) > longest:
         raise _TooLong(f"answered {request['op']} with {len(text):,} characters, where --max-reply allows {longest:,}")
-    if nests_too_deep(text):
+    if nests_too_deep(text.encode()):
         raise InvalidReply(f"handle() returned what nests more than {DEEPEST} deep for {request['op']}")
     return reply

@@ -222,10 +222,9 @@ class LineAdapter:
         if self._watch:
             self._watch("<", line.decode("utf-8", "backslashreplace"))
         try:
-            text = line.decode("utf-8")
-            if messages.nests_too_deep(text):
+            if messages.nests_too_deep(line):
                 raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_line_text(line)}")
-            reply = json.loads(text)
+            reply = json.loads(line.decode("utf-8"))
         except ValueError as error:
             detail = f"wrote a line that is no JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
             raise self._trouble("garbled", detail) from None

@@ -46,20 +46,21 @@ WITHOUT_CHOICES: Final = frozenset({"encode", "decode", "query", "crash", "close
 
 #: Arrays and objects of a reply nest at most so deep; those of a message nest 64 deep, and several stand for each of them.
 DEEPEST: Final = 300
-_HEX: Final = re.compile("(?:[0-9a-f]{2})*").fullmatch
-_BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL).finditer
+_HEX: Final = "0123456789abcdef"
+_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKET: Final = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def nests_too_deep(text: str) -> bool:
+def nests_too_deep(line: bytes) -> bool:
     """Whether a line of JSON, legal or not, nests so deep that whoever reads or compares it could come to grief."""
-    if text.count("[") + text.count("{") <= DEEPEST:  # nearly always
+    if line.count(b"[") + line.count(b"{") <= DEEPEST:  # nearly always
         return False
-    depth = 0
-    for found in _BRACKETS(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
-        if depth > DEEPEST:
-            return True
-    return False
+    brackets = _STRING.sub(b"", line).translate(_BRACKETS, _NO_BRACKET)
+    levels = 0  # each round removes the innermost level of each branch
+    while levels <= DEEPEST and len(outer := brackets.replace(b"[]", b"")) < len(brackets):
+        brackets, levels = outer, levels + 1
+    return levels + brackets.count(b"[") > DEEPEST
 
 
 @dataclass(frozen=True)
@@ -288,7 +289,7 @@ def _words(value: Any, where: str) -> list[str]:
 
 
 def _hex(value: Any, where: str) -> None:
-    if not isinstance(value, str) or not _HEX(value):
+    if not isinstance(value, str) or len(value) % 2 or value.strip(_HEX):
         raise InvalidReply(f"{where} must be bytes as pairs of lower-case hexadecimal digits, not {value!r}")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -12,7 +11,6 @@ from typing import Any
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
-from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.readings.reading import check_claims, unseen_claims
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.runner.cases import case_ids, select_cases
@@ -110,13 +108,6 @@ def stale_entries(expected: ExpectedFailures, suite: Suite, today: date, slack: 
     return list(expected.problems(case_ids(suite, slack), today)) if expected.entries else []
 
 
-def load_specifications(protocols: Iterable[str]) -> None:
-    """Loads the specifications first: a Python that is interrupted while it makes a dataclass ends by that signal."""
-    for protocol in protocols:
-        with suppress(KeyError):  # vectors of a protocol that only the implementation knows, or nobody
-            specification(protocol)
-
-
 def run_implementation(  # each has its default
     implementation: str | None = None,
     chosen: Sequence[Case] | None = None,
@@ -137,7 +128,6 @@ def run_implementation(  # each has its default
     suite = suite or load()
     settings = settings or Settings()
     cases = select_cases(suite) if chosen is None else list(chosen)
-    load_specifications({case.vector.protocol for case in cases})
 
     def reach() -> Adapter:
         return create_adapter(implementation, suite.version, timeouts, longest=settings.bounds.reply)
