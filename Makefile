@@ -58,9 +58,9 @@ foreign: $(VENV)/.installed
 	@conformance/adapters/distkv-pypi/setup.sh
 	@code=0; judged() { name=$$1; shift; $(BIN)/peerproof run "$$@" --record build/foreign-$$name.jsonl >build/foreign-$$name.txt || code=$$?; }; \
 	judged reference; \
-	judged scuttlebutt-js --protocol scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs'; \
-	judged swim-js --protocol swim -k layer:codec --impl 'node conformance/adapters/swim-js/adapter.mjs'; \
-	judged distkv-pypi --protocol distkv --impl conformance/adapters/distkv-pypi/adapter \
+	judged scuttlebutt-js scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs'; \
+	judged swim-js swim -k layer:codec --impl 'node conformance/adapters/swim-js/adapter.mjs'; \
+	judged distkv-pypi distkv --impl conformance/adapters/distkv-pypi/adapter \
 		--known-failing conformance/expected/distkv-pypi.txt; \
 	$(BIN)/peerproof report html build/foreign-*.jsonl --output build/foreign.html; \
 	$(BIN)/peerproof report matrix build/foreign-*.jsonl; \
@@ -101,7 +101,7 @@ CAMPAIGNS = $(PROTOCOLS:%=search-fuzz-%)
 .PHONY: $(MODELS) $(GRAPHS) $(CAMPAIGNS) long-tests long-coverage search-values search-vectors search-models
 
 # Of the small models some of each kind: what must hold, what must fail and its twin, what holds in the end, what must be possible;
-# all: make search, or peerproof model-check PROTOCOL
+# all: make search, or peerproof model check PROTOCOL
 MODELS_OF_scuttlebutt = tiny small-c BX-01-round-sync BX-04-mended BL-01-fair BL-02-unless-empty sometimes-hearsay
 MODELS_OF_swim = tiny small-restart SX-02-stale-rumour SX-07-mended SL-03-pair SL-04-no-anti-entropy sometimes-refuted
 MODELS_OF_wendy = tiny routing small-restart WX-01-two-owners WX-07-mended WL-01-joined WL-02-row-only sometimes-back
@@ -109,7 +109,7 @@ MODELS_OF_peter = tiny small-leave PX-02-overtaken PX-04-mended PL-01-joined PL-
 MODELS_OF_distkv = tiny small-split DX-04-own DX-05-mended DX-14-unrepaired DL-02-repaired DX-20-swapped DX-08-mended DX-12-quarter \
 	sometimes-covered
 
-# Of the small graphs some; all: peerproof graph PROTOCOL --size medium
+# Of the small graphs some; all: peerproof model graph PROTOCOL --size medium
 GRAPHS_OF_scuttlebutt = small-c medium
 GRAPHS_OF_swim = small-relay medium
 GRAPHS_OF_wendy = small-restart medium-churn
@@ -120,13 +120,13 @@ long-tests:
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "$(LONG)" --junitxml=build/tests-kills.xml
 
 $(MODELS): long-models-%:
-	$(BIN)/peerproof model-check $* $(MODELS_OF_$*:%=--model %)
+	$(BIN)/peerproof model check $* $(MODELS_OF_$*:%=--model %)
 
 $(GRAPHS): long-graph-%:
-	$(BIN)/peerproof graph $* $(GRAPHS_OF_$*:%=--model %)
+	$(BIN)/peerproof model graph $* $(GRAPHS_OF_$*:%=--model %)
 
 long-coverage:
-	$(BIN)/peerproof coverage > build/clauses.txt
+	$(BIN)/peerproof vectors coverage > build/clauses.txt
 
 # The machines in test_machine.py are the fuzzer's.
 search-values:
@@ -136,10 +136,10 @@ $(CAMPAIGNS): search-fuzz-%:
 	$(BIN)/peerproof fuzz $* --profile ci
 
 search-vectors:
-	$(BIN)/peerproof lint --readings
+	$(BIN)/peerproof vectors lint --readings
 
 search-models:
-	$(BIN)/peerproof model-check
+	$(BIN)/peerproof model check
 
 ## bench: the benchmarks; each prints its ratio beside what it should reach, and never fails for being slow
 bench: $(VENV)/.developing
@@ -150,7 +150,7 @@ demo-pipeline: $(VENV)/.piping
 	@rm -rf build/pipeline
 	@mkdir -p build
 	@$(JAVA) -version >/dev/null 2>&1 && master='local[*,4]' || { $(NO_JAVA); echo "going on without Spark" >&2; master=none; }; \
-	$(BIN)/peerproof pipeline run --examples --out build/pipeline --master "$$master"; test $$? -eq 1
+	$(BIN)/peerproof pipeline run --examples --output build/pipeline --master "$$master"; test $$? -eq 1
 	@echo "open build/pipeline/report.html"
 
 ## docs: the site, in build/site

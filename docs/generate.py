@@ -22,7 +22,7 @@ from inspect import isclass, isfunction
 from pathlib import Path
 from typing import Any
 
-from peerproof.cli.main import COMMANDS, usage
+from peerproof.cli.commands import GROUPS, command_names, group_usage, usage
 from peerproof.conformance.authoring import form_tables
 from peerproof.conformance.authoring.form_tables import words
 from peerproof.reference.protocols.registry import RUNTIMES
@@ -32,10 +32,7 @@ from peerproof.spec.protocols import PROTOCOLS
 HELP_WIDTH = "100"
 
 #: Commands that have options of each protocol's own.
-OF_PROTOCOLS = ("node", "simulate")
-
-#: Stages of the pipeline, each a command of its own.
-STAGES = ("simulate", "ingest", "validate", "measure", "report", "run", "matrix", "status", "gc", "warm")
+OF_PROTOCOLS = ("node start", "node simulate")
 
 
 def main() -> int:
@@ -52,17 +49,19 @@ def main() -> int:
 
 def commands() -> Iterator[str]:
     """Each command's own help."""
-    yield from ("# Commands", "", "What each command says about itself when asked with `--help`.", "")
+    yield from ("# Commands", "", "The help of each command.", "")
     yield from fenced(usage())
-    for name, _, about in COMMANDS:
-        yield from (f"## peerproof {name}", "", about[0].upper() + about[1:] + ".", "")
-        yield from fenced(output(name, "--help"))
+    begun = set[str]()
+    for name in command_names():
+        group = name.partition(" ")[0]
+        if group in GROUPS and group not in begun:
+            begun.add(group)
+            yield from (f"## peerproof {group}", "", *fenced(group_usage(group)))
+        yield from (f"{'###' if group in GROUPS else '##'} peerproof {name}", "")
+        yield from fenced(output(*name.split(), "--help"))
         for protocol in RUNTIMES if name in OF_PROTOCOLS else ():
-            yield from (f"### peerproof {name} {protocol}", "")
-            yield from fenced(output(name, protocol, "--help"))
-        for stage in STAGES if name == "pipeline" else ():
-            yield from (f"### peerproof pipeline {stage}", "")
-            yield from fenced(output(name, stage, "--help"))
+            yield from (f"#### peerproof {name} {protocol}", "")
+            yield from fenced(output(*name.split(), protocol, "--help"))
 
 
 def tables() -> Iterator[str]:
@@ -74,11 +73,11 @@ def tables() -> Iterator[str]:
 
 
 def clauses() -> Iterator[str]:
-    """Which code, vectors and properties hold each clause, as `peerproof coverage` finds it."""
+    """Which code, vectors and properties hold each clause, as `peerproof vectors coverage` finds it."""
     yield from ("---", "hide: [toc]", "---", "", "# Clause matrix", "")  # the table needs the whole width
     yield "For each clause and decision: the code that cites it, the vectors and the properties"
     yield from ("that hold it. What no vector can show says why in its text.", "")
-    yield output("coverage", "--format", "markdown", allowed=(0, 1))  # a hole is shown, and fails elsewhere
+    yield output("vectors", "coverage", "--format", "markdown", allowed=(0, 1))  # a hole is shown, and fails elsewhere
 
 
 def decisions() -> Iterator[str]:

@@ -82,7 +82,7 @@ def graphs(protocol: str) -> str:
     """
     The configurations whose whole graphs are known: their size, and who has explored them.
 
-    A digest is written down only of graphs that were equal in both: see `peerproof graph --rewrite`.
+    A digest is written down only of graphs that were equal in both: see `peerproof model graph --rewrite`.
     """
     asked = models(protocol)
     lines = ["| configuration | | states | edges | graphs compared | in the end |", "| --- | --- | --- | --- | --- | --- |"]

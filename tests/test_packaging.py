@@ -112,7 +112,7 @@ def test_wheel_in_a_fresh_environment_judges_the_reference(wheel: Path, tmp_path
     peerproof = str(tmp_path / "fresh/bin/peerproof")
 
     assert "Does this implementation do what the protocol says?" in _run(peerproof, "--help", cwd=tmp_path)
-    assert _run(peerproof, "list", cwd=tmp_path).count("scuttlebutt/") >= 150
+    assert _run(peerproof, "vectors", "list", cwd=tmp_path).count("scuttlebutt/") >= 150
     assert "B-14" in _run(peerproof, "explain", "B-14", cwd=tmp_path)
     _run(peerproof, "run", "-k", "clause:B-14", cwd=tmp_path)
     _check_recordings(peerproof, python, tmp_path)
@@ -126,9 +126,9 @@ def _check_recordings(peerproof: str, python: str, folder: Path) -> None:
 
     assert _run(python, "-c", absent, cwd=folder) == "[]\n"
     for trace in sorted((ROOT / "conformance/examples").glob("*.jsonl")):
-        _run(peerproof, "check-trace", str(trace), cwd=folder, code=int(trace.stem.endswith("newest-first")))
-    assert "2 nodes: 2 accepted" in _run(peerproof, "run", "--pcap", str(capture), "--protocol", "scuttlebutt", cwd=folder)
-    assert "digest_request [a:1 2]" in _run(peerproof, "draw", str(capture), "--protocol", "scuttlebutt", cwd=folder)
+        _run(peerproof, "trace", "check", str(trace), cwd=folder, code=int(trace.stem.endswith("newest-first")))
+    assert "2 nodes: 2 accepted" in _run(peerproof, "run", "--pcap", str(capture), "scuttlebutt", cwd=folder)
+    assert "digest_request [a:1 2]" in _run(peerproof, "trace", "draw", str(capture), "--protocol", "scuttlebutt", cwd=folder)
 
 
 def _run(*command: str, cwd: Path = ROOT, code: int = 0) -> str:

@@ -55,16 +55,16 @@ def test_nothing_else_knows_it() -> None:
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        ("run --protocol pingpong", r"\d+ cases, 3 vectors: (\d+) passed\n"),
-        ("list --protocol pingpong", r"3 of 3 vectors"),
-        ("show pingpong/codec/ping", r"a ping is its type and its number"),
-        ("replay pingpong/exchange/late-pong", r"PASSED pingpong/exchange/late-pong"),
-        ("lint --protocol pingpong", r"3 vectors in 2 files, 0 findings"),
-        ("coverage --protocol pingpong", r"4 clauses, 4 with vectors, 0 holes"),
+        ("run pingpong", r"\d+ cases, 3 vectors: (\d+) passed\n"),
+        ("vectors list pingpong", r"3 of 3 vectors"),
+        ("vectors show pingpong/codec/ping", r"a ping is its type and its number"),
+        ("vectors replay pingpong/exchange/late-pong", r"PASSED pingpong/exchange/late-pong"),
+        ("vectors lint pingpong", r"3 vectors in 2 files, 0 findings"),
+        ("vectors coverage pingpong", r"4 clauses, 4 with vectors, 0 holes"),
         ("explain PP-03", r"specification\.on_pong .*(?s:.*)pingpong/exchange/late-pong .*(?s:.*)CountsByOne"),
         ("explain PP-01", r"models\n  pair"),
         ("fuzz pingpong", r"pingpong: nothing found in \d+ runs"),
-        ("simulate pingpong --loss 0.2 --duplication 0.2 --check", r"no property is violated"),
+        ("node simulate pingpong --loss 0.2 --duplication 0.2 --check", r"no property is violated"),
     ],
 )
 def test_command(command: str, shown: str, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_command(command: str, shown: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        ("graph pingpong", r"pair  equal: TLC 539 states, 4,050 edges; Python 539 states, 4,050 edges"),
-        ("model-check pingpong", r"pair  holds: 539 states, .*; explorer the same.*\n1 models: 1 as expected"),
+        ("model graph pingpong", r"pair  equal: TLC 539 states, 4,050 edges; Python 539 states, 4,050 edges"),
+        ("model check pingpong", r"pair  holds: 539 states, .*; explorer the same.*\n1 models: 1 as expected"),
         (f"fuzz pingpong --impl '{sys.executable} -m peerproof.reference.harness.harness'", r"nothing found in \d+ runs"),
     ],
 )
@@ -88,8 +88,8 @@ def test_command_that_takes_seconds(command: str, shown: str, tmp_path: Path) ->
 
 
 def test_its_traces_are_checked(tmp_path: Path) -> None:
-    assert typed(tmp_path, "simulate pingpong --trace run.jsonl").returncode == 0
-    done = typed(tmp_path, "check-trace run.jsonl")
+    assert typed(tmp_path, "node simulate pingpong --trace run.jsonl").returncode == 0
+    done = typed(tmp_path, "trace check run.jsonl")
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("accepted") == 5
@@ -98,7 +98,7 @@ def test_its_traces_are_checked(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_pipeline(tmp_path: Path) -> None:
     stages = ("simulate pingpong --runs 3", "validate --in out", "measure --in out")
-    done = [typed(tmp_path, f"pipeline {stage} --out out --master none") for stage in stages]
+    done = [typed(tmp_path, f"pipeline {stage} --output out --master none") for stage in stages]
     done.append(typed(tmp_path, "pipeline report --in out"))
 
     assert [each.returncode for each in done] == [0] * 4, "".join(each.stdout + each.stderr for each in done)
@@ -109,7 +109,7 @@ def test_pipeline(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_pipeline_on_spark(tmp_path: Path) -> None:
-    done = typed(tmp_path, "pipeline run --simulate pingpong --runs 2 --out out --master 'local[2]'")
+    done = typed(tmp_path, "pipeline run --simulate pingpong --runs 2 --output out --master 'local[2]'")
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -127,7 +127,7 @@ def test_executors_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_vectors_find_a_wrong_one(tmp_path: Path) -> None:
-    done = typed(tmp_path, f"run --protocol pingpong --impl '{WRONG} harness'")
+    done = typed(tmp_path, f"run pingpong --impl '{WRONG} node harness'")
 
     assert done.returncode == 1
     assert re.findall(r"^FAILED (\S+)", done.stdout, re.MULTILINE) == ["pingpong/exchange/late-pong"]
@@ -135,7 +135,7 @@ def test_vectors_find_a_wrong_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_fuzzing_finds_a_wrong_one(tmp_path: Path) -> None:
-    done = typed(tmp_path, f"fuzz pingpong --impl '{WRONG} harness'")
+    done = typed(tmp_path, f"fuzz pingpong --impl '{WRONG} node harness'")
 
     assert done.returncode == 1
     assert "PP-03" in done.stdout
@@ -143,10 +143,10 @@ def test_fuzzing_finds_a_wrong_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_traces_and_the_pipeline_show_a_wrong_one(tmp_path: Path) -> None:
-    assert typed(tmp_path, "simulate pingpong --duplication 0.5 --trace run.jsonl", WRONG).returncode == 0
-    checked = typed(tmp_path, "check-trace run.jsonl")
-    ingested = typed(tmp_path, "pipeline ingest run.jsonl --out out --master none")
-    validated = typed(tmp_path, "pipeline validate --in out --out out --master none")
+    assert typed(tmp_path, "node simulate pingpong --duplication 0.5 --trace run.jsonl", WRONG).returncode == 0
+    checked = typed(tmp_path, "trace check run.jsonl")
+    ingested = typed(tmp_path, "pipeline ingest run.jsonl --output out --master none")
+    validated = typed(tmp_path, "pipeline validate --in out --output out --master none")
 
     assert (checked.returncode, ingested.returncode, validated.returncode) == (1, 0, 1), ingested.stderr + validated.stderr
     assert "PP-03" in checked.stdout
@@ -155,7 +155,7 @@ def test_traces_and_the_pipeline_show_a_wrong_one(tmp_path: Path) -> None:
 
 def test_own_vectors_are_the_same_with_it(tmp_path: Path) -> None:
     """A suite's version says what an implementation was checked against, whatever else is installed."""
-    done = typed(tmp_path, "list -k scuttlebutt/codec/delta-empty")
+    done = typed(tmp_path, "vectors list -k scuttlebutt/codec/delta-empty")
 
     assert load().version in done.stdout + done.stderr
 
@@ -163,7 +163,7 @@ def test_own_vectors_are_the_same_with_it(tmp_path: Path) -> None:
 def test_without_registration_it_is_unknown(tmp_path: Path) -> None:
     shutil.copytree(PINGPONG / "pingpong", tmp_path / "pingpong")
     done = subprocess.run(
-        [sys.executable, "-m", "peerproof.cli.main", "simulate", "pingpong"],
+        [sys.executable, "-m", "peerproof.cli.main", "node", "simulate", "pingpong"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -1,5 +1,6 @@
 """
-What the comparison of the state graphs costs: `peerproof graph scuttlebutt`, its TLC, its explorer and the reading of dumps.
+What the comparison of the state graphs costs: `peerproof model graph scuttlebutt`, its TLC, its explorer and the reading of
+dumps.
 
     python tests/benchmarks/graph.py [small|medium]        (default: small; medium takes minutes)
 
@@ -33,7 +34,7 @@ def explore_with_tlc(names: list[str]) -> None:
 def main() -> None:
     """Prints the cost beside the target, and beside what TLC takes alone."""
     size = sys.argv[1] if len(sys.argv) > 1 else "small"
-    spent, said = command_cpu(sys.executable, "-m", "peerproof.cli.main", "graph", "scuttlebutt", "--size", size)
+    spent, said = command_cpu(sys.executable, "-m", "peerproof.cli.main", "model", "graph", "scuttlebutt", "--size", size)
     megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(said, end="")
     alone, _ = children_cpu(lambda: explore_with_tlc([line.split()[0] for line in said.splitlines()]))

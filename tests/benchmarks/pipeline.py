@@ -38,7 +38,7 @@ RUNS = 24
 def cold(options: Iterable[str]) -> tuple[float, float]:
     """Seconds from the shell to the page, and those of them that are the start of Spark."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "peerproof.cli.main", "pipeline", "run", "--examples", "--out", f"{folder}/out"]
+        command = [sys.executable, "-m", "peerproof.cli.main", "pipeline", "run", "--examples", "--output", f"{folder}/out"]
         begun = time.perf_counter()
         done = subprocess.run([*command, "--format", "json", "--quiet", *options], capture_output=True, text=True, check=False)
         took = time.perf_counter() - begun

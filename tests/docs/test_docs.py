@@ -18,7 +18,8 @@ import pytest
 from tests.docs.test_adapter_reference import generate
 from tests.test_library import PACKAGES, public
 
-from peerproof.cli.main import COMMANDS, main
+from peerproof.cli.commands import command_names
+from peerproof.cli.main import main
 from peerproof.conformance.runner.result import STATUSES
 from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.vectors.suite import load
@@ -57,7 +58,7 @@ def test_reference_pages_are_generated(tmp_path: Path, monkeypatch: pytest.Monke
     assert generate.main() == 0
 
     commands, messages, clauses = ((tmp_path / f"{name}.md").read_text("utf-8") for name in ("commands", "messages", "clauses"))
-    assert all(f"usage: peerproof {name}" in commands for name, _, _ in COMMANDS)
+    assert all(f"usage: peerproof {name}" in commands for name in command_names())
     assert messages == (ROOT / "docs/reference/messages.md").read_text("utf-8"), "stale: python docs/generate.py makes it anew"
     assert all(f"`{case}`" in messages for p in RUNTIMES.values() for case in p.specification().MESSAGE.form.cases)
     assert all(f"| {clause} |" in clauses for clause in clauses_of("scuttlebutt") if clause.startswith(("B-", "BA-")))
@@ -119,15 +120,22 @@ def test_mentioned_clauses_exist(page: Path) -> None:
     assert mentioned - known == set()
 
 
+def is_command(name: str, word: str) -> bool:
+    """Whether that is a command, which takes the word as it likes, or a group and a command of it."""
+    known = command_names()
+    groups = {known_name.partition(" ")[0] for known_name in known if " " in known_name}
+    return f"{name} {word}" in known if name in groups and word else name in {*known, *groups}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_named_commands_and_files_exist(page: Path) -> None:
     """`peerproof X`, `make X` and `path/to/file` in prose are there."""
     text = page.read_text(encoding="utf-8")
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    commands = {name for name, _, _ in COMMANDS}
     files = re.findall(r"`((?:spec|tla|conformance|reference|tests|docs)/[\w./-]+)`", text)
 
-    assert set(re.findall(r"(?:`|\$ |^)peerproof ([a-z-]+)", text, re.MULTILINE)) <= commands
+    named = re.findall(r"(?:`|\$ |^)peerproof ([a-z-]+)(?: ([a-z-]+))?", text, re.MULTILINE)
+    assert [(name, word) for name, word in named if not is_command(name, word)] == []
     assert set(re.findall(r"(?:`|\$ |^)make ([a-z-]+)", text, re.MULTILINE)) <= set(targets)
     assert [name for name in files if not (ROOT / name).exists() and not name.startswith("docs/reference")] == []
 
@@ -174,7 +182,7 @@ def test_example_adapter_passes_and_fails_as_the_tutorial_says(tmp_path: Path) -
     broken = tmp_path / "mine.py"
     broken.write_text(example.read_text(encoding="utf-8").replace('struct.pack(">Q"', 'struct.pack("<Q"'), encoding="utf-8")
 
-    output("smoke", "--impl", f"'{sys.executable}' '{example}'")
+    output("doctor", "--impl", f"'{sys.executable}' '{example}'")
     good = output("run", "--impl", f"'{sys.executable}' '{example}'", "-k", "layer:codec")
     bad = output("run", "--impl", f"'{sys.executable}' '{broken}'", "-k", "layer:codec", allowed=(1,))
 

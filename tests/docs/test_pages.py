@@ -40,16 +40,16 @@ UNTYPED = {
     ("README.md", "make test"): MINUTES,
     ("README.md", "make demo-pipeline"): "it takes minutes; docs/how-to/pipeline.md has what it does",
     ("README.md", ".venv/bin/pip install"): INSTALLS,
-    ("README.md", ".venv/bin/peerproof model-check"): MINUTES,
-    ("README.md", ".venv/bin/peerproof graph swim"): MINUTES,
-    ("README.md", ".venv/bin/peerproof mutants"): MINUTES,
+    ("README.md", ".venv/bin/peerproof model check"): MINUTES,
+    ("README.md", ".venv/bin/peerproof model graph swim"): MINUTES,
+    ("README.md", ".venv/bin/peerproof model mutants"): MINUTES,
     ("README.md", ".venv/bin/peerproof pipeline run"): "it starts Spark; docs/how-to/pipeline.md does so too",
-    ("README.md", ".venv/bin/peerproof prove"): MINUTES,
-    ("README.md", ".venv/bin/peerproof generate --check"): MINUTES,
+    ("README.md", ".venv/bin/peerproof model prove"): MINUTES,
+    ("README.md", ".venv/bin/peerproof vectors generate --check"): MINUTES,
     ("docs/tutorial/first-verdict.md", "make run"): "it takes minutes; .ci/run runs it",
     (
         "docs/how-to/add-a-clause.md",
-        "peerproof lint --reviewed",
+        "peerproof vectors lint --reviewed",
     ): "it writes into the source tree; tests/conformance/authoring/test_reviewed.py",
     ("docs/how-to/fuzz.md", "pip install 'peerproof[fuzz]'"): INSTALLS,
     ("docs/how-to/fuzz.md", "pip install 'peerproof[fuzz-bytes]'"): INSTALLS,
@@ -63,15 +63,15 @@ UNTYPED = {
     ("docs/how-to/judge-a-capture.md", "tcpdump"): CAPTURES,
     (
         "docs/explanation/document-or-decision.md",
-        "peerproof lint --",
+        "peerproof vectors lint --",
     ): "it takes minutes; tests/conformance/readings/test_basis.py",
     (
         "docs/explanation/mixed-clusters.md",
         "python -m tests.pipeline.silences",
     ): "its capture lies beside the repository; tests/pipeline/captures/test_originals.py has the same figures",
     ("docs/how-to/pipeline.md", "pip install"): INSTALLS,
-    ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --out /shared/out --master"): CLUSTER,
-    ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --out /shared/out --remote"): CLUSTER,
+    ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --output /shared/out --master"): CLUSTER,
+    ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --output /shared/out --remote"): CLUSTER,
     ("docs/how-to/pipeline.md", "peerproof pipeline run --simulate swim --runs 1000"): MINUTES,
     ("docs/how-to/pipeline.md", "peerproof pipeline matrix"): MINUTES,
     ("docs/how-to/run-distkv.md", "serf agent -node=a -bind=192.0.2.1"): "it needs two machines",
@@ -94,7 +94,7 @@ def program(path: Path, text: str) -> None:
 
 def reference(folder: Path) -> None:
     """An adapter around something that is right."""
-    program(folder / "my-adapter", "from peerproof.cli.main import main\nmain(['harness', 'scuttlebutt'])\n")
+    program(folder / "my-adapter", "from peerproof.cli.main import main\nmain(['node', 'harness', 'scuttlebutt'])\n")
 
 
 def no_empty_delta(folder: Path) -> None:
@@ -106,7 +106,7 @@ def no_empty_delta(folder: Path) -> None:
 def simulated(folder: Path, name: str = "node") -> None:
     """A trace, `name.jsonl`."""
     options = ["--nodes", "3", "--rounds", "5", "--seed", "0", "--trace", str(folder / f"{name}.jsonl")]
-    assert main(["simulate", "scuttlebutt", *options]) == 0
+    assert main(["node", "simulate", "scuttlebutt", *options]) == 0
 
 
 def captured(folder: Path) -> None:

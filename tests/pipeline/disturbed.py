@@ -26,7 +26,7 @@ PATIENCE = 600.0
 def victim(place: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
     """The stage in a process of its own, which is gone afterwards."""
     (place.parent / "grid.yaml").write_text(GRID, encoding="utf-8")
-    arguments = ["scuttlebutt", "--runs", str(RUNS_IN_ALL), "--grid", str(place.parent / "grid.yaml"), "--out", str(place)]
+    arguments = ["scuttlebutt", "--runs", str(RUNS_IN_ALL), "--grid", str(place.parent / "grid.yaml"), "--output", str(place)]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.pipeline.victim", *arguments, *(options or ("--master", "none"))],
         stdout=subprocess.PIPE,

@@ -75,7 +75,7 @@ def nodes(folder: Path, protocol: str = "scuttlebutt", count: int = 3, interval:
         first = ""
         for number in range(count):
             options = ["--interval", str(interval), *(part for key in "abc" for part in ("--set", f"{key}={number}"))]
-            options += ["--seed", first] if first else []
+            options += ["--peer", first] if first else []
             process, address = start(stack, protocol, folder / f"node{number}.jsonl", *options)
             first = first or address
             started.append(process)
@@ -86,7 +86,7 @@ def nodes(folder: Path, protocol: str = "scuttlebutt", count: int = 3, interval:
 
 def start(stack: ExitStack, protocol: str, trace: Path, *options: str) -> tuple[Process, str]:
     """A running node, which has printed its first line, and its address."""
-    command = [sys.executable, "-m", "peerproof.cli.main", "node", protocol, "--bind", "127.0.0.1:0", "--json"]
+    command = [sys.executable, "-m", "peerproof.cli.main", "node", "start", protocol, "--bind", "127.0.0.1:0", "--json"]
     command += ["--run", "loopback", "--trace", str(trace), *options]
     process = stack.enter_context(subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True))
     stack.callback(process.kill)

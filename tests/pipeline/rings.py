@@ -184,7 +184,7 @@ def recorded(folder: Path, protocol: str, act: Callable[[Nodes], None]) -> RingR
 
 def _node(stack: ExitStack, protocol: str, file: Path, contact: str) -> tuple[Process, list[dict[str, Any]], str]:
     """A running node, what it tells from now on, and its address."""
-    options = ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT), *(("--join", contact) if contact else ())]
+    options = ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT), *(("--peer", contact) if contact else ())]
     process, address = start(stack, protocol, file, *options)
     told: list[dict[str, Any]] = []
     lines: Any = process.stdout

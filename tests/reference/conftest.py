@@ -35,7 +35,7 @@ ATTEMPTS = 100
 
 HARNESS = [sys.executable, "-m", "peerproof.reference.harness.harness"]
 
-COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "scuttlebutt"]
+COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "start", "scuttlebutt"]
 
 #: Rounds and silences that let a test of real nodes end soon.
 SWIFT = ["--interval", "40", "--detector-bootstrap", "100", "--detector-window", "10"]
@@ -103,7 +103,7 @@ class Talking:
 
 
 class NodeProcess(Talking):
-    """`peerproof node scuttlebutt --json` on a free port of the loopback."""
+    """`peerproof node start scuttlebutt --json` on a free port of the loopback."""
 
     command: ClassVar = [*COMMAND, *SWIFT]
 

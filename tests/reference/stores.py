@@ -12,13 +12,13 @@ from typing import Any
 from . import conftest
 from .conftest import PATIENCE, Talking
 
-COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "distkv"]
+COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "start", "distkv"]
 
 Fact = Callable[["StoreProcess"], bool]
 
 
 class StoreProcess(Talking):
-    """`peerproof node distkv`, and what it has said so far."""
+    """`peerproof node start distkv`, and what it has said so far."""
 
     def __init__(self, name: str, *options: str, clock: int = 500, inside: Sequence[str] = ()) -> None:
         """`inside`: what runs a command in another network."""

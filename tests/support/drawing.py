@@ -14,8 +14,8 @@ Capture = pytest.CaptureFixture[str]
 
 
 def ended(*arguments: str | Path) -> int:
-    """The exit code of `peerproof draw`, however it ends."""
-    return main(["draw", *map(str, arguments)])
+    """The exit code of `peerproof trace draw`, however it ends."""
+    return main(["trace", "draw", *map(str, arguments)])
 
 
 def line(node: str, at: int, kind: str, **others: Any) -> str:

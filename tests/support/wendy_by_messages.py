@@ -2,7 +2,7 @@
 Twins of Wendy's vectors whose node is loaded: the same steps, after messages that lead to such tables.
 
 `python -m tests.support.wendy_by_messages` prints the file `by-messages.yaml`; which decisions each rests on is then found by
-`peerproof lint --basis --protocol wendy`. What is expected is taken over from the loaded
+`peerproof vectors lint wendy --basis`. What is expected is taken over from the loaded
 vector. Only versions are left open, because messages count them otherwise than a table that is made up.
 
 A node stands in the routing table alone if it was met while the leaf set was full of nearer ones, which have gone since, and in

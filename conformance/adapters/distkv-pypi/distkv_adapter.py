@@ -1,7 +1,7 @@
 """
 The original for the suite: its codec.
 
-    peerproof run --protocol distkv --impl conformance/adapters/distkv-pypi/adapter
+    peerproof run distkv --impl conformance/adapters/distkv-pypi/adapter
 
 A server of the original cannot be taken out of its surroundings: it reads the clock of the machine and draws where it stands. So
 nothing of the exchange is claimed; what real servers do among real nodes is tested over Serf.

@@ -3,7 +3,7 @@
  * The adapter: requests of the suite's runner on standard input, replies on standard output (docs/how-to/write-an-adapter.md).
  * It translates, and decides nothing.
  *
- *     peerproof run --protocol scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs'
+ *     peerproof run scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs'
  */
 
 import { isIP } from "node:net";

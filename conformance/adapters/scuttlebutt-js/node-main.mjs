@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * A node on a real UDP socket. It understands `peerproof node scuttlebutt`, and prints what it prints: a line of JSON whenever
+ * A node on a real UDP socket. It understands `peerproof node start scuttlebutt`, and prints what it prints: a line of JSON whenever
  * what it knows has changed.
  *
- *     peerproof node scuttlebutt --bind 127.0.0.1:8119 --set colour=red
- *     node node-main.mjs --bind 127.0.0.1:8120 --seed 127.0.0.1:8119 --set colour=green
+ *     peerproof node start scuttlebutt --bind 127.0.0.1:8119 --set colour=red
+ *     node node-main.mjs --bind 127.0.0.1:8120 --peer 127.0.0.1:8119 --set colour=green
  *
  * Type "set colour=black", "view" or "quit".
  */
@@ -25,7 +25,7 @@ const texts = { type: "string", multiple: true, default: [] };
 const OPTIONS = {
   bind: text, // HOST:PORT, port 0 for any that is free
   advertise: text, // HOST:PORT under which others reach the node, if it is not that of --bind
-  seed: texts, // HOST:PORT
+  peer: texts, // HOST:PORT
   set: texts, // KEY=VALUE, a pair of its own
   interval: text, // milliseconds
   "max-payload": text, // bytes
@@ -75,7 +75,7 @@ const given = (members) => Object.fromEntries(Object.entries(members).filter(([,
 const options = understood();
 const bind = parted(await resolved(options.bind));
 const config = configFromPlain({
-  seeds: await Promise.all(options.seed.map(resolved)),
+  seeds: await Promise.all(options.peer.map(resolved)),
   interval: integer("interval", 1),
   max_payload: integer("max-payload", 1, MOST_OF_A_DATAGRAM),
   detector: given({

@@ -3,7 +3,7 @@
  * The adapter: requests of the suite's runner on standard input, replies on standard output (docs/how-to/write-an-adapter.md).
  * It translates, and decides nothing.
  *
- *     peerproof run --protocol swim -k layer:codec --impl 'node conformance/adapters/swim-js/adapter.mjs'
+ *     peerproof run swim -k layer:codec --impl 'node conformance/adapters/swim-js/adapter.mjs'
  */
 
 import { readLine, writeLine } from "../scuttlebutt-js/lines.mjs";

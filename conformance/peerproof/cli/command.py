@@ -1,16 +1,15 @@
-"""What commands have in common: errors that become refusals, how SIGTERM ends them, and numbers of things as options."""
+"""What commands have in common: errors that end them, SIGTERM, the file of --trace, and numbers as options."""
 
 from __future__ import annotations
 
 import signal
-import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from peerproof.cli.console import warn
 from peerproof.cli.exits import USAGE, Refusal
 
 if TYPE_CHECKING:
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def refuse(*errors: type[Exception], prefix: str = "peerproof: ", code: int = USAGE) -> Iterator[None]:
+def refuse(*errors: type[Exception], prefix: str = "", code: int = USAGE) -> Iterator[None]:
     """Makes each of these errors end the command with its message."""
     try:
         yield
     except errors as error:
-        raise Refusal(f"{prefix}{getattr(error, 'detail', None) or error}", code) from None
+        raise Refusal(f"{prefix}{getattr(error, 'detail', None) or error}", code, tip=getattr(error, "tip", None)) from None
 
 
 @contextmanager
@@ -37,7 +36,7 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def trace_file(path: str | None, command: str, buffered: int = 0) -> Iterator[TraceFile | None]:
+def trace_file(path: str | None, buffered: int = 0) -> Iterator[TraceFile | None]:
     """The file of `--trace`, if it was given, closed at the end of the block. One that cannot be written ends the command."""
     from peerproof.reference.runtime.recorder import TraceFile
 
@@ -45,18 +44,13 @@ def trace_file(path: str | None, command: str, buffered: int = 0) -> Iterator[Tr
         yield None
         return
     try:
-        trace = TraceFile(Path(path), partial(complain, command), buffered=buffered)
+        trace = TraceFile(Path(path), warn, buffered=buffered)
     except OSError as error:
-        raise Refusal(f"peerproof {command}: cannot write the trace {path}: {error.strerror}") from None
+        raise Refusal(f"cannot write the trace {path}: {error.strerror}") from None
     try:
         yield trace
     finally:
         trace.close()
-
-
-def complain(command: str, message: str) -> None:
-    """Prints a message of a command that goes on."""
-    print(f"peerproof {command}: {message}", file=sys.stderr)
 
 
 def count(text: str, digits: int = 9) -> int:

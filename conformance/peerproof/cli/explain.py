@@ -1,10 +1,10 @@
 """
-Explains a clause: its text, and what holds it: code, vectors, properties, models, proofs. Or a protocol: its messages as data.
+Explains a clause: its text and what covers it (code, vectors, properties, models, proofs). Or a protocol: its messages as data.
 
   peerproof explain B-14        a clause of the protocol's document
   peerproof explain BA-07       a decision where the document leaves something open
-  peerproof explain BD-04       a divergence of the original, with the vectors that show it
-  peerproof explain swim        the tables of a protocol: messages, calls, queries, events, configuration in their plain forms
+  peerproof explain BD-04       a divergence of the original implementation, with the vectors that show it
+  peerproof explain swim        tables of a protocol: messages, calls, queries, events, configuration in their plain forms
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ def run(args: Namespace) -> int:
         print("\n".join((f"# {args.clause}", "", *form_tables.INTRODUCTION, *form_tables.message_tables(args.clause))))
         return OK
     suite = options.suite(args) if args.vectors else None
-    with refuse(VectorError, prefix=""), refuse(ClauseNotFound):
+    with refuse(VectorError), refuse(ClauseNotFound):
         print(explain_clause(args.clause, suite))
     return OK

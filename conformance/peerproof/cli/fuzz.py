@@ -1,37 +1,36 @@
 """
-Runs a few nodes over a faulty network, at random, and looks for a run in which something is wrong.
+Runs a few nodes over a faulty network, at random, and searches for a run in which something is wrong.
 
   peerproof fuzz scuttlebutt                                  the specification itself: do its properties hold?
   peerproof fuzz scuttlebutt --impl './my-adapter --flag'     an implementation: does the specification explain what it does?
   peerproof fuzz scuttlebutt --impl py:my.adapter:Adapter --profile ci
-  peerproof fuzz scuttlebutt --impl … --seconds 600 --seed 7  as many runs as there is time for
-  peerproof fuzz scuttlebutt --impl … --minutes 20 --corpus fuzz-corpus    goes on where the last one ended
-  peerproof fuzz scuttlebutt --impl … --promote new/scuttlebutt/exchange/found.yaml
-  peerproof fuzz scuttlebutt --bytes --impl …                 only its decoder, with bytes that are nearly messages
-  peerproof fuzz scuttlebutt --bytes                          the specification's own decoder, guided by the code it reaches
+  peerproof fuzz scuttlebutt --impl ... --seconds 600 --seed 7                   as many runs as there is time for
+  peerproof fuzz scuttlebutt --impl ... --minutes 20 --corpus fuzz-corpus        go on where the last campaign ended
+  peerproof fuzz scuttlebutt --impl ... --promote new/scuttlebutt/exchange/found.yaml
+  peerproof fuzz scuttlebutt --bytes --impl ...               its decoder alone, with bytes that are nearly messages
+  peerproof fuzz scuttlebutt --bytes                          the specification's own decoder, guided by code coverage
   peerproof fuzz scuttlebutt --bytes --unguided --minutes 5   the same with many more inputs, at random
 
-Messages are lost, repeated, overtaken and cut off, nodes crash and start again, time passes, applications ask for things, and
-strangers send what is malformed or forged. After each step every effect must be one that the specification can have, every
-query must give what it gives, and every property must hold. What is found is made as small as it gets and shown as a message
-graph. The same options find the same.
+Messages are lost, repeated, overtaken and cut off; nodes crash and start again; time passes; applications make calls; and
+strangers send malformed and forged messages. After each step every effect must be one that the specification allows, every
+query must answer as the specification does, and every property must hold. A finding is shrunk and shown as a message graph. The
+same options find the same.
 
 With --bytes there are no nodes. An implementation must read and reject what the specification does, and write it the same way.
-The specification's decoder must read or reject whatever there is, write what it has read so that it reads the same again, and
-take time and memory in proportion to the length.
+The specification's decoder must read or reject every input, write what it has read so that it reads the same again, and take
+time and memory in proportion to the length.
 
---corpus keeps what is found and what led somewhere new. The next campaign with the same folder tries that first, and goes on
-where this one ended, if it was killed, too. Then the same options find something else.
+--corpus stores findings and inputs that led somewhere new. The next campaign with the same folder replays those first and goes on
+where this one ended, even if it was killed; then the same options find something else.
 
---known lists findings that are disputed or not mended yet: each report ends with the name of its finding, which goes into the
-list with a reason. A run or an input that shows a known one is counted, and the search goes on.
+--known lists findings that are disputed or not fixed yet: each report ends with the name of its finding, which goes into the list
+with a reason. A run or an input that shows a known one is counted, and the search goes on.
 
---promote writes the finding as a vector, after seeing that the implementation fails it and the reference passes it. Its FILE
-is PROTOCOL/exchange/NAME.yaml below some folder, which is what --vectors of other commands takes; with --bytes,
-PROTOCOL/codec/NAME.yaml.
+--promote writes the finding as a vector, after checking that the implementation fails it and the reference passes it. Its FILE is
+PROTOCOL/exchange/NAME.yaml below some folder, which other commands take as --vectors; with --bytes, PROTOCOL/codec/NAME.yaml.
 
 Needs Hypothesis: pip install 'peerproof[fuzz]'. With --bytes, that is not needed; without --impl and --unguided, atheris is:
-pip install 'peerproof[fuzz-bytes]'. Ends with 1 if something is found, with 3 if the adapter cannot be used.
+pip install 'peerproof[fuzz-bytes]'.
 """
 
 from __future__ import annotations
@@ -41,53 +40,68 @@ import tempfile
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
-from peerproof.cli.exits import Refusal
+from peerproof.cli.exits import FAILED, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import add_implementation, positive
+from peerproof.cli.options import add_protocol, check_protocol
+from peerproof.conformance.clauses.catalogue import protocols
 from peerproof.conformance.fuzz.search_settings import PROFILES
 
 MOST_NODES = 5
 MOST_SEED = 2**63
 
 
+EXITS: Final = {OK: "nothing found", FAILED: "something found", UNUSABLE: "the adapter cannot be used"}
+
+
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("protocol", metavar="PROTOCOL", help="such as scuttlebutt")
+    add_protocol(parser, "protocol to fuzz, one after the other if left out")
     add_implementation(parser, "the specification itself")
     profiles = ", ".join(f"{name}: {profile.runs:,} runs of {profile.steps} steps" for name, profile in PROFILES.items())
     add("--profile", choices=tuple(PROFILES), default="quick", help=f"{profiles} (default: quick)")
-    add("--nodes", metavar="N", type=_nodes, help=f"at most (default: {MOST_NODES})")
-    add("--seed", metavar="N", type=_seed, default=0, help="random seed (default: 0)")
+    add("--nodes", metavar="N", type=_nodes, help=f"at most N nodes (default {MOST_NODES})")
+    add("--seed", metavar="N", type=_seed, default=0, help="random seed (default 0)")
     limit = parser.add_mutually_exclusive_group()
-    limit.add_argument(
-        "--seconds", metavar="N", type=positive, help="go on with the next seed, and the next, until the time is over"
-    )
+    limit.add_argument("--seconds", metavar="N", type=positive, help="go on with the next seeds until the time is over")
     limit.add_argument("--minutes", metavar="N", type=positive, help="the same, in minutes")
-    add("--corpus", metavar="DIR", type=Path, help="keep what is found and what is new; go on where it ended")
-    add("--bytes", action="store_true", help="only the decoder, with bytes that are nearly messages")
-    add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, but at random")
-    add("--known", metavar="FILE", type=Path, help="findings that are known, by name and reason, one a line: they end no search")
-    add("--promote", metavar="FILE", type=Path, help="write what is found as a vector; needs --impl, or --bytes")
+    add("--corpus", metavar="DIR", type=Path, help="store findings and new inputs; go on where the last campaign ended")
+    add("--bytes", action="store_true", help="fuzz the decoder alone, with bytes that are nearly messages")
+    add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, at random")
+    add("--known", metavar="FILE", type=Path, help="known findings, one a line: name and reason; they do not end the search")
+    add("--promote", metavar="FILE", type=Path, help="write the finding as a vector; needs --impl or --bytes")
 
 
 def run(args: Namespace) -> int:
-    """Searches, and tells what is found."""
+    """Searches each protocol that is meant, and reports what is found."""
+    known = protocols()
+    check_protocol(args.protocol, known)
+    if args.protocol:
+        return _search(args)
+    if args.promote:
+        raise Refusal("--promote needs a protocol", tip="peerproof fuzz PROTOCOL --promote FILE")
+    corpora = {protocol: args.corpus and args.corpus / protocol for protocol in known}
+    return max([_search(Namespace(**(vars(args) | {"protocol": protocol, "corpus": corpora[protocol]}))) for protocol in known])
+
+
+def _search(args: Namespace) -> int:
     args.seconds = args.seconds or (args.minutes and 60 * args.minutes)
     if args.known and args.impl is None:
         raise Refusal(
-            "peerproof: fuzz: --known is for an implementation, named by --impl: what is wrong in the specification may not stay"
+            "--known is for an implementation: a finding in the specification must be fixed", tip="name one with --impl"
         )
     if args.unguided and (not args.bytes or args.impl is not None):
-        raise Refusal("peerproof: fuzz: --unguided is for the specification's own decoder: --bytes, and no --impl")
+        raise Refusal("--unguided is for the specification's own decoder", tip="use it with --bytes and without --impl")
     if args.bytes:
         if args.nodes is not None:
-            raise Refusal("peerproof: fuzz: with --bytes there are no nodes: leave out --nodes")
+            raise Refusal("--nodes means nothing with --bytes")
         from peerproof.cli.fuzz_bytes import run as search
 
         return search(args)
     if find_spec("hypothesis") is None:
-        raise Refusal("peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'")
+        raise Refusal("Hypothesis is not installed", tip="pip install 'peerproof[fuzz]'")
     args.nodes = args.nodes or MOST_NODES
     _keep_out_of_the_way()
     from peerproof.cli.fuzz_nodes import run as search
@@ -96,7 +110,7 @@ def run(args: Namespace) -> int:
 
 
 def _keep_out_of_the_way() -> None:
-    """Hypothesis keeps things it has computed in a folder; not in the one that somebody happens to be in."""
+    """Hypothesis keeps things it has computed in a folder; not in the working directory."""
     from peerproof.conformance.vectors.compiled import folder
 
     place = folder()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
@@ -12,13 +11,13 @@ from textwrap import shorten
 from typing import Any, Final
 
 from peerproof.cli import fuzz_search
+from peerproof.cli.console import note, print_error
 from peerproof.cli.exits import Refusal
 from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, searching
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import load as clauses_of
-from peerproof.conformance.clauses.catalogue import protocols
 from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, window_texts
 from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
 from peerproof.conformance.fuzz.bytes.byte_search import ByteSearch
@@ -33,12 +32,9 @@ MOST_ERRORS: Final = 20  #: lines
 
 def run(args: Namespace) -> int:
     """Searches, and tells what is found."""
-    if args.protocol not in protocols():
-        raise Refusal(f"peerproof: no protocol {args.protocol!r} can be fuzzed; there are {', '.join(protocols())}")
     is_guided = args.impl is None and not args.unguided
     if is_guided and find_spec("atheris") is None:
-        needed = "without --impl and --unguided needs atheris: pip install 'peerproof[fuzz-bytes]'"
-        raise Refusal(f"peerproof: fuzz --bytes {needed}")
+        raise Refusal("atheris is not installed", tip="pip install 'peerproof[fuzz-bytes]', or add --unguided")
     if args.promote:
         fuzz_search.check_place(args, "codec")
     ticker = Ticker()
@@ -61,7 +57,7 @@ def run(args: Namespace) -> int:
             _report(args, search.seeds, search.flaw, search)
         raise
     if search.because:
-        print(f"peerproof: {search.because}", file=sys.stderr)
+        print_error(search.because)
     if verdict is not FuzzVerdict.UNUSABLE and search.replayed:
         print_replayed(args, "inputs", search.replayed, search.gone)
     if search.flaw:
@@ -76,7 +72,7 @@ def run(args: Namespace) -> int:
 
 
 def _greet(hello: Hello) -> None:
-    print(f"peerproof: {hello.name} {hello.version}", file=sys.stderr)
+    note(f"{hello.name} {hello.version}")
 
 
 def _progress(status: Status, *, guided: bool) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from functools import partial
 
 from peerproof.cli import fuzz_search
 from peerproof.cli.command import refuse
+from peerproof.cli.console import note, print_error
 from peerproof.cli.exits import Refusal
 from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, searching
 from peerproof.cli.implementation import patience
@@ -27,12 +27,12 @@ def run(args: Namespace) -> int:
         search = NodeSearch(args.protocol, args.impl, settings, args.corpus, patience(args), fuzz_search.known_findings(args))
     if args.promote:
         if args.impl is None:
-            raise Refusal("peerproof: --promote needs --impl: a vector judges an implementation")
+            raise Refusal("--promote needs --impl", tip="a vector is written after an implementation has failed it")
         fuzz_search.check_place(args, "exchange")
     ticker = Ticker()
-    of = "" if args.seconds else f" of {PROFILES[args.profile].runs:,}"
+    runs = None if args.seconds else PROFILES[args.profile].runs
     search.on_hello = _greet
-    search.on_progress = lambda counts: ticker(f"run {counts['run']:,}{of}, {counts['step']:,} steps")
+    search.on_progress = lambda counts: ticker(f"{counts['step']:,} steps", counts["run"], runs, "runs")
     search.on_replayed = partial(print_replayed, args, "runs")
     try:
         with searching(ticker):
@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
             _report(args, search)
         raise
     if search.because:
-        print(f"peerproof: {search.because}", file=sys.stderr)
+        print_error(search.because)
     if search.finding:
         _report(args, search)
         if args.promote:
@@ -56,8 +56,10 @@ def run(args: Namespace) -> int:
 
 
 def _greet(hello: Hello) -> None:
-    chance = "asks for its choices" if hello.oracle else "draws by itself: any choice of the specification explains it"
-    print(f"peerproof: {hello.name} {hello.version}, which {chance}", file=sys.stderr)
+    chance = (
+        "asks the runner to choose" if hello.oracle else "chooses by itself: any choice that the specification allows is accepted"
+    )
+    note(f"{hello.name} {hello.version}, which {chance}")
 
 
 def _report(args: Namespace, search: NodeSearch) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
 from peerproof.cli.command import refuse
+from peerproof.cli.console import note, print_error
 from peerproof.cli.exits import FAILED, OK, UNUSABLE
 from peerproof.cli.implementation import patience, refuse_unavailable
 from peerproof.cli.ticker import Ticker
@@ -59,12 +59,12 @@ def print_again(args: Namespace, kept: object, name: str, **changed: object) -> 
 def print_replayed(args: Namespace, what: str, replayed: int, gone: int) -> None:
     """Prints how much of the corpus was replayed."""
     shown = f"; findings that did not show again: {gone:,}" if gone else ""
-    print(f"peerproof: {what} replayed from {args.corpus}: {replayed:,}{shown}", file=sys.stderr)
+    note(f"{what} replayed from {args.corpus}: {replayed:,}{shown}")
 
 
 def check_place(args: Namespace, layer: str) -> None:
     """Ends the command if there can be no vector at `--promote`, before anything is run."""
-    with refuse(vector_promotion.BadPlace, prefix="peerproof: --promote "):
+    with refuse(vector_promotion.BadPlace, prefix="--promote "):
         vector_promotion.check_place(args.promote, args.protocol, layer)
 
 
@@ -73,14 +73,14 @@ def promote(args: Namespace, make: Callable[[], Mapping[str, Any]]) -> None:
     try:
         vector_promotion.promote_finding(args.promote, args.protocol, make, args.impl, patience(args))
     except NotPromoted as why:
-        print(f"peerproof: no vector is written: {why}", file=sys.stderr)
+        print_error(f"no vector is written: {why}")
     except vector_promotion.NotWritten as error:
-        print(f"peerproof: --promote {error}; the vector:\n{error.text}", file=sys.stderr)
+        print_error(f"--promote {error}; the vector:\n{error.text}")
     else:
         root = shlex.quote(str(args.promote.parent.parent.parent))
         if args.impl is None:
             print(f"  kept:  {args.promote}, which the specification does not pass yet")
-            print(f"         peerproof lint --vectors {root}")
+            print(f"         peerproof vectors lint --vectors {root}")
             return
         print(f"  kept:  {args.promote}, which it fails and the reference passes")
         print(f"         peerproof run --vectors {root} --impl {shlex.quote(args.impl)}")

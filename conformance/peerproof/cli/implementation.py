@@ -1,4 +1,4 @@
-"""Options that say which implementation is judged, and how patiently; and the way to it."""
+"""Options that name the implementation under test and its time-outs; and its adapter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
     parser.add_argument(
         "--impl",
         metavar="WHAT",
-        help="'COMMAND ARGS' (started without a shell), tcp://HOST:PORT (attach to an adapter that listens), "
-        "py:MODULE:CLASS (in process), recorded:FILE (a dialogue that is replayed), divergence:ID (the reference with a fault "
-        f"of a real implementation, such as BD-09); without it, {otherwise}",
+        help="implementation under test: 'COMMAND ARGS' (started without a shell), tcp://HOST:PORT (an adapter that listens), "
+        "py:MODULE:CLASS (in process), recorded:FILE (a recorded dialogue), divergence:ID (the reference with a fault of a "
+        f"real implementation, such as BD-09) (default: {otherwise})",
     )
     try:
         usual = Timeouts()
@@ -38,7 +38,7 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
             metavar="SECONDS",
             type=_seconds,
             default=seconds,
-            help=f"how long the implementation has {what} (default: {seconds:g}; 0: for ever)",
+            help=f"time that the implementation has {what} (default {seconds:g}; 0: no limit)",
         )
     _add_bound(parser, "max-reply")
 
@@ -49,7 +49,7 @@ _BOUNDS = {
     "max-at-once": ("at_once", "messages and events in reply to one request"),
     "max-bytes": ("message_bytes", "bytes in all messages of one case"),
     "max-reply": ("reply", "bytes of one reply"),
-    "max-record": ("record", "bytes that are kept of one case in the report; what is cut is said"),
+    "max-record": ("record", "bytes kept of one case in the report"),
 }
 
 
@@ -63,8 +63,7 @@ def add_bounds(parser: ArgumentParser) -> None:
 def _add_bound(parser: ArgumentParser, option: str) -> None:
     member, what = _BOUNDS[option]
     usual = getattr(USUAL, member)
-    flooded = "" if option == "max-record" else "; with more the case is flooded"
-    help_text = f"so many {what}{flooded} (default: {_size_text(usual)})"
+    help_text = f"at most N {what} (default {_size_text(usual)})"
     parser.add_argument(f"--{option}", metavar="N", type=size, default=usual, help=help_text)
 
 
@@ -104,7 +103,7 @@ def refuse_unavailable() -> Iterator[None]:
     try:
         yield
     except AdapterUnavailable as error:
-        lines = [f"peerproof: {error}"]
+        lines = [f"{error}"]
         if error.errors:
             last = error.errors.decode("utf-8", "backslashreplace").splitlines()[-20:]
             lines += ["the last on its standard error:", *(f"  | {line[:400]}" for line in last)]

@@ -1,49 +1,88 @@
-"""Options that several commands have, and what they lead to: the suite, and a selection of its vectors."""
+"""Options that several commands have, one spelling each, and what they lead to: a protocol, the suite, a selection of it."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from peerproof.cli.command import refuse
-from peerproof.cli.exits import NOTHING
+from peerproof.cli.command import count, refuse
+from peerproof.cli.exits import NOTHING, Refusal
+from peerproof.cli.parser import did_you_mean
 from peerproof.conformance.vectors.selection import NothingFits, SelectionError, VectorNotFound, find_vector
 from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
+from peerproof.spec.protocols import PROTOCOLS
 
 T = TypeVar("T")
 
-SELECTION = "which vectors, such as 'clause:B-14 layer:codec !flag:slow digest': all of the words must fit"
+
+def add_protocol(parser: ArgumentParser, what: str = "", *, needed: bool = False, default: str | None = None) -> None:
+    """`[PROTOCOL]`, the first positional argument; `what` is said of it in the help."""
+    otherwise = "" if needed else f"default: {default or 'all'}"
+    text = f"{what} ({otherwise})" if what and otherwise else what or otherwise
+    parser.add_argument("protocol", metavar="PROTOCOL", nargs=None if needed else "?", default=default, help=text)
+
+
+def check_protocol(name: str | None, known: Iterable[str], what: str = "") -> None:
+    """Ends the command if a protocol was named that is not among those known; `what` says what these have."""
+    names = list(known)
+    if name is not None and name not in names:
+        message = f"{name} has no {what}" if what and name in PROTOCOLS else f"unknown protocol {name!r}"
+        tip = did_you_mean(name, names) or f"there {'are' if len(names) > 1 else 'is'} {', '.join(names)}"
+        raise Refusal(message, tip=tip)
+
+
+def add_jobs(parser: ArgumentParser, what: str, default: int = 1) -> None:
+    """`-j N`, `--jobs N`."""
+    parser.add_argument("-j", "--jobs", metavar="N", type=count, default=default, help=f"{what} (default {default})")
+
+
+def add_format(parser: ArgumentParser, choices: Collection[str] = ("text", "json"), default: str = "text") -> None:
+    """`--format FORMAT`, and `--json` for the same with json."""
+    add = parser.add_argument
+    add("--format", choices=tuple(choices), default=default, help=f"output format (default {default})")
+    if "json" in choices:
+        add("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+
+
+def add_output(parser: ArgumentParser, what: str = "write to this file", **settings: Any) -> None:
+    """`-o FILE`, `--output FILE`."""
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"{what} (default: standard output)", **settings)
 
 
 def add_vectors(parser: ArgumentParser) -> None:
     """`--vectors PATH`."""
-    parser.add_argument("--vectors", metavar="PATH", type=Path, help="a folder or file of vectors, instead of the suite's own")
+    parser.add_argument("--vectors", metavar="PATH", type=Path, help="folder or file of vectors (default: the suite's own)")
+
+
+def add_select(parser: ArgumentParser, what: str) -> None:
+    """`-k WORDS`, `--select WORDS`."""
+    parser.add_argument("-k", "--select", metavar="WORDS", default="", help=what)
 
 
 def add_selection(parser: ArgumentParser) -> None:
-    """`-k WORDS` and `--protocol NAME`."""
-    parser.add_argument("-k", dest="select", metavar="WORDS", default="", help=SELECTION)
-    parser.add_argument("--protocol", metavar="NAME", help="only the vectors of this protocol")
+    """`[PROTOCOL]` and `-k WORDS`."""
+    add_protocol(parser, "only the vectors of this protocol")
+    add_select(parser, "only vectors that fit all of these words, such as 'clause:B-14 layer:codec !flag:slow digest'")
 
 
 def suite(args: Namespace, protocol: str | None = None) -> Suite:
     """
-    The suite that `--vectors` names, or the one with the vectors of this protocol, by default that of `--protocol`.
+    The suite that `--vectors` names, or the one with the vectors of this protocol, by default that of the command.
 
-    A file in it that is not what it should be ends the command.
+    A file in it that cannot be read, or a protocol without vectors, ends the command.
     """
-    with refuse(VectorError, prefix=""):
-        return load(args.vectors, protocol or getattr(args, "protocol", None))
+    named = getattr(args, "protocol", None)
+    with refuse(VectorError):
+        found = load(args.vectors, protocol or named)
+    check_protocol(named, sorted({*PROTOCOLS, *(vector.protocol for vector in found.vectors)}))
+    return found
 
 
 def select(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace, vectors: Suite) -> list[T]:
-    """What `choose` finds for `-k` and `--protocol`; a word that no vector fits ends the command."""
-    with (
-        refuse(SelectionError, prefix="peerproof: -k: "),
-        refuse(NothingFits, prefix="peerproof: nothing is selected: ", code=NOTHING),
-    ):
+    """What `choose` finds for `-k` and the protocol; a word that no vector fits ends the command."""
+    with refuse(SelectionError, prefix="-k: "), refuse(NothingFits, code=NOTHING):
         return choose(vectors, args.select, args.protocol)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peerproof.cli.command import refuse
+from peerproof.cli.console import note
 from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
+from peerproof.cli.options import check_protocol
 
 if TYPE_CHECKING:
     from peerproof.conformance.captures.passive import Judged, Passive
@@ -26,17 +27,17 @@ def run_check(args: Namespace) -> int:
 
     protocol, config = _protocol(args), _config(args)
     try:
-        with refuse(judging.BadConfiguration, prefix="peerproof: --config: "):
+        with refuse(judging.BadConfiguration, prefix="--config: "):
             passive, verdict = judging.check_capture(Path(args.pcap), protocol, args.port or (), config, args.decisions)
     except NoCapture as error:
-        raise Refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None
+        raise Refusal(f"--pcap: {error}", tip="tcpdump -w FILE and Wireshark write captures") from None
     except OSError as error:
-        raise Refusal(f"peerproof: --pcap: cannot read {args.pcap}: {error.strerror}") from None
+        raise Refusal(f"--pcap: cannot read {args.pcap}: {error.strerror}") from None
     text = json.dumps(passive.plain(), indent=1) if args.format == "json" else "\n".join(_lines(passive))
-    with refuse(output.CannotWrite, prefix="peerproof: the report cannot be written: "):
+    with refuse(output.CannotWrite, prefix="the report cannot be written: "):
         output.write_whole(args.output, text + "\n")
     if not passive.messages:
-        print(f"peerproof: no message of {protocol} is in the capture", file=sys.stderr)
+        note(f"no message of {protocol} is in the capture")
     return EXIT_CODES[verdict.name]
 
 
@@ -44,10 +45,13 @@ def _protocol(args: Namespace) -> str:
     from peerproof.reference.protocols.registry import RUNTIMES
 
     if args.format not in ("text", "json"):
-        raise Refusal(f"peerproof: --pcap is reported as text or json, not as {args.format}")
-    if args.protocol not in RUNTIMES:
-        found = "nothing" if args.protocol is None else repr(args.protocol)
-        raise Refusal(f"peerproof: --pcap needs --protocol, one of {', '.join(RUNTIMES)}; found {found}")
+        raise Refusal(f"--pcap is reported as text or json, not as {args.format}")
+    if args.protocol is None:
+        raise Refusal(
+            "--pcap needs the protocol of the capture",
+            tip=f"peerproof run PROTOCOL --pcap {args.pcap}, with one of {', '.join(RUNTIMES)}",
+        )
+    check_protocol(args.protocol, RUNTIMES)
     name: str = args.protocol
     return name
 
@@ -56,7 +60,7 @@ def _config(args: Namespace) -> dict[str, Any]:
     try:
         plain = json.loads(args.config or "{}")
     except ValueError as error:
-        raise Refusal(f"peerproof: --config: {args.config!r} is no JSON: {error}") from None
+        raise Refusal(f"--config: {args.config!r} is no JSON: {error}") from None
     if not isinstance(plain, dict):
         raise Refusal(f'peerproof: --config: {args.config!r}: expected an object, as {{"max_payload": 512}}')
     return plain

@@ -1,91 +1,64 @@
 """
-Makes something of the reports of record, which `peerproof run --record FILE` writes.
-
-  peerproof report html mine.jsonl theirs.jsonl --output page.html     one page, implementations side by side
-  peerproof report convert mine.jsonl --format junit                   the other forms of a run: text, json, junit, md, github
-  peerproof report groups mine.jsonl                                   failures by first difference, the largest group first
-  peerproof report matrix mine.jsonl theirs.jsonl                      clauses by implementation, for a terminal or a README
-  peerproof report merge 1.jsonl 2.jsonl --output all.jsonl            shards of one run, or several implementations
-  peerproof report diff old.jsonl new.jsonl                            what fails newly, or passes; if worse: exit 1
-  peerproof report badge mine.jsonl --output badge.svg                 for a README; --format json is for shields.io
-  peerproof report edges --output edges.json                           what vectors take of the models' graphs (html --edges)
+`peerproof report`: what is made of the records that `peerproof run --record FILE` writes.
 
 A record that was cut off is partial, and everything that is made of it says so. A record that is garbled is refused, with its
-line. The page shows the mutation score if --mutants brings it, which `peerproof mutants --format json` prints.
+line.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from peerproof.cli import options
 from peerproof.cli.command import refuse
+from peerproof.cli.console import print_error
 from peerproof.cli.exits import FAILED, INTERRUPTED, OK, Refusal
+from peerproof.cli.ticker import Ticker
 from peerproof.conformance.report.record import NoReport, as_json_lines, load, load_one
 from peerproof.conformance.suite import output
 
 
-def configure(parser: ArgumentParser) -> None:
-    """Declares what can be made, each with its options."""
-    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+@dataclass(frozen=True)
+class Kind:
+    """A command: its options, and what it makes of them."""
 
-    def kind(name: str, about: str) -> ArgumentParser:
-        made: ArgumentParser = kinds.add_parser(name, help=about, description=about, epilog=parser.epilog)
-        made.formatter_class = parser.formatter_class
-        made.add_argument("--output", metavar="FILE", type=Path, help="where it goes, if not to standard output")
-        return made
+    about: str
+    make: Callable[[Namespace], tuple[str, int]]
+    declare: Callable[[ArgumentParser], None]
+    formats: tuple[str, ...] = ()
+    EXITS: Mapping[int, str] = field(default_factory=dict)
 
-    html = kind("html", "One page that needs no network: matrix, filter, a picture of each failure.")
-    _add_records(html)
-    html.add_argument("--mutants", metavar="FILE", type=Path, help="what peerproof mutants --format json has printed")
-    html.add_argument("--edges", metavar="FILE", type=Path, help="what peerproof report edges has written")
-    options.add_vectors(html)
-    convert = kind("convert", "The report in another form, as peerproof run --format writes it.")
-    convert.add_argument("records", metavar="RECORD", type=Path, nargs=1, help="what peerproof run --record has written")
-    convert.add_argument("--format", choices=("text", "json", "jsonl", "junit", "md", "github"), default="text")
-    groups = kind("groups", "The failures by their first difference, the largest group first, each with the case to start with.")
-    _add_records(groups)
-    groups.add_argument("--format", choices=("text", "md", "json"), default="text")
-    matrix = kind("matrix", "How many clauses each implementation holds, and which some do not.")
-    _add_records(matrix)
-    matrix.add_argument("--every", action="store_true", help="all clauses, also those that everybody holds")
-    matrix.add_argument("--format", choices=("text", "md", "json"), default="text")
-    merge = kind("merge", "One record of several: shards of one run, or several implementations. What conflicts is an error.")
-    _add_records(merge)
-    diff = kind("diff", "What is different from one record to another. Anything worse: exit 1.")
-    diff.add_argument("old", metavar="OLD", type=Path)
-    diff.add_argument("new", metavar="NEW", type=Path)
-    diff.add_argument("--format", choices=("text", "json", "md"), default="text")
-    options.add_vectors(diff)
-    badge = kind("badge", "A badge that says how many cases pass; red if any fails, grey if the report is partial.")
-    _add_records(badge)
-    badge.add_argument("--format", choices=("svg", "json"), default="svg", help="json is for an endpoint of shields.io")
-    badge.add_argument("--label", default="peerproof", help="what stands on its left (default: peerproof)")
-    edges = kind("edges", "Which edges of the models' state graphs the vectors take, as JSON. It takes minutes.")
-    edges.add_argument("--protocol", metavar="NAME", help="only this protocol")
-    options.add_vectors(edges)
+    def configure(self, parser: ArgumentParser) -> None:
+        """Declares the options."""
+        self.declare(parser)
+        options.add_output(parser)
+        if self.formats:
+            options.add_format(parser, self.formats, self.formats[0])
+
+    def run(self, args: Namespace) -> int:
+        """Makes it, and writes it."""
+        if args.output and (why_not := output.unwritable(args.output)):
+            raise Refusal(f"cannot write: {why_not}")
+        with refuse(NoReport):
+            made, code = self.make(args)
+        try:
+            output.write_whole(args.output, made)
+        except output.CannotWrite as error:
+            print_error(f"cannot write: {error}")
+            return INTERRUPTED
+        return code
+
+
+RECORD: Final = "record, as peerproof run --record writes it"
 
 
 def _add_records(parser: ArgumentParser) -> None:
-    parser.add_argument("records", metavar="RECORD", type=Path, nargs="+", help="what peerproof run --record has written")
-
-
-def run(args: Namespace) -> int:
-    """Makes it. 1 only if a comparison finds something worse."""
-    if args.output and (why_not := output.unwritable(args.output)):
-        raise Refusal(f"peerproof: cannot write there: {why_not}")
-    with refuse(NoReport):
-        made, code = _KINDS[args.kind](args)
-    try:
-        output.write_whole(args.output, made)
-    except output.CannotWrite as error:
-        print(f"peerproof: it cannot be written: {error}", file=sys.stderr)
-        return INTERRUPTED
-    return code
+    parser.add_argument("records", metavar="RECORD", type=Path, nargs="+", help=RECORD)
 
 
 def _html(args: Namespace) -> tuple[str, int]:
@@ -145,21 +118,124 @@ def _edges(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.models.edge_coverage import report_edges
 
     suite = options.suite(args)
-    begin = (lambda name: print(f"{name}: walking its graphs", file=sys.stderr)) if sys.stderr.isatty() else (lambda _: None)
-    try:
-        return json.dumps(report_edges(suite, args.protocol, begin), indent=1) + "\n", OK
-    except KeyError:
-        protocols = ", ".join(sorted({vector.protocol for vector in suite.vectors}))
-        raise Refusal(f"peerproof: no protocol {args.protocol!r}; there are {protocols}") from None
+    with Ticker() as ticker:
+        found = report_edges(suite, args.protocol, lambda name: ticker(f"{name}: exploring its graphs"))
+    return json.dumps(found, indent=1) + "\n", OK
 
 
-_KINDS: Final = {
-    "html": _html,
-    "convert": _convert,
-    "groups": _groups,
-    "matrix": _matrix,
-    "merge": _merge,
-    "diff": _diff,
-    "badge": _badge,
-    "edges": _edges,
+def _declare_html(parser: ArgumentParser) -> None:
+    _add_records(parser)
+    parser.add_argument(
+        "--mutants", metavar="FILE", type=Path, help="mutation scores, as peerproof model mutants --json prints them"
+    )
+    parser.add_argument("--edges", metavar="FILE", type=Path, help="edges taken, as peerproof report edges writes them")
+    options.add_vectors(parser)
+
+
+def _declare_convert(parser: ArgumentParser) -> None:
+    parser.add_argument("records", metavar="RECORD", type=Path, nargs=1, help=RECORD)
+
+
+def _declare_matrix(parser: ArgumentParser) -> None:
+    _add_records(parser)
+    parser.add_argument("--every", action="store_true", help="all clauses, also those that every implementation satisfies")
+
+
+def _declare_diff(parser: ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", type=Path, help="the earlier record")
+    parser.add_argument("new", metavar="NEW", type=Path, help="the later record")
+    options.add_vectors(parser)
+
+
+def _declare_badge(parser: ArgumentParser) -> None:
+    _add_records(parser)
+    parser.add_argument("--label", default="peerproof", help="text on its left (default peerproof)")
+
+
+def _declare_edges(parser: ArgumentParser) -> None:
+    options.add_protocol(parser, "only this protocol")
+    options.add_vectors(parser)
+
+
+#: Command -> what it makes of records.
+KINDS: Final = {
+    "html": Kind(
+        """
+One HTML page of reports, implementations side by side: clause matrix, filter, a diagram of each failure. It needs no network.
+
+  peerproof report html mine.jsonl theirs.jsonl --output page.html
+""",
+        _html,
+        _declare_html,
+    ),
+    "convert": Kind(
+        """
+Writes a report in another format.
+
+  peerproof report convert mine.jsonl --format junit --output mine.xml
+""",
+        _convert,
+        _declare_convert,
+        ("text", "json", "jsonl", "junit", "md", "github"),
+    ),
+    "groups": Kind(
+        """
+Groups the failures by their first difference, the largest group first, each with the case to start with.
+
+  peerproof report groups mine.jsonl
+""",
+        _groups,
+        _add_records,
+        ("text", "md", "json"),
+    ),
+    "matrix": Kind(
+        """
+Prints how many clauses each implementation satisfies, and which ones it does not.
+
+  peerproof report matrix mine.jsonl theirs.jsonl --format md
+""",
+        _matrix,
+        _declare_matrix,
+        ("text", "md", "json"),
+    ),
+    "merge": Kind(
+        """
+Merges records: shards of one run, or several implementations. Records that contradict each other are an error.
+
+  peerproof report merge 1.jsonl 2.jsonl --output all.jsonl
+""",
+        _merge,
+        _add_records,
+    ),
+    "diff": Kind(
+        """
+Prints what differs from one record to another: what fails newly, what passes now, what is new.
+
+  peerproof report diff old.jsonl new.jsonl
+""",
+        _diff,
+        _declare_diff,
+        ("text", "json", "md"),
+        {OK: "nothing is worse", FAILED: "something is worse"},
+    ),
+    "badge": Kind(
+        """
+Makes a badge with the number of cases that pass: red if any fails, grey if the report is partial.
+
+  peerproof report badge mine.jsonl --output badge.svg        for a README
+  peerproof report badge mine.jsonl --json                    for an endpoint of shields.io
+""",
+        _badge,
+        _declare_badge,
+        ("svg", "json"),
+    ),
+    "edges": Kind(
+        """
+Prints which edges of the models' state graphs the vectors take, as JSON for report html --edges. It takes minutes.
+
+  peerproof report edges --output edges.json
+""",
+        _edges,
+        _declare_edges,
+    ),
 }

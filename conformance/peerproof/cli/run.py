@@ -1,31 +1,30 @@
 """
-Judges an implementation by the vectors.
+Runs the conformance vectors against an implementation.
 
-  peerproof run                                         judge the reference by every vector
-  peerproof run --impl './my-adapter --flag'            judge a program that speaks the adapter protocol (no shell)
-  peerproof run --impl tcp://127.0.0.1:7777             one that listens, such as under a debugger (--op-timeout 0)
+  peerproof run                                         the reference, every vector
+  peerproof run swim --impl './my-adapter --flag'       a program that speaks the adapter protocol (started without a shell)
+  peerproof run --impl tcp://127.0.0.1:7777             an adapter that listens, such as under a debugger (--op-timeout 0)
   peerproof run --impl py:my_package.adapter:Adapter    a Python class, in this process
-  peerproof run --impl './my-adapter' --dialogue mine.dialogue.gz    write down every request and reply
-  peerproof run --impl recorded:mine.dialogue.gz        judge it again without the program; what was not asked is undetermined
-  peerproof run -k 'clause:B-14 !flag:slow'             only some vectors (peerproof list -k … shows which)
-  peerproof run -k digest-request-of-one#decode         only one case
-  peerproof run --impl './my-adapter' --assume known.txt  go past known differences, to what they hide
-  peerproof run --decisions strict                      what only a decision demands must hold, too (docs: document or decision)
-  peerproof run --known-failing known.txt               failures that are known; each must still fail, and as it says
-  peerproof run --format junit --output report.xml      for other programs; the file is the old or the new one, never half
-  peerproof run --format html --output page.html        one page with a picture of each failure; it needs no network
+  peerproof run --impl ./my-adapter --dialogue mine.dialogue.gz    record every request and reply
+  peerproof run --impl recorded:mine.dialogue.gz        the same run again without the program
+  peerproof run -k 'clause:B-14 !flag:slow'             some vectors only (peerproof vectors list -k ... lists them)
+  peerproof run -k digest-request-of-one#decode         one case only
+  peerproof run --impl ./my-adapter --assume known.txt  go past known differences to the failures behind them
+  peerproof run --decisions strict                      fail also where only a decision is violated, not the document
+  peerproof run --known-failing known.txt               expected failures; each must still fail as the list says
+  peerproof run --format junit --output report.xml      for other programs; an existing file is replaced as a whole
+  peerproof run --format html --output page.html        one page with a diagram of each failure; it needs no network
   peerproof run --format github                         annotations of a GitHub workflow
-  peerproof run --record run.jsonl                      the report of record, line by line as cases finish
-  peerproof run --transport virtual,udp                 over the implementation's real socket as well, and where that differs
-  peerproof run --connect udp://127.0.0.1:8119 --protocol scuttlebutt     a node that runs, without an adapter
-  peerproof run --pcap capture.pcapng --protocol scuttlebutt              what a capture (also .gz) says of the nodes in it
+  peerproof run --record run.jsonl                      the full report, written line by line as cases finish
+  peerproof run --transport virtual,udp                 over the implementation's real socket as well
+  peerproof run scuttlebutt --connect udp://127.0.0.1:8119    a running node, without an adapter
+  peerproof run scuttlebutt --pcap capture.pcapng       the nodes in a capture (also .gz)
 
-What puts out messages without end is `flooded`, and the run goes on (--max-messages and others); what takes too long is
-tried again with more time before it is `hung`.
+A failing case prints its clauses, what happened, the first difference, and two commands to paste. The summary groups failures by
+first difference and names the case to start with; peerproof report groups prints all groups. The same --seed gives the same run.
 
-A case that fails prints its clauses, what happened, the first difference and two lines to paste. The end groups the failures by
-first difference and says which case to start with; peerproof report groups shows all groups. What an implementation draws by lot
-follows from --seed: the same seed, the same run.
+An implementation that sends without end is reported as flooded, and the run goes on (--max-messages and others). One that does
+not answer in time is tried again with more time before it is reported as hung.
 """
 
 from __future__ import annotations
@@ -36,10 +35,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli import options
 from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.console import note, print_error
 from peerproof.cli.exits import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import (
     add_bounds,
@@ -67,6 +67,9 @@ from peerproof.conformance.suite import output
 if TYPE_CHECKING:
     from peerproof.conformance.report.assumptions import Assumptions
 
+#: What is set for every command and changes nothing in a report.
+IGNORED: Final = frozenset({"usual", "quiet", "verbose", "color", "no_progress"})
+
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
 
 EXIT_CODES = {
@@ -78,53 +81,67 @@ EXIT_CODES = {
 }
 
 
+EXITS: Final = {
+    OK: "every case came out as expected",
+    FAILED: "a case failed, or an expected failure passed",
+    UNUSABLE: "the adapter cannot be used",
+    NOTHING: "nothing selected, or every case skipped",
+    INTERRUPTED: "interrupted; the report is marked partial",
+}
+
+
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add_implementation(parser)
     options.add_selection(parser)
+    add_implementation(parser)
     options.add_vectors(parser)
     add_transports(parser)
-    add("-j", dest="jobs", metavar="N", type=positive, default=1, help="so many processes of it at once")
-    add("--seed", default="0", help="random seed (default: 0)")
-    add("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
+    options.add_jobs(parser, "run N adapter processes in parallel")
+    add("--seed", default="0", help="random seed (default 0)")
+    add(
+        "--known-failing",
+        metavar="FILE",
+        type=Path,
+        help="expected failures, one a line: id-or-pattern failure expiry link reason",
+    )
     add(
         "--assume",
         metavar="FILE",
         type=Path,
-        help="known differences, one a line in the words of peerproof report groups; cases go past them to the next fault",
+        help="known differences, one a line as peerproof report groups prints them; cases go past them to the next failure",
     )
-    add("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
+    add("--strict", action="store_true", help="treat unmet should vectors as failures")
     add(
         "--decisions",
         choices=tuple(DECISIONS),
         default="report",
-        help="what only a decision of the specification demands, not the document's words: report where it differs (default), "
-        "be strict and fail, or ignore it",
+        help="what a decision of the specification demands, not the document: report a difference (default), fail (strict), "
+        "or ignore it",
     )
-    add("--fail-fast", action="store_true", help="end at the first failure; the report is partial")
-    add("--max-restarts", metavar="N", type=positive, default=20, help="of the implementation (default: 20)")
+    add("--fail-fast", action="store_true", help="stop at the first failure; the report is partial")
+    add("--max-restarts", metavar="N", type=positive, default=20, help="restart the implementation at most N times (default 20)")
     add_bounds(parser)
-    add("--format", choices=FORMATS, default="text")
-    add("--output", metavar="FILE", type=Path, help="where the report goes, if not to standard output")
-    add("--record", metavar="FILE", type=Path, help="where the report of record goes too, as JSON lines")
+    options.add_format(parser, FORMATS)
+    options.add_output(parser, "write the report to this file")
+    add("--record", metavar="FILE", type=Path, help="also write the full report as JSON lines, as cases finish")
     add(
         "--dialogue",
         metavar="FILE",
         type=Path,
-        help="where all requests and replies go, for --impl recorded:FILE; compressed if the name ends in .gz",
+        help="record all requests and replies for --impl recorded:FILE; compressed if the name ends in .gz",
     )
     parser.set_defaults(usual=parser.get_default)
 
 
 def run(args: Namespace) -> int:
     """Judges, reports, and returns the exit code."""
-    refuse_unused(args, {name for name, value in vars(args).items() if name != "usual" and value != args.usual(name)})
+    refuse_unused(args, {name for name, value in vars(args).items() if name not in IGNORED and value != args.usual(name)})
     for path, what in ((args.output, "report"), (args.record, "report"), (args.dialogue, "dialogue")):
         if path and (why_not := output.unwritable(path)):
-            raise Refusal(f"peerproof: cannot write the {what}: {why_not}")
+            raise Refusal(f"cannot write the {what}: {why_not}")
     if args.dialogue and args.impl == f"recorded:{args.dialogue}":
-        raise Refusal("peerproof: --dialogue would overwrite the dialogue that is replayed: name another file")
+        raise Refusal("--dialogue would overwrite the dialogue that is replayed: name another file")
     if args.pcap:
         from peerproof.cli.pcap import run_check
 
@@ -134,7 +151,7 @@ def run(args: Namespace) -> int:
     listed = _load_expected(args)
     assumed = _load_assumed(args)
     if not selected:
-        raise Refusal("peerproof: no case is selected", NOTHING)
+        raise Refusal("no case is selected", NOTHING, tip="peerproof vectors list shows what -k selects")
     with _dialogue(args) as dialogue:
         reach = running(args) if args.connect else make_reach(args, suite.version, dialogue=dialogue)
         with refuse_unavailable():
@@ -157,7 +174,7 @@ def _dialogue(args: Namespace) -> Iterator[DialogueFile | None]:
             if file:
                 file.close()
     except output.CannotWrite as error:
-        raise Refusal(f"peerproof: the dialogue cannot be written: {error}", INTERRUPTED) from None
+        raise Refusal(f"the dialogue cannot be written: {error}", INTERRUPTED) from None
 
 
 class _Run:
@@ -197,12 +214,12 @@ class _Run:
             except output.CannotWrite as error:
                 adapter.kill()
                 self.session.interrupt(f"the report cannot be written: {error}")
-                print(f"peerproof: {report.because}", file=sys.stderr)
+                print_error(str(report.because))
             except KeyboardInterrupt:
                 adapter.kill()
                 self.session.interrupt(worker.INTERRUPTED)
             except Exception as error:
-                report.because = f"the suite's own fault: {error!r}"
+                report.because = f"internal error: {error!r}"
                 self.finish()
                 raise
         complete = self.finish()
@@ -226,7 +243,7 @@ class _Run:
         if interruption.seen:
             raise KeyboardInterrupt
         self.wrong += STATUSES[result.status]
-        self.ticker(f"{len(self.report.results)} of {len(self.session.cases)} cases, {self.wrong} wrong")
+        self.ticker(f"{self.wrong} failed", len(self.report.results), len(self.session.cases), "cases")
 
     def finish(self) -> bool:
         """Writes the end. False if it was interrupted, or could not be written where it should."""
@@ -248,7 +265,7 @@ class _Run:
                 growing.write(self.report.footer())
                 growing.close()
         except output.CannotWrite as error:
-            print(f"peerproof: the report is partial: {error}", file=sys.stderr)
+            print_error(f"the report is partial: {error}")
             return False
         return True
 
@@ -261,9 +278,9 @@ class _Run:
             output.write_whole(path, render(report, self.titles))
         except output.CannotWrite as error:
             report.because = report.because or f"the report cannot be written: {error}"
-            print(f"peerproof: the report cannot be written: {error}", file=sys.stderr)
+            print_error(f"the report cannot be written: {error}")
             if path is not None:
-                print("peerproof: here it is instead, marked partial", file=sys.stderr)
+                note("here it is instead, marked partial")
                 try:
                     output.write_whole(None, render(report, self.titles))
                 except output.CannotWrite:

@@ -1,4 +1,4 @@
-"""A line on a terminal that is written over as work goes on; elsewhere nothing."""
+"""Progress of long work: a line on a terminal that is written over, elsewhere a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -6,31 +6,41 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final, Self
 
+from peerproof.cli.console import shows_progress
 from peerproof.conformance.suite.printable import escape_controls, steerable
 
 if TYPE_CHECKING:
     from peerproof.tla.output.outcome import Progress
 
-#: Seconds between two of them.
-SECONDS: Final = 0.2
+SECONDS: Final = 0.2  #: between two lines on a terminal
+LOG_SECONDS: Final = 10.0  #: between two lines elsewhere
+_SETTLED: Final = 2.0  #: seconds before a rate is told
 
 
 class Ticker:
     """The line on standard error. As a context, it makes room in the end for a line that stays."""
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
-        self._next = 0.0
+        self._on_terminal = sys.stderr.isatty()
+        self._begin = time.monotonic()
+        self._next = self._begin if self._on_terminal else self._begin + LOG_SECONDS
 
-    def __call__(self, text: str) -> None:
-        """Show this, if it is time for it."""
-        if self._shown and time.monotonic() >= self._next:
-            self._next = time.monotonic() + SECONDS
-            print(f"\r\x1b[2K{escape_controls(text)}", end="", file=steerable(sys.stderr), flush=True)
+    def __call__(self, text: str, done: int | None = None, total: int | None = None, unit: str = "") -> None:
+        """Shows this, if it is time for it: `done` of `total` units, their rate, the time left, and a text."""
+        now = time.monotonic()
+        if now < self._next or not shows_progress():
+            return
+        line = escape_controls(f"{_progress_text(done, total, unit, now - self._begin)}{text}" if done is not None else text)
+        if self._on_terminal:
+            self._next = now + SECONDS
+            print(f"\r\x1b[2K{line}", end="", file=steerable(sys.stderr), flush=True)
+        else:
+            self._next = now + LOG_SECONDS
+            print(line, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Make room for a line that stays."""
-        if self._shown:
+        """Makes room for a line that stays."""
+        if self._on_terminal and shows_progress():
             print("\r\x1b[2K", end="", file=steerable(sys.stderr), flush=True)
 
     def __enter__(self) -> Self:
@@ -40,8 +50,38 @@ class Ticker:
         self.clear()
 
 
+def _progress_text(done: int, total: int | None, unit: str, seconds: float) -> str:
+    """
+    Returns what stands in front of a text.
+
+    >>> _progress_text(500, 2000, "cases", 10.0)
+    '500 of 2,000 cases, 50/s, 30 s left: '
+    """
+    of = f" of {total:,}" if total else ""
+    shown = f"{done:,}{of} {unit}".rstrip()
+    if seconds < _SETTLED or not done:
+        return f"{shown}: "
+    rate = done / seconds
+    rate_text = f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
+    left = f", {_duration_text((total - done) / rate)} left" if total and total >= done else ""
+    return f"{shown}, {rate_text}{left}: "
+
+
+def _duration_text(seconds: float) -> str:
+    """
+    Returns a duration for people.
+
+    >>> [_duration_text(seconds) for seconds in (5.2, 200, 9000)]
+    ['5 s', '3 min', '2 h 30 min']
+    """
+    if seconds < 90:  # noqa: PLR2004  # a minute and a half
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004  # an hour
+
+
 class ModelTicker(Ticker):
-    """How far the check of a model is."""
+    """Progress of the check of a model."""
 
     def __init__(self, name: str, width: int) -> None:
         super().__init__()
@@ -49,12 +89,12 @@ class ModelTicker(Ticker):
         self(f"{self.name}  ...")
 
     def show_tlc(self, progress: Progress) -> None:
-        """What TLC has done so far."""
+        """Shows what TLC has done so far."""
         self(
             f"{self.name}  {progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
             f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
         )
 
     def show_exploration(self, states: int, waiting: int, depth: int) -> None:
-        """What the explorer has done so far."""
+        """Shows what the explorer has done so far."""
         self(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from peerproof.cli.command import refuse
+from peerproof.cli.console import note
 from peerproof.cli.exits import UNUSABLE, Refusal
 
 if TYPE_CHECKING:
@@ -36,42 +36,43 @@ def add_transports(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=SLACK,
-        help=f"how long an answer over a socket may take (default: {SLACK:g}); more on a slow machine",
+        help=f"time that an answer over a socket may take (default {SLACK:g}); raise it on a slow machine",
     )
-    add("--connect", metavar="udp://HOST:PORT", help="no adapter: judge the node that runs there; it is told malformed datagrams")
-    add("--pcap", metavar="FILE", help="no adapter: judge the nodes in a capture (pcap, pcapng) by their messages alone")
-    add("--port", metavar="N", type=int, action="append", help="with --pcap: only packets from or to this port; may be repeated")
-    add("--config", metavar="JSON", help='with --pcap: how the nodes are configured, as {"max_payload": 512}')
+    add(
+        "--connect", metavar="udp://HOST:PORT", help="test a running node, without an adapter; malformed datagrams are sent to it"
+    )
+    add("--pcap", metavar="FILE", help="check the nodes in a capture (pcap, pcapng) by their messages alone")
+    add("--port", metavar="N", type=int, action="append", help="with --pcap: only packets from or to this port (repeatable)")
+    add("--config", metavar="JSON", help='with --pcap: configuration of the nodes, such as {"max_payload": 512}')
 
 
-#: What `--pcap` knows of all the options: it runs no vectors, and there is nobody to ask.
+#: The options that mean something with `--pcap`, which runs no vectors.
 _OF_PCAP = frozenset({"pcap", "protocol", "port", "config", "decisions", "format", "output"})
 
-#: What `--connect` does not know: there is no adapter.
+#: The options that mean nothing with `--connect`: there is no adapter.
 _OF_ADAPTERS = ("transport", "dialogue", "hello_timeout", "bye_timeout", "max_restarts", "jobs")
 
 
 def refuse_unused(args: Namespace, given: AbstractSet[str]) -> None:
     """Ends the command if one of the options that were given would be ignored. Raises Refusal."""
     if args.pcap:
-        _refuse(given - _OF_PCAP, "cannot stand together with --pcap, which judges messages and runs no vectors")
+        _refuse(given - _OF_PCAP, "cannot be combined with --pcap, which checks messages and runs no vectors")
         return
-    _refuse(given & {"port", "config"}, "is for --pcap: a capture does not say how its nodes are configured; vectors do")
+    _refuse(given & {"port", "config"}, "is for --pcap; vectors bring their configuration")
     if args.connect:
-        _refuse(given & {"impl"}, "is for an implementation with an adapter, --connect for a node without one: give one of them")
-        _refuse(given & set(_OF_ADAPTERS), "is for an adapter, and with --connect there is none")
+        _refuse(given & {"impl"}, "names an adapter, --connect a node without one: give one of them")
+        _refuse(given & set(_OF_ADAPTERS), "is for an adapter, and --connect has none")
     elif args.transport == ("virtual",):
-        _refuse(given & {"slack"}, "is for real sockets: give --transport udp or tcp, or --connect, as well")
+        _refuse(given & {"slack"}, "is for real sockets: add --transport udp or tcp, or --connect")
 
 
 def _refuse(unused: AbstractSet[str], why: str) -> None:
     for name in sorted(unused):
-        option = {"select": "-k", "jobs": "-j"}.get(name, f"--{name.replace('_', '-')}")
-        raise Refusal(f"peerproof: {option} {why}")
+        raise Refusal(f"--{name.replace('_', '-')} {why}")
 
 
 def apply_transports(args: Namespace, cases: Sequence[Case]) -> list[Case]:
-    """What `--transport` makes of the cases of virtual time."""
+    """Returns the cases for the transports that were asked for."""
     from peerproof.conformance.runner.cases import select_socket_cases
 
     if args.connect:
@@ -84,13 +85,13 @@ def apply_transports(args: Namespace, cases: Sequence[Case]) -> list[Case]:
         if transport != "virtual":
             _check_sockets(transport)
             over, vectors = select_socket_cases(cases, transport, args.slack)
-            print(f"peerproof: {len(over)} of {vectors} selected vectors are for {transport}", file=sys.stderr)
+            note(f"{len(over)} of {vectors} selected vectors are for {transport}")
             found += over
     return found
 
 
 def running(args: Namespace) -> Callable[[], Adapter]:
-    """What stands in for an adapter with `--connect`."""
+    """Returns what makes the stand-in for an adapter of `--connect`."""
     from peerproof.conformance.runner.running_node import Running
 
     return lambda: Running(_endpoint(args), args.protocol, args.slack)
@@ -111,11 +112,11 @@ def _endpoint(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.runner.peers import endpoint
 
     if args.protocol is None:
-        raise Refusal("peerproof: --connect needs --protocol: what the node speaks")
+        raise Refusal("--connect needs a protocol", tip=f"peerproof run PROTOCOL --connect {args.connect}")
     scheme, slashes, address = args.connect.partition("://")
     if scheme != "udp" or not slashes:
-        raise Refusal(f"peerproof: --connect {args.connect}: expected udp://HOST:PORT")
-    with refuse(ValueError, prefix="peerproof: --connect: "):
+        raise Refusal(f"--connect {args.connect}: expected udp://HOST:PORT")
+    with refuse(ValueError, prefix="--connect: "):
         return endpoint(address)
 
 

@@ -7,7 +7,7 @@ import "fmt"
 // codecCapabilities is what of this is claimed. It is from the beginning, so that there is something to judge.
 var codecCapabilities = []string{"codec"}
 
-// Message has a "type" and members, as in the suite: `peerproof show` of a vector of the codec prints one above its bytes. An
+// Message has a "type" and members, as in the suite: `peerproof vectors show` of a vector of the codec prints one above its bytes. An
 // integer of 64 bits is a string of decimal digits, other numbers come as json.Number; a text whose bytes are not UTF-8 is
 // {"hex": "fffe"}.
 type Message map[string]any

@@ -63,7 +63,7 @@ def never(question: dict[str, Any]) -> list[int]:
 )
 def test_a_replay_gives_the_verdicts_of_the_run_that_was_recorded(tmp_path: Path, words: str, jobs: str, name: str) -> None:
     """Cases of the codec and of models go in packs, all others by themselves; two processes write at the same time."""
-    selection = ("-k", words, "--protocol", "scuttlebutt")
+    selection = ("-k", words, "scuttlebutt")
     recorded = ran(*selection, "-j", jobs, "--dialogue", str(tmp_path / name), path=tmp_path / "recorded.jsonl")
     replayed = ran(*selection, "--impl", f"recorded:{tmp_path / name}", path=tmp_path / "replayed.jsonl")
 
@@ -82,9 +82,9 @@ def test_a_replay_depends_neither_on_the_order_of_the_cases_nor_on_which_others_
 
 
 def test_a_wrong_implementation_is_as_wrong_in_the_replay(tmp_path: Path) -> None:
-    selection = ("-k", "layer:exchange delta", "--protocol", "scuttlebutt", "--impl", "divergence:BD-09")
+    selection = ("-k", "layer:exchange delta", "scuttlebutt", "--impl", "divergence:BD-09")
     recorded = ran(*selection, "--dialogue", str(tmp_path / "d.gz"), path=tmp_path / "recorded.jsonl")
-    replayed = ran(*selection[:4], "--impl", f"recorded:{tmp_path / 'd.gz'}", path=tmp_path / "replayed.jsonl")
+    replayed = ran(*selection[:3], "--impl", f"recorded:{tmp_path / 'd.gz'}", path=tmp_path / "replayed.jsonl")
 
     assert "failed" in {result.status for result in recorded}
     assert replayed == recorded
@@ -244,7 +244,7 @@ def test_a_dialogue_that_was_not_finished_can_be_read(tmp_path: Path) -> None:
     [
         (("--dialogue", "nowhere/d"), "cannot write the dialogue: the folder nowhere does not exist"),
         (("--dialogue", "d", "--impl", "recorded:d"), "would overwrite the dialogue that is replayed"),
-        (("--dialogue", "d", "--connect", "udp://127.0.0.1:1", "--protocol", "scuttlebutt"), "there is none"),
+        (("--dialogue", "d", "--connect", "udp://127.0.0.1:1", "scuttlebutt"), "--connect has none"),
     ],
 )
 def test_where_a_dialogue_cannot_go_is_said_before_the_run(
@@ -260,7 +260,7 @@ def test_a_replay_shows_its_lines(tmp_path: Path, capsys: pytest.CaptureFixture[
     case = "digest-request-of-one#decode"
     main(["run", "-k", case, "--dialogue", str(tmp_path / "d"), "--output", str(tmp_path / "report")])
 
-    assert main(["replay", case, "--impl", f"recorded:{tmp_path / 'd'}"]) == OK
+    assert main(["vectors", "replay", case, "--impl", f"recorded:{tmp_path / 'd'}"]) == OK
     shown = capsys.readouterr().out
     assert '"op":"decode"' in shown
     assert '"type":"digest_request"' in shown

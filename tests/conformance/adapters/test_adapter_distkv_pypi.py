@@ -37,7 +37,7 @@ def peerproof(command: str, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def test_the_adapter_does_what_adapters_must() -> None:
-    done = peerproof("smoke")
+    done = peerproof("doctor")
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -48,7 +48,7 @@ def test_it_fails_what_the_list_says_and_nothing_else() -> None:
     page = (ROOT / "spec/distkv.md").read_text("utf-8")
     assert all(f"**{link}**" in page for _, _, _, link, _ in entries)
 
-    done = peerproof("run", "--protocol", "distkv", "--known-failing", str(EXPECTED))
+    done = peerproof("run", "distkv", "--known-failing", str(EXPECTED))
 
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.search(r"^(\d+) cases, \d+ vectors: (\d+) passed, (\d+) known, (\d+) skipped$", done.stdout, re.MULTILINE)
@@ -62,7 +62,7 @@ def test_it_fails_what_the_list_says_and_nothing_else() -> None:
 def test_the_list_tells_what_violates_the_document_from_what_only_differs() -> None:
     entries = [line.split(None, 4) for line in EXPECTED.read_text("utf-8").splitlines() if line and line[0] != "#"]
 
-    done = peerproof("run", "--protocol", "distkv", "-k", "layer:codec", "--format", "json")
+    done = peerproof("run", "distkv", "-k", "layer:codec", "--format", "json")
 
     assert done.returncode == 1, done.stderr
     found = {case["id"]: case["status"] for case in json.loads(done.stdout)["cases"] if "failure" in case}

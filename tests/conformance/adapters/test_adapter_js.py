@@ -80,7 +80,7 @@ def node() -> None:
 
 
 def test_the_adapter_does_what_adapters_must() -> None:
-    assert judge(PORT, "smoke") == 0
+    assert judge(PORT, "doctor") == 0
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -122,9 +122,9 @@ def test_nodes_of_both_kinds_agree_on_everything(
 ) -> None:
     """From seeds of either kind, over a crash, and though a stranger sends what is no message or names what is no address."""
     first = launch_js("--set", "colour=red")
-    second = launch("--seed", first.addr, "--set", "colour=green")
-    third = launch_js("--seed", second.addr, "--set", "colour=bleu clair", "--set", "größe=é")
-    fourth = launch("--seed", third.addr)
+    second = launch("--peer", first.addr, "--set", "colour=green")
+    third = launch_js("--peer", second.addr, "--set", "colour=bleu clair", "--set", "größe=é")
+    fourth = launch("--peer", third.addr)
     nodes = [first, second, third, fourth]
     everything = {
         first.addr: {"colour": "red"},

@@ -240,7 +240,7 @@ def checked(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
 
 
 def test_the_references_adapter_passes_every_check(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["smoke"]) == 0
+    assert main(["doctor", "--impl", "reference"]) == 0
     lines = capfd.readouterr().out.splitlines()
 
     over_datagrams = [name for name in protocols() if specification(name).TRANSPORT != "tcp"]
@@ -294,7 +294,7 @@ def test_a_program_that_does_not_end_is_found() -> None:
     ("impl", "code"), [("./no-such-adapter", 3), (command("banner"), 3), (command("killed", "no_such_op_at_all"), 1)]
 )
 def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl: str, code: int) -> None:
-    assert main(["smoke", "--impl", impl]) == code
+    assert main(["doctor", "--impl", impl]) == code
 
 
 def test_what_was_found_out_about_questions_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""`peerproof draw` draws whatever shows a run, tells from its content what that is, and says what it leaves out."""
+"""`peerproof trace draw` draws whatever shows a run, tells from its content what that is, and says what it leaves out."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_vector_can_be_drawn_in_every_format() -> None:
 
 
 def test_show_has_the_same_picture(capsys: Capture) -> None:
-    assert main(["show", ROUND, "--format", "svg"]) == 0
+    assert main(["vectors", "show", ROUND, "--format", "svg"]) == 0
     shown = capsys.readouterr().out
     assert ended(ROUND, "--format", "svg") == 0
 
@@ -105,7 +105,7 @@ def test_a_model_that_fails_is_drawn(capsys: Capture) -> None:
 
     out, err = capsys.readouterr()
     assert "n1 -> n2" in out
-    assert re.fullmatch(r"peerproof draw: DX-01-letter: Converged is violated in \d+ steps\n", err)
+    assert re.fullmatch(r"DX-01-letter: Converged is violated in \d+ steps\n", err)
 
 
 def test_a_counterexample_is_told_from_its_content(tmp_path: Path, capsys: Capture) -> None:
@@ -189,7 +189,7 @@ def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tm
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["no-such-vector"], "no vector 'no-such-vector'"),
+        (["no-such-vector"], "unknown vector 'no-such-vector'"),
         (["gone.jsonl"], "there is no file gone.jsonl"),
         (["."], "is a directory"),
         ([ROUND, "DX-01-letter"], f"{ROUND} is no file; several sources are the traces of one run"),

@@ -47,10 +47,10 @@ def test_a_clause_that_says_something_else_makes_its_vectors_stale_until_they_ar
     assert main(["explain", "B-13"]) == 0
     assert "STALE" not in capsys.readouterr().out
 
-    assert main(["lint", "--reviewed", "B-14"]) == 0
+    assert main(["vectors", "lint", "--reviewed", "B-14"]) == 0
     assert capsys.readouterr().out == "reviewed: B-14\n"
     assert list(not_reviewed(catalogue.load("scuttlebutt"))) == []
-    assert main(["lint", "--reviewed", "B-14"]) == 0
+    assert main(["vectors", "lint", "--reviewed", "B-14"]) == 0
     assert "already" in capsys.readouterr().out
 
 
@@ -72,7 +72,7 @@ def test_new_clauses_and_lines_about_none_are_told(copied: Path) -> None:
 
     assert new.message.startswith("B-99 is new")
     assert gone.message.startswith("B-98 is no clause any more")
-    assert main(["lint", "--reviewed", "all"]) == 0
+    assert main(["vectors", "lint", "--reviewed", "all"]) == 0
     assert list(not_reviewed(catalogue.load("scuttlebutt"))) == []
     assert "B-99" in load_reviewed("scuttlebutt")
 
@@ -86,5 +86,5 @@ def test_a_list_that_is_none_is_told(copied: Path, line: str) -> None:
 
 
 def test_what_is_no_clause_cannot_be_reviewed(capsys: Capture) -> None:
-    assert main(["lint", "--reviewed", "B-999"]) == 2
+    assert main(["vectors", "lint", "--reviewed", "B-999"]) == 2
     assert "B-999" in capsys.readouterr().err

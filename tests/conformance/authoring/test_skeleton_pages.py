@@ -30,7 +30,7 @@ def test_workflow_on_the_page_is_what_is_written(tmp_path: Path, monkeypatch: py
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
 
-    assert main(["init", "--lang", "go", "--name", "my-node", "conformance"]) == 0
+    assert main(["init", "--lang", "go", "--name", "my-node", "scuttlebutt", "conformance"]) == 0
 
     written = (tmp_path / ".github/workflows/conformance-my-node.yml").read_text("utf-8")
     assert f"```yaml\n{written}```\n" in (HOW_TO / "ci-workflow.md").read_text("utf-8")

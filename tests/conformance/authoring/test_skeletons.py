@@ -46,7 +46,7 @@ def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> 
     """An adapter as init leaves it, built."""
     for program in NEEDS[language]:
         require(program)
-    assert main(["init", "--lang", language, "--protocol", protocol, "--name", "my-node", str(folder)]) == 0
+    assert main(["init", "--lang", language, protocol, "--name", "my-node", str(folder)]) == 0
     if build:
         built = shell(LANGUAGES[language].build, folder)
         assert built.returncode == 0, built.stderr
@@ -82,7 +82,7 @@ def test_with_an_emptied_list_it_fails_as_was_listed(language: str, tmp_path: Pa
     }
     (folder / "known-failing.txt").write_text("")
 
-    run = f"peerproof run --impl '{LANGUAGES[language].start}' --protocol distkv --known-failing known-failing.txt"
+    run = f"peerproof run distkv --impl '{LANGUAGES[language].start}' --known-failing known-failing.txt"
     done = shell(f"{run} --format json", folder)
 
     assert done.returncode == 1, done.stderr
@@ -112,7 +112,7 @@ def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: 
     start = LANGUAGES[language].start
 
     built = shell(LANGUAGES[language].build, folder)
-    smoke = shell(f"peerproof smoke --impl '{start}'", folder)
+    smoke = shell(f"peerproof doctor --impl '{start}'", folder)
     run = shell(f"peerproof run --impl '{start}' -k 'protocol:scuttlebutt layer:exchange clause:B-14'", folder)
     fuzz = shell(f"peerproof fuzz scuttlebutt --impl '{start}'", folder)
 
@@ -151,7 +151,7 @@ def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> N
     for name, (old, new) in (*ASKING[language].items(), (LANGUAGES[language].events, CLAIMING.get(language, CLAIMING["python"]))):
         typed(folder, name, old, new)
 
-    smoke = shell(f"{build} && peerproof smoke --impl '{start}'", folder)
+    smoke = shell(f"{build} && peerproof doctor --impl '{start}'", folder)
 
     assert smoke.returncode == 0, smoke.stdout + smoke.stderr
     assert re.search(r"^ok +questions +it asks at round.partner \(\d+\), with sorted options", smoke.stdout, re.MULTILINE)
@@ -215,8 +215,8 @@ def test_what_is_there_is_named_and_left(tmp_path: Path, monkeypatch: pytest.Mon
 
     said = capsys.readouterr().err
     assert said == (
-        "peerproof: nothing is written, for these are there:\n  codec.js\n  README.md\n"
-        "name another folder, or write over them with --force\n"
+        "error: nothing is written, for these exist:\n  codec.js\n  README.md\n"
+        "tip: name another folder, or overwrite them with --force\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "codec.js"]
     assert (tmp_path / "codec.js").read_text() == "mine"
@@ -236,7 +236,7 @@ def test_by_force_it_writes_over_files_but_not_over_folders(
     (tmp_path / "codec.js").unlink()
     (tmp_path / "codec.js").mkdir()
     assert main(["init", "--lang", "js", "--name", "my-node", "--force"]) == 2
-    assert "  codec.js\nmove them\n" in capsys.readouterr().err
+    assert "  codec.js\ntip: move them\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fails_at", range(1, 5))
@@ -262,17 +262,17 @@ def test_a_disk_that_fails_leaves_nothing_half_written(fails_at: int, tmp_path: 
 def test_where_nothing_can_be_written_is_said(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "file").write_text("")
 
-    assert main(["init", "--lang", "python", "--name", "my-node", str(tmp_path / "file" / "folder")]) == 2
+    assert main(["init", "--lang", "python", "--name", "my-node", "swim", str(tmp_path / "file" / "folder")]) == 2
 
-    assert "peerproof: nothing is written: " in capsys.readouterr().err
+    assert "error: nothing is written: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--protocol", "scuttlebut"], "found 'scuttlebut' (did you mean 'scuttlebutt'?)"),
+        (["scuttlebut"], "error: unknown protocol 'scuttlebut'\ntip: did you mean scuttlebutt?\n"),
         (["--name", "My Node"], "--name: expected small letters, digits and hyphens, such as my-node, found 'My Node'"),
-        (["…"], "the folder '…' gives no name; say one, such as --name my-node"),
+        (["swim", "…"], "error: the folder '…' gives no name\ntip: name the implementation: --name my-node\n"),
     ],
 )
 def test_what_cannot_be_meant_is_a_mistake_in_the_command_line(
@@ -289,7 +289,7 @@ def test_what_cannot_be_meant_is_a_mistake_in_the_command_line(
 def test_installed_it_takes_its_skeletons_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without what Python compiles there when it is installed."""
     monkeypatch.chdir(tmp_path)
-    assert main(["init", "--lang", "python", "--name", "my-node", "beside"]) == 0
+    assert main(["init", "--lang", "python", "--name", "my-node", "scuttlebutt", "beside"]) == 0
     shutil.copytree(locations.skeletons_root(), tmp_path / "package/data/skeletons")
     (tmp_path / "package/data/skeletons/python/adapter/__pycache__").mkdir(exist_ok=True)
     (tmp_path / "package/data/skeletons/python/adapter/__pycache__/codec.pyc").write_bytes(b"\xff")
@@ -297,7 +297,7 @@ def test_installed_it_takes_its_skeletons_from_the_package(tmp_path: Path, monke
         (tmp_path / "package/data" / folder).symlink_to(locations.vectors_root().parent / folder)
     monkeypatch.setattr(locations, "_PACKAGE", tmp_path / "package")
 
-    assert main(["init", "--lang", "python", "--name", "my-node", "installed"]) == 0
+    assert main(["init", "--lang", "python", "--name", "my-node", "scuttlebutt", "installed"]) == 0
 
     trees = [
         {path.relative_to(folder): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
@@ -312,8 +312,8 @@ def test_name_and_workflow_are_those_of_the_repository(tmp_path: Path, monkeypat
     (tmp_path / "Some_Port" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
 
-    assert main(["init", "--lang", "python", 'Some_Port/a/"b"']) == 0
-    assert main(["init", "--lang", "python", "Lonely"]) == 0
+    assert main(["init", "--lang", "python", "swim", 'Some_Port/a/"b"']) == 0
+    assert main(["init", "--lang", "python", "swim", "Lonely"]) == 0
 
     within = yaml.safe_load((tmp_path / "Some_Port/.github/workflows/conformance-some-port.yml").read_text("utf-8"))
     alone = yaml.safe_load((tmp_path / "Lonely/.github/workflows/conformance-lonely.yml").read_text("utf-8"))

@@ -32,7 +32,7 @@ def capture(tmp_path: Path) -> Path:
 
 
 def draw(*arguments: str | Path) -> int:
-    return main(["draw", *map(str, arguments)])
+    return main(["trace", "draw", *map(str, arguments)])
 
 
 def test_each_message_is_an_arrow_when_it_was_captured(capture: Path, capsys: Capture) -> None:
@@ -56,7 +56,7 @@ def test_a_time_and_a_limit_are_of_captures_too(capture: Path, capsys: Capture) 
 
 def test_a_capture_of_something_else_has_nothing_to_draw(capture: Path, capsys: Capture) -> None:
     assert draw(capture, "--protocol", "scuttlebutt", "--port", "1") == 4
-    assert "nothing is left to draw" in capsys.readouterr().err
+    assert "nothing to draw" in capsys.readouterr().err
 
 
 def test_a_capture_needs_its_protocol(capture: Path, capsys: Capture) -> None:
@@ -65,6 +65,6 @@ def test_a_capture_needs_its_protocol(capture: Path, capsys: Capture) -> None:
 
 
 def test_a_capture_is_drawn_without_the_packages_of_any_extra(capture: Path) -> None:
-    done = run_without_extras("draw", str(capture), "--protocol", "scuttlebutt", "--port", "8119", "--from", "4")
+    done = run_without_extras("trace", "draw", str(capture), "--protocol", "scuttlebutt", "--port", "8119", "--from", "4")
 
     assert (done.returncode, done.stdout) == (0, "127.0.0.1:8120 -> 127.0.0.1:8119  4 ms: delta []\n")

@@ -68,9 +68,7 @@ def capture(path: Path, *datagrams: tuple[str, str, bytes]) -> Path:
 def judged(path: Path, out: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """The exit code, and the report."""
     report = out / "report.json"
-    code = main(
-        ["run", "--pcap", str(path), "--protocol", "scuttlebutt", "--format", "json", "--output", str(report), *arguments]
-    )
+    code = main(["run", "--pcap", str(path), "scuttlebutt", "--format", "json", "--output", str(report), *arguments])
     return code, json.loads(report.read_text())
 
 
@@ -130,7 +128,7 @@ def test_what_only_a_decision_demands_differs(
 def test_what_is_no_message_is_set_aside_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = capture(tmp_path / "c.pcapng", *ROUND, (A, B, b"\x09"))
 
-    assert main(["run", "--pcap", str(path), "--protocol", "scuttlebutt"]) == 0
+    assert main(["run", "--pcap", str(path), "scuttlebutt"]) == 0
     told = capsys.readouterr().out
     assert "set aside: 1 not_a_message" in told
     assert "packet 5" in told
@@ -165,13 +163,13 @@ def test_a_limit_of_the_configuration_is_held(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--pcap", __file__, "--protocol", "scuttlebutt"], "neither pcap nor pcapng"),
-        (["--pcap", "nowhere.pcap", "--protocol", "scuttlebutt"], "cannot read nowhere.pcap"),
-        (["--pcap", __file__], "--pcap needs --protocol"),
-        (["--pcap", __file__, "--protocol", "scuttlebutt", "--format", "junit"], "reported as text or json"),
-        (["--pcap", __file__, "--protocol", "scuttlebutt", "-k", "digest"], "-k cannot stand together with --pcap"),
-        (["--pcap", __file__, "--protocol", "scuttlebutt", "--config", "[]"], "expected an object"),
-        (["--pcap", __file__, "--protocol", "scuttlebutt", "--config", '{"no": 1}'], "--config"),
+        (["--pcap", __file__, "scuttlebutt"], "neither pcap nor pcapng"),
+        (["--pcap", "nowhere.pcap", "scuttlebutt"], "cannot read nowhere.pcap"),
+        (["--pcap", __file__], "--pcap needs the protocol of the capture"),
+        (["--pcap", __file__, "scuttlebutt", "--format", "junit"], "reported as text or json"),
+        (["--pcap", __file__, "scuttlebutt", "-k", "digest"], "--select cannot be combined with --pcap"),
+        (["--pcap", __file__, "scuttlebutt", "--config", "[]"], "expected an object"),
+        (["--pcap", __file__, "scuttlebutt", "--config", '{"no": 1}'], "--config"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +180,7 @@ def test_what_cannot_be_judged_is_refused(arguments: list[str], said: str, capsy
 def test_a_capture_is_judged_without_the_packages_of_any_extra(tmp_path: Path) -> None:
     path = capture(tmp_path / "c.pcapng", *ROUND, WRONG)
 
-    done = run_without_extras("run", "--pcap", str(path), "--protocol", "scuttlebutt")
+    done = run_without_extras("run", "--pcap", str(path), "scuttlebutt")
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "VIOLATES DeltaOrder [B-30]" in done.stdout

@@ -150,7 +150,7 @@ def test_of_the_vectors_of_a_clause_the_one_with_the_fewest_others_meets_it(caps
     assert len(near.others) == fewest - 1
     assert "B-21" not in meetings  # the prose says why nothing can test it
 
-    assert main(["coverage", "--alone", "--protocol", "scuttlebutt"]) == 0
+    assert main(["vectors", "coverage", "--alone", "scuttlebutt"]) == 0
     text = capsys.readouterr().out
     assert f"{near.clause}: {near.vector} with {' '.join(near.others)}\n" in text
     assert "BA-12: " not in text

@@ -199,7 +199,7 @@ def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(
     assert text.startswith(f"FOUND {kind}: ")
     assert f"kept:  {file}, which it fails and the reference passes" in text
     vectors = ("--vectors", str(tmp_path / "kept"))
-    assert main(["lint", *vectors]) == 0
+    assert main(["vectors", "lint", *vectors]) == 0
     assert main(["run", *vectors, "--impl", f"py:{path_of(variant)}", "--decisions", "strict"]) == 1
 
 
@@ -292,8 +292,8 @@ def test_bytes_get_smaller_as_long_as_they_show_the_same(seeds: Seeds) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "no protocol 'nowhere' can be fuzzed"),
-        (["scuttlebutt", "--nodes", "2"], "with --bytes there are no nodes: leave out --nodes"),
+        (["nowhere"], "unknown protocol 'nowhere'"),
+        (["scuttlebutt", "--nodes", "2"], "--nodes means nothing with --bytes"),
         (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "expected …/scuttlebutt/codec/NAME.yaml"),
         (["scuttlebutt", "--minutes", "1", "--seconds", "1"], "not allowed with argument"),
     ],
@@ -310,8 +310,8 @@ def test_without_atheris_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, cap
 
     assert main(["fuzz", "scuttlebutt", "--bytes"]) == 2
 
-    needed = "without --impl and --unguided needs atheris: pip install 'peerproof[fuzz-bytes]'"
-    assert capsys.readouterr().err == f"peerproof: fuzz --bytes {needed}\n"
+    tip = "pip install 'peerproof[fuzz-bytes]', or add --unguided"
+    assert capsys.readouterr().err == f"error: atheris is not installed\ntip: {tip}\n"
 
 
 def test_an_adapter_without_a_codec_ends_with_3(capsys: Capture) -> None:

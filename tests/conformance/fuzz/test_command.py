@@ -39,7 +39,7 @@ def test_nothing_is_found_in_the_reference_as_a_program(capsys: Capture) -> None
 
     captured = capsys.readouterr()
     assert "peerproof-reference" in captured.err
-    assert "which asks for its choices" in captured.err
+    assert "which asks the runner to choose" in captured.err
     assert "nothing found" in captured.out
 
 
@@ -70,10 +70,10 @@ def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passe
 
     assert f"kept:  {file}, which it fails and the reference passes" in capsys.readouterr().out
     vectors = ("--vectors", str(tmp_path / "kept"))
-    assert main(["lint", *vectors]) == 0
+    assert main(["vectors", "lint", *vectors]) == 0
     assert main(["run", *vectors]) == 0
     assert main(["run", *vectors, "--impl", impl, "--decisions", "strict"]) == 1
-    assert main(["show", "found", *vectors]) == 0
+    assert main(["vectors", "show", "found", *vectors]) == 0
 
 
 def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys: Capture) -> None:
@@ -83,7 +83,7 @@ def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys:
 
     captured = capsys.readouterr()
     assert "FOUND messages" in captured.out
-    assert "peerproof: no vector is written: the implementation passes it" in captured.err
+    assert "error: no vector is written: the implementation passes it" in captured.err
     assert not file.exists()
 
 
@@ -146,7 +146,7 @@ class OtherProtocol(CodecOnly):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "no protocol 'nowhere' can be fuzzed; there are distkv, peter, scuttlebutt"),
+        (["nowhere"], "unknown protocol 'nowhere'\ntip: there are distkv, peter, scuttlebutt"),
         (["scuttlebutt", "--nodes", "6"], "expected a number from 1 to 5"),
         (["scuttlebutt", "--seed", "-1"], "expected a whole number"),
         (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "--promote needs --impl"),
@@ -176,7 +176,7 @@ def test_without_hypothesis_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, 
 
     assert main(["fuzz", "scuttlebutt"]) == 2
 
-    assert capsys.readouterr().err == "peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'\n"
+    assert capsys.readouterr().err == "error: Hypothesis is not installed\ntip: pip install 'peerproof[fuzz]'\n"
 
 
 def test_with_seconds_it_goes_on_seed_after_seed_until_the_time_is_over(capsys: Capture) -> None:

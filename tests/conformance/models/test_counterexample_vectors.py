@@ -79,7 +79,7 @@ def claims(protocol: str) -> dict[str, list[Model]]:
 
 @of_each_protocol
 def test_file_is_what_the_stored_counterexamples_make(protocol: str) -> None:
-    """To make it again: peerproof model-check --rewrite."""
+    """To make it again: peerproof model check --rewrite."""
     file = vectors_root() / protocol / FILE
 
     assert file.read_text(encoding="utf-8") == text(protocol, MODELS[protocol].values())

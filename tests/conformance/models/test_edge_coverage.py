@@ -81,7 +81,7 @@ def test_every_edge_of_the_small_graphs_in_which_a_node_moves_is_exercised_both_
 
 
 def test_every_edge_is_walked_by_the_paths_that_are_made_on_demand(tmp_path: Path) -> None:
-    assert main(["generate", "scuttlebutt", "--only", "tiny", "--every-edge", str(tmp_path)]) == 0
+    assert main(["vectors", "generate", "scuttlebutt", "--only", "tiny", "--every-edge", str(tmp_path)]) == 0
 
     found = of("tiny", tmp_path)
 

@@ -64,7 +64,7 @@ def test_each_configuration_that_says_so_has_its_table(protocol: str) -> None:
 
 @pytest.mark.slow
 def test_all_tables_are_what_is_made_now_in_a_process_with_another_hash_seed() -> None:
-    command = [sys.executable, "-m", "peerproof.cli.main", "generate", "--check"]
+    command = [sys.executable, "-m", "peerproof.cli.main", "vectors", "generate", "--check"]
     done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "4711"}, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -83,7 +83,7 @@ def test_check_names_the_file_and_the_line_that_differ_and_writes_nothing(copied
     spoilt = file.read_text(encoding="utf-8").replace('["timer",', '["timer" ,')
     file.write_text(spoilt, encoding="utf-8")
 
-    assert main(["generate", "--check", "--only", "tiny", "--vectors", str(copied)]) == 1
+    assert main(["vectors", "generate", "--check", "--only", "tiny", "--vectors", str(copied)]) == 1
     line = spoilt[: spoilt.index('["timer" ,')].count("\n") + 1
     assert f'tiny.json  differs in line {line}: it has ["timer" ,{{' in capsys.readouterr().out
     assert file.read_text(encoding="utf-8") == spoilt
@@ -94,25 +94,25 @@ def test_check_misses_a_table_and_generate_writes_it(copied: Path, capsys: Captu
     file.unlink()
     arguments = ("--only", "tiny", "--vectors", str(copied))
 
-    assert main(["generate", "--check", *arguments]) == 1
-    assert "tiny.json  is missing; peerproof generate makes it anew" in capsys.readouterr().out
-    assert main(["generate", *arguments]) == 0
+    assert main(["vectors", "generate", "--check", *arguments]) == 1
+    assert "tiny.json  is missing; peerproof vectors generate makes it anew" in capsys.readouterr().out
+    assert main(["vectors", "generate", *arguments]) == 0
     assert file.read_bytes() == kept("tiny").read_bytes()
-    assert main(["generate", "--check", *arguments]) == 0
+    assert main(["vectors", "generate", "--check", *arguments]) == 0
 
 
 def test_generate_refuses_what_it_does_not_know(capsys: Capture) -> None:
-    assert main(["generate", "smoke-signals"]) == 2
-    assert "'smoke-signals' has no model; there are distkv, peter, scuttlebutt" in capsys.readouterr().err
-    assert main(["generate", "scuttlebutt", "--only", "enormous"]) == 2
-    assert "no tables are made of enormous, but of small-a, small-b, small-c, tiny" in capsys.readouterr().err
-    assert main(["generate", "--check", "--every-edge", "x"]) == 2
+    assert main(["vectors", "generate", "smoke-signals"]) == 2
+    assert "unknown protocol 'smoke-signals'\ntip: there are distkv, peter, scuttlebutt" in capsys.readouterr().err
+    assert main(["vectors", "generate", "scuttlebutt", "--only", "enormous"]) == 2
+    assert "unknown configuration enormous\ntip: there are small-a, small-b, small-c, tiny" in capsys.readouterr().err
+    assert main(["vectors", "generate", "--check", "--every-edge", "x"]) == 2
 
 
 def test_a_table_that_would_be_too_large_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(generation, "MOST_STEPS", 128)
 
-    assert main(["generate", "scuttlebutt", "--only", "tiny", "--check"]) == 2
+    assert main(["vectors", "generate", "scuttlebutt", "--only", "tiny", "--check"]) == 2
     assert "the nodes of tiny take 129 different steps, a table holds 128; in constants.json, give" in capsys.readouterr().err
 
 

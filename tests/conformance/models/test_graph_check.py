@@ -1,4 +1,4 @@
-"""`peerproof graph`: what it says, with TLC and without, and where it goes on after an interruption."""
+"""`peerproof model graph`: what it says, with TLC and without, and where it goes on after an interruption."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_java(folder: Path, script: str) -> dict[str, str]:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "peerproof.cli.main", "graph", "scuttlebutt", *arguments]
+    return [sys.executable, "-m", "peerproof.cli.main", "model", "graph", "scuttlebutt", *arguments]
 
 
 @pytest.fixture
@@ -61,12 +61,12 @@ def test_every_graph_has_its_digest_written_down(model: Any) -> None:
 
 @pytest.mark.usefixtures("no_java")
 def test_without_java_the_python_half_is_compared_and_the_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["graph", "scuttlebutt", "--model", "tiny"])
+    code = main(["model", "graph", "scuttlebutt", "--model", "tiny"])
 
     said = capsys.readouterr()
     assert code == 0
     assert "no java on the path: install Java 17" in said.err
-    assert "the TLC half is NOT RUN" in said.err
+    assert "warning: TLC is not run" in said.err
     assert "tiny  Python half as written down: 1,125 states, 5,681 edges, digest 4fad38eb" in said.out
     assert "the TLC half was not run" in said.out
     assert "equal" not in said.out
@@ -79,7 +79,7 @@ def test_without_java_any_other_graph_than_the_one_written_down_is_unexpected(
 ) -> None:
     written_down[name] = value
 
-    assert main(["graph", "scuttlebutt", "--model", "tiny"]) == 1
+    assert main(["model", "graph", "scuttlebutt", "--model", "tiny"]) == 1
     assert f"tiny  UNEXPECTED: {name} is " in capsys.readouterr().out
 
 
@@ -90,9 +90,9 @@ def test_digest_is_written_down_once_both_halves_have_it(
     right = written_down["digest"]
     written_down["digest"] = "0" * 32
 
-    assert main(["graph", "scuttlebutt", "--model", "tiny"]) == 1
-    assert main(["graph", "scuttlebutt", "--model", "tiny", "--rewrite"]) == 0
-    assert main(["graph", "scuttlebutt", "--model", "tiny"]) == 0
+    assert main(["model", "graph", "scuttlebutt", "--model", "tiny"]) == 1
+    assert main(["model", "graph", "scuttlebutt", "--model", "tiny", "--rewrite"]) == 0
+    assert main(["model", "graph", "scuttlebutt", "--model", "tiny"]) == 0
     assert f"tiny  equal: TLC 1,125 states, 5,681 edges; Python 1,125 states, 5,681 edges, digest {right}" in (
         capsys.readouterr().out
     )
@@ -139,10 +139,10 @@ def test_tlc_that_comes_to_no_end_is_no_verdict(tmp_path: Path, script: str, pro
 
 @pytest.mark.usefixtures("no_java")
 def test_checkpoint_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["graph", "scuttlebutt", "--model", "tiny", "--resume", str(tmp_path)]) == 0
-    (tmp_path / "tiny" / "000002.level").write_bytes(b"{}\n")
+    assert main(["model", "graph", "scuttlebutt", "--model", "tiny", "--resume", str(tmp_path)]) == 0
+    (tmp_path / "scuttlebutt/tiny/000002.level").write_bytes(b"{}\n")
 
-    assert main(["graph", "scuttlebutt", "--model", "tiny", "--resume", str(tmp_path)]) == 2
+    assert main(["model", "graph", "scuttlebutt", "--model", "tiny", "--resume", str(tmp_path)]) == 2
     assert "000002.level: it is damaged; remove" in capsys.readouterr().err
 
 
@@ -153,7 +153,7 @@ def test_full_disk_loses_no_level_that_was_kept(tmp_path: Path) -> None:
     limited = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *line]
 
     full = subprocess.run(limited, env=environment, capture_output=True, text=True, check=False)
-    kept = len(list(tmp_path.glob("kept/small-c/*.level")))
+    kept = len(list(tmp_path.glob("kept/scuttlebutt/small-c/*.level")))
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
 
     assert full.returncode == 3
@@ -162,9 +162,9 @@ def test_full_disk_loses_no_level_that_was_kept(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--model", "absent"], ["--model", "tiny", "--model", "absent"], ["--processes", "0"]])
+@pytest.mark.parametrize("arguments", [["--model", "absent"], ["--model", "tiny", "--model", "absent"], ["--jobs", "0"]])
 def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["graph", "scuttlebutt", *arguments])
+    code = main(["model", "graph", "scuttlebutt", *arguments])
 
     assert code == 2
     assert capsys.readouterr().err
@@ -173,20 +173,20 @@ def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: pytest
 @pytest.mark.slow
 def test_interruption_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
     """Ctrl-C while it explores, in several processes."""
-    line = command("--model", "small-a", "--processes", "2", "--resume", str(tmp_path / "kept"))
+    line = command("--model", "small-a", "--jobs", "2", "--resume", str(tmp_path / "kept"))
     environment = a_java(tmp_path, "exit 1")  # only the Python half matters here
     with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 60
-        while len(list(tmp_path.glob("kept/small-a/*.level"))) < 8 and time.monotonic() < until:
+        while len(list(tmp_path.glob("kept/scuttlebutt/small-a/*.level"))) < 8 and time.monotonic() < until:
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=300)
-    kept = len(list(tmp_path.glob("kept/small-a/*.level")))
+    kept = len(list(tmp_path.glob("kept/scuttlebutt/small-a/*.level")))
 
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
 
     assert process.returncode == 130, said
-    assert "the same command goes on with what is in" in said[1]
+    assert "the same command goes on from what is in" in said[1]
     assert 8 <= kept < 26
     assert done.returncode == 0, done.stdout
     assert "48,402 states, 265,606 edges" in done.stdout

@@ -19,7 +19,7 @@ from peerproof.tla.tools.installation import find
 
 SMALL = {(protocol, model.name): model for protocol in ("peter", "distkv") for model in models(protocol) if model.size == "small"}
 
-#: Those that TLC explores as well; `peerproof graph` takes all of them.
+#: Those that TLC explores as well; `peerproof model graph` takes all of them.
 BY_BOTH = [
     *(("peter", f"small-{name}") for name in ("topics", "late", "churn", "bag", "hops", "astray")),
     *(("distkv", f"small-{name}") for name in ("loss", "split", "settling", "restart", "old", "greeting")),

@@ -287,9 +287,9 @@ def test_a_matrix_has_more_than_the_first_vector_that_detects_a_mutant_but_not_a
 
 
 def test_a_matrix_is_a_record_so_that_both_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mutants", "swim", "--matrix", "a", "--record", "b"]) == 2
+    assert main(["model", "mutants", "swim", "--matrix", "a", "--record", "b"]) == 2
 
-    assert "exclude each other" in capsys.readouterr().err
+    assert "cannot be combined" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -358,7 +358,7 @@ def invoked(*arguments: str | Path) -> tuple[int, str, str]:
 @pytest.mark.usefixtures("own_cache")
 def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_same(few: Path, tmp_path: Path) -> None:
     record, words = tmp_path / "record.jsonl", ("scuttlebutt", "-k", "scuttlebutt.codec", "--vectors", few)
-    code, out, err = invoked("mutants", *words, "--record", record, "--format", "json", "--least", "1")
+    code, out, err = invoked("model", "mutants", *words, "--record", record, "--format", "json", "--least", "1")
     assert code == 0, err
     found = json.loads(out)["protocols"]["scuttlebutt"]
     assert found["mutants"] == found["killed"] + found["equivalent"] + len(found["survivors"])
@@ -367,13 +367,13 @@ def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_sam
 
     lines = record.read_bytes().splitlines(keepends=True)
     record.write_bytes(b"".join(lines[:-3]) + lines[-3][:20])
-    code, out, _ = invoked("mutants", *words, "--record", record, "--format", "json", "--least", "100")
+    code, out, _ = invoked("model", "mutants", *words, "--record", record, "--format", "json", "--least", "100")
     assert json.loads(out)["protocols"]["scuttlebutt"] == found
     assert code == 1
     assert sorted(record.read_bytes().splitlines()) == sorted(line.rstrip() for line in lines)
 
     record.write_bytes(b'{"some": "other file"}\n')
-    code, _, err = invoked("mutants", *words, "--record", record)
+    code, _, err = invoked("model", "mutants", *words, "--record", record)
     assert (code, "is no record of mutants" in err) == (2, True)
     assert record.read_bytes() == b'{"some": "other file"}\n'
 
@@ -456,8 +456,8 @@ def test_a_mutant_can_be_judged_like_any_implementation(codec: Module) -> None:
     lines = codec.source.splitlines()
     name = next(one.id for one in mutants(codec) if one.kind == "off by one" and "(Delta," in lines[one.lines[0] - 1])
 
-    adapter = f"{sys.executable} -m peerproof.cli.main mutants --serve {name}"
-    code, out, _ = invoked("run", "-k", "layer:codec", "--protocol", "scuttlebutt", "--impl", adapter)
+    adapter = f"{sys.executable} -m peerproof.cli.main model mutants --serve {name}"
+    code, out, _ = invoked("run", "-k", "layer:codec", "scuttlebutt", "--impl", adapter)
 
     assert code == 1
     assert "failed" in out
@@ -466,15 +466,15 @@ def test_a_mutant_can_be_judged_like_any_implementation(codec: Module) -> None:
 def test_those_that_are_listed_as_equivalent_can_be_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
     listed, all_of_them = set[str](), set[str]()
     for found, more in ((listed, ["--unlisted"]), (all_of_them, [])):
-        assert main(["mutants", "peter", "--list", *more]) == 0
+        assert main(["model", "mutants", "peter", "--list", *more]) == 0
         found |= {*capsys.readouterr().out.splitlines()}
 
     assert {line.partition("  ")[0] for line in all_of_them - listed} == equivalents("peter").keys()
 
 
 def test_names_that_are_none_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mutants", "scuttlebutt", "-k", "nothing-like-this"]) == 4
-    assert main(["mutants", "--serve", "scuttlebutt.codec/no/such"]) == 2
+    assert main(["model", "mutants", "scuttlebutt", "-k", "nothing-like-this"]) == 4
+    assert main(["model", "mutants", "--serve", "scuttlebutt.codec/no/such"]) == 2
     assert "--list" in capsys.readouterr().err
 
 

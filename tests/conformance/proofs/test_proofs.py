@@ -1,4 +1,4 @@
-"""`peerproof prove`: what is proved, what must not be, and that neither is taken for the other."""
+"""`peerproof model prove`: what is proved, what must not be, and that neither is taken for the other."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def same_version(state: Any, key: str, value: str) -> Any:
 def test_mistake_in_the_running_code_is_refuted(module: Any, name: str, broken: Any, words: str, capsys: Capture) -> None:
     """The proofs are about the functions as they are in their modules; another function, another verdict."""
     with overriding(names_in(module, **{name: broken})):
-        code = main(["prove", "scuttlebutt", "-k", words, "--format", "json"])
+        code = main(["model", "prove", "scuttlebutt", "-k", words, "--format", "json"])
 
     verdicts = [(row["verdict"], row["detail"]) for row in json.loads(capsys.readouterr().out)]
     assert code == 1
@@ -217,7 +217,7 @@ def test_what_proves_nothing_is_no_success(
     """A solver that gives up, an assumption that nothing fits, a twin that holds, code that terms cannot go through: exit 1."""
     monkeypatch.setattr(proofs, "PROOFS", lying(statement))
 
-    code = main(["prove", "scuttlebutt", "--format", "json", "--seconds", "0.2"])
+    code = main(["model", "prove", "scuttlebutt", "--format", "json", "--seconds", "0.2"])
 
     (row,) = json.loads(capsys.readouterr().out)
     assert (code, row["verdict"], row["twin"]["verdict"], row["as_expected"]) == (1, verdict, twin, False)
@@ -227,7 +227,7 @@ def test_what_proves_nothing_is_no_success(
 def test_text_says_why_a_proof_fails(capsys: Capture) -> None:
     """The verdict in capitals, the counterexample below it, and the sum."""
     with overriding(names_in(reconcile, merge=greater_or_equal)):
-        code = main(["prove", "scuttlebutt", "-k", "BZ-01 associative"])
+        code = main(["model", "prove", "scuttlebutt", "-k", "BZ-01 associative"])
 
     first, why, total = capsys.readouterr().out.splitlines()
     assert code == 1
@@ -241,7 +241,7 @@ def test_text_says_why_a_proof_fails(capsys: Capture) -> None:
 
 def test_one_line_for_each_proof_and_one_for_all(capsys: Capture) -> None:
     """In the order of items; `-k` takes all of its words, in any case."""
-    code = main(["prove", "scuttlebutt", "-k", "bz-05 number"])
+    code = main(["model", "prove", "scuttlebutt", "-k", "bz-05 number"])
 
     line, total = capsys.readouterr().out.splitlines()
     assert code == 0
@@ -251,7 +251,7 @@ def test_one_line_for_each_proof_and_one_for_all(capsys: Capture) -> None:
 
 def test_list_says_what_each_proof_is_about(capsys: Capture) -> None:
     """Whether the running code is evaluated or a definition stands for it; the twin; sorted by item."""
-    assert main(["prove", "--list"]) == 0
+    assert main(["model", "prove", "--list"]) == 0
 
     listed = capsys.readouterr().out
     items = [line[:5] for line in listed.splitlines() if line.startswith("BZ-")]
@@ -264,7 +264,7 @@ def test_list_says_what_each_proof_is_about(capsys: Capture) -> None:
 
 def test_list_for_programs_is_json(capsys: Capture) -> None:
     """The same facts."""
-    assert main(["prove", "scuttlebutt", "--list", "--format", "json", "-k", "prefix"]) == 0
+    assert main(["model", "prove", "scuttlebutt", "--list", "--format", "json", "-k", "prefix"]) == 0
 
     rows = json.loads(capsys.readouterr().out)
     assert {row["item"] for row in rows} == {"BZ-07"}
@@ -274,19 +274,19 @@ def test_list_for_programs_is_json(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["swum"], 2, "peerproof: no proofs of 'swum'; there are some of distkv, peter, scuttlebutt, swim, wendy\n"),
-        (["-k", "BZ-99"], 4, "peerproof: no proof has 'BZ-99' in its name; see peerproof prove --list\n"),
+        (["swum"], 2, "error: unknown protocol 'swum'\ntip: did you mean swim?\n"),
+        (["-k", "BZ-99"], 4, "error: no proof has 'BZ-99' in its name\ntip: peerproof model prove --list shows them\n"),
     ],
 )
 def test_proofs_that_do_not_exist_are_refused(capsys: Capture, arguments: list[str], code: int, message: str) -> None:
     """With what there is instead."""
-    assert main(["prove", *arguments]) == code
+    assert main(["model", "prove", *arguments]) == code
     assert capsys.readouterr().err == message
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
 def test_seconds_are_a_number_above_zero(capsys: Capture, seconds: str) -> None:
-    assert main(["prove", "--seconds", seconds]) == 2
+    assert main(["model", "prove", "--seconds", seconds]) == 2
     assert f"seconds are a number above 0, not '{seconds}'" in capsys.readouterr().err
 
 
@@ -294,7 +294,7 @@ def test_without_z3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: 
     """Nothing is proved, and nothing looks as if it were."""
     monkeypatch.setitem(sys.modules, "z3", None)
 
-    assert main(["prove"]) == 2
+    assert main(["model", "prove"]) == 2
 
     said = capsys.readouterr()
     assert said.out == ""

@@ -204,7 +204,7 @@ def test_lint_finds_what_is_not_cited_and_what_is_cited_in_vain(copied: Suite) -
     changed.write_text(text.replace("descending", "ascending"), encoding="utf-8")
     (finding,) = stale(replace(load(copied.root)), "scuttlebutt")
     assert finding.rule == "basis"
-    assert "peerproof lint --basis" in finding.message
+    assert "peerproof vectors lint --basis" in finding.message
 
 
 def test_lint_finds_vectors_that_changed_since_it_was_found_what_they_rest_on(copied: Suite) -> None:

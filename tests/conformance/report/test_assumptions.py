@@ -20,7 +20,7 @@ def run(tmp_path: Path, implementation: str, *lines: str, select: str = "layer:e
     """The exit code and the report of a run that assumes these lines."""
     assumed, report = tmp_path / "known.txt", tmp_path / "report.json"
     assumed.write_text("".join(f"{line}\n" for line in lines))
-    chosen = ("--protocol", "scuttlebutt", "-k", select, "--assume", str(assumed), "--format", "json", "--output", str(report))
+    chosen = ("scuttlebutt", "-k", select, "--assume", str(assumed), "--format", "json", "--output", str(report))
     code = main(["run", "--impl", implementation, *chosen])
     return code, json.loads(report.read_text())
 

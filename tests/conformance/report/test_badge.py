@@ -87,7 +87,7 @@ def test_an_annotation_stands_at_the_vector() -> None:
     assert told["line"] == "12"
     assert told["title"] == "scuttlebutt/exchange/one: other messages were sent"
     assert "first difference: steps[1].messages[1].bytes" in text
-    assert "peerproof replay scuttlebutt/exchange/one" in text
+    assert "peerproof vectors replay scuttlebutt/exchange/one" in text
 
 
 def test_whatever_an_implementation_says_ends_no_command() -> None:

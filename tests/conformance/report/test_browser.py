@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 ROWS = "document.querySelectorAll('#list > li').length"
 COUNT = "document.getElementById('count').textContent"
-REPLAY = "peerproof replay scuttlebutt/exchange/one --impl './mine --flag'"
+REPLAY = "peerproof vectors replay scuttlebutt/exchange/one --impl './mine --flag'"
 
 Shows = Callable[..., chromium.Page]
 

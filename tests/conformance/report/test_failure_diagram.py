@@ -84,7 +84,7 @@ def test_of_a_long_story_the_end_is_shown() -> None:
     graph = draw_failure(long)
 
     assert graph is not None
-    assert graph.happenings[0] == Note("", f"… {205 - MOST_SHOWN} before, which peerproof replay shows")
+    assert graph.happenings[0] == Note("", f"… {205 - MOST_SHOWN} before, which peerproof vectors replay shows")
     assert [part.label for part in graph.happenings if part.label.startswith("✗")] == ["✗ 10 ms: digest_request []"]
 
 

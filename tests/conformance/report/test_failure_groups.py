@@ -200,7 +200,7 @@ def test_the_summary_says_where_to_start_and_counts_what_it_leaves_out() -> None
     text = as_text(many_groups(MOST_GROUPS + 3), {})
 
     assert "9 failing cases by first difference: 8 groups, the largest first\n  2 cases: a query gave" in text
-    assert "    start here: peerproof replay scuttlebutt/exchange/more --impl './mine --flag'\n" in text
+    assert "    start here: peerproof vectors replay scuttlebutt/exchange/more --impl './mine --flag'\n" in text
     assert "  and 3 smaller groups with 3 cases (peerproof report groups RECORD shows all)\n" in text
 
 

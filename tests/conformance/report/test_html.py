@@ -112,7 +112,7 @@ def test_a_failure_has_picture_clauses_difference_and_lines_to_paste() -> None:
     assert "✗ 10 ms: digest_request []" in detail
     assert "expected instead:" in detail
     assert "<code>steps[1].messages[1].bytes, from byte 0</code>" in detail
-    assert "<code>peerproof replay scuttlebutt/exchange/one --impl './mine --flag'</code>" in unescape(detail)
+    assert "<code>peerproof vectors replay scuttlebutt/exchange/one --impl './mine --flag'</code>" in unescape(detail)
     texts = {clause: text for clause, _, text in reader.data["clauses"]["scuttlebutt"]}
     assert texts["B-31"].startswith("When the datagram is full")
 

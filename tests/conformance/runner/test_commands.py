@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize("command", [["list"], ["show", "request-of-one"], ["explain", "B-14"], ["coverage"], ["lint"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["vectors", "list"],
+        ["vectors", "show", "request-of-one"],
+        ["explain", "B-14"],
+        ["vectors", "coverage"],
+        ["vectors", "lint"],
+    ],
+)
 def test_a_broken_file_ends_every_command_with_2_and_its_place(
     written: Written, codec: str, capsys: Capture, command: list[str]
 ) -> None:
@@ -35,15 +44,15 @@ def test_a_broken_file_ends_every_command_with_2_and_its_place(
 def test_list_prints_what_is_selected(written: Written, capsys: Capture) -> None:
     root = str(written())
 
-    assert main(["list", "-k", "layer:codec !clause:BA-20", "--vectors", root]) == 0
+    assert main(["vectors", "list", "-k", "layer:codec !clause:BA-20", "--vectors", root]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("scuttlebutt/codec/request-of-one  must    B-40 B-43  a digest request is its type")
     assert lines[1].startswith("1 of 3 vectors, 1.0.0+sha256:")
 
-    assert main(["list", "--format", "ids", "--vectors", root]) == 0
+    assert main(["vectors", "list", "--format", "ids", "--vectors", root]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
 
-    assert main(["list", "--format", "json", "-k", "delta-then", "--vectors", root]) == 0
+    assert main(["vectors", "list", "--format", "json", "-k", "delta-then", "--vectors", root]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["needs"] == ["api.update_local", "events", "exchange", "observe.peers"]
 
@@ -51,14 +60,14 @@ def test_list_prints_what_is_selected(written: Written, capsys: Capture) -> None
 def test_list_of_nothing_and_list_of_a_mistake_are_different(written: Written, capsys: Capture) -> None:
     root = str(written())
 
-    assert main(["list", "-k", "layer:codec clause:B-13", "--vectors", root]) == 4
-    assert main(["list", "-k", "layer:kodec", "--vectors", root]) == 4
-    assert capsys.readouterr().err == "peerproof: nothing is selected: no vector fits 'kodec' (did you mean 'codec'?)\n"
-    assert main(["list", "-k", "lair:codec", "--vectors", root]) == 2
+    assert main(["vectors", "list", "-k", "layer:codec clause:B-13", "--vectors", root]) == 4
+    assert main(["vectors", "list", "-k", "layer:kodec", "--vectors", root]) == 4
+    assert capsys.readouterr().err == "error: no vector fits 'kodec'\ntip: did you mean codec?\n"
+    assert main(["vectors", "list", "-k", "lair:codec", "--vectors", root]) == 2
 
 
 def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys: Capture) -> None:
-    assert main(["show", "request-of-one", "--vectors", str(written(codec=codec))]) == 0
+    assert main(["vectors", "show", "request-of-one", "--vectors", str(written(codec=codec))]) == 0
 
     place, needs, flag, *lines = capsys.readouterr().out.splitlines()
     assert place.endswith("some.yaml:7")
@@ -70,7 +79,7 @@ def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys:
 def test_show_draws_an_exchange(written: Written, capsys: Capture) -> None:
     root = str(written())
 
-    assert main(["show", "delta-then-response", "--format", "sequence", "--vectors", root]) == 0
+    assert main(["vectors", "show", "delta-then-response", "--format", "sequence", "--vectors", root]) == 0
     assert capsys.readouterr().out == (
         "sequenceDiagram\n"
         "    participant p0 as node\n"
@@ -84,16 +93,16 @@ def test_show_draws_an_exchange(written: Written, capsys: Capture) -> None:
         '    Note over p0: peers = {"multiset": ["a:1", "b:1"]}\n'
     )
 
-    assert main(["show", "delta-then-response", "--format", "text", "--vectors", root]) == 0
+    assert main(["vectors", "show", "delta-then-response", "--format", "text", "--vectors", root]) == 0
     assert "peer -> node  10 ms: digest_request [a:1 2, b:1 0]\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("request-off-one", "no vector 'request-off-one'; did you mean scuttlebutt/codec/request-of-one or"),
+        ("request-off-one", "error: unknown vector 'request-off-one'\ntip: did you mean scuttlebutt/codec/request-of-one or"),
         ("request", "2 vectors fit 'request':\n  scuttlebutt/codec/request-of-one\n  scuttlebutt/codec/request-cut"),
-        ("zzz", "no vector 'zzz'; see peerproof list"),
+        ("zzz", "error: unknown vector 'zzz'\ntip: peerproof vectors list shows them"),
         ("scuttlebutt/codec/gone", "scuttlebutt/codec/gone was withdrawn: it was wrong"),
     ],
 )
@@ -101,7 +110,7 @@ def test_show_names_what_was_perhaps_meant(written: Written, capsys: Capture, na
     root = written()
     (root / "retired.yaml").write_text("format: 1\nwithdrawn: {scuttlebutt/codec/gone: it was wrong}\n")
 
-    assert main(["show", name, "--vectors", str(root)]) == 2
+    assert main(["vectors", "show", name, "--vectors", str(root)]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -114,11 +123,11 @@ def test_explain_shows_a_clause_and_what_holds_it(written: Written, capsys: Capt
     assert "\nvectors\n  scuttlebutt/codec/request-cut  no beginning of a digest request" in text
 
     assert main(["explain", "B-99", "--vectors", str(written())]) == 2
-    assert capsys.readouterr().err.startswith("peerproof: no clause 'B-99' (did you mean")
+    assert capsys.readouterr().err.startswith("error: unknown clause 'B-99'\ntip: there are B-01 to B-")
 
 
 def test_coverage_ends_with_1_if_there_is_a_hole(written: Written, capsys: Capture) -> None:
-    assert main(["coverage", "--vectors", str(written())]) == 1
+    assert main(["vectors", "coverage", "--vectors", str(written())]) == 1
 
     assert "hole: B-01 has no vector\n" in capsys.readouterr().out
 
@@ -126,7 +135,7 @@ def test_coverage_ends_with_1_if_there_is_a_hole(written: Written, capsys: Captu
 def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, capsys: Capture) -> None:
     root = written(codec=codec.replace("BA-20", "BA-99"))
 
-    assert main(["lint", "--vectors", str(root)]) == 1
+    assert main(["vectors", "lint", "--vectors", str(root)]) == 1
     captured = capsys.readouterr()
     assert "clause: scuttlebutt has no clause BA-99" in captured.out
     assert captured.err == "2 vectors in 1 file, 1 finding\n"
@@ -135,13 +144,13 @@ def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, ca
 def test_lint_tries_every_vector_on_the_specification(written: Written, exchange: str, capsys: Capture) -> None:
     root = str(written(exchange=exchange.replace('multiset: ["a:1", "b:1"]', 'multiset: ["b:1"]')))
 
-    assert main(["lint", "--static", "--vectors", root]) == 0
-    assert main(["lint", "--vectors", root]) == 1
+    assert main(["vectors", "lint", "--static", "--vectors", root]) == 0
+    assert main(["vectors", "lint", "--vectors", root]) == 1
     assert "exchange/some.yaml:5:3: specification: scuttlebutt/exchange/delta-then-response" in capsys.readouterr().out
 
 
 def test_lint_without_a_specification_to_try_on_ends_with_3(written: Written, capsys: Capture) -> None:
-    assert main(["lint", "--impl", "/nowhere/adapter", "--vectors", str(written())]) == 3
+    assert main(["vectors", "lint", "--impl", "/nowhere/adapter", "--vectors", str(written())]) == 3
     assert "/nowhere/adapter" in capsys.readouterr().err
 
 

@@ -51,7 +51,7 @@ def test_a_node_that_does_not_acknowledge_is_found(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_whoever_is_slow_is_not_called_wrong(tmp_path: Path) -> None:
     """Slow in the dialogue with the runner, and wrong as well."""
-    chosen = ("--transport", "tcp", "--protocol", "wendy", "-k", "hops-of-a-join-count-nodes", "--slack", "0.1")
+    chosen = ("--transport", "tcp", "wendy", "-k", "hops-of-a-join-count-nodes", "--slack", "0.1")
     code, report = ran(tmp_path, "--impl", f"py:{__name__}:Slow", *chosen)
 
     assert code == NOTHING

@@ -81,7 +81,7 @@ def until_failed(tmp_path: Path, implementation: str, transport: str, word: str)
 def test_the_reference_does_over_its_socket_what_it_does_under_virtual_time(
     transport: str, protocol: str, words: str, tmp_path: Path
 ) -> None:
-    code, report = ran(tmp_path, "--transport", f"virtual,{transport}", "--protocol", protocol, "-k", words, *SLACK)
+    code, report = ran(tmp_path, "--transport", f"virtual,{transport}", protocol, "-k", words, *SLACK)
 
     assert code == 0
     assert statuses(report) <= {"passed", "undetermined"}
@@ -119,7 +119,7 @@ def test_who_serves_no_socket_is_not_blamed(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_a_protocol_without_vectors_for_a_socket_selects_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--transport", "tcp", "--protocol", "scuttlebutt", "-k", "digest-answers"]) == 4
+    assert main(["run", "--transport", "tcp", "scuttlebutt", "-k", "digest-answers"]) == 4
     assert "0 of 1 selected vectors are for tcp" in capsys.readouterr().err
 
 
@@ -205,7 +205,7 @@ def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, 
     """The address of a node that runs, of Scuttlebutt or the protocol that is asked for, and its process."""
     out, protocol = tmp_path / "node.out", getattr(request, "param", "scuttlebutt")
     with out.open("w") as stdout, (tmp_path / "node.err").open("w") as stderr:
-        command = [sys.executable, "-m", "peerproof.cli.main", "node", protocol, "--bind", "127.0.0.1:0", "--json"]
+        command = [sys.executable, "-m", "peerproof.cli.main", "node", "start", protocol, "--bind", "127.0.0.1:0", "--json"]
         process = subprocess.Popen(command, stdout=stdout, stderr=stderr)
         try:
             end = time.monotonic() + PATIENCE
@@ -221,7 +221,7 @@ def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, 
 
 @pytest.mark.slow
 def test_a_node_that_runs_is_judged_without_an_adapter(node: tuple[str, int], tmp_path: Path) -> None:
-    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "--protocol", "scuttlebutt", "-k", "layer:exchange", *SLACK[:4])
+    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "scuttlebutt", "-k", "layer:exchange", *SLACK[:4])
     judged = [case for case in report["cases"] if case["status"] != "skipped"]
 
     assert code == 0
@@ -233,7 +233,7 @@ def test_a_node_that_runs_is_judged_without_an_adapter(node: tuple[str, int], tm
 @pytest.mark.slow
 def test_malformed_datagrams_do_not_keep_a_node_from_answering(node: tuple[str, int], tmp_path: Path) -> None:
     words = "file:scuttlebutt/codec/malformed.yaml reject-type"
-    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "--protocol", "scuttlebutt", "-k", words, *SLACK[:4])
+    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "scuttlebutt", "-k", words, *SLACK[:4])
 
     assert code == 0
     assert {case["status"] for case in report["cases"] if not case["id"].endswith("#rejects")} <= {"passed", "undetermined"}
@@ -242,7 +242,7 @@ def test_malformed_datagrams_do_not_keep_a_node_from_answering(node: tuple[str, 
 @pytest.mark.slow
 def test_a_node_that_dies_on_the_way_is_told_as_that(node: tuple[str, int], tmp_path: Path) -> None:
     record = tmp_path / "run.jsonl"
-    command = [sys.executable, "-m", "peerproof.cli.main", "run", "--connect", f"udp://{node[0]}", "--protocol", "scuttlebutt"]
+    command = [sys.executable, "-m", "peerproof.cli.main", "run", "--connect", f"udp://{node[0]}", "scuttlebutt"]
     process = subprocess.Popen([*command, "--slack", "1", "--record", str(record)], stdout=subprocess.PIPE, text=True)
     end = time.monotonic() + PATIENCE
     while not (record.exists() and '"status":"passed"' in record.read_text()):
@@ -261,11 +261,9 @@ def test_where_nobody_listens_nobody_is_judged(capsys: pytest.CaptureFixture[str
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:  # never read, or refused: both are said
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        silent = main(
-            ["run", "--connect", f"udp://127.0.0.1:{port}", "--protocol", "scuttlebutt", "--slack", "0.2", "-k", "digest-a"]
-        )
+        silent = main(["run", "--connect", f"udp://127.0.0.1:{port}", "scuttlebutt", "--slack", "0.2", "-k", "digest-a"])
     told = capsys.readouterr().err
-    refused = main(["run", "--connect", f"udp://127.0.0.1:{port}", "--protocol", "scuttlebutt", "-k", "digest-answers"])
+    refused = main(["run", "--connect", f"udp://127.0.0.1:{port}", "scuttlebutt", "-k", "digest-answers"])
 
     assert (silent, refused) == (3, 3)
     assert "nobody answers" in told
@@ -275,10 +273,10 @@ def test_where_nobody_listens_nobody_is_judged(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--connect", "udp://127.0.0.1:1"], "needs --protocol"),
-        (["--connect", "tcp://127.0.0.1:1", "--protocol", "scuttlebutt"], "expected udp://HOST:PORT"),
-        (["--connect", "udp://127.0.0.1", "--protocol", "scuttlebutt"], "expected HOST:PORT"),
-        (["--connect", "udp://127.0.0.1:1", "--protocol", "scuttlebutt", "--impl", "x"], "give one of them"),
+        (["--connect", "udp://127.0.0.1:1"], "--connect needs a protocol"),
+        (["--connect", "tcp://127.0.0.1:1", "scuttlebutt"], "expected udp://HOST:PORT"),
+        (["--connect", "udp://127.0.0.1", "scuttlebutt"], "expected HOST:PORT"),
+        (["--connect", "udp://127.0.0.1:1", "scuttlebutt", "--impl", "x"], "give one of them"),
         (["--transport", "sctp"], "expected some of virtual, udp, tcp"),
         (["--slack", "0"], "expected seconds"),
     ],
@@ -292,7 +290,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: list[str], said:
 @pytest.mark.parametrize("node", ["swim"], indirect=True)
 def test_a_node_of_swim_is_asked_by_a_probe(node: tuple[str, int], tmp_path: Path) -> None:
     words = "reject-byte-left-over,join-first-answer"
-    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "--protocol", "swim", "-k", words, *SLACK[:4])
+    code, report = ran(tmp_path, "--connect", f"udp://{node[0]}", "swim", "-k", words, *SLACK[:4])
     exchange = [case for case in report["cases"] if case["id"].startswith("swim/exchange/")]
     judged = [case for case in report["cases"] if case["id"].endswith(("#survives", "#unchanged", "#serves"))]
 
@@ -303,7 +301,7 @@ def test_a_node_of_swim_is_asked_by_a_probe(node: tuple[str, int], tmp_path: Pat
 
 
 def test_in_other_protocols_no_question_is_answered_by_every_node(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["run", "--connect", "udp://127.0.0.1:1", "--protocol", "wendy", "-k", "heartbeat"])
+    code = main(["run", "--connect", "udp://127.0.0.1:1", "wendy", "-k", "heartbeat"])
 
     assert code == 4
     assert "not_applicable" in capsys.readouterr().out

@@ -20,17 +20,17 @@ ROUNDS = vectors_root("swim") / "swim/exchange/rounds.yaml"
         (["--config", "{}"], "--config is for --pcap"),
         (["--port", "8118"], "--port is for --pcap"),
         (["--slack", "3"], "--slack is for real sockets"),
-        (["--connect", "udp://127.0.0.1:1", "--impl", "./mine"], "--impl is for an implementation with an adapter"),
-        (["--connect", "udp://127.0.0.1:1", "-j", "2"], "-j is for an adapter"),
+        (["--connect", "udp://127.0.0.1:1", "--impl", "./mine"], "--impl names an adapter, --connect a node without one"),
+        (["--connect", "udp://127.0.0.1:1", "-j", "2"], "--jobs is for an adapter"),
         (["--connect", "udp://127.0.0.1:1", "--transport", "udp"], "--transport is for an adapter"),
-        (["--pcap", "x", "--seed", "3"], "--seed cannot stand together with --pcap"),
-        (["--pcap", "x", "--assume", "y"], "--assume cannot stand together with --pcap"),
+        (["--pcap", "x", "--seed", "3"], "--seed cannot be combined with --pcap"),
+        (["--pcap", "x", "--assume", "y"], "--assume cannot be combined with --pcap"),
     ],
 )
 def test_an_option_that_would_be_ignored_ends_the_command(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "--protocol", "scuttlebutt", *arguments]) == 2
+    assert main(["run", "scuttlebutt", *arguments]) == 2
     assert said in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""`peerproof check-trace`: a verdict for each node, the first divergence with what is around it, and TLC's word beside it."""
+"""`peerproof trace check`: a verdict for each node, the first divergence with what is around it, and TLC's word beside it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ACCEPTED, WRONG, USAGE, NO_TLC, NOTHING, DISAGREE = range(6)
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trace of three nodes that agrees."""
     path = tmp_path_factory.mktemp("traces") / "good.jsonl"
-    assert main(["simulate", "scuttlebutt", *f"--nodes 3 --rounds 12 --seed 3 --trace {path}".split()]) == 0
+    assert main(["node", "simulate", "scuttlebutt", *f"--nodes 3 --rounds 12 --seed 3 --trace {path}".split()]) == 0
     return path
 
 
@@ -57,7 +57,7 @@ def of(lines: list[str], kind: str, text: str, after: int = 0) -> int:
 
 
 def test_a_trace_that_agrees_is_accepted_node_by_node(good: Path, capsys: Capture) -> None:
-    assert main(["check-trace", str(good)]) == ACCEPTED
+    assert main(["trace", "check", str(good)]) == ACCEPTED
 
     first, *nodes = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{good}: ")
@@ -73,7 +73,7 @@ def test_a_divergence_is_shown_with_its_place_its_clauses_and_what_is_around_it(
     lines[at] = lines[at].replace('"type":"heartbeat"', '"type":"up"').replace(',"round_trip":', ',"round":')
     path = written(lines)
 
-    assert main(["check-trace", path]) == WRONG
+    assert main(["trace", "check", path]) == WRONG
 
     out = capsys.readouterr().out
     assert f"REJECTED  {node} in seed-3" in out
@@ -94,7 +94,7 @@ def test_the_same_as_json(lines: list[str], written: Written, capsys: Capture) -
     lines[at] = lines[at].replace('"round.partner"', '"round.seed"')
     path = written([*lines[: at + 1], "garbage", *lines[at + 1 :]])
 
-    assert main(["check-trace", "--format", "json", path]) == WRONG
+    assert main(["trace", "check", "--format", "json", path]) == WRONG
 
     told = json.loads(capsys.readouterr().out)
     (file,) = told["files"]
@@ -127,7 +127,7 @@ def test_a_line_that_cannot_be_read_is_told_with_its_number(
     path = tmp_path / "bad.jsonl"
     path.write_bytes(good.read_bytes() + bad)
 
-    assert main(["check-trace", str(path)]) == WRONG
+    assert main(["trace", "check", str(path)]) == WRONG
 
     out = capsys.readouterr().out
     assert f"UNREADABLE  {path}:{good.read_bytes().count(bytes([10])) + 1}: " in out
@@ -148,7 +148,7 @@ def test_a_line_without_an_end_does_not_fill_the_memory(good: Path, monkeypatch:
 def test_many_unreadable_lines_and_many_nodes_are_not_all_listed(lines: list[str], written: Written, capsys: Capture) -> None:
     many = [line.replace("seed-3", f"run {run}") for run in range(10) for line in lines[:20]]
 
-    assert main(["check-trace", written([*many, *["bad"] * 50])]) == WRONG
+    assert main(["trace", "check", written([*many, *["bad"] * 50])]) == WRONG
 
     out = capsys.readouterr().out
     assert "UNREADABLE  50 lines in all" in out
@@ -164,7 +164,7 @@ def test_a_node_that_starts_again_is_judged_again_and_of_many_divergences_the_fi
     lines[at] = lines[at].replace('"state":"', '"state":"0')
     own = [line for line in lines if parse(line).node == node]
 
-    assert main(["check-trace", written(own * 15)]) == WRONG
+    assert main(["trace", "check", written(own * 15)]) == WRONG
 
     out = capsys.readouterr().out
     assert out.count("api: state") == 10
@@ -174,7 +174,7 @@ def test_a_node_that_starts_again_is_judged_again_and_of_many_divergences_the_fi
 def test_stdin_and_several_files(good: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good.read_bytes())))
 
-    assert main(["check-trace", "-", str(good)]) == ACCEPTED
+    assert main(["trace", "check", "-", str(good)]) == ACCEPTED
 
     assert capsys.readouterr().out.endswith("2 files, 2 accepted\n")
 
@@ -194,7 +194,7 @@ def test_what_is_no_trace_is_said(content: str | None, code: int, said: str, tmp
     if content is not None:
         path.write_text(content, encoding="utf-8")
 
-    assert main(["check-trace", str(path)]) == code
+    assert main(["trace", "check", str(path)]) == code
 
     assert said in capsys.readouterr().err
 
@@ -202,7 +202,7 @@ def test_what_is_no_trace_is_said(content: str | None, code: int, said: str, tmp
 def test_a_protocol_that_is_not_known_is_said(lines: list[str], written: Written, capsys: Capture) -> None:
     path = written([line.replace('"protocol":"scuttlebutt"', '"protocol":"gossip"') for line in lines])
 
-    assert main(["check-trace", path]) == USAGE
+    assert main(["trace", "check", path]) == USAGE
 
     assert "a trace of the protocol 'gossip'; known are " in capsys.readouterr().err
 
@@ -211,12 +211,12 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
     written: Written, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     trace = str(tmp_path / "swim.jsonl")
-    assert main(["simulate", "swim", "--nodes", "3", "--rounds", "5", "--trace", trace]) == 0
+    assert main(["node", "simulate", "swim", "--nodes", "3", "--rounds", "5", "--trace", trace]) == 0
     monkeypatch.setattr("peerproof.tla.traces.trace_check.module", lambda _: None)
-    monkeypatch.setattr("peerproof.cli.check_trace._tools", object)  # nothing is asked of it
+    monkeypatch.setattr("peerproof.cli.trace.check._tools", object)  # nothing is asked of it
     capsys.readouterr()
 
-    assert main(["check-trace", trace, "--tlc"]) == 3
+    assert main(["trace", "check", trace, "--tlc"]) == 3
 
     said = capsys.readouterr().out
     assert said.count("accepted") == 3
@@ -225,7 +225,7 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
 
 @pytest.mark.usefixtures("no_java")
 def test_without_java_tlc_is_not_run_and_that_is_said(good: Path, capsys: Capture) -> None:
-    assert main(["check-trace", str(good), "--tlc"]) == NO_TLC
+    assert main(["trace", "check", str(good), "--tlc"]) == NO_TLC
 
     captured = capsys.readouterr()
     assert "TLC is not run: no java on the path" in captured.err
@@ -254,7 +254,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_where_the_two_disagree_both_are_shown(good: Path, told: Callable[..., None], capsys: Capture) -> None:
     told(Opinion.REJECTED, 60, 7, 6, "effects")
 
-    assert main(["check-trace", str(good), "--tlc"]) == DISAGREE
+    assert main(["trace", "check", str(good), "--tlc"]) == DISAGREE
 
     (row,) = [row for row in capsys.readouterr().out.splitlines() if "DISAGREES" in row]
     assert row.startswith("  accepted  n")
@@ -264,7 +264,7 @@ def test_where_the_two_disagree_both_are_shown(good: Path, told: Callable[..., N
 def test_what_tlc_leaves_undetermined_is_not_accepted(good: Path, told: Callable[..., None], capsys: Capture) -> None:
     told(Opinion.UNDETERMINED, 7, why="it was told no more")
 
-    assert main(["check-trace", str(good), "--tlc"]) == NO_TLC
+    assert main(["trace", "check", str(good), "--tlc"]) == NO_TLC
 
     assert "; TLC UNDETERMINED: it accepts the first 7 events; it was told no more" in capsys.readouterr().out
 
@@ -272,7 +272,7 @@ def test_what_tlc_leaves_undetermined_is_not_accepted(good: Path, told: Callable
 def test_a_tlc_that_fails_has_no_verdict(good: Path, told: Callable[..., None], capsys: Capture) -> None:
     told(RunFailed("the Java machine was killed"))
 
-    assert main(["check-trace", str(good), "--tlc", "--format", "json"]) == NO_TLC
+    assert main(["trace", "check", str(good), "--tlc", "--format", "json"]) == NO_TLC
 
     assert json.loads(capsys.readouterr().out)["files"][0]["tlc_problem"] == "the Java machine was killed"
 
@@ -287,7 +287,7 @@ def test_tlc_agrees_or_says_that_it_does_not_compare(lines: list[str], written: 
     lines[seen] = lines[seen].replace('"picks":[]', '"picks":[["somewhere",[]]]')
     lines[unseen] = lines[unseen].replace('"state":"', '"state":"0')
 
-    assert main(["check-trace", written(lines), "--tlc"]) == WRONG
+    assert main(["trace", "check", written(lines), "--tlc"]) == WRONG
 
     rows = {row.split()[1]: row for row in capsys.readouterr().out.splitlines() if " in seed-3: " in row}
     assert rows["n0:1"].endswith(f"; TLC agrees: it rejects seq {parse(lines[seen]).seq} (picks)")
@@ -296,4 +296,4 @@ def test_tlc_agrees_or_says_that_it_does_not_compare(lines: list[str], written: 
 
 
 def test_the_number_of_events_for_tlc_must_be_one(good: Path) -> None:
-    assert main(["check-trace", str(good), "--tlc-events", "0"]) == USAGE
+    assert main(["trace", "check", str(good), "--tlc-events", "0"]) == USAGE

@@ -58,12 +58,12 @@ def test_what_is_beyond_the_limit_is_counted_and_where_to_go_on(trace: Path, cap
 
     out, err = capsys.readouterr()
     assert out.splitlines()[-1].split(maxsplit=1) == [".", "… 9 more, from 105 ms on"]
-    assert err == "peerproof draw: 4 happenings are drawn, 9 more are not: go on with --from 105, or raise --most\n"
+    assert err == "4 happenings are drawn, 9 more are not: go on with --from 105, or raise --most\n"
 
 
 def test_nothing_of_that_time_is_told(trace: Path, capsys: Capture) -> None:
     assert ended(trace, "--from", "5000") == 4
-    assert "nothing is left to draw" in capsys.readouterr().err
+    assert "nothing to draw" in capsys.readouterr().err
 
 
 def test_a_trace_may_come_on_stdin(trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -123,7 +123,7 @@ def test_lines_beyond_what_can_be_kept_are_told() -> None:
 
 
 def simulated(protocol: str, path: Path, *options: str) -> Path:
-    assert main(["simulate", protocol, "--seed", "3", "--trace", str(path), *options]) == 0
+    assert main(["node", "simulate", protocol, "--seed", "3", "--trace", str(path), *options]) == 0
     return path
 
 

@@ -197,15 +197,15 @@ def test_a_failure_says_what_happened_and_how_to_see_it_again(capsys: Capture) -
     failed = next(line.split()[1] for line in text.splitlines() if line.startswith("FAILED "))
     assert "tiny: node " in text
     assert "first difference: steps[1].messages" in text
-    assert f"again:   peerproof replay {failed} --impl {implementation}" in text
-    assert main(["replay", failed, "--impl", implementation]) == 1
+    assert f"again:   peerproof vectors replay {failed} --impl {implementation}" in text
+    assert main(["vectors", "replay", failed, "--impl", implementation]) == 1
     assert '"op":"load"' in capsys.readouterr().out
 
 
 def test_a_vector_of_a_table_is_shown_as_it_would_be_written(capsys: Capture) -> None:
     vector = of("small-b", "path")[3]
 
-    assert main(["show", vector.id]) == 0
+    assert main(["vectors", "show", vector.id]) == 0
     text = capsys.readouterr().out
     assert f"vectors/scuttlebutt/model/small-b.json:{vector.line}\n" in text
     assert f"- id: {vector.id}\n" in text
@@ -223,7 +223,7 @@ def test_the_line_of_a_vector_is_its_row() -> None:
 
 
 def test_a_vector_of_a_table_can_be_selected_by_what_it_is_about(capsys: Capture) -> None:
-    assert main(["list", "-k", "layer:model need:restart clause:B-08 small-b-step", "--format", "ids"]) == 0
+    assert main(["vectors", "list", "-k", "layer:model need:restart clause:B-08 small-b-step", "--format", "ids"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 24
 
 

@@ -50,9 +50,9 @@ def test_all_words_must_fit(expression: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("digets", "no vector fits 'digets' (did you mean 'digest'?)"),
+        ("digets", "no vector fits 'digets' -> did you mean digest?"),
         ("clause:B-99", "no vector fits 'B-99'"),
-        ("!flag:hostil", "no vector fits 'hostil' (did you mean 'hostile'?)"),
+        ("!flag:hostil", "no vector fits 'hostil' -> did you mean hostile?"),
         ("clause:B-14,B-99", "no vector fits 'B-99'"),
         ("claus:B-14", "no key 'claus' in 'claus:B-14'; there are id, protocol, layer"),
         ("clause:", "no vector fits ''"),
@@ -62,7 +62,7 @@ def test_a_word_that_says_nothing_is_a_mistake(expression: str, message: str) ->
     with pytest.raises(SelectionError) as caught:
         select(VECTORS, expression)
 
-    assert message in str(caught.value)
+    assert message in f"{caught.value} -> {getattr(caught.value, 'tip', None)}"
 
 
 def test_a_former_id_leads_to_the_vector() -> None:

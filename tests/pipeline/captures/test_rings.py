@@ -140,7 +140,18 @@ def test_udp_is_nothing_of_wendy(tmp_path: Path) -> None:
 
 def test_the_command_counts_acknowledgements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_frames(tmp_path / "ring.pcap", frames(connections("calm wendy")[:5]))
-    arguments = ["--format", "pcap", "--protocol", "wendy", "--port", "1", "--out", str(tmp_path / "out"), "--master", "none"]
+    arguments = [
+        "--input-format",
+        "pcap",
+        "--protocol",
+        "wendy",
+        "--port",
+        "1",
+        "--output",
+        str(tmp_path / "out"),
+        "--master",
+        "none",
+    ]
 
     assert main(["pipeline", "ingest", str(path), *arguments]) == 0
 

@@ -143,7 +143,7 @@ def test_damaged_compressed_file_says_so(tmp_path: Path, at: int) -> None:
         ("nothing.jsonl", "jsonl", "nothing.jsonl does not exist"),
         ("", "jsonl", "is a directory: name the files in it, as"),
         ("log", "pcap", "log is no capture: neither pcap nor pcapng begins so; a log of JSON lines is read with --format jsonl"),
-        ("capture", "jsonl", "capture is a capture: read it with --format pcap"),
+        ("capture", "jsonl", "capture is a capture: read it with --input-format pcap"),
         ("log.zst", "jsonl", "log.zst is compressed, and not with gzip: undo it with zstd -d first"),
         ("pipe", "jsonl", "pipe is no file"),
     ],

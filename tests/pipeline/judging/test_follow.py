@@ -100,7 +100,7 @@ def test_a_line_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_folder_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "validate", "--follow", str(tmp_path / "none")]) == 2
-    assert "is no folder" in capsys.readouterr().err
+    assert "error: no folder " in capsys.readouterr().err
 
 
 COMMAND = [sys.executable, "-m", "peerproof.cli.main", "pipeline", "validate", "--follow"]

@@ -118,7 +118,7 @@ TALKING = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialG
 
 def simulate(tmp_path: Path, *options: str) -> list[str]:
     """A small simulation."""
-    return ["simulate", "scuttlebutt", "--runs", "1", "--out", str(tmp_path / "out"), *options]
+    return ["simulate", "scuttlebutt", "--runs", "1", "--output", str(tmp_path / "out"), *options]
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_no_java_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith("peerproof pipeline simulate: Spark needs Java: no java on the path: install Java 17 or newer")
+    assert said.err.startswith("error: Spark needs Java: no java on the path: install Java 17 or newer")
 
 
 def test_a_java_that_is_too_old_is_told(
@@ -180,7 +180,7 @@ def test_what_is_finished_needs_no_java_and_what_is_something_else_ends_with_2(
     assert main(["pipeline", *simulate(tmp_path)]) == 0
     assert "committed before, nothing to do" in capsys.readouterr().out
     assert main(["pipeline", *simulate(tmp_path, "--seed", "1")]) == 2
-    assert re.search(r'seeds: \["0"\] there, \["1"\] now\): choose another --out, or remove', capsys.readouterr().err)
+    assert re.search(r'seeds: \["0"\] there, \["1"\] now\): choose another --output, or remove', capsys.readouterr().err)
 
 
 @pytest.mark.slow
@@ -215,9 +215,18 @@ def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_
     What Java says on standard output stays out of ours, as when it finds an archive of classes that is not its own.
     """
     (tmp_path / "grid.yaml").write_text("nodes: 20\nrounds: 100\n", encoding="utf-8")
-    options = ["--grid", str(tmp_path / "grid.yaml"), "--runs", "500", "--out", str(tmp_path / "out"), "--master", "local[1,4]"]
+    options = [
+        "--grid",
+        str(tmp_path / "grid.yaml"),
+        "--runs",
+        "500",
+        "--output",
+        str(tmp_path / "out"),
+        "--master",
+        "local[1,4]",
+    ]
     process = subprocess.Popen(
-        command("simulate", "scuttlebutt", *options, "--quiet", "--conf", "spark.ui.enabled=true", "--conf", TALKING),
+        command("simulate", "scuttlebutt", *options, "--no-progress", "--conf", "spark.ui.enabled=true", "--conf", TALKING),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -238,7 +247,7 @@ def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_
         process.kill()
 
     assert (process.returncode, printed) == (130, "")
-    assert re.fullmatch(r"Spark's pages: http://127\.0\.0\.1:\d+\npeerproof: interrupted\n", said)
+    assert re.fullmatch(r"Spark's pages: http://127\.0\.0\.1:\d+\ninterrupted\n", said)
 
 
 def of_group(group: int) -> list[str]:

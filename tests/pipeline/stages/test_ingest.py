@@ -353,7 +353,7 @@ def test_spark_makes_the_same_rows(tmp_path: Path, spark: SparkSession) -> None:
 def test_command_prints_the_sum_and_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of what was set aside; again, it says that there is nothing to do."""
     file = written(tmp_path / "a.jsonl", [*simulated(), "{"])
-    arguments = ["pipeline", "ingest", file, "--out", str(tmp_path / "out"), "--master", "none"]
+    arguments = ["pipeline", "ingest", file, "--output", str(tmp_path / "out"), "--master", "none"]
     count = len(simulated())
 
     assert main(arguments) == 0
@@ -370,14 +370,14 @@ def test_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[s
     empty, log = written(tmp_path / "empty", []), written(tmp_path / "log", ["{}"])
     mapping = written(tmp_path / "m.yaml", ["format: 2"])
     for arguments, code, message in (
-        ([empty], 4, "there is nothing to read"),
+        ([empty], 4, "nothing to read: every file is empty"),
         ([log], 4, "no event could be read: is the mapping right?"),
         ([str(tmp_path)], 2, "is a directory"),
         ([log, "--mapping", mapping], 2, "m.yaml:1:1: missing field 'protocol'"),
         ([log, "--mapping", str(tmp_path / "none")], 2, "cannot read the mapping"),
         ([log, "--port", "53"], 2, "--port is for captures"),
-        ([log, "--format", "pcap"], 2, "--protocol: expected whose messages the capture holds, one of scuttlebutt"),
-        ([log, "--format", "pcap", "--protocol", "scuttlebutt"], 2, "is no capture"),
+        ([log, "--input-format", "pcap"], 2, "a capture needs --protocol, one of scuttlebutt"),
+        ([log, "--input-format", "pcap", "--protocol", "scuttlebutt"], 2, "is no capture"),
     ):
-        assert main(["pipeline", "ingest", *arguments, "--out", str(tmp_path / "out"), "--master", "none"]) == code
+        assert main(["pipeline", "ingest", *arguments, "--output", str(tmp_path / "out"), "--master", "none"]) == code
         assert message in capsys.readouterr().err

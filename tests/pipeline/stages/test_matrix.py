@@ -30,7 +30,7 @@ SELECTION = "protocol:scuttlebutt layer:exchange delta"
 def matrix(place: Path, *implementations: str, select: str = SELECTION) -> int:
     """`peerproof pipeline matrix …` in this process, without Spark."""
     named = [part for implementation in implementations for part in ("--impl", implementation)]
-    return main(["pipeline", "matrix", *named, "-k", select, "--out", str(place), "--master", "none", "--quiet"])
+    return main(["pipeline", "matrix", *named, "-k", select, "--output", str(place), "--master", "none", "--quiet"])
 
 
 def verdicts(place: Path) -> dict[tuple[str, str], str]:
@@ -85,7 +85,7 @@ def test_an_implementation_that_cannot_be_used_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], implementation: str
 ) -> None:
     assert matrix(tmp_path, "reference", implementation) == 3
-    assert f"peerproof: {implementation}: " in capsys.readouterr().err
+    assert f"error: {implementation}: " in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -98,7 +98,7 @@ def test_an_implementation_that_cannot_be_used_is_named(
 def test_mutants_are_implementations_too(tmp_path: Path, words: str, verdict: str) -> None:
     """One that cannot be loaded has crashed in every case."""
     names = [mutant.id for each in modules("scuttlebutt") for mutant in mutants(each) if words in mutant.id]
-    command = ["pipeline", "matrix", "--mutants", words, "-k", "scuttlebutt/codec/delta", "--out", str(tmp_path)]
+    command = ["pipeline", "matrix", "--mutants", words, "-k", "scuttlebutt/codec/delta", "--output", str(tmp_path)]
     assert main([*command, "--master", "none", "--quiet"]) == 1
 
     of: dict[str, set[str]] = {}
@@ -111,7 +111,7 @@ def test_mutants_are_implementations_too(tmp_path: Path, words: str, verdict: st
 
 
 def test_mutants_that_there_are_not_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["pipeline", "matrix", "--mutants", "no such", "--protocol", "swim", "--out", str(tmp_path), "--master", "none"]
+    command = ["pipeline", "matrix", "--mutants", "no such", "swim", "--output", str(tmp_path), "--master", "none"]
     assert main(command) == 4
     assert "no mutant of swim has 'no such' in its name" in capsys.readouterr().err
 

@@ -134,7 +134,7 @@ def test_other_arguments_are_refused(place: Path) -> None:
 @pytest.mark.kill
 @pytest.mark.parametrize("failpoint", ["unit-before-rename:1", "unit-renamed:2", "before-commit:1", "after-commit:1"])
 def test_after_a_kill_the_same_rows_are_there(place: Path, tmp_path: Path, failpoint: str) -> None:
-    arguments: list[str | Path] = ["measure", "--in", place, "--out", tmp_path / "out", "--master", "none", "--quiet"]
+    arguments: list[str | Path] = ["measure", "--in", place, "--output", tmp_path / "out", "--master", "none", "--quiet"]
     passed = tmp_path / "passed"
     passed.mkdir()
 
@@ -149,7 +149,7 @@ def test_after_a_kill_the_same_rows_are_there(place: Path, tmp_path: Path, failp
 
 def test_a_folder_without_events_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "measure", "--in", str(tmp_path)]) == 4
-    assert f"no events in {tmp_path}: run simulate or ingest with --out {tmp_path} first" in capsys.readouterr().err
+    assert f"no events in {tmp_path}: run simulate or ingest with --output {tmp_path} first" in capsys.readouterr().err
 
 
 @pytest.mark.slow

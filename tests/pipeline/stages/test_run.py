@@ -29,7 +29,7 @@ def run(*arguments: str | Path) -> int:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The examples, run: one of them is wrong."""
     out = tmp_path_factory.mktemp("run") / "out"
-    assert run("--examples", "--out", out) == 1
+    assert run("--examples", "--output", out) == 1
     return out
 
 
@@ -58,7 +58,7 @@ def test_every_stage_is_committed_and_the_wrong_example_is_found_and_no_other(pl
 def test_what_was_done_is_not_done_again_and_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {stage: (success.folder, success.told) for stage, success in by_stage(place).items()}
 
-    assert run("--examples", "--out", place, "--format", "json") == 1
+    assert run("--examples", "--output", place, "--format", "json") == 1
 
     assert {stage: (success.folder, success.told) for stage, success in by_stage(place).items()} == before
     told = json.loads(capsys.readouterr().out)
@@ -87,7 +87,7 @@ def test_routes_and_joins_in_the_examples_are_measured_and_drawn(place: Path) ->
 
 def test_a_campaign_is_simulated_and_accepted(tmp_path: Path) -> None:
     """Of every protocol: test_validate_runs.py."""
-    assert run("--simulate", "peter", "--runs", "2", "--out", tmp_path / "out") == 0
+    assert run("--simulate", "peter", "--runs", "2", "--output", tmp_path / "out") == 0
 
     assert "Verdict: accepted" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
@@ -95,7 +95,7 @@ def test_a_campaign_is_simulated_and_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "needs files, --examples, or --simulate PROTOCOL --runs N"),
+        ([], "no input: give files, --examples, or --simulate PROTOCOL --runs N"),
         (["--simulate", "scuttlebutt"], "--simulate needs --runs N"),
         (["--simulate", "scuttlebutt", "--runs", "1", "log"], "--simulate reads no other files: leave out the files"),
         (["--examples", "--shared-clock"], "--examples reads no other files: leave out --shared-clock"),
@@ -107,7 +107,7 @@ def test_a_campaign_is_simulated_and_accepted(tmp_path: Path) -> None:
 def test_what_cannot_be_run_is_told_in_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
-    assert run(*arguments, "--out", tmp_path / "out") == 2
+    assert run(*arguments, "--output", tmp_path / "out") == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out" / "report.html").exists()
 
@@ -116,5 +116,5 @@ def test_nothing_to_read_ends_the_run(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("no line of a trace\n", encoding="utf-8")
 
-    assert run(log, "--out", tmp_path / "out") == 4
+    assert run(log, "--output", tmp_path / "out") == 4
     assert set(by_stage(tmp_path / "out")) == {"ingest"}

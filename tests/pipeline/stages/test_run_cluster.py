@@ -40,8 +40,8 @@ def test_a_cluster_gives_the_rows_of_one_process(cluster: Cluster, tmp_path: Pat
     # A unit has about 2,000 rounds of nodes: so many runs make several of each stage.
     campaign: list[str | Path] = ["run", "--simulate", "scuttlebutt", "--runs", "120", "--grid", grid, "--format", "json"]
 
-    there = ran([*campaign, "--out", tmp_path / "there", *cluster.options()])
-    here = ran([*campaign, "--out", tmp_path / "here", "--master", "none"])
+    there = ran([*campaign, "--output", tmp_path / "there", *cluster.options()])
+    here = ran([*campaign, "--output", tmp_path / "here", "--master", "none"])
 
     assert (there.returncode, here.returncode) == (0, 0), there.stderr + here.stderr
     told = json.loads(there.stdout)

@@ -102,7 +102,7 @@ def test_too_many_combinations_are_refused() -> None:
 def test_a_run_is_what_the_command_simulate_writes(tmp_path: Path) -> None:
     simulated(tmp_path / "out", runs=2, grid="nodes: 3\nrounds: 8\nloss: 0.2\n")
     options = ["--nodes", "3", "--rounds", "8", "--loss", "0.2", "--seed", "0-000001"]
-    assert main(["simulate", "scuttlebutt", *options, "--trace", str(tmp_path / "trace.jsonl")]) == 0
+    assert main(["node", "simulate", "scuttlebutt", *options, "--trace", str(tmp_path / "trace.jsonl")]) == 0
     written = [parse(line) for line in (tmp_path / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
 
     rows = [event for event in rows_of(tmp_path / "out") if event.run_id == "seed-0-000001"]
@@ -172,7 +172,7 @@ def test_the_hash_seed_changes_no_byte(tmp_path: Path) -> None:
     written = []
     for seed in ("1", "2"):
         out = tmp_path / seed
-        options: list[str | Path] = ["--runs", "4", "--grid", tmp_path / "grid.yaml", "--out", out, "--master", "none"]
+        options: list[str | Path] = ["--runs", "4", "--grid", tmp_path / "grid.yaml", "--output", out, "--master", "none"]
         done = ran(["simulate", "scuttlebutt", *options], {"PYTHONHASHSEED": seed})
         assert done.returncode == 0, done.stderr
         written.append({path.name: path.read_bytes() for path in table_files(out, TRACES) + table_files(out, RUNS)})

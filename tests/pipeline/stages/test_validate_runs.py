@@ -134,9 +134,9 @@ def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.Capt
     nodes[1][9] = nodes[1][9]._replace(state_hash="0" * 16)
     bad = place_of(tmp_path / "bad", nodes)
 
-    assert main(["pipeline", "validate", "--in", str(good), "--out", str(good), "--master", "none"]) == 0
+    assert main(["pipeline", "validate", "--in", str(good), "--output", str(good), "--master", "none"]) == 0
     assert "nodes: 2 accepted, 0 rejected, 0 undetermined" in capsys.readouterr().out
-    assert main(["pipeline", "validate", "--in", str(bad), "--out", str(bad), "--master", "none", "--format", "json"]) == 1
+    assert main(["pipeline", "validate", "--in", str(bad), "--output", str(bad), "--master", "none", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["counts"]["nodes rejected"] == told["counts"]["violations violates"] == 1
     assert main(["pipeline", "validate", "--in", str(bad), "--run", "seed-v", "--node", "n1:1", "--format", "json"]) == 1
@@ -153,15 +153,15 @@ def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.Capt
     [
         [],
         ["--in", "x"],
-        ["--in", "x", "--node", "n", "--out", "y"],
-        ["--in", "x", "--run", "r", "--out", "y"],
+        ["--in", "x", "--node", "n", "--output", "y"],
+        ["--in", "x", "--run", "r", "--output", "y"],
         ["--follow", "x", "--in", "y"],
-        ["--in", "x", "--out", "y", "--config", '{"nonsense": 1}'],
+        ["--in", "x", "--output", "y", "--config", '{"nonsense": 1}'],
     ],
 )
 def test_a_contradiction_is_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pipeline", "validate", *arguments]) == 2
-    assert capsys.readouterr().err.startswith("peerproof pipeline validate: ")
+    assert capsys.readouterr().err.startswith("error: ")
 
 
 def test_a_place_without_events_is_refused(tmp_path: Path) -> None:
@@ -175,8 +175,8 @@ def test_what_was_set_aside_is_told_with_its_number(tmp_path: Path) -> None:
     file.write_text("".join(f"{line}\n" for line in [*good, *["no line"] * 12]), "utf-8")
     place = tmp_path / "out"
 
-    assert main(["pipeline", "ingest", str(file), "--out", str(place), "--master", "none"]) == 0
-    assert main(["pipeline", "validate", "--in", str(place), "--out", str(place), "--master", "none"]) == 1
+    assert main(["pipeline", "ingest", str(file), "--output", str(place), "--master", "none"]) == 0
+    assert main(["pipeline", "validate", "--in", str(place), "--output", str(place), "--master", "none"]) == 1
 
     found = rows(place, VIOLATIONS)
     assert {(row["severity"], row["property"], row["src_file"]) for row in found} == {("log", "not_json", str(file))}

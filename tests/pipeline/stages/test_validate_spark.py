@@ -81,7 +81,7 @@ def test_killed_and_run_again_it_finds_the_same(
 ) -> None:
     out, passed = tmp_path / "out", tmp_path / "passed"
     passed.mkdir()
-    arguments: list[str | Path] = ["validate", "--in", place, "--out", out, "--master", "none", "--quiet"]
+    arguments: list[str | Path] = ["validate", "--in", place, "--output", out, "--master", "none", "--quiet"]
 
     assert ran(arguments, {VARIABLE: f"{point}:{passed}"}).returncode == -signal.SIGKILL
     assert bool(list(out.glob(f"*/{SUCCESS}"))) == point.startswith("after")

@@ -37,10 +37,10 @@ def test_the_page_of_a_protocol_describes_each() -> None:
 
 
 def test_what_fails_is_not_shown_as_a_program_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--impl", "divergence:SD-01", "-k", "flag:sd-01", "--protocol", "swim"]) == 1
+    assert main(["run", "--impl", "divergence:SD-01", "-k", "flag:sd-01", "swim"]) == 1
 
     shown = capsys.readouterr().out
-    assert "peerproof replay swim/" in shown
+    assert "peerproof vectors replay swim/" in shown
     assert "| divergence:" not in shown
 
 

@@ -313,7 +313,7 @@ def test_in_process_what_the_runner_raises_when_asked_goes_back_to_it() -> None:
 
 
 def test_over_tcp_each_runner_has_a_harness_of_its_own() -> None:
-    command = [sys.executable, "-m", "peerproof.cli.main", "harness", "scuttlebutt", "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "peerproof.cli.main", "node", "harness", "scuttlebutt", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         host, _, port = process.stdout.readline().split()[-1].rpartition(":")
@@ -332,7 +332,7 @@ def test_over_tcp_each_runner_has_a_harness_of_its_own() -> None:
 
 
 def test_a_harness_for_a_protocol_that_there_is_not_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["harness", "smoke-signals"]) == 2
+    assert main(["node", "harness", "smoke-signals"]) == 2
 
     said = capsys.readouterr().err
-    assert said == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy, peter, distkv\n"
+    assert said == "error: unknown protocol 'smoke-signals'\ntip: there are scuttlebutt, swim, wendy, peter, distkv\n"

@@ -43,8 +43,8 @@ def asked(stranger: socket.socket, node: NodeProcess) -> Delta:
 @pytest.mark.slow
 def test_three_nodes_agree_notice_that_one_was_killed_and_learn_it_again(launch: Launch) -> None:
     first = launch("--set", "colour=red")
-    second = launch("--seed", first.addr, "--set", "colour=green")
-    third = launch("--seed", first.addr, "--set", "colour=blue")
+    second = launch("--peer", first.addr, "--set", "colour=green")
+    third = launch("--peer", first.addr, "--set", "colour=blue")
     everything = {first.addr: {"colour": "red"}, second.addr: {"colour": "green"}, third.addr: {"colour": "blue"}}
     for node in (first, second, third):
         node.wait(lambda node: node.pairs() == everything)
@@ -55,7 +55,7 @@ def test_three_nodes_agree_notice_that_one_was_killed_and_learn_it_again(launch:
     for node in (first, second):
         node.wait(lambda node: node.status()[third.addr] == "down")
     # A new start counts versions from 0 and is believed once it has passed the version that is known of it (BX-03).
-    again = launch("--seed", first.addr, "--set", "colour=pink", "--set", "colour=black", bind=third.addr)
+    again = launch("--peer", first.addr, "--set", "colour=pink", "--set", "colour=black", bind=third.addr)
     everything[third.addr] = {"colour": "black"}
     for node in (first, second, again):
         node.wait(lambda node: node.pairs() == everything)
@@ -65,7 +65,7 @@ def test_three_nodes_agree_notice_that_one_was_killed_and_learn_it_again(launch:
 
 def test_what_is_typed_is_told_to_the_others(launch: Launch) -> None:
     first = launch()
-    second = launch("--seed", first.addr)
+    second = launch("--peer", first.addr)
 
     first.type("set mood='rather good'")
     first.type("nonsense")
@@ -141,7 +141,7 @@ def test_peers_with_addresses_that_nobody_can_send_to_do_not_stop_a_node(launch:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_trace_of_an_interrupted_node_is_whole_and_replays(launch: Launch, tmp_path: Path, number: signal.Signals) -> None:
     first = launch("--set", "a=1", "--trace", str(tmp_path / "trace"))
-    second = launch("--seed", first.addr, "--set", "b=2")
+    second = launch("--peer", first.addr, "--set", "b=2")
     for node in (first, second):
         node.wait(lambda node: len(node.pairs()) == 2 and all(node.pairs().values()))
 
@@ -157,7 +157,7 @@ def test_the_trace_of_an_interrupted_node_is_whole_and_replays(launch: Launch, t
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_ends_the_trace_and_not_the_node(launch: Launch) -> None:
     first = launch("--set", "a=1", "--trace", "/dev/full")
-    second = launch("--seed", first.addr)
+    second = launch("--peer", first.addr)
 
     second.wait(lambda node: node.pairs().get(first.addr) == {"a": "1"})
 
@@ -168,8 +168,8 @@ def test_a_full_disk_ends_the_trace_and_not_the_node(launch: Launch) -> None:
 def test_a_port_that_is_taken_is_named(stranger: socket.socket, capsys: pytest.CaptureFixture[str]) -> None:
     taken = f"127.0.0.1:{stranger.getsockname()[1]}"
 
-    assert main(["node", "scuttlebutt", "--bind", taken]) == 2
-    assert capsys.readouterr().err == f"peerproof node: cannot listen at {taken}: Address already in use\n"
+    assert main(["node", "start", "scuttlebutt", "--bind", taken]) == 2
+    assert capsys.readouterr().err == f"error: cannot listen at {taken}: Address already in use\n"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_port_that_is_taken_is_named(stranger: socket.socket, capsys: pytest.C
         (["--bind", "127.0.0.1:65536"], "with a port up to 65535"),
         (["--bind", "::1:8119"], "write an IPv6 address as [::1]:8119"),
         (["--bind", "192.0.2.1:0"], "cannot listen at 192.0.2.1:0: Cannot assign requested address"),
-        (["--bind", "127.0.0.1:0", "--seed", "127.0.0.1:0"], "nobody can be reached at port 0"),
+        (["--bind", "127.0.0.1:0", "--peer", "127.0.0.1:0"], "port 0 is no address of a node"),
         (["--bind", "127.0.0.1:0", "--set", "novalue"], "expected key=value"),
         (["--bind", "127.0.0.1:0", "--set", "k=" + "v" * 256], "a value takes at most 255 bytes, not 256"),
         (["--bind", "127.0.0.1:0", "--interval", "0"], "interval: expected an integer from 1"),
@@ -194,7 +194,7 @@ def test_a_port_that_is_taken_is_named(stranger: socket.socket, capsys: pytest.C
 def test_what_makes_no_sense_is_said_and_exits_with_2(
     options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["node", "scuttlebutt", *options]) == 2
+    assert main(["node", "start", "scuttlebutt", *options]) == 2
     assert complaint in capsys.readouterr().err
 
 

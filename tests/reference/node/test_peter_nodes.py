@@ -27,7 +27,7 @@ IDS = [f"{digit:x}{digit:x}{'5' * 30}" for digit in (0, 2, 5, 7, 9, 11, 13, 15)]
 
 
 class PeterNode(WendyNode):
-    """`peerproof node peter --json` on a free port of the loopback."""
+    """`peerproof node start peter --json` on a free port of the loopback."""
 
     command: ClassVar = [*COMMAND[:-1], "peter", "--network-timeout", "2000", "--heartbeat", "2000"]
 
@@ -101,7 +101,7 @@ def all_in_one_tree(nodes: Sequence[PeterNode]) -> None:
 
 def test_what_is_typed_is_told_to_those_who_are_subscribed(start: Launch, tmp_path: Path) -> None:
     first = start("--id", "3" * 32, "--trace", str(tmp_path / "0"))
-    second = start("--id", "9" * 32, "--join", first.addr, "--trace", str(tmp_path / "1"))
+    second = start("--id", "9" * 32, "--peer", first.addr, "--trace", str(tmp_path / "1"))
     for node, other in ((first, second), (second, first)):
         node.now(lambda node, other=other: node.leaves == {other.id})  # type: ignore[misc]  # bound now
 
@@ -133,7 +133,7 @@ def test_what_is_typed_is_told_to_those_who_are_subscribed(start: Launch, tmp_pa
 @pytest.mark.kill
 def test_in_a_ring_of_sixteen_each_gets_each_event_once_also_after_a_parent_was_killed(start_many: Launch) -> None:
     nodes = [start_many("--id", IDS[0])]
-    nodes += [start_many("--id", own, "--join", nodes[0].addr) for own in IDS[1:]]
+    nodes += [start_many("--id", own, "--peer", nodes[0].addr) for own in IDS[1:]]
     for node in nodes[1:]:
         node.now(lambda node: any(line.get("joined") for line in node.told))
     for node in nodes:

@@ -149,7 +149,7 @@ def test_a_name_that_is_taken_a_garbled_file_and_bad_options_end_it_with_2_and_a
     }
     garbled = path.read_bytes()
     for complaint, options in cases.items():
-        assert (main(["node", "distkv", *options]), complaint) == (2, complaint)
+        assert (main(["node", "start", "distkv", *options]), complaint) == (2, complaint)
         assert complaint in capsys.readouterr().err
 
     assert path.read_bytes() == garbled

@@ -23,7 +23,7 @@ SECOND_LIFE = ("--restart-counter", "1")
 
 
 class SwimNode(NodeProcess):
-    """`peerproof node swim --json` on a free port of the loopback."""
+    """`peerproof node start swim --json` on a free port of the loopback."""
 
     command: ClassVar = [*COMMAND[:-1], "swim", "--interval", "80"]
 
@@ -74,7 +74,7 @@ def some(nodes: Iterable[SwimNode], about: SwimNode, status: str, least: int) ->
 def cluster(start: Launch, size: int, *options: str) -> list[SwimNode]:
     """Nodes that have the first one as seed, and know each other."""
     first = start(*SECOND_LIFE, *options)
-    nodes = [first, *(start(*SECOND_LIFE, *options, "--seed", first.addr) for _ in range(size - 1))]
+    nodes = [first, *(start(*SECOND_LIFE, *options, "--peer", first.addr) for _ in range(size - 1))]
     for node in nodes:
         everybody(nodes, node, "normal")
     return nodes
@@ -90,7 +90,7 @@ def test_six_nodes_find_each_other_a_dead_one_a_silent_one_a_new_one_and_one_tha
     everybody(others, killed, "dead")
 
     # Its counter was kept, and raised for this start.
-    again = start("--restart-counter", "2", "--seed", first.addr, "--set", "role=db", bind=killed.addr)
+    again = start("--restart-counter", "2", "--peer", first.addr, "--set", "role=db", bind=killed.addr)
     everybody(others, again, "normal", restart="2", payload={"role": "db"})  # type: ignore[arg-type]  # a payload is an object
 
     paused.process.send_signal(signal.SIGSTOP)
@@ -108,7 +108,7 @@ def test_a_node_that_forgot_its_counter_is_told_so_and_believed_in_a_new_life(st
     first, _, killed = nodes = cluster(start, 3)
 
     killed.end(signal.SIGKILL)
-    again = start("--restart-counter", "0", "--seed", first.addr, bind=killed.addr)
+    again = start("--restart-counter", "0", "--peer", first.addr, bind=killed.addr)
 
     everybody(nodes[:2], again, "normal", restart="2")
     again.now(lambda node: node.latest["own"]["restart"] == "2")

@@ -43,7 +43,7 @@ ONE, SEVEN, TWELVE = ("1" * 32, "7" * 32, "c" * 32)
 
 
 class WendyNode(NodeProcess):
-    """`peerproof node wendy --json` on a free port of the loopback."""
+    """`peerproof node start wendy --json` on a free port of the loopback."""
 
     command: ClassVar = [*COMMAND[:-1], "wendy", "--network-timeout", "2000", "--heartbeat", "2000"]
 
@@ -97,7 +97,7 @@ def ring_of_three(start: Launch, folder: Path) -> list[WendyNode]:
     """Nodes that know each other, and are recorded."""
     ids, nodes = (ONE, SEVEN, TWELVE), list[WendyNode]()
     for number, own in enumerate(ids):
-        contact = ("--join", nodes[0].addr, "--region", "eu") if nodes else ()
+        contact = ("--peer", nodes[0].addr, "--region", "eu") if nodes else ()
         nodes.append(start("--id", own, "--trace", str(folder / f"{number}.jsonl"), *contact))
     for node, own in zip(nodes, ids, strict=True):
         node.now(lambda node, own=own: node.leaves == {*ids} - {own})  # type: ignore[misc]  # bound now
@@ -146,7 +146,7 @@ def test_a_node_without_an_id_has_that_of_its_address_and_tries_contacts_in_turn
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         first = start()
-        second = start("--join", f"127.0.0.1:{nobody.getsockname()[1]}", "--join", first.addr)
+        second = start("--peer", f"127.0.0.1:{nobody.getsockname()[1]}", "--peer", first.addr)
 
         assert first.latest["own"]["id"] == digest(first.addr)
         second.now(lambda node: node.leaves == {digest(first.addr)})
@@ -163,7 +163,7 @@ def node(start: Launch) -> WendyNode:
 def joined(start: Launch) -> WendyNode:
     """One that somebody has joined, so that it has something to lose."""
     first = start("--id", ONE)
-    second = start("--id", SEVEN, "--join", first.addr)
+    second = start("--id", SEVEN, "--peer", first.addr)
     first.now(lambda node: node.leaves == {SEVEN})
     second.now(lambda node: node.leaves == {ONE})
     return first

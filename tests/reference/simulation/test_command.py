@@ -1,4 +1,4 @@
-"""`peerproof simulate`: what it prints and how it exits."""
+"""`peerproof node simulate`: what it prints and how it exits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_checked_run_says_when_all_agreed_and_that_nothing_is_violated(
 ) -> None:
     options = "--nodes 5 --rounds 50 --loss 0.1 --seed 7 --check --trace"
 
-    code = main(["simulate", "scuttlebutt", *options.split(), str(tmp_path / "out.jsonl")])
+    code = main(["node", "simulate", "scuttlebutt", *options.split(), str(tmp_path / "out.jsonl")])
 
     printed = capsys.readouterr().out
     assert code == 0
@@ -28,24 +28,26 @@ def test_a_checked_run_says_when_all_agreed_and_that_nothing_is_violated(
 
 
 def test_a_violation_exits_with_1_and_names_the_property(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["simulate", "scuttlebutt", *["--crash", "2@10", "--restart", "2@12", "--rounds", "20", "--check", "--json"]])
+    code = main(
+        ["node", "simulate", "scuttlebutt", *["--crash", "2@10", "--restart", "2@12", "--rounds", "20", "--check", "--json"]]
+    )
 
     assert code == 1
     assert json.loads(capsys.readouterr().out)["violations"][0]["name"] == "OwnerDominates"
 
 
 def test_a_configuration_that_allows_no_pair_at_all_runs_nevertheless(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "scuttlebutt", *["--max-payload", "1", "--rounds", "5", "--check"]]) == 0
+    assert main(["node", "simulate", "scuttlebutt", *["--max-payload", "1", "--rounds", "5", "--check"]]) == 0
     assert "never seen" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "scuttlebutt", *["--rounds", "5", "--trace", "/dev/full"]]) == 1
+    assert main(["node", "simulate", "scuttlebutt", *["--rounds", "5", "--trace", "/dev/full"]]) == 1
 
     captured = capsys.readouterr()
     assert "steps" in captured.out
-    assert captured.err == "peerproof simulate: the trace /dev/full ends after 0 lines: No space left on device\n"
+    assert captured.err == "warning: the trace /dev/full ends after 0 lines: No space left on device\n"
 
 
 @pytest.mark.parametrize(
@@ -64,14 +66,14 @@ def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[st
     ],
 )
 def test_what_makes_no_sense_is_said_and_exits_with_2(capsys: pytest.CaptureFixture[str], options: str, complaint: str) -> None:
-    assert main(["simulate", *options.split()]) == 2
+    assert main(["node", "simulate", *options.split()]) == 2
 
     assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", ["--nodes 0", "--nodes x", "--partition 9", "--partition 9-3", "--crash 1", "--delay 5-2"])
 def test_a_misspelt_option_is_a_usage_error(capsys: pytest.CaptureFixture[str], options: str) -> None:
-    assert main(["simulate", "scuttlebutt", *options.split()]) == 2
+    assert main(["node", "simulate", "scuttlebutt", *options.split()]) == 2
     assert "expected" in capsys.readouterr().err
 
 
@@ -88,10 +90,10 @@ def test_a_ring_is_simulated_end_to_end(
     trace = str(tmp_path / "ring.jsonl")
     options = f"--nodes 6 --rounds 30 --updates 4 --check 10 --json {options} --trace"
 
-    assert main(["simulate", protocol, *options.split(), trace]) == 0
+    assert main(["node", "simulate", protocol, *options.split(), trace]) == 0
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert figures | expected == figures
-    assert main(["check-trace", trace]) == 0
+    assert main(["trace", "check", trace]) == 0
 
 
 @pytest.mark.parametrize("protocol", RUNTIMES)
@@ -102,17 +104,17 @@ def test_the_same_options_give_the_same_run_of_which_each_step_is_the_specificat
     runs = []
     for trace in (tmp_path / "one", tmp_path / "other"):
         options = f"--rounds 35 --crash 1@20 --restart 1@25 --json --trace {trace}"
-        assert main(["simulate", protocol, *options.split()]) == 0
+        assert main(["node", "simulate", protocol, *options.split()]) == 0
         runs.append((capsys.readouterr().out, trace.read_bytes()))
 
     assert runs[0] == runs[1]
-    assert main(["check-trace", str(tmp_path / "one")]) == 0
+    assert main(["trace", "check", str(tmp_path / "one")]) == 0
 
 
 def test_under_churn_nodes_crash_and_come_back(tmp_path: Path) -> None:
     trace = tmp_path / "out.jsonl"
 
-    assert main(["simulate", "scuttlebutt", *["--rounds", "20", "--churn", "0.1", "--trace", str(trace)]]) == 0
+    assert main(["node", "simulate", "scuttlebutt", *["--rounds", "20", "--churn", "0.1", "--trace", str(trace)]]) == 0
     starts = [line for line in map(parse, trace.read_text().splitlines()) if line.kind == "start"]
     assert len(starts) > 5
     assert {line.node for line in starts if line.seq} <= {f"n{number}:1" for number in range(1, 5)}

@@ -92,13 +92,13 @@ def test_a_download_from_who_has_gone_or_cannot_be_reached_fails_and_another_is_
 def test_what_came_of_it_is_printed_for_people_and_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--rounds", "40", "--updates", "20", "--keys", "7", "--partition", "8-25", "--check", "9"]
 
-    assert main(["simulate", "distkv", *options]) == 0
+    assert main(["node", "simulate", "distkv", *options]) == 0
     printed = capsys.readouterr().out
     assert "nodes are ready, with 1 different stores, and 0 changes are missing somewhere" in printed
     assert "messages sent, where any protocol needs" in printed
     assert printed.endswith("no property is violated\n")
 
-    assert main(["simulate", "distkv", *options, "--json"]) == 0
+    assert main(["node", "simulate", "distkv", *options, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert figures["entries"] == 8
     assert f"{figures['changes']} changes of 8 entries" in printed

@@ -58,7 +58,17 @@ def test_the_same_seed_gives_the_same_run_under_every_hash_seed(tmp_path: Path) 
     options = "--nodes 6 --rounds 30 --seed 42 --loss 0.2 --duplication 0.1 --reordering 0.2 --partition 5-12 --crash 1@15"
 
     for seed in ("1", "4711"):
-        command = [sys.executable, "-m", "peerproof.cli.main", "simulate", "scuttlebutt", *options.split(), "--restart", "1@20"]
+        command = [
+            sys.executable,
+            "-m",
+            "peerproof.cli.main",
+            "node",
+            "simulate",
+            "scuttlebutt",
+            *options.split(),
+            "--restart",
+            "1@20",
+        ]
         subprocess.run([*command, "--trace", tmp_path / seed], env={**os.environ, "PYTHONHASHSEED": seed}, check=True)
 
     traces = [path.read_bytes() for path in tmp_path.iterdir()]

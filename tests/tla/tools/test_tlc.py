@@ -218,7 +218,7 @@ def test_progress_is_told_while_it_runs(java: Callable[[str], Tools], module: Ca
 
 
 def test_interruption_ends_java_too(java: Callable[[str], Tools], module: Callable[[str], Path], tmp_path: Path) -> None:
-    """As Ctrl-C does it in `peerproof model-check`; the Java machine of this test would go on for a minute."""
+    """As Ctrl-C does it in `peerproof model check`; the Java machine of this test would go on for a minute."""
     fake = java("open(sys.argv[0] + '.pid', 'w').write(str(os.getpid()))\ntime.sleep(60)")
     script = (
         "from pathlib import Path\nfrom peerproof.tla.tools.installation import Tools\n"

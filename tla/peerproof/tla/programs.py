@@ -77,7 +77,7 @@ def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
       tla/bin/graph scuttlebutt tiny --output tiny.dot
 
-    `peerproof graph` compares it with the graph of the Python specification.
+    `peerproof model graph` compares it with the graph of the Python specification.
     """
     _what_to_run(parser)
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where; the name ends in .dot")

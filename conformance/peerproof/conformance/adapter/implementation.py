@@ -36,10 +36,10 @@ def create_adapter(
     Creates the adapter of an implementation; nothing is started before `Adapter.start`.
 
     `implementation` is a command with its arguments (started without a shell), `tcp://HOST:PORT`, `py:MODULE:CLASS`,
-    `recorded:FILE`, a dialogue that is replayed, or `divergence:ID`, the reference with one fault of a real implementation; None
-    is the reference. `suite` is the version of the vectors, which `hello` tells the implementation. `timeouts` are in seconds.
-    `watch` gets each line and its direction, `>` to the implementation and `<` from it. A reply of more than `longest` bytes is a
-    flood. Raises AdapterUnavailable if the text names nothing that can be started.
+    `recorded:FILE`, a recorded dialogue, or `divergence:ID`, the reference with one fault of a real implementation; None or
+    `reference` is the reference. `suite` is the version of the vectors, which `hello` tells the implementation. `timeouts` are
+    in seconds. `watch` gets each line and its direction, `>` to the implementation and `<` from it. A reply of more than
+    `longest` bytes is a flood. Raises AdapterUnavailable if the text names nothing that can be started.
 
     >>> adapter = create_adapter("py:peerproof.reference.harness.harness:Harness")
     >>> sorted(adapter.start().protocols)
@@ -48,7 +48,7 @@ def create_adapter(
     True
     """
     patience = timeouts or Timeouts()
-    if implementation is None:
+    if implementation in (None, "reference"):
         return program(REFERENCE, patience, suite, watch, longest)
     if implementation.startswith("py:"):
         return InProcess(implementation.removeprefix("py:"), patience, suite, watch, longest)

@@ -9,7 +9,6 @@ __all__ = [
     "Finding",
     "Meeting",
     "NoCounterexample",
-    "NoSuchClause",
     "NotWritten",
     "Subject",
     "SuiteCheck",
@@ -50,5 +49,5 @@ from .drawing import (
     find_subject,
 )
 from .skeletons import LANGUAGES, AlreadyThere, render_skeleton, write_files
-from .suite_check import NoSuchClause, SuiteCheck, check_suite, review_clauses
+from .suite_check import SuiteCheck, check_suite, review_clauses
 from .vector_promotion import BadPlace, NotWritten, check_place, promote_finding

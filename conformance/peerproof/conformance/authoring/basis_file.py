@@ -94,7 +94,7 @@ def outdated(suite: Suite, protocol: str) -> Iterator[Finding]:
     for file in sorted({*kept, *now}):
         if kept and kept.get(file) != now.get(file):
             what = "is new" if file not in kept else "has gone" if file not in now else "has changed"
-            message = f"{what} since it was found what vectors rest on; peerproof lint --basis --changed"
+            message = f"{what} since it was found what vectors rest on; peerproof vectors lint --basis --changed"
             yield Finding(path_text(suite.root / file), 1, 1, "basis", message)
 
 
@@ -117,7 +117,9 @@ def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) 
         if vectors
         else f"of {', '.join(sorted({*kept.tried} ^ {*now.tried}))}"
     )
-    yield Finding(path_text(path), 1, 1, "basis", f"another experiment finds something else {about}; peerproof lint --basis")
+    yield Finding(
+        path_text(path), 1, 1, "basis", f"another experiment finds something else {about}; peerproof vectors lint --basis"
+    )
 
 
 def uncited(readable: Sequence[Source], root: Path) -> Iterator[Finding]:
@@ -129,10 +131,10 @@ def uncited(readable: Sequence[Source], root: Path) -> Iterator[Finding]:
             fitting = found.cite(vector["id"], tuple(vector["clauses"]))
             for clause in sorted(found.needed(vector["id"]) - cited, key=in_order):
                 what = f"another reading of {clause} makes something else come, and it is not cited"
-                yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof lint --basis")
+                yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof vectors lint --basis")
             for clause in sorted(cited.difference(fitting), key=in_order):
                 what = f"{clause} is cited in vain: no other reading of it makes anything else come"
-                yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof lint --basis")
+                yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof vectors lint --basis")
             if (weak := found.weak.get(vector["id"])) and vector["level"] == "must":
                 message = f"must, but it needs {', '.join(weak)}, which say should"
                 yield source.finding("level", ("vectors", index, "level"), message)

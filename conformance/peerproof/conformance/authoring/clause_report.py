@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from peerproof.conformance.authoring.reviewed import stale
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Clauses, in_order
 from peerproof.conformance.suite.locations import path_text
-from peerproof.conformance.suite.schema import did_you_mean
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import KINDS, Suite, Vector, load
 from peerproof.spec.protocols import PROTOCOLS
@@ -198,7 +198,25 @@ WIDTH = 100
 
 
 class ClauseNotFound(LookupError):
-    """No protocol has such a clause; the message names one that comes close."""
+    """No protocol has such a clause; `tip` names some that exist."""
+
+    def __init__(self, name: str, known: Collection[str]) -> None:
+        super().__init__(f"unknown clause {name!r}")
+        self.tip = clause_tip(name, known)
+
+
+def clause_tip(name: str, known: Collection[str]) -> str:
+    """
+    Returns what may have been meant by an unknown clause: clauses with the same letters, or else one that looks similar.
+
+    >>> clause_tip("B-999", ["B-01", "B-02", "D-99"])
+    'there are B-01 to B-02'
+    """
+    letters = name.partition("-")[0]
+    if same := [clause for clause in known if clause.partition("-")[0] == letters]:
+        return f"there are {same[0]} to {same[-1]}" if len(same) > 1 else f"there is {same[0]}"
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else "peerproof vectors coverage lists the clauses"
 
 
 @dataclass(frozen=True)
@@ -240,7 +258,7 @@ def explain_clause(name: str, suite: Suite | None = None) -> str:
     if found := [clauses for clauses in every if name in clauses.items]:
         return "\n\n".join(_explain_clause(clauses, name, suite or load(protocol=clauses.protocol)) for clauses in found)
     known = [clause for clauses in every for clause in clauses.items]
-    raise ClauseNotFound(f"no clause {name!r}{did_you_mean(name, known)}; see peerproof coverage")
+    raise ClauseNotFound(name, known)
 
 
 def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
@@ -252,7 +270,7 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     vectors = [f"{vector.id}  {vector.title}" for vector in citing if vector.layer != LAYER]
     if made := len(citing) - len(vectors):
         edges = Counter(vector.body["model"]["config"] for vector in citing if vector.layer == LAYER)
-        vectors.append(f"{made} made from state graphs: peerproof list -k 'layer:{LAYER} clause:{name}'")
+        vectors.append(f"{made} made from state graphs: peerproof vectors list -k 'layer:{LAYER} clause:{name}'")
         vectors.append(f"  edges of {', '.join(f'{config} ({count})' for config, count in sorted(edges.items()))}")
     others = (other for other in clauses.items.values() if name in catalogue.find_clause_ids(other.text))
     beside = [f"{other.id}  {_start(other.text)}" for other in others]
@@ -262,7 +280,9 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     run = [f"peerproof run --impl divergence:{name} -k flag:{name.lower()}"] if is_divergence else []
     lists = (("code", code), ("vectors", vectors), *about, ("cited by", beside), ("to see them fail", run))
     is_stale = any(one.clause == clause for one in stale(clauses))
-    to_do = f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof lint --reviewed {name}"
+    to_do = (
+        f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof vectors lint --reviewed {name}"
+    )
     return "\n".join(
         [
             f"{name} ({clauses.protocol}: {clause.section}{level})  {path_text(clauses.file)}:{clause.line}",

@@ -63,7 +63,7 @@ def kind_of(path: Path) -> Kind:
             return Kind.TRACE
         if b'"states"' in head:
             return Kind.COUNTEREXAMPLE
-        raise CannotDraw(f"{path} is JSON, but neither a trace (see peerproof check-trace) nor a counterexample in ITF")
+        raise CannotDraw(f"{path} is JSON, but neither a trace (see peerproof trace check) nor a counterexample in ITF")
     if b"\nvectors:" in head:
         return Kind.VECTORS
     raise CannotDraw(f"{path} is no trace, no capture, no file of vectors and no counterexample")
@@ -107,7 +107,7 @@ def draw_counterexample(path: Path, without: Collection[str] = ()) -> Drawing:
         example, about = from_itf(itf), itf.get("#meta", {})
         name = f"{about['protocol']}/{about['model']}"
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise CannotDraw(f"{path} is no counterexample of a model as peerproof model-check writes it: {problem!r}") from None
+        raise CannotDraw(f"{path} is no counterexample of a model as peerproof model check writes it: {problem!r}") from None
     model = model_of(name)
     if model is None or not example.states:
         raise CannotDraw(f"{path}: {'it has no states' if model else f'there is no model {name}'}")
@@ -162,7 +162,7 @@ def find_counterexample(model: Model, tools: Tools, on_progress: Callable[[Progr
     """Lets TLC find a model's counterexample anew. Raises NoCounterexample, and RunFailed if TLC has no verdict."""
     found = check(tools, model, on_progress, seconds=None).result.counterexample
     if found is None:
-        raise NoCounterexample(f"TLC says that {model.name} holds; peerproof model-check says more")
+        raise NoCounterexample(f"TLC says that {model.name} holds; peerproof model check says more")
     return found
 
 

@@ -133,10 +133,12 @@ def not_reviewed(clauses: prose.Clauses) -> Iterator[Finding]:
     """The clauses whose vectors may demand what is not said any more."""
     for clause, line, what in reviewed.stale(clauses):
         if clause is None:
-            message = f"{what} is no clause any more: peerproof lint --reviewed {what}"
+            message = f"{what} is no clause any more: peerproof vectors lint --reviewed {what}"
             yield Finding(locations.path_text(reviewed.path_of(clauses.protocol)), line, 1, "reviewed", message)
         else:
-            message = f"{clause.id} {what}: see peerproof explain {clause.id}, and then peerproof lint --reviewed {clause.id}"
+            message = (
+                f"{clause.id} {what}: see peerproof explain {clause.id}, and then peerproof vectors lint --reviewed {clause.id}"
+            )
             yield Finding(locations.path_text(clauses.file), line, 1, "reviewed", message)
 
 

@@ -2,7 +2,7 @@
 Clauses as they were when their vectors were last looked at: `conformance/reviewed/PROTOCOL.txt`, a clause and a digest a line.
 
 When the text of a clause or its level changes, the vectors that hold it may demand what it does not say any more: they are stale
-until somebody has looked at them and says so (`peerproof lint --reviewed CLAUSE`).
+until somebody has looked at them and says so (`peerproof vectors lint --reviewed CLAUSE`).
 """
 
 from __future__ import annotations

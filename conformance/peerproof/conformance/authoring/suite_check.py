@@ -15,6 +15,7 @@ from pathlib import Path
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.authoring import basis_file, lint, reviewed
+from peerproof.conformance.authoring.clause_report import ClauseNotFound
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.readings.experiment import Progress
 from peerproof.conformance.runner.cases import cases
@@ -75,10 +76,6 @@ class SuiteCheck:
         return not self.errors and not self.findings
 
 
-class NoSuchClause(LookupError):
-    """A clause that no protocol has, and that is not in a list of reviewed clauses."""
-
-
 def check_suite(
     root: Path | None = None,
     *,
@@ -112,10 +109,10 @@ def review_clauses(names: Collection[str]) -> list[str]:
     """
     Marks clauses as reviewed: their text has changed, and their vectors are right; `all` stands for every clause.
 
-    Returns those that were not marked so already. Raises NoSuchClause, VectorError, CannotWrite.
+    Returns those that were not marked so already. Raises ClauseNotFound, VectorError, CannotWrite.
     """
     every = [catalogue.load(protocol) for protocol in catalogue.protocols()]
     known = {name for each in every for name in (*(one.id for one in each.with_level), *reviewed.load_reviewed(each.protocol))}
     if unknown := sorted({*names} - known - {"all"}):
-        raise NoSuchClause(f"there is no clause {', '.join(unknown)}")
+        raise ClauseNotFound(unknown[0], sorted(known))
     return [name for each in every for name in reviewed.review(each, known if "all" in names else names)]

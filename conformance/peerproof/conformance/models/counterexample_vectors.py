@@ -83,7 +83,7 @@ def text(protocol: str, models: Iterable[Model]) -> str:
         if vector["id"] in basis.weak:
             vector["level"] = "should"
     used = any(_FLAG in vector.get("flags", ()) for vector in found.values())
-    about = "What a node does in the runs that break what one would expect. Made by: peerproof model-check --rewrite"
+    about = "What a node does in the runs that break what one would expect. Made by: peerproof model check --rewrite"
     return document(protocol, about, found.values(), _NOTES if used else {})
 
 

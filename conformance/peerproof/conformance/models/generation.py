@@ -311,7 +311,7 @@ def _table(
         yield TableOutcome(path, f"as it is: {_format_counts(text)}", is_stale=False)
         return
     if check:
-        yield TableOutcome(path, f"{_difference(before, text)}; peerproof generate makes it anew", is_stale=True)
+        yield TableOutcome(path, f"{_difference(before, text)}; peerproof vectors generate makes it anew", is_stale=True)
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

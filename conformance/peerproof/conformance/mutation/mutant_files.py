@@ -44,7 +44,7 @@ def equivalents(protocol: str) -> Mapping[str, Equivalent]:
         for name, change in group["mutants"].items():
             place = (number, "mutants", name)
             if not isinstance(change, str):
-                raise document.error(place, "expected what it changes, as `peerproof mutants` says it")
+                raise document.error(place, "expected what it changes, as `peerproof model mutants` says it")
             if name in found:
                 raise document.error(place, f"{name} is listed twice, first at {found[name].where}", at_key=True)
             at = document.error(place, "", at_key=True)

@@ -34,7 +34,7 @@ def draw_failure(result: Result) -> MessageGraph | None:
     first = max(0, len(result.story) - MOST_SHOWN)
     happenings: list[message_graph.Arrow | Note] = []
     if first:
-        happenings.append(Note("", f"… {first} before, which peerproof replay shows"))
+        happenings.append(Note("", f"… {first} before, which peerproof vectors replay shows"))
     for place, part in enumerate(result.story[first:], start=first):
         shown = _draw_actual(result, part, with_bytes=place == wrong)
         happenings.append(shown._replace(label=MARK + shown.label) if place == wrong else shown)

@@ -92,7 +92,7 @@ def _diagram_lines(result: Result) -> list[str]:
         return []
     told = diagram(result.story[-MOST_TOLD:], result.vector.partition("/")[0]).splitlines()
     left_out = len(result.story) - MOST_TOLD
-    before = [f"    … {left_out} lines before (peerproof replay shows them)"] if left_out > 0 else []
+    before = [f"    … {left_out} lines before (peerproof vectors replay shows them)"] if left_out > 0 else []
     return ["", *before, *(f"    {line}" for line in told)]
 
 
@@ -152,7 +152,7 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
     if "@" in result.id or "connect" in arguments:
         yield "again", f"peerproof run {_way(result, arguments)} -k {shlex.quote(result.id.partition('@')[0])}{options}"
         return
-    replay = f"peerproof replay {shlex.quote(result.id)}{options}"
+    replay = f"peerproof vectors replay {shlex.quote(result.id)}{options}"
     yield "again", replay
     command = _command(implementation)
     shell = f" | {command}" if command else ""
@@ -171,7 +171,7 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
 def _way(result: Result, arguments: Mapping[str, Any]) -> str:
     """How a socket was reached."""
     if "connect" in arguments:
-        return f"--connect {shlex.quote(arguments['connect'])} --protocol {result.id.partition('/')[0]}"
+        return f"{result.id.partition('/')[0]} --connect {shlex.quote(arguments['connect'])}"
     return f"--transport {result.id.partition('@')[2]}"
 
 

@@ -215,7 +215,7 @@ class _Lanes:
             self._control.end(f"another process of the implementation cannot be started: {error}", unusable=True)
         except BaseException as error:  # noqa: BLE001  # it is raised again in the thread that waits
             failure = error
-            self._control.end("the suite's own fault")
+            self._control.end("internal error")
         finally:
             adapter.stop()
             self._results.put(failure)

@@ -3,7 +3,7 @@ What expectations rest on: the document's words, or a decision of ours between s
 
 `PROTOCOL/basis.json` below the root of the vectors says it for each expectation that rests on a decision: what comes instead
 under the decision's other readings. It is found by experiment (`peerproof.conformance.readings`), never written by hand;
-`peerproof lint` makes it anew and compares.
+`peerproof vectors lint` makes it anew and compares.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Vectors as tables: everything that the nodes of a configuration do, and paths through its state graph.
 
-`peerproof generate` writes `PROTOCOL/model/CONFIGURATION.json` below the root of the vectors. A state, a message or an event
-stands there once and has a number; a step is a row of numbers, and a state one of its parts. Each row is a vector, and has the
-body that somebody would have written into a YAML file, as soon as anybody asks for it.
+`peerproof vectors generate` writes `PROTOCOL/model/CONFIGURATION.json` below the root of the vectors. A state, a message or an
+event stands there once and has a number; a step is a row of numbers, and a state one of its parts. Each row is a vector, and
+has the body that somebody would have written into a YAML file, as soon as anybody asks for it.
 
 - A *step*: a node is loaded with a state, one thing happens, and it must send these messages and be in that state then.
 - A *refusal*: a node is loaded with a state, and must refuse some calls without changing.

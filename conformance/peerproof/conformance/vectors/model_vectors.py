@@ -31,19 +31,19 @@ def compile_table(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict
         plain = json.loads(content)
     except ValueError as error:
         place = Place(error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else None
-        raise VectorError(shown, place, f"no JSON: {error}; peerproof generate makes it anew") from None
+        raise VectorError(shown, place, f"no JSON: {error}; peerproof vectors generate makes it anew") from None
     if problem := unfit(plain, LAYER):
-        raise VectorError(shown, None, f"{problem}; peerproof generate makes it anew")
+        raise VectorError(shown, None, f"{problem}; peerproof vectors generate makes it anew")
     if (expected := f"{plain['protocol']}/{LAYER}/{plain['configuration']}.json") != path.as_posix():
         raise VectorError(shown, None, f"it belongs into {expected}")
     try:
         rows = list(_rows(table_of(plain), content.decode().splitlines()))
     except (LookupError, ValueError, TypeError) as error:
-        message = f"its rows do not fit together: {type(error).__name__}: {error}; peerproof generate makes it anew"
+        message = f"its rows do not fit together: {type(error).__name__}: {error}; peerproof vectors generate makes it anew"
         raise VectorError(shown, None, message) from None
     twins = [vector_id for vector_id, count in Counter(row[-1]["id"] for row in rows).items() if count > 1]
     if twins:
-        raise VectorError(shown, None, f"{twins[0]} is there twice; peerproof generate makes it anew")
+        raise VectorError(shown, None, f"{twins[0]} is there twice; peerproof vectors generate makes it anew")
     return plain, rows
 
 

@@ -31,12 +31,19 @@ KEYS: Final[Mapping[str, Callable[[Vector], Sequence[str]]]] = {
 }
 
 
+MOST_LISTED: Final = 20
+
+
 class SelectionError(ValueError):
     """An expression that says nothing: it has a key that is not there."""
 
 
 class NothingFits(SelectionError):
-    """A word that no vector fits."""
+    """A word that no vector fits; `tip` names one that some vector fits."""
+
+    def __init__(self, message: str, close: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.tip = f"did you mean {close[0]}?" if close else None
 
 
 def select(vectors: Iterable[Vector], expression: str, former: Mapping[str, str] | None = None) -> list[Vector]:
@@ -85,8 +92,8 @@ def _union(
     for alternative in alternatives.split(","):
         if not (found := fitting(alternative)):
             known = sorted({word for vector in pool for word in words(vector)})
-            close = get_close_matches(alternative, known, n=1)
-            raise NothingFits(f"no vector fits {alternative!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
+            alike = [word for word in known if word.partition("-")[0] == alternative.partition("-")[0]]  # B-99 is not D-99
+            raise NothingFits(f"no vector fits {alternative!r}", get_close_matches(alternative, alike or known, n=1))
         union |= found
     return union
 
@@ -102,7 +109,11 @@ def _names(vector: Vector) -> list[str]:
 
 
 class VectorNotFound(LookupError):
-    """No vector, or more than one, has the name; the message lists what comes close."""
+    """No vector, or more than one, has the name; `tip` names what comes close."""
+
+    def __init__(self, message: str, tip: str | None = None) -> None:
+        super().__init__(message)
+        self.tip = tip
 
 
 def find_vector(suite: Suite, name: str) -> Vector:
@@ -121,13 +132,15 @@ def find_vector(suite: Suite, name: str) -> Vector:
     if len(found) == 1:
         return found[0]
     if found:
-        raise VectorNotFound("\n".join([f"{len(found)} vectors fit {name!r}:", *(f"  {vector.id}" for vector in found)]))
+        shown = [f"  {vector.id}" for vector in found[:MOST_LISTED]]
+        more = [f"  and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
+        raise VectorNotFound("\n".join([f"{len(found)} vectors fit {name!r}:", *shown, *more]), "name one of them")
     if reason := suite.withdrawn.get(name):
         raise VectorNotFound(f"{name} was withdrawn: {reason}")
     by_name = {end: vector.id for vector in suite.vectors for end in _names(vector)}
     close = list(dict.fromkeys(by_name[end] for end in get_close_matches(name, by_name)))
-    hint = f"; did you mean {' or '.join(close)}?" if close else "; see peerproof list"
-    raise VectorNotFound(f"no vector {name!r}{hint}")
+    tip = f"did you mean {' or '.join(close)}?" if close else "peerproof vectors list shows them"
+    raise VectorNotFound(f"unknown vector {name!r}", tip)
 
 
 def vector_row(suite: Suite, vector: Vector) -> dict[str, object]:

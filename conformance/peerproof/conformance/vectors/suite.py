@@ -198,7 +198,9 @@ def _parse_basis(path: Path, content: bytes) -> Basis:
     try:
         return basis.parse_basis(content)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        message = f"this says not what vectors rest on: {type(error).__name__}: {error}; peerproof lint --basis makes it anew"
+        message = (
+            f"this says not what vectors rest on: {type(error).__name__}: {error}; peerproof vectors lint --basis makes it anew"
+        )
         raise VectorError(locations.path_text(path), None, message) from None
 
 

@@ -76,7 +76,7 @@ def _check(name: str, path: Path, form: Format) -> None:
         if head.startswith(magic):
             raise BadInput(f"{name} is compressed, and not with gzip: undo it with {command} first")
     if capture and form == "jsonl":
-        raise BadInput(f"{name} is a capture: read it with --format pcap")
+        raise BadInput(f"{name} is a capture: read it with --input-format pcap")
     if head and not capture and form != "jsonl":
         raise BadInput(f"{name} is no capture: neither pcap nor pcapng begins so" + _hint(head))
 

@@ -89,7 +89,7 @@ def gather(place: Path) -> Gathered:
     """What the committed batches of a place tell. Raises NothingToReport, WrongSchema."""
     batches = successes(place)
     if not batches:
-        raise NothingToReport(f"no committed batch in {place}: run simulate or ingest with --out {place} first, to its end")
+        raise NothingToReport(f"no committed batch in {place}: run simulate or ingest with --output {place} first, to its end")
     found = Gathered(batches, [folder.name for folder in find_uncommitted(place)])
     found.runs = sum(batch.rows(RUNS) for batch in batches)
     found.events = sum(batch.rows(TRACES) for batch in batches)

@@ -17,7 +17,7 @@ A parameter grid: every combination of the values that it lists is a configurati
 
 A value that is itself a list stands in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration.
 
-What the grid leaves out is as `peerproof simulate` has it.
+What the grid leaves out is as `peerproof node simulate` has it.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def sources(place: Path, *, shared_clock: bool) -> list[Source]:
     """The batches of a place with events. Simulated nodes always share a clock. Raises NothingToMeasure, WrongSchema."""
     found = [success for success in successes(place) if success.rows(TRACES)]
     if not found:
-        raise NothingToMeasure(f"no events in {place}: run simulate or ingest with --out {place} first, to its end")
+        raise NothingToMeasure(f"no events in {place}: run simulate or ingest with --output {place} first, to its end")
     return [Source(success, shared_clock or success.told["stage"] == "simulate") for success in found]
 
 

@@ -3,7 +3,7 @@ The stage `simulate`: seeded runs over a parameter grid, into `traces` and `runs
 
 Run number i has the configuration number i modulo their number, and the seed `<seed>-<i>`, from which everything follows:
 the same arguments give the same bytes, wherever and in whatever order the units are done. One run of it is what
-`peerproof simulate` shows with the same seed and options.
+`peerproof node simulate` shows with the same seed and options.
 """
 
 from __future__ import annotations

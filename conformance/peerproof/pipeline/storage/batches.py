@@ -1,7 +1,7 @@
 """
 How results reach the disk, so that a kill at any moment loses nothing and doubles nothing.
 
-A place (`--out DIR`) holds a folder per batch, `<stage>-<batch id>`, one of each stage:
+A place (`--output DIR`) holds a folder per batch, `<stage>-<batch id>`, one of each stage:
 
     simulate-5f2c…/
       plan.json                 what it is made from: stage, inputs, arguments, seeds, versions
@@ -344,7 +344,7 @@ def _difference(place: Path, plan: Plan, other: Path) -> str:
     found = list(_differences(before, now))
     return (
         f"{place} holds a {plan.stage} that was made from something else ({'; '.join(found)}): "
-        f"choose another --out, or remove {other}"
+        f"choose another --output, or remove {other}"
     )
 
 

@@ -1,8 +1,9 @@
 """
 1. The codec: from bytes to messages and back. Call your implementation's here.
 
-A message is a dictionary with its `type` and its members, as in the suite: `peerproof show` of a vector of the codec prints one
-above its bytes. An integer of 64 bits is a string of decimal digits; a text whose bytes are not UTF-8 is `{"hex": "fffe"}`.
+A message is a dictionary with its `type` and its members, as in the suite: `peerproof vectors show` of a vector of the codec
+prints one above its bytes. An integer of 64 bits is a string of decimal digits; a text whose bytes are not UTF-8 is `{"hex":
+"fffe"}`.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class _Connection(socketserver.StreamRequestHandler):
         try:
             Channel(self.rfile, self.wfile).serve(self.server.make_handler())
         except ConnectionError as error:
-            print(f"peerproof harness: {self.client_address[0]}:{self.client_address[1]}: {error}", file=sys.stderr)
+            print(f"peerproof node harness: {self.client_address[0]}:{self.client_address[1]}: {error}", file=sys.stderr)
 
 
 class Server(socketserver.ThreadingTCPServer):

@@ -2,7 +2,7 @@
 Nodes that a harness runs on real sockets and in real time, for a runner that plays their peers with sockets of its own.
 
 They live in the event loop of a thread. What the runner asks is asked there, between two steps of the node; all that comes
-over the network goes the way that it goes with `peerproof node`.
+over the network goes the way that it goes with `peerproof node start`.
 """
 
 from __future__ import annotations

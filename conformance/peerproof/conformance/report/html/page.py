@@ -43,7 +43,7 @@ _ABSENT: Final = "."
 class ReportExtras:
     """What a page shows beside the reports; each part may be missing."""
 
-    mutants: Mapping[str, Any] | None = None  #: what `peerproof mutants --format json` prints
+    mutants: Mapping[str, Any] | None = None  #: what `peerproof model mutants --format json` prints
     edges: Mapping[str, Any] | None = None  #: what `peerproof report edges` prints
     remarks: Sequence[str] = ()
 
@@ -213,7 +213,7 @@ class BadExtra(ValueError):
 
 
 def load_scores(path: Path) -> Mapping[str, Any]:
-    """Loads what `peerproof mutants --format json` has written. Raises BadExtra."""
+    """Loads what `peerproof model mutants --format json` has written. Raises BadExtra."""
     found = _protocols(path)
     for member in _SCORE:
         if any(member not in one for one in found["protocols"].values()):

@@ -125,7 +125,7 @@ async function fill(detail, place) {
     const chunk = await unpacked(Math.floor(kept / data.per_chunk));
     told.innerHTML = chunk[kept % data.per_chunk]; // made and escaped by the program that wrote this page
   } catch (error) {
-    told.textContent = `This browser cannot unpack the details (${error}). Run peerproof replay ${caseId(data.cases[place])}`;
+    told.textContent = `This browser cannot unpack the details (${error}). Run peerproof vectors replay ${caseId(data.cases[place])}`;
   }
 }
 

@@ -1,0 +1,1 @@
+"""`peerproof model`: model checking, state graphs, proofs and mutants of the specifications."""

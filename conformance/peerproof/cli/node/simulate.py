@@ -1,0 +1,149 @@
+"""
+Runs a seeded cluster in virtual time: reference nodes on a network with faults.
+
+  peerproof node simulate scuttlebutt --nodes 5 --rounds 50 --loss 0.1 --seed 7 --check
+  peerproof node simulate scuttlebutt --nodes 5 --rounds 50 --seed 7 --trace out.jsonl
+  peerproof node simulate scuttlebutt --nodes 6 --rounds 60 --partition 10-30 --check
+  peerproof node simulate scuttlebutt --nodes 5 --rounds 60 --crash 2@10 --restart 2@30
+  peerproof node simulate swim --nodes 8 --rounds 60 --loss 0.05 --crash 3@20 --check
+  peerproof node simulate wendy --nodes 20 --rounds 80 --updates 50 --crash 3@60 --check
+  peerproof node simulate peter --nodes 20 --rounds 80 --updates 20 --topics 6 --subscriptions 3 --churn 0.02
+
+The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, start within the first round, and
+all but the first know the first as their seed. In the first half of the run each sets pairs of its own: in its
+record, or in its payload. A round is one of a node's timer: Scuttlebutt's round, SWIM's quantum, Wendy's network timeout.
+
+Wendy's nodes join by the one that has been running for the longest time, all at once or --apart by so many rounds; it takes two
+of them. In the second half of the run each routes messages to random keys. How many hops these took, whether they arrived at the
+node that was the closest then, and how many messages each join took is reported. Over connections nothing is lost or doubled.
+
+Peter's nodes do what Wendy's do, and subscribe to some of the topics before anything is published; in the second half each
+publishes on random ones. An event is due to those who are subscribed all the time and up. How many were lost, or delivered twice,
+is reported, and how deep the trees are, how many children a node has, and how many messages with events go over a link.
+--churn P lets nodes but the first crash in the second half, each with this chance in each round; they come back three rounds
+later, with their old wishes. With the same chance a node of Peter gives up a topic for another.
+
+--check checks the protocol's properties at every step. What should hold in the end is only reported: no finite run refutes it.
+Properties are promised for runs without restarts; with --restart or --churn, a violation shows what a restart breaks (BX-03 and
+BX-04 in spec/scuttlebutt.md). What Wendy and Peter promise of a ring at rest, they promise as long as nobody has gone, so not
+with --crash.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Final
+
+from peerproof.cli.command import count, refuse, trace_file
+from peerproof.cli.exits import FAILED, OK
+
+if TYPE_CHECKING:
+    from peerproof.reference.simulation.plan import Campaign
+
+#: Bytes of a trace that wait for being written together.
+BUFFER = 2**16
+
+
+EXITS: Final = {OK: "no property violated", FAILED: "a property violated with --check, or the trace could not be written"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    from peerproof.reference.node.configuration import protocol_commands
+
+    for protocol, command in protocol_commands(parser, "a cluster"):
+        _add_options(command)
+        if protocol.subscribes:
+            _add_topics(command)
+
+
+def _add_options(command: ArgumentParser) -> None:
+    add = command.add_argument
+    add("--nodes", type=count, default=5, metavar="N", help="number of nodes (default 5)")
+    add("--rounds", type=count, default=50, metavar="N", help="rounds of each node (default 50)")
+    add("--seed", default="0", metavar="SEED", help="random seed (default 0)")
+    add("--updates", type=count, default=5, metavar="N", help="pairs that each node sets (default 5)")
+    add("--keys", type=count, default=3, metavar="N", help="different keys of all nodes (default 3)")
+    add("--loss", type=float, default=0.0, metavar="P", help="probability that a datagram is lost, 0 to 1 (default 0)")
+    add("--duplication", type=float, default=0.0, metavar="P", help="probability that it arrives twice")
+    add("--reordering", type=float, default=0.0, metavar="P", help="probability that it is delayed for up to a second")
+    add("--delay", type=_span, default=(1, 10), metavar="MS-MS", help="latency of a datagram (default 1-10)")
+    add("--partition", type=_span, metavar="ROUND-ROUND", help="partition the cluster into halves from one round to another")
+    add("--crash", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="crash a node (repeatable)")
+    add("--restart", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="restart a crashed node (repeatable)")
+    add("--apart", type=int, default=0, metavar="N", help="rounds from one start to the next (default 0: all in the first round)")
+    add(
+        "--churn", type=float, default=0.0, metavar="P", help="probability, in each round of the second half, that a node crashes"
+    )
+    add("--trace", metavar="FILE", help="write every step to this file as a JSON line; an existing file is overwritten")
+    add(
+        "--check",
+        type=count,
+        nargs="?",
+        const=1,
+        metavar="N",
+        help="check properties; those of the whole cluster every N steps (default 1)",
+    )
+    add("--json", action="store_true", help="print the result as one JSON object")
+
+
+def _add_topics(command: ArgumentParser) -> None:
+    add = command.add_argument
+    add("--topics", type=count, default=4, metavar="N", help="topics of the cluster (default 4)")
+    add("--subscriptions", type=int, default=2, metavar="N", help="topics that each node subscribes to (default 2)")
+
+
+def run(args: Namespace) -> int:
+    """Runs a simulation and prints what came of it."""
+    import json
+
+    from peerproof.reference.simulation import campaign
+
+    with refuse(ValueError):
+        plan = _campaign(args)
+    with trace_file(args.trace, BUFFER) as trace:
+        result = campaign.run(plan, trace.write if trace else None)
+    print(json.dumps(result.plain()) if args.json else result.text())
+    return FAILED if result.violations or (trace and trace.failed) else OK
+
+
+def _campaign(args: Namespace) -> Campaign:
+    from peerproof.reference.node.configuration import plain_of
+    from peerproof.reference.protocols.registry import RUNTIMES
+    from peerproof.reference.simulation.faulty_network import Faults
+    from peerproof.reference.simulation.plan import Campaign
+    from peerproof.spec.core import Duration
+
+    protocol = RUNTIMES[args.protocol]
+    of_topics = {"topics": args.topics, "subscriptions": args.subscriptions} if protocol.subscribes else {}
+    return Campaign(
+        protocol=protocol,
+        config=plain_of(args, protocol),
+        nodes=args.nodes,
+        rounds=args.rounds,
+        seed=args.seed,
+        updates=args.updates,
+        keys=args.keys,
+        faults=Faults(args.loss, args.duplication, args.reordering, Duration(args.delay[0]), Duration(args.delay[1])),
+        partition=args.partition,
+        crashes=tuple(args.crash),
+        restarts=tuple(args.restart),
+        apart=args.apart,
+        churn=args.churn,
+        check_every=args.check,
+        **of_topics,
+    )
+
+
+def _span(text: str) -> tuple[int, int]:
+    first, dash, last = text.partition("-")
+    if not (dash and text.isascii() and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+        raise ArgumentTypeError(f"{text!r}: expected two numbers, as in 10-30")
+    return int(first), int(last)
+
+
+def _moment(text: str) -> tuple[int, int]:
+    node, at, instant = text.partition("@")
+    if not (at and text.isascii() and node.isdigit() and instant.isdigit()):
+        raise ArgumentTypeError(f"{text!r}: expected the number of a node and of a round, as in 2@10")
+    return int(node), int(instant)

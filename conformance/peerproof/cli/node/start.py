@@ -1,0 +1,202 @@
+"""
+Runs a reference node on a real socket.
+
+Start three in three terminals, and watch them converge:
+
+  peerproof node start scuttlebutt --bind 127.0.0.1:8119 --set colour=red
+  peerproof node start scuttlebutt --bind 127.0.0.1:8120 --peer 127.0.0.1:8119 --set colour=green
+  peerproof node start scuttlebutt --bind 127.0.0.1:8121 --peer 127.0.0.1:8119 --set colour=blue
+
+Or three that form a ring, and route a message to the node whose id is closest to its key:
+
+  peerproof node start wendy --bind 127.0.0.1:8119 --id 11111111111111111111111111111111
+  peerproof node start wendy --bind 127.0.0.1:8120 --id 77777777777777777777777777777777 --peer 127.0.0.1:8119
+  peerproof node start wendy --bind 127.0.0.1:8121 --id cccccccccccccccccccccccccccccccc --peer 127.0.0.1:8119
+  route 70000000000000000000000000000000 hello      (typed at any of them; the second prints what was delivered)
+
+With "peter" instead of "wendy" the same three have topics, too. Type at the first two, and at the third:
+
+  subscribe weather/london/today
+  publish weather/london/today rain, later sun      (the first two print the update)
+  unsubscribe weather/london/today
+
+A topic has at least 16 bytes, of which the first 16 make it out. It is one word, or stands between quotation marks:
+publish "weather in london" rain. What follows it on the line is the event.
+
+A node of "distkv" speaks through an agent of Serf, or with others on its machine through a folder. It is told changes, and prints
+them, as JSON; what it has is kept in a file, and it begins with that when it is started again:
+
+  serf agent -node=a -bind=127.0.0.1:7946 -rpc-addr=127.0.0.1:7373 -profile=local
+  peerproof node start distkv --serf 127.0.0.1:7373 --name n1 --state n1.state --first '"the root"'
+  peerproof node start distkv --serf 127.0.0.1:7373 --name n2 --state n2.state
+  set ["weather","london"] {"rain":true}            (typed at any of them as soon as it is ready; each prints the change)
+  delete ["weather","london"]
+  get ["weather","london"]                          (also: dump, own, state)
+
+What a node of the others knows is printed whenever it changes. Type "set colour=black" to change a pair, "view" to print what is
+known, "quit" or Ctrl-C to leave. A node of a ring prints what is delivered to it, who comes and who goes as JSON lines; joining
+takes two network timeouts; it is gone without a word after "quit", and says goodbye after "leave". If its contact cannot be
+reached, it tries again, or the next one. A node that starts again is a new node with an old address: its peers keep what they
+knew of it until its version has passed the old one (BX-03 in spec/scuttlebutt.md).
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Final
+
+from peerproof.cli.command import refuse, trace_file
+from peerproof.cli.console import print_error, warn
+from peerproof.cli.exits import FAILED, OK
+
+if TYPE_CHECKING:
+    from peerproof.reference.node.console import Setup
+    from peerproof.reference.runtime.protocol import Runtime
+    from peerproof.spec.core import NodeId
+
+
+EXITS: Final = {
+    OK: "after Ctrl-C, SIGTERM or quit",
+    FAILED: "the trace or the state could not be written",
+    2: "the node cannot be started as asked",
+}
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    from peerproof.reference.node.configuration import protocol_commands
+
+    for protocol, command in protocol_commands(parser, "a node"):
+        _add_options(command, protocol)
+
+
+def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
+    from peerproof.reference.node.configuration import add_texts
+
+    add = command.add_argument
+    if protocol.transport == "serf":
+        from peerproof.cli.node import store
+
+        store.add_options(command)
+        _add_common(command)
+        return
+    add("--bind", metavar="HOST:PORT", required=True, help="address to listen on; port 0: any free port")
+    add("--advertise", metavar="HOST:PORT", help="address that peers use (default: that of --bind)")
+    add("--peer", metavar="HOST:PORT", action="append", default=[], help="node to contact first (repeatable)")
+    if connected := protocol.connected:
+        add_texts(command, connected.texts)
+        command.set_defaults(assignments=[])
+    else:
+        add(
+            "--set",
+            metavar="KEY=VALUE",
+            type=_assignment,
+            action="append",
+            default=[],
+            dest="assignments",
+            help="a pair of its own (repeatable)",
+        )
+    add("--json", action="store_true", help="print JSON lines instead of tables")
+    _add_common(command)
+
+
+def _add_common(command: ArgumentParser) -> None:
+    add = command.add_argument
+    add("--trace", metavar="FILE", help="write every step to this file as a JSON line; an existing file is overwritten")
+    add("--run", metavar="NAME", help="name of the cluster in the trace, so that its nodes are checked together")
+    add("--seed", metavar="SEED", help="random seed (default: another one each time)")
+    add("-v", "--verbose", action="count", default=0, help="log events to stderr (-vv: also what is ignored)")
+
+
+def run(args: Namespace) -> int:
+    """Runs until it is interrupted."""
+    import logging
+
+    from peerproof.reference.protocols.registry import RUNTIMES
+
+    level = {0: logging.WARNING, 1: logging.INFO}.get(args.verbose, logging.DEBUG)
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("asyncio").setLevel(max(level, logging.INFO))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
+    with refuse(ValueError):
+        return _run_store(args) if RUNTIMES[args.protocol].transport == "serf" else _run_node(args)
+
+
+def _run_node(args: Namespace) -> int:
+    import asyncio
+
+    from peerproof.reference.node.console import RunningNode
+    from peerproof.reference.runtime.udp import is_wildcard
+
+    setup = _setup(args)
+    if is_wildcard(setup.advertise or setup.bind):
+        warn(
+            f"to its peers this node is called {setup.advertise or setup.bind}, which names no machine, and every node"
+            " bound so has the same name (BD-12); bind to an address that peers can reach, or say it with --advertise"
+        )
+
+    async def live() -> None:
+        await RunningNode(setup, trace.write if trace else None).run()
+
+    with trace_file(args.trace) as trace:
+        asyncio.run(live())
+    return FAILED if trace and trace.failed else OK
+
+
+def _run_store(args: Namespace) -> int:
+    from peerproof.cli.node import store
+
+    setup = store.setup(args)
+    with trace_file(args.trace) as trace:
+        if setup.state is None:
+            risk = "a node that starts again under this name may contradict what others have heard from it"
+            warn(f"without --state {risk}")
+        failure = store.run(setup, trace.write if trace else None)
+    if failure:
+        print_error(failure)
+    return FAILED if failure or (trace and trace.failed) else OK
+
+
+def _setup(args: Namespace) -> Setup:
+    from secrets import token_hex
+
+    from peerproof.reference.node.configuration import plain_of, texts_of
+    from peerproof.reference.node.console import Setup
+    from peerproof.reference.protocols.registry import RUNTIMES
+    from peerproof.reference.runtime.udp import resolve_address
+
+    protocol = RUNTIMES[args.protocol]
+    plain, seeds = plain_of(args, protocol), [_reachable(resolve_address(seed)) for seed in args.peer]
+    connected = protocol.connected
+    if connected:
+        plain |= texts_of(args, connected.texts)
+    bind, advertise = resolve_address(args.bind), _reachable(resolve_address(args.advertise)) if args.advertise else None
+    protocol.build_config(plain, advertise or bind, seeds)  # so that what is wrong with it is said before a socket is opened
+    return Setup(
+        protocol=protocol,
+        bind=bind,
+        advertise=advertise,
+        config=lambda self_id: protocol.build_config(plain, self_id, seeds),
+        assignments=tuple(args.assignments),
+        random_seed=args.seed or token_hex(8),
+        as_json=args.json,
+        contacts=tuple(seeds) if connected else (),
+        run=args.run,
+    )
+
+
+def _reachable(address: NodeId) -> NodeId:
+    from peerproof.reference.runtime.udp import AddressError, parse_address
+
+    if parse_address(address)[1] == 0:
+        raise AddressError(f"{address!r}: port 0 is no address of a node")
+    return address
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ArgumentTypeError(f"{text!r}: expected key=value")
+    return key, value

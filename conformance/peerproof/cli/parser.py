@@ -1,0 +1,87 @@
+"""The parser of all commands: help that wraps to the terminal, errors with a tip, and the options that every command has."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _SubParsersAction
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
+
+from peerproof.cli.exits import Refusal
+
+WIDEST: Final = 120  #: columns of help, on however wide a terminal
+_CHOICE: Final = re.compile(r"invalid choice: '(?P<value>.*?)' \(choose from (?P<known>.*)\)")
+_UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<words>.*)", re.DOTALL)
+
+
+class _Help(RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=min(WIDEST, shutil.get_terminal_size().columns) - 2, max_help_position=32)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002  # argparse calls it so
+        return "\n\n".join(_fill(paragraph, width) for paragraph in textwrap.dedent(text).strip("\n").split("\n\n"))
+
+
+def _fill(paragraph: str, width: int) -> str:
+    """Wraps prose; what is indented (commands, tables) stays as it is."""
+    if any(line.startswith(" ") for line in paragraph.splitlines()):
+        return paragraph
+    return textwrap.fill(paragraph, width, break_on_hyphens=False, break_long_words=False)
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors are `Refusal`s. Options and positional arguments may stand in any order."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **options})
+
+    def parse(self, arguments: Sequence[str]) -> Namespace:
+        """Parses the arguments of a command. Raises Refusal, and SystemExit after --help."""
+        has_commands = any(isinstance(action, _SubParsersAction) for action in self._actions)
+        return self.parse_args(arguments) if has_commands else self.parse_intermixed_args(arguments)
+
+    def error(self, message: str) -> NoReturn:
+        """Raises Refusal with the option or value that was probably meant."""
+        tip = f"see {self.prog} --help"
+        if found := _UNKNOWN.search(message):
+            words = found["words"].split()
+            message = f"unknown {'option' if words[0].startswith('-') else 'argument'} {' '.join(words)}"
+            options = [option for action in self._actions for option in action.option_strings if action.help != SUPPRESS]
+            tip = did_you_mean(words[0], options) or tip
+        elif found := _CHOICE.search(message):
+            known = [word.strip("'\" ") for word in found["known"].split(",")]
+            place = message[: found.start()].removeprefix("argument ").rstrip(": ")
+            message = f"{place}: {found['value']!r} is not one of {', '.join(known)}"
+            tip = did_you_mean(found["value"], known) or tip
+        raise Refusal(message.removeprefix("argument "), tip=tip)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """
+    Returns the question whether a known word was meant, if one is near.
+
+    >>> did_you_mean("--formt", ["--format", "--output"])
+    'did you mean --format?'
+    """
+    close = get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else None
+
+
+def add_common(parser: ArgumentParser) -> None:
+    """`--quiet`, `--verbose`, `--color` and `--no-progress`, which every command has."""
+    taken = {option for action in parser._actions for option in action.option_strings}  # noqa: SLF001  # there is no other way
+    add = parser.add_argument_group("output").add_argument
+    for flags, settings in (
+        (("-q", "--quiet"), {"action": "store_true", "help": "print results and errors only"}),
+        (("-v", "--verbose"), {"action": "count", "default": 0, "help": "print details"}),
+        (
+            ("--color",),
+            {"choices": ("auto", "always", "never"), "default": "auto", "help": "colour (default auto: on a terminal)"},
+        ),
+        (("--no-progress",), {"action": "store_true", "help": "do not show progress"}),
+    ):
+        if not taken & set(flags):
+            add(*flags, **settings)

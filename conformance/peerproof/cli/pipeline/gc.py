@@ -1,0 +1,31 @@
+"""
+Remove what killed processes have left behind in a folder: files that were never finished, and units that no batch lists.
+
+  peerproof pipeline gc --in out                     files only; every batch stays
+  peerproof pipeline gc --in out --uncommitted       also batches that are not committed: their work is lost
+
+Refused while a stage is running there.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from peerproof.cli.exits import OK
+from peerproof.cli.pipeline.options import add_in, stage
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add_in(parser)
+    parser.add_argument("--uncommitted", action="store_true", help="also batches that are not committed")
+
+
+@stage
+def run(args: Namespace) -> int:
+    """Removes, and prints how much."""
+    from peerproof.pipeline.storage.status import collect
+
+    files, size = collect(args.place, uncommitted_too=args.uncommitted)
+    print(f"removed {files:,} files, {size:,} bytes")
+    return OK

@@ -1,0 +1,168 @@
+"""
+Logs and captures of any program, into the tables `traces` and `runs`; what cannot be read, into `quarantine`.
+
+  peerproof pipeline ingest node*.jsonl --output out                               trace lines, as our nodes write them
+  peerproof pipeline ingest node*.log.gz --mapping mapping.yaml --output out       JSON lines of any other program
+  peerproof pipeline ingest cluster.pcap --input-format pcap --protocol scuttlebutt --port 8119 --output out
+
+A mapping says which field of a foreign log is what; docs/how-to/ingest-logs.md shows one, and how to capture. Of a capture,
+each message is two rows, one of its sender and one of its receiver. Files may be compressed with gzip.
+
+Nothing is lost: in the end the command prints how many lines or packets there were, and what became of them; if that does
+not add up it ends with 5. What could not be read is in `quarantine`, with its place, the reason and its first bytes.
+Ends with 4 if there was nothing to read, or nothing of it could be.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peerproof.cli.command import refuse
+from peerproof.cli.console import warn
+from peerproof.cli.exits import NOTHING, OK, OWN_FAULT, Refusal
+from peerproof.cli.options import check_protocol
+from peerproof.cli.pipeline.options import (
+    add_input_format,
+    add_out,
+    add_spark,
+    engine,
+    first_rows,
+    last_lines,
+    progress_of,
+    stage,
+)
+
+if TYPE_CHECKING:
+    from peerproof.pipeline.stages.ingest import Ingested, Reading
+
+MAX_PORT = 65_535
+
+#: Rows of quarantine that are shown.
+EXAMPLES = 3
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="logs or captures")
+    add_input_format(parser)
+    add("--mapping", type=Path, metavar="FILE", help="which field of a log is what (default: trace lines of our nodes)")
+    add("--protocol", metavar="NAME", help="protocol of a capture")
+    add("--port", type=_port, action="append", metavar="N", help="of a capture: only packets of this port (repeatable)")
+    add("--impl", metavar="NAME", help="of a capture: the implementation (default unknown)")
+    add("--run", metavar="NAME", help="name of the run, of a capture or a log without one (default log or capture)")
+    add_out(parser)
+    add_spark(parser)
+
+
+@stage
+def run(args: Namespace) -> int:
+    """Reads the files."""
+    from peerproof.conformance.captures.byte_source import InputChanged
+    from peerproof.conformance.suite.strict_yaml import VectorError
+    from peerproof.pipeline.ingest.inputs import BadInput
+    from peerproof.pipeline.stages.ingest import WrongSum, execute
+
+    args.input_format = args.input_format or "jsonl"
+    if problem := _contradiction(args):
+        raise Refusal(problem)
+    with refuse(BadInput, VectorError):
+        reading = _reading(args)
+    empty = [file.name for file in reading.files if not file.size]
+    for name in empty:
+        warn(f"{name} is empty")
+    if len(empty) == len(reading.files):
+        raise Refusal("nothing to read: every file is empty", NOTHING)
+    try:
+        with refuse(InputChanged), engine(args) as spark:
+            result = execute(spark, args.out, reading, progress_of("ingest"))
+    except WrongSum as error:
+        message = f"internal error: {error}; nothing was committed"
+        raise Refusal(message, OWN_FAULT) from None
+    print(json.dumps(_plain(result)) if args.format == "json" else _text(result, reading), flush=True)
+    if not result.counts["traces"]:
+        hint = "is the mapping right?" if args.input_format == "jsonl" else "are protocol and ports right?"
+        raise Refusal(f"no event could be read: {hint}", NOTHING)
+    return OK
+
+
+def _contradiction(args: Namespace) -> str | None:
+    from peerproof.reference.protocols.registry import RUNTIMES
+
+    if args.input_format == "jsonl":
+        for option in ("protocol", "port", "impl"):
+            if getattr(args, option):
+                return f"--{option} is for captures; a log, or its mapping, says that itself"
+    else:
+        if args.mapping:
+            return "--mapping is for logs; what is in a capture, --protocol and --port say"
+        if args.protocol is None:
+            return f"a capture needs --protocol, one of {', '.join(RUNTIMES)}"
+        check_protocol(args.protocol, RUNTIMES)
+    return None
+
+
+def _reading(args: Namespace) -> Reading:
+    from peerproof.pipeline.ingest.inputs import BadInput, inputs
+    from peerproof.pipeline.ingest.mapping import load
+    from peerproof.pipeline.stages.ingest import Reading
+
+    mapping = None
+    if args.mapping:
+        try:
+            source = args.mapping.read_bytes()
+        except OSError as error:
+            raise BadInput(f"cannot read the mapping {args.mapping}: {error.strerror}") from None
+        load(source, str(args.mapping))
+        mapping = str(args.mapping), source.decode()
+    return Reading(
+        inputs(args.files, args.input_format),
+        args.input_format,
+        protocol=args.protocol,
+        impl=args.impl or "unknown",
+        run=args.run,
+        ports=tuple(sorted(set(args.port or ()))),
+        mapping=mapping,
+    )
+
+
+def _plain(result: Ingested) -> dict[str, object]:
+    return {"folder": str(result.success.folder), **result.success.told, "already_committed": not result.done}
+
+
+def _text(result: Ingested, reading: Reading) -> str:
+    counts = result.counts
+    whats = ("lines", "events") if reading.form == "jsonl" else ("packets", "messages")
+    events = counts["traces"] if reading.form == "jsonl" else counts["messages"]
+    left_out = counts.get("left_out", 0)
+    aside = f"{counts['quarantine']:,} quarantined + {left_out:,} left out"
+    lines = [f"{counts['records']:,} {whats[0]} in = {events:,} {whats[1]} + {aside}"]
+    if counts.get("segments"):
+        lines[0] += f"; a TCP stream counts by its messages, in {counts['segments']:,} packets"
+        lines += [f"{counts['acknowledgements']:,} acknowledgements"] if "acknowledgements" in counts else []
+    parts = [f"{count:,} {name.partition(': ')[2]}" for name, count in counts.items() if name.startswith("left out: ")]
+    if parts:
+        lines.append(f"left out: {', '.join(parts)}")
+    if counts["quarantine"]:
+        reasons = [f"{count:,} {name.partition(': ')[2]}" for name, count in counts.items() if name.startswith("quarantined: ")]
+        lines += [f"quarantined: {', '.join(reasons)}; for example", *_examples(result)]
+    return "\n".join([*lines, *last_lines(result.success, result.done)])
+
+
+def _examples(result: Ingested) -> list[str]:
+    from peerproof.pipeline.storage.tables import QUARANTINE
+
+    shown: list[str] = []
+    for row in first_rows(result.success, QUARANTINE, EXAMPLES):
+        number = f":{row['line_no']}" if row["line_no"] else ""
+        shown.append(f"  {row['src_file']}{number}, byte {row['src_off']}: {row['reason_code']}: {row['detail']}")
+    return shown
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= MAX_PORT:
+        raise ArgumentTypeError(f"{text!r}: expected a port, from 1 to {MAX_PORT}")
+    return int(text)

@@ -1,0 +1,178 @@
+"""Options that several stages have, what ends a stage, and how it reports what it has done."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.console import note, shows_progress
+from peerproof.cli.exits import UNUSABLE, Refusal
+from peerproof.cli.options import add_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from peerproof.pipeline.spark.execution import Engine, Executed, Work
+    from peerproof.pipeline.spark.work import Done, Show
+    from peerproof.pipeline.storage.batches import Success
+    from peerproof.pipeline.storage.tables import Table
+
+EXTRA: Final = "pip install 'peerproof[pipeline]'"
+LOCAL = "local[*,4]"  # as conformance.pipeline.session has it, which --help need not import
+
+
+class Stage(Protocol):
+    """A module of this folder."""
+
+    def __call__(self, args: Namespace) -> int:
+        """Runs it."""
+
+
+def stage(run: Stage) -> Stage:
+    """Makes what stops a stage (Spark, the disk, a folder that is taken) an error of the command."""
+
+    @wraps(run)
+    def wrapped(args: Namespace) -> int:
+        try:
+            from peerproof.pipeline.spark.spark_errors import SparkUnusable
+            from peerproof.pipeline.storage.batches import Refused
+            from peerproof.pipeline.storage.tables import WrongSchema
+        except ImportError as error:
+            raise Refusal(f"the package {error.name} is not installed", UNUSABLE, tip=EXTRA) from None
+        try:
+            with interruptible(), refuse(Refused, WrongSchema), refuse(SparkUnusable, code=UNUSABLE):
+                return run(args)
+        except BrokenPipeError:
+            raise  # the reader of our output has gone
+        except OSError as problem:
+            where = f": {problem.filename}" if problem.filename else ""
+            raise Refusal(f"{problem.strerror or problem}{where}", UNUSABLE) from None
+
+    return wrapped
+
+
+def add_out(parser: ArgumentParser, otherwise: str | None = None) -> None:
+    """`-o DIR`, `--output DIR`; needed unless another folder is used otherwise."""
+    text = "folder that the batch is written to" + (f" (default: {otherwise})" if otherwise else "")
+    parser.add_argument("-o", "--output", dest="out", type=Path, required=otherwise is None, metavar="DIR", help=text)
+
+
+def add_input_format(parser: ArgumentParser) -> None:
+    """`--input-format`."""
+    formats = ("jsonl", "pcap", "pcapng")
+    parser.add_argument("--input-format", choices=formats, help="format of the files (default jsonl)")
+
+
+def add_in(parser: ArgumentParser) -> None:
+    """`--in DIR`."""
+    parser.add_argument("--in", type=Path, required=True, metavar="DIR", dest="place", help="folder with batches")
+
+
+def add_spark(parser: ArgumentParser) -> None:
+    """`--format`, and where and how Spark runs."""
+    group = parser.add_argument_group("Spark")
+    add = group.add_argument
+    add(
+        "--master",
+        default=LOCAL,
+        metavar="URL",
+        help=f"local[2,4], spark://HOST:PORT, or none: one process without Spark (default {LOCAL})",
+    )
+    add("--remote", metavar="URL", help="Spark Connect server, sc://HOST:PORT, instead of a master")
+    add("--conf", action="append", default=[], type=_pair, metavar="NAME=VALUE", help="setting of Spark (repeatable)")
+    add("--log", type=Path, metavar="FILE", help="write the log of Java and Spark to this file (default: discarded)")
+    add("--full-java", action="store_true", help="let Java compile fully: slower to start, faster in long shuffles")
+    add_format(parser)
+
+
+def engine(args: Namespace) -> AbstractContextManager[Engine]:
+    """The Spark that the options ask for; it starts when a stage needs it. One that is shared with other stages goes on."""
+    if hasattr(args, "engine"):
+        return nullcontext(args.engine)
+    from peerproof.pipeline.spark.execution import Engine
+    from peerproof.pipeline.spark.session import Settings
+
+    settings = Settings(args.master, args.remote, tuple(args.conf), quick=not args.full_java, log=args.log)
+    return Engine(settings, told=note)
+
+
+def progress_of(stage: str) -> Callable[[str], Show]:
+    """Gives each step of a stage its line of progress."""
+    from peerproof.pipeline.spark.progress import Progress
+
+    return lambda step: Progress(f"{stage}, {step}", quiet=not shows_progress())
+
+
+def last_lines(success: Success, done: Sequence[Done]) -> list[str]:
+    """What a stage in steps took, and where its batch is."""
+    if not done:
+        return [f"committed before, nothing to do: {success.folder}"]
+    took, peak = sum(each.wall_s for each in done), max(each.peak_mib for each in done)
+    return [f"{took:.1f} s; a worker took at most {peak:.0f} MiB", f"committed: {success.folder}"]
+
+
+def first_rows(success: Success, table: Table, most: int) -> list[dict[str, Any]]:
+    """Some rows of a table of a committed batch."""
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+    rows: list[dict[str, Any]] = []
+    for file in success.files(table):
+        rows += pq.ParquetFile(file).read_row_group(0).slice(0, most - len(rows)).to_pylist()
+    return rows
+
+
+def execute_stage(args: Namespace, spark: Engine, todo: Work) -> Executed:
+    """Do a stage, showing how far it is, and print what came of it."""
+    from peerproof.pipeline.spark.execution import execute
+    from peerproof.pipeline.spark.progress import Progress
+
+    progress = Progress(todo.plan.stage, quiet=not shows_progress())
+    try:
+        result = execute(spark, args.out, todo, progress)
+    finally:
+        progress.clear()
+    print_outcome(args, spark, result)
+    return result
+
+
+def print_outcome(args: Namespace, spark: Engine, result: Executed) -> None:
+    """Print what came of a stage."""
+    print(json.dumps(_plain(spark, result)) if args.format == "json" else _text(spark, result), flush=True)
+
+
+def _plain(spark: Engine, result: Executed) -> dict[str, object]:
+    done = result.done
+    return {
+        "folder": str(result.success.folder),
+        **result.success.told,
+        "already_committed": done is None,
+        "units_found_finished": done.found_finished if done else result.success.told["units"],
+        "spark_start_s": round(spark.start_s, 3),
+    }
+
+
+def _text(spark: Engine, result: Executed) -> str:
+    told, done = result.success.told, result.done
+    width = max(len(name) for name in told["tables"])
+    lines = [f"{name:{width}}  {total['rows']:>12,} rows  digest {total['digest']}" for name, total in told["tables"].items()]
+    if done is None:
+        return "\n".join((*lines, f"committed before, nothing to do: {result.success.folder}"))
+    before = f", {done.found_finished:,} of them finished before" if done.found_finished else ""
+    start = f", and {spark.start_s:.1f} s the start of Spark" if spark.start_s else ""
+    lines += [
+        f"{done.units:,} units{before}: {done.wall_s:.1f} s{start}; a worker took at most {done.peak_mib:.0f} MiB",
+        f"committed: {result.success.folder}",
+    ]
+    return "\n".join(lines)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ArgumentTypeError(f"{text!r}: expected NAME=VALUE, as in spark.driver.memory=4g")
+    return name, value

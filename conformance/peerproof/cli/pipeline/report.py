@@ -1,0 +1,43 @@
+"""
+One HTML page of all that a folder's batches tell: verdicts, first divergences, what was set aside, figures, what made them.
+
+  peerproof pipeline report --in out                       writes out/report.html
+  peerproof pipeline report --in out --output report.html
+
+The page stands alone: it needs no network, no script and no other file, and can be sent to somebody else.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
+from peerproof.cli.options import add_format
+from peerproof.cli.pipeline.options import EXTRA, add_in, stage
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add_in(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the page (default: report.html in the folder)")
+    add_format(parser)
+
+
+@stage
+def run(args: Namespace) -> int:
+    """Writes the page."""
+    from importlib.util import find_spec
+
+    from peerproof.pipeline.report.report_data import NothingToReport
+    from peerproof.pipeline.report.report_page import write
+
+    if find_spec("matplotlib") is None:
+        raise Refusal("matplotlib is not installed", UNUSABLE, tip=EXTRA)
+    with refuse(NothingToReport, code=NOTHING):
+        path, found = write(args.place, args.output)
+    shown = {"report": str(path), "verdict": found.verdict, "runs": found.runs, "events": found.events}
+    print(json.dumps(shown) if args.format == "json" else f"{found.verdict}; the report: {path}")
+    return OK

@@ -1,0 +1,133 @@
+"""
+All stages in order: simulate or ingest, validate, measure, report.
+
+  peerproof pipeline run --examples --output out             the bundled example traces; one of them is wrong
+  peerproof pipeline run node*.jsonl --output out            logs
+  peerproof pipeline run cluster.pcap --input-format pcap --protocol scuttlebutt --output out
+  peerproof pipeline run --simulate scuttlebutt --runs 100 --output out
+
+It can be killed at any moment: the same command again does what is left. The page is out/report.html. What each stage does,
+and its further options, `peerproof pipeline STAGE --help` says; they can be run one by one in the same folder.
+Ends with 1 if validate has found something; the other stages run nevertheless.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from peerproof.cli.command import count
+from peerproof.cli.exits import FAILED, OK, Refusal
+from peerproof.cli.parser import Parser
+from peerproof.cli.pipeline.measure import add_shared_clock
+from peerproof.cli.pipeline.options import add_input_format, add_out, add_spark, engine, stage
+from peerproof.conformance.suite.locations import examples, path_text
+
+if TYPE_CHECKING:
+    from peerproof.pipeline.spark.execution import Engine
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", nargs="*", metavar="FILE", help="logs or captures")
+    add_input_format(parser)
+    add("--mapping", metavar="FILE", help="which field of a log is what (default: trace lines of our nodes)")
+    add("--protocol", metavar="NAME", help="protocol of a capture")
+    add("--port", action="append", default=[], metavar="N", help="of a capture: only packets of this port (repeatable)")
+    add_shared_clock(parser)
+    add("--examples", action="store_true", help="use the bundled example traces instead of files")
+    add("--simulate", metavar="PROTOCOL", help="simulate this protocol instead of reading files")
+    add("--runs", type=count, metavar="N", help="with --simulate: number of runs")
+    add("--grid", metavar="FILE", help="with --simulate: configurations in YAML")
+    add("--seed", metavar="SEED", help="with --simulate: random seed (default 0)")
+    add_out(parser)
+    add_spark(parser)
+
+
+@stage
+def run(args: Namespace) -> int:
+    """Runs the stages."""
+    if problem := _contradiction(args):
+        raise Refusal(problem)
+    if args.examples:
+        args.files = [path_text(path) for path in examples()]
+        args.shared_clock = True
+    begun = time.monotonic()
+    told: dict[str, Any] = {}
+    worst = OK
+    with engine(args) as spark:
+        for stage, arguments in _stages(args):
+            code, told[stage] = _run_stage(args, spark, stage, arguments)
+            if code not in (OK, FAILED):
+                return code
+            worst = max(worst, code)
+        told |= {"wall_s": round(time.monotonic() - begun, 3), "spark_start_s": round(spark.start_s, 3)}
+    if args.format == "json":
+        print(json.dumps(told))
+    else:
+        start = f", of which the start of Spark {spark.start_s:.1f} s" if spark.start_s else ""
+        print(f"all stages: {told['wall_s']:.1f} s{start}")
+    return worst
+
+
+def _contradiction(args: Namespace) -> str | None:
+    if args.simulate or args.examples:
+        kind = "--simulate" if args.simulate else "--examples"
+        for option in ("files", "input_format", "mapping", "protocol", "port", "shared_clock"):
+            if getattr(args, option):
+                name = "the files" if option == "files" else f"--{option.replace('_', '-')}"
+                return f"{kind} reads no other files: leave out {name}"
+    if args.simulate:
+        if args.examples:
+            return "either --simulate or --examples"
+        return None if args.runs else "--simulate needs --runs N"
+    for option in ("runs", "grid", "seed"):
+        if getattr(args, option):
+            return f"--{option} is for --simulate"
+    return None if args.files or args.examples else "no input: give files, --examples, or --simulate PROTOCOL --runs N"
+
+
+def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
+    """Each stage and its arguments."""
+    place, out = ["--in", str(args.out)], ["--output", str(args.out)]
+    told = ["--format", args.format]
+    if args.simulate:
+        given = [("--runs", args.runs), ("--grid", args.grid), ("--seed", args.seed)]
+        first = ("simulate", [args.simulate, *_option_args(given), *out, *told])
+    else:
+        ports = [("--port", port) for port in args.port]
+        given = [("--input-format", args.input_format), ("--mapping", args.mapping), ("--protocol", args.protocol), *ports]
+        files = [f"./{name}" if name.startswith("-") else name for name in args.files]
+        first = ("ingest", [*files, *_option_args(given), *out, *told])
+    return [
+        first,
+        ("validate", [*place, *out, *told]),
+        ("measure", [*place, *told, *(["--shared-clock"] if args.shared_clock else [])]),
+        ("report", [*place, *told]),
+    ]
+
+
+def _option_args(options: Sequence[tuple[str, object]]) -> list[str]:
+    return [part for name, value in options if value is not None for part in (name, str(value))]
+
+
+def _run_stage(args: Namespace, spark: Engine, stage: str, arguments: Sequence[str]) -> tuple[int, Any]:
+    """Run a stage with the Spark that there is; its exit code, and what it has told if that is to be JSON."""
+    module = import_module(f"peerproof.cli.pipeline.{stage}")
+    parser = Parser(prog=f"peerproof pipeline {stage}")
+    module.configure(parser)
+    given = parser.parse(arguments)
+    given.engine = spark
+    if args.format == "text":
+        print(f"== {stage}", flush=True)
+        return module.run(given), None
+    with redirect_stdout(io.StringIO()) as said:
+        code = module.run(given)
+    return code, json.loads(said.getvalue()) if said.getvalue() else None

@@ -1,0 +1,170 @@
+"""
+Hold logs, captures and simulations to the specification, into the tables `violations` and `verdicts`.
+
+  peerproof pipeline ingest node*.jsonl --output out && peerproof pipeline validate --in out --output out
+  peerproof pipeline validate --in out --run r1 --node a:1        show one node again: the command that each violation names
+  peerproof pipeline validate --follow logs                       watch the traces that running nodes write there
+
+A node is judged by as much of it as is logged. Replay: where every answer of chance and every effect is, the specification must
+do the same, step by step, to the state's digest. Relation: where its start is, and what happened to it, some outcome of the
+specification must explain each step; all states that it can be in are carried, up to --states. Monitor: where there are only
+messages, as in a capture, they are held to the protocol's rules for messages alone. Of a run whose nodes are replayed, the
+protocol's properties are looked at at every instant of the cluster.
+
+A verdict is accepted, rejected (something violates the protocol's document), differs (from decisions of ours only, where the
+document is silent) or undetermined (not all could be judged). Faults of the log (lines lost, doubled, swapped, what ingest could
+not read, clocks that jump) are told apart from those of the protocol.
+
+Ends with 1 if there is any violation or fault of a log; what only differs is none. --follow runs until Ctrl-C, then ends with 1
+if it has printed one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peerproof.cli.command import count, refuse
+from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
+from peerproof.cli.pipeline.options import add_out, add_spark, engine, first_rows, last_lines, progress_of, stage
+
+if TYPE_CHECKING:
+    from peerproof.pipeline.stages.validate import Validated, Validation
+    from peerproof.spec.forms.form import Plain
+
+#: Violations that are shown.
+EXAMPLES = 3
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("--in", type=Path, metavar="DIR", dest="place", help="folder with batches of ingest or simulate")
+    add("--follow", type=Path, metavar="DIR", help="watch the traces (*.jsonl) in a folder; needs no other folder")
+    add("--run", metavar="NAME", help="with --in only: show what is found of this run's nodes together, or with --node of one")
+    add("--node", metavar="NAME", help="with --run: only this node")
+    add("--config", type=_config, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
+    add("--states", type=count, default=256, metavar="N", help="possible states of one node that are carried (default 256)")
+    add("--tries", type=count, default=20_000, metavar="N", help="ways for chance to fall, tried for one event (default 20000)")
+    add(
+        "--every",
+        type=_every,
+        default=1,
+        metavar="N",
+        help="look at the whole cluster at every N-th instant; 0: never (default 1)",
+    )
+    add_out(parser, "none, with --run or --follow")
+    add_spark(parser)
+
+
+@stage
+def run(args: Namespace) -> int:
+    """Judges."""
+    if problem := _contradiction(args):
+        raise Refusal(problem)
+    if args.follow is not None:
+        from peerproof.pipeline.judging.follow import follow
+
+        if not args.follow.is_dir():
+            raise Refusal(f"no folder {str(args.follow)!r}", tip="--follow takes the folder in which nodes write *.jsonl traces")
+        return follow(args.follow, _validation(args).options, sys.stdout)
+    from peerproof.pipeline.stages.verdict_counts import BadConfiguration, check_config, count_verdicts
+
+    with refuse(BadConfiguration, prefix="--config: "):
+        check_config(args.config)
+    if args.run is not None:
+        return _print_findings(args)
+    from peerproof.pipeline.stages.validate import execute
+
+    with engine(args) as spark:
+        result = execute(spark, args.out, _validation(args), progress_of("validate"))
+    counts = count_verdicts(result)
+    print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
+    return FAILED if counts["violations"] > counts.get("violations differs", 0) else OK
+
+
+def _contradiction(args: Namespace) -> str | None:
+    if args.follow is not None:
+        return "--follow takes no other folder, and no --run" if args.place or args.out or args.run else None
+    if args.place is None:
+        return "--in or --follow is missing: --in DIR is a folder that ingest or simulate have written"
+    if args.node is not None and args.run is None:
+        return "--node needs --run: nodes of different runs may have the same name"
+    if (args.run is None) == (args.out is None):
+        return "--output is missing, or --run NAME to show the findings of one run again"
+    return None
+
+
+def _validation(args: Namespace) -> Validation:
+    from peerproof.pipeline.stages.validate import Validation
+
+    place = args.follow if args.place is None else args.place
+    return Validation(place, args.config, args.states, args.tries, args.every)
+
+
+def _print_findings(args: Namespace) -> int:
+    from peerproof.pipeline.judging.again import findings
+    from peerproof.pipeline.storage.tables import VIOLATIONS
+
+    names = VIOLATIONS.schema.names
+    found = list(findings(_validation(args), args.run, args.node))
+    if not found:
+        chosen = f"node {args.node} of run {args.run}" if args.node else f"run {args.run}"
+        raise Refusal(f"there is no {chosen} in {args.place}", NOTHING)
+    wrong = False
+    for verdict, rows in found:
+        violations = [dict(zip(names, row, strict=True)) for row in rows]
+        wrong = wrong or any(violation["severity"] != "differs" for violation in violations)
+        if args.format == "json":
+            print(json.dumps({"verdict": verdict._asdict(), "violations": violations}))
+            continue
+        who = f"node {verdict.node}" if verdict.node else "the cluster"
+        judged = f"{verdict.judged:,} of {verdict.n_events:,} events"
+        print(f"{who} in run {verdict.run_id}: {verdict.verdict}, by {verdict.way}: {judged}")
+        if verdict.remark:
+            print(f"  {verdict.remark}")
+        for violation in violations:
+            print(_violation(violation, whole=True))
+    return FAILED if wrong else OK
+
+
+def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
+    return {"folder": str(result.success.folder), **result.success.told, "counts": counts, "already_committed": not result.done}
+
+
+def _text(result: Validated, counts: dict[str, int]) -> str:
+    from peerproof.conformance.traces.findings import SEVERITIES
+    from peerproof.conformance.traces.node_check import DIFFERS, VERDICTS
+    from peerproof.pipeline.storage.tables import VIOLATIONS
+
+    lines = [f"{counts.get('events', 0):,} events"]
+    for what in ("nodes", "runs"):
+        numbers = {verdict: counts.get(f"{what} {verdict}", 0) for verdict in VERDICTS}
+        lines.append(f"{what}: {', '.join(f'{n:,} {verdict}' for verdict, n in numbers.items() if n or verdict != DIFFERS)}")
+    parts = [f"{counts[f'violations {name}']:,} {name}" for name in SEVERITIES if f"violations {name}" in counts]
+    lines.append(f"violations: {', '.join(parts) or 'none'}")
+    lines += map(_violation, first_rows(result.success, VIOLATIONS, EXAMPLES))
+    return "\n".join([*lines, *last_lines(result.success, result.done)])
+
+
+def _violation(row: dict[str, object], *, whole: bool = False) -> str:
+    from peerproof.conformance.traces.findings import violation_text
+
+    return violation_text(row, whole=whole)
+
+
+def _config(text: str) -> Plain:
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is no JSON: {error}") from None
+    if not isinstance(plain, dict):
+        raise ArgumentTypeError(f'{text!r}: expected an object, as {{"max_payload": 512}}')
+    return plain
+
+
+def _every(text: str) -> int:
+    return 0 if text == "0" else count(text)

@@ -1,0 +1,1 @@
+"""`peerproof trace`: check and draw recorded traces."""

@@ -1,0 +1,197 @@
+"""
+Checks traces: is each step of each node a step of the specification?
+
+  peerproof node start scuttlebutt --bind 127.0.0.1:8119 --trace a.jsonl      (Ctrl-C after a while)
+  peerproof trace check a.jsonl b.jsonl
+  peerproof node simulate scuttlebutt --seed 7 --trace run.jsonl && peerproof trace check run.jsonl --tlc
+  cat old.jsonl new.jsonl | peerproof trace check -                           the parts of one log
+
+Every event is replayed with the recorded random choices, and what the node did is compared: each effect, each refusal, and the
+digest of its state. Nodes are checked one by one. The first divergence of a node is shown with what the specification would have
+done, the clauses of the step, and the lines around it; what follows from it is left out, up to the next start of the node. Files
+are read line by line, whatever their size, and each is checked by itself.
+
+--tlc asks TLC as well, which checks against the TLA+ model and not with the same code. It knows no time; what it does not
+compare is named. If the two disagree, one of them is wrong, and the result is an internal error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from peerproof.cli.command import count, interruptible
+from peerproof.cli.console import warn
+from peerproof.cli.exits import Refusal
+from peerproof.cli.options import add_format
+from peerproof.cli.ticker import Ticker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from peerproof.conformance.traces.file_check import Found, NodeReport, Report
+    from peerproof.spec.forms.form import Plain
+    from peerproof.tla.output.outcome import Progress
+    from peerproof.tla.tools.installation import Tools
+
+EXIT_CODES: Final = {"ACCEPTED": 0, "REJECTED": 1, "UNDETERMINED": 3, "EMPTY": 4, "DISAGREED": 5}
+
+#: Accepted nodes are listed one by one as long as there are no more.
+MOST_LISTED: Final = 20
+
+_LONGEST_SHOWN: Final = 2000
+_LONGEST_BESIDE: Final = 300
+
+
+EXITS: Final = {
+    0: "all accepted",
+    1: "a divergence, or a line that cannot be read",
+    2: "no trace, or of an unknown protocol",
+    3: "TLC gave no verdict on some node",
+    4: "no line at all",
+    5: "replay and TLC disagree, or another internal error",
+}
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="a trace, a JSON line for each step; - for stdin")
+    add("--tlc", action="store_true", help="check with TLC as well (needs Java and the extra tla)")
+    many = partial(count, digits=12)
+    add("--tlc-events", metavar="N", type=many, default=1_000_000, help="events of a file that TLC checks (default 1000000)")
+    add_format(parser)
+
+
+def run(args: Namespace) -> int:
+    """Checks each file and prints the verdicts."""
+    from peerproof.conformance.traces import file_check
+    from peerproof.conformance.traces.file_check import trace_verdict
+
+    tools = _tools() if args.tlc else None
+    reports = []
+    for name in args.files:
+        try:
+            report = _check(name, tools, args.tlc_events)
+        except (OSError, file_check.NoTrace) as problem:
+            raise Refusal(f"{name}: {getattr(problem, 'strerror', None) or problem}") from None
+        if args.tlc and tools is None:
+            report.tlc_problem = "not run"
+        reports.append(report)
+        if args.format == "text":
+            print("\n".join(_rows(report)), flush=True)
+    code = EXIT_CODES[trace_verdict(reports).name]
+    if args.format == "json":
+        print(json.dumps({"exit": code, "files": [file_check.plain(report) for report in reports]}))
+    elif len(reports) > 1:
+        print(f"{len(reports)} files, {sum(report.is_accepted for report in reports)} accepted")
+    return code
+
+
+def _tools() -> Tools | None:
+    from peerproof.tla.tools.installation import ToolsUnusable, find
+
+    try:
+        return find()
+    except ToolsUnusable as problem:
+        warn(f"TLC is not run: {problem}")
+        return None
+
+
+def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
+    from pathlib import Path
+
+    from peerproof.conformance.traces.file_check import check_trace
+
+    with interruptible() if tools else nullcontext(), Ticker() as ticker:
+
+        def show_read(lines: int, size: int) -> None:
+            ticker(f"{name}: {lines:,} lines, {size / 2**20:,.0f} MiB")
+
+        def show_tlc(progress: Progress) -> None:
+            ticker(f"{name}: TLC, {progress.distinct:,} events")
+
+        source = sys.stdin.buffer if name == "-" else Path(name)
+        return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
+
+
+def _rows(report: Report) -> Iterator[str]:
+    about = f", {report.protocol}" if report.protocol else ""
+    yield f"{report.name}: {report.lines:,} lines, {len(report.nodes):,} nodes{about}"
+    for bad in report.unreadable:
+        yield f"  UNREADABLE  {report.name}:{bad.line}: {_safe_text(bad.problem)}"
+    if report.unreadable_lines > len(report.unreadable):
+        yield f"  UNREADABLE  {report.unreadable_lines:,} lines in all"
+    listed = [node for node in report.nodes.values() if len(report.nodes) <= MOST_LISTED or _is_remarkable(node)]
+    for node in listed:
+        verdict = "accepted" if node.is_accepted else "REJECTED"
+        yield f"  {verdict}  {_safe_text(node.node)} in {_safe_text(node.run)}: {node.events:,} events{_tlc(node, report.unseen)}"
+        for found in node.found:
+            yield from (f"    {row}" for row in _render_finding(report.name, found))
+        if node.further:
+            yield f"    {node.further:,} more after later starts"
+    if len(listed) < len(report.nodes):
+        yield f"  accepted  the other {len(report.nodes) - len(listed):,} nodes"
+    if report.tlc_problem:
+        yield f"  TLC       no verdict: {report.tlc_problem}"
+
+
+def _is_remarkable(node: NodeReport) -> bool:
+    from peerproof.tla.traces.trace_check import Comparison
+
+    return not node.is_accepted or node.comparison in (Comparison.DISAGREE, Comparison.UNDETERMINED)
+
+
+def _tlc(node: NodeReport, unseen: str) -> str:
+    from peerproof.tla.traces.trace_check import Comparison
+
+    judgement = node.judgement
+    if judgement is None:
+        return ""
+    says = f"rejects seq {judgement.seq} ({judgement.what})" if judgement.seq is not None else "accepts all that it was told of"
+    match node.comparison:
+        case Comparison.AGREE:
+            return f"; TLC agrees: it {says}"
+        case Comparison.UNSEEN:
+            return f"; TLC accepts the step: it does not compare {unseen}"
+        case Comparison.UNDETERMINED:
+            return f"; TLC UNDETERMINED: it accepts the first {judgement.events:,} events; {judgement.why}"
+    return f"; TLC DISAGREES: it {says}"
+
+
+def _render_finding(name: str, found: Found) -> Iterator[str]:
+    divergence = found.divergence
+    yield f"{name}:{found.line}: seq {divergence.line.seq}, {_safe_text(divergence.line.kind)}: {divergence.what}"
+    yield from _render_diff(divergence.what, divergence.expected, divergence.actual)
+    if found.clauses:
+        yield f"  clauses of this step: {', '.join(found.clauses)}"
+    for mark, lines in ((" ", found.before), (">", [found.text]), (" ", found.after)):
+        yield from (f"  {mark} {_safe_text(line, _LONGEST_SHOWN if mark == '>' else _LONGEST_BESIDE)}" for line in lines)
+
+
+def _render_diff(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
+    if what != "effects":
+        yield f"  expected  {_json(expected)}"
+        yield f"  found     {_json(actual)}"
+        return
+    for place in range(max(len(expected), len(actual))):
+        allowed, found = (_json(effects[place]) if place < len(effects) else "nothing" for effects in (expected, actual))
+        if allowed == found:
+            yield f"  effect {place + 1}, as expected  {found}"
+        else:
+            yield f"  effect {place + 1}, expected     {allowed}"
+            yield f"  effect {place + 1}, found        {found}"
+
+
+def _json(plain: Plain) -> str:
+    return _safe_text(plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False))
+
+
+def _safe_text(text: str, most: int = _LONGEST_SHOWN) -> str:
+    """A text from a stranger: what a terminal would obey is an escape."""
+    cut = text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+    return cut if cut.isprintable() else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)

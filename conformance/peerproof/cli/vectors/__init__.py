@@ -1,0 +1,1 @@
+"""`peerproof vectors`: list, show, replay, lint, generate and measure conformance vectors."""

@@ -1,0 +1,45 @@
+"""
+Lists vectors: id, level, clauses and title.
+
+  peerproof vectors list                                  all of them
+  peerproof vectors list swim                             those of a protocol
+  peerproof vectors list -k clause:BA-07                  those that a clause needs
+  peerproof vectors list -k 'layer:codec !flag:hostile'   all words must fit; ! negates one
+  peerproof vectors list -k 'flag:bd-0* level:must'       * matches any characters
+  peerproof vectors list --json                           for programs
+
+A word is a whole id, a part of an id, or KEY:VALUE with a key of id, protocol, layer, level, clause, flag, need, file; `a,b`
+means either. A word that fits no vector is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from peerproof.cli import options
+from peerproof.cli.exits import NOTHING, OK
+from peerproof.conformance.vectors.selection import select_vectors, vector_row
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    options.add_selection(parser)
+    options.add_vectors(parser)
+    options.add_format(parser, ("text", "ids", "json"))
+
+
+def run(args: Namespace) -> int:
+    """Prints the selected vectors. 4 if there are none."""
+    suite = options.suite(args)
+    vectors = options.select(select_vectors, args, suite)
+    if args.format == "json":
+        print(json.dumps([vector_row(suite, vector) for vector in vectors], indent=2, ensure_ascii=False))
+    elif args.format == "ids":
+        print("".join(f"{vector.id}\n" for vector in vectors), end="")
+    else:
+        width = max((len(vector.id) for vector in vectors), default=0)
+        for vector in vectors:
+            print(f"{vector.id:{width}}  {vector.level:6}  {' '.join(vector.clauses)}  {vector.title}")
+        print(f"{len(vectors)} of {len(suite.vectors)} vectors, {suite.version}")
+    return OK if vectors else NOTHING
