@@ -71,7 +71,7 @@ test: $(VENV)/.developing
 	@mkdir -p $(BUILD)
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --failed-first -m "not ($(LONG))" --junitxml=$(BUILD)/tests.xml $(TESTS)
 
-## quick: the tests that take no more than a few seconds each
+## quick: the tests that take less than half a second each, half of all
 quick: $(VENV)/.developing
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --failed-first -m "not slow" $(TESTS)
 

@@ -42,6 +42,7 @@ def test_tool_has_nothing_to_say(command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_imports_point_down() -> None:
     """The layers, and what a specification may not reach, are contracts in pyproject.toml; import-linter checks them."""
     done = subprocess.run([Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -50,6 +51,7 @@ def test_imports_point_down() -> None:
     assert "0 broken" in done.stdout
 
 
+@pytest.mark.slow
 def test_files_name_no_machine_and_no_registry() -> None:
     """What is in the repository holds on every machine."""
     found = [
@@ -71,6 +73,7 @@ def test_rule_about_machines_finds_them() -> None:
     assert not OF_ONE_MACHINE.search("#!/usr/bin/env bash")
 
 
+@pytest.mark.slow
 def test_leftovers_are_none() -> None:
     """A note to do something later belongs into an issue."""
     marks = re.compile(r"\b(?:TO[D]O|FIX[M]E|XX[X])\b")

@@ -52,6 +52,7 @@ def test_nothing_else_knows_it() -> None:
     assert {name for name in listed.splitlines() if not name.startswith(("tests/", "docs/"))} <= {"pyproject.toml"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -87,6 +88,7 @@ def test_command_that_takes_seconds(command: str, shown: str, tmp_path: Path) ->
     test_command(command, shown, tmp_path)
 
 
+@pytest.mark.slow
 def test_its_traces_are_checked(tmp_path: Path) -> None:
     assert typed(tmp_path, "node simulate pingpong --trace run.jsonl").returncode == 0
     done = typed(tmp_path, "trace check run.jsonl")
@@ -126,6 +128,7 @@ def test_executors_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert found.stdout.strip() == str(tmp_path / "a.zip" / "pingpong" / "specification.py"), found.stderr
 
 
+@pytest.mark.slow
 def test_vectors_find_a_wrong_one(tmp_path: Path) -> None:
     done = typed(tmp_path, f"run pingpong --impl '{WRONG} node harness'")
 
@@ -153,6 +156,7 @@ def test_traces_and_the_pipeline_show_a_wrong_one(tmp_path: Path) -> None:
     assert re.search(r"nodes: \d accepted, [1-5] rejected", validated.stdout)
 
 
+@pytest.mark.slow
 def test_own_vectors_are_the_same_with_it(tmp_path: Path) -> None:
     """A suite's version says what an implementation was checked against, whatever else is installed."""
     done = typed(tmp_path, "vectors list -k scuttlebutt/codec/delta-empty")
@@ -160,6 +164,7 @@ def test_own_vectors_are_the_same_with_it(tmp_path: Path) -> None:
     assert load().version in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_without_registration_it_is_unknown(tmp_path: Path) -> None:
     shutil.copytree(PINGPONG / "pingpong", tmp_path / "pingpong")
     done = subprocess.run(

@@ -93,6 +93,7 @@ def test_the_reference_answers_each_query_as_described(protocol: str) -> None:
     assert {f"observe.{what}" for what in asked} == observed != set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", RUNTIMES)
 def test_the_sites_are_those_that_vectors_fix(protocol: str) -> None:
     """Each site of the table is fixed by a vector, and no vector fixes another."""

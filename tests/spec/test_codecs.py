@@ -44,6 +44,7 @@ def is_written_as_its_plain_data(form: Form, value: Any) -> None:
         assert write(value) == write(value) == dumps(form.plain(value), sort=sort)
 
 
+@pytest.mark.slow
 @for_each_protocol
 @given(data=st.data())
 def test_any_message_is_the_same_after_bytes_and_after_plain_data(protocol: str, data: st.DataObject) -> None:
@@ -58,6 +59,7 @@ def test_any_message_is_the_same_after_bytes_and_after_plain_data(protocol: str,
     is_written_as_its_plain_data(codec.form, message)
 
 
+@pytest.mark.slow
 @for_each_protocol
 @given(data=st.data())
 def test_any_bytes_are_a_message_or_malformed_at_a_place_inside(protocol: str, data: st.DataObject) -> None:
@@ -81,6 +83,7 @@ def test_a_message_with_some_bytes_changed_is_another_message_or_malformed(proto
     read(protocol, bytes(changed))
 
 
+@pytest.mark.slow
 @for_each_protocol
 @given(data=st.data())
 def test_a_message_cut_anywhere_is_truncated_there_and_one_byte_more_is_left_over(protocol: str, data: st.DataObject) -> None:
@@ -120,6 +123,7 @@ def fields(protocol: str) -> Named:
 FORMS = [(protocol, name) for protocol in PROTOCOLS for name in ("COMMAND", "TIMER", "NOTICE")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name"), FORMS)
 @given(data=st.data())
 def test_any_value_is_read_from_its_plain_data_however_that_is_written(protocol: str, name: str, data: st.DataObject) -> None:
@@ -131,6 +135,7 @@ def test_any_value_is_read_from_its_plain_data_however_that_is_written(protocol:
     is_written_as_its_plain_data(form, value)
 
 
+@pytest.mark.slow
 @for_each_protocol
 @given(data=st.data())
 def test_any_configuration_is_the_same_after_plain_data(protocol: str, data: st.DataObject) -> None:

@@ -95,6 +95,7 @@ PLANS: dict[str, tuple[int, int, int, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_what_nodes_say_breaks_no_rule(name: str) -> None:
     """Neither where each node says in its order what it has sent, nor with times, nor where all of it is seen as it arrives."""
@@ -115,6 +116,7 @@ def test_what_nodes_say_breaks_no_rule(name: str) -> None:
 RESTARTS: dict[str, Any] = {"crashes": ((2, 15), (1, 22)), "restarts": ((2, 20), (1, 22))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("loss", [0.0, 0.1])
 @pytest.mark.parametrize("seed", ["a", "b", "c"])

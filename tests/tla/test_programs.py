@@ -105,6 +105,7 @@ def test_tlc_says_what_holds_and_what_does_not(counter: Path, tmp_path: Path, st
     assert '"violated": "Small"' in (tmp_path / "broken.itf.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path, started: Started) -> None:
     by_tlc = [model for model in models() if model.by == "tlc"]
 

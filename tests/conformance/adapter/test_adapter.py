@@ -133,6 +133,7 @@ def test_a_program_that_dies_leaves_its_exit_code_or_signal_and_its_last_words(h
     assert (b"panic: index out of range" in dead.errors) is (habit == "die")
 
 
+@pytest.mark.slow
 def test_no_answer_in_time_is_a_hang() -> None:
     hung = trouble(started("hang", digits(17)))
 
@@ -140,6 +141,7 @@ def test_no_answer_in_time_is_a_hang() -> None:
     assert "within 0.5 s" in hung.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("habit", "said"),
     [
@@ -216,6 +218,7 @@ def test_a_choice_for_another_request_is_garbled() -> None:
     assert raised.value.kind == "garbled"
 
 
+@pytest.mark.slow
 def test_a_program_that_ignores_bye_is_ended_by_force() -> None:
     adapter = started("deaf", patience=Timeouts(bye=0.2))
 
@@ -337,6 +340,7 @@ def test_a_class_in_this_process_is_asked_like_a_program(in_process: str) -> Non
     assert adapter.stop() is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind", "said"),
     [

@@ -58,6 +58,7 @@ def never(question: dict[str, Any]) -> list[int]:
     raise AssertionError(f"asked {question}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "jobs", "name"), [("layer:cluster", "2", "d.gz"), ("clause:BA-19", "1", "d"), ("clause:BA-19", "2", "d.gz")]
 )
@@ -71,6 +72,7 @@ def test_a_replay_gives_the_verdicts_of_the_run_that_was_recorded(tmp_path: Path
     assert replayed == recorded
 
 
+@pytest.mark.slow
 def test_a_replay_depends_neither_on_the_order_of_the_cases_nor_on_which_others_there_are(tmp_path: Path) -> None:
     dialogue = tmp_path / "mine.dialogue"
     recorded = ran("-k", "layer:exchange clause:B-14", "--dialogue", str(dialogue), path=tmp_path / "recorded.jsonl")
@@ -90,6 +92,7 @@ def test_a_wrong_implementation_is_as_wrong_in_the_replay(tmp_path: Path) -> Non
     assert replayed == recorded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("habit", "jobs"), [("die", "1"), ("killed", "3"), ("hang", "1"), ("debug-print", "3"), ("panics", "1"), ("half-a-line", "3")]
 )

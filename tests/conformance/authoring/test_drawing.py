@@ -28,6 +28,7 @@ def trace(tmp_path: Path) -> Path:
 # Vectors
 
 
+@pytest.mark.slow
 def test_a_vector_is_drawn_by_its_id_or_its_place_in_a_file(capsys: Capture) -> None:
     path = locations.vectors_root() / "scuttlebutt/exchange/round.yaml"
 
@@ -118,6 +119,7 @@ def test_a_counterexample_is_told_from_its_content(tmp_path: Path, capsys: Captu
     assert capsys.readouterr().out == expected
 
 
+@pytest.mark.slow
 def test_variables_can_be_left_out(capsys: Capture) -> None:
     assert ended("DX-01-letter") == 0
     assert "n1  .     tock 6, ticks n2@0" in capsys.readouterr().out

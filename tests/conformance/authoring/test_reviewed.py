@@ -34,6 +34,7 @@ def test_the_vectors_of_every_clause_were_looked_at(protocol: str) -> None:
     assert list(map(str, not_reviewed(catalogue.load(protocol)))) == []
 
 
+@pytest.mark.slow
 def test_a_clause_that_says_something_else_makes_its_vectors_stale_until_they_are_reviewed(copied: Path, capsys: Capture) -> None:
     text = copied.read_text(encoding="utf-8")
     before = "lists these peers, and only these, in a digest response"

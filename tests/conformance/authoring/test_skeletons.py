@@ -286,6 +286,7 @@ def test_what_cannot_be_meant_is_a_mistake_in_the_command_line(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_installed_it_takes_its_skeletons_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without what Python compiles there when it is installed."""
     monkeypatch.chdir(tmp_path)

@@ -64,6 +64,7 @@ def test_a_capture_needs_its_protocol(capture: Path, capsys: Capture) -> None:
     assert "--protocol: expected whose messages" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_capture_is_drawn_without_the_packages_of_any_extra(capture: Path) -> None:
     done = run_without_extras("trace", "draw", str(capture), "--protocol", "scuttlebutt", "--port", "8119", "--from", "4")
 

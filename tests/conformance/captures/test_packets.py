@@ -102,6 +102,7 @@ def named(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+@pytest.mark.slow
 @given(frames())
 def test_packets_are_what_scapy_put_into_them(built: Built) -> None:
     """Transport, addresses, ports and payload, whatever is around them."""
@@ -129,6 +130,7 @@ def test_cut_frame_is_never_read_as_whole(built: Built, data: st.DataObject) -> 
     assert f"{size} of {len(built.data)} bytes" in bad.value.detail
 
 
+@pytest.mark.slow
 @given(frames(), st.data())
 @settings(max_examples=300)
 def test_damaged_frame_has_a_reason(built: Built, data: st.DataObject) -> None:

@@ -142,6 +142,7 @@ def test_a_capture_without_messages_judges_nobody(tmp_path: Path) -> None:
     assert (report["nodes"], report["left_out"]) == ([], 4)
 
 
+@pytest.mark.slow
 def test_more_messages_than_are_judged_at_once(tmp_path: Path) -> None:
     from peerproof.conformance.captures.passive import LOT
 

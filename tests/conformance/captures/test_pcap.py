@@ -105,6 +105,7 @@ def test_pcap_of_scapy_is_read_as_scapy_reads_it(
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 2**31), st.binary(min_size=14, max_size=200)), min_size=1, max_size=20))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pcapng_of_scapy_is_read_as_scapy_reads_it(tmp_path: Path, packets: list[tuple[int, bytes]]) -> None:

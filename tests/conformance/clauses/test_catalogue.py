@@ -131,12 +131,14 @@ def test_clauses_are_sorted_by_kind_and_number() -> None:
     assert sorted(["BA-01", "B-10", "B-09", "B-100"], key=catalogue.in_order) == ["B-09", "B-10", "B-100", "BA-01"]
 
 
+@pytest.mark.slow
 def test_every_clause_of_scuttlebutt_is_held_by_code_and_vectors_or_says_why_not() -> None:
     rows = clause_report.matrix(catalogue.load("scuttlebutt"), suite.load().vectors)
 
     assert [f"{row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes] == []
 
 
+@pytest.mark.slow
 def test_of_the_vectors_of_a_clause_the_one_with_the_fewest_others_meets_it(capsys: pytest.CaptureFixture[str]) -> None:
     vectors = suite.load().vectors
     meetings = {each.clause: each for each in clause_report.find_meetings(catalogue.load("scuttlebutt"), vectors)}

@@ -116,6 +116,7 @@ def test_a_mistake_in_a_codec_is_found_by_the_code_that_it_reaches_and_made_smal
     assert again.replayed == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), [("PAST_THE_END", "raised"), ("LOSSY", "second-form")])
 def test_a_mistake_in_a_codec_is_found_without_a_guide_too_and_made_small(
     name: str, kind: str, seeds: Seeds, tmp_path: Path
@@ -133,6 +134,7 @@ def test_a_mistake_in_a_codec_is_found_without_a_guide_too_and_made_small(
     assert found.what == flaw.what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_without_a_guide_nothing_is_found_in_the_specification(protocol: str, capsys: Capture) -> None:
     assert main(["fuzz", protocol, "--bytes", "--unguided", "--seed", "7"]) == 0
@@ -140,6 +142,7 @@ def test_without_a_guide_nothing_is_found_in_the_specification(protocol: str, ca
     assert f"{protocol}: nothing found in 20,000 inputs, from seed 7\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("impl", [(), ("--impl", f"{sys.executable} -m peerproof.reference.harness.harness")])
 def test_decoders_are_fuzzed_with_the_base_dependencies_alone(impl: tuple[str, ...]) -> None:
     done = run_without_extras("fuzz", "swim", "--bytes", *(impl or ("--unguided",)))
@@ -183,6 +186,7 @@ def test_nothing_is_found_in_the_specification_and_what_led_somewhere_new_is_kep
     assert corpus.position("peerproof.spec.scuttlebutt:MESSAGE --bytes --seed 0") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "kind"),
     [(BD04, "crashed"), (wire.VersionsAreDoubles, "value")],
@@ -314,6 +318,7 @@ def test_without_atheris_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, cap
     assert capsys.readouterr().err == f"error: atheris is not installed\ntip: {tip}\n"
 
 
+@pytest.mark.slow
 def test_an_adapter_without_a_codec_ends_with_3(capsys: Capture) -> None:
     assert main(["fuzz", "scuttlebutt", "--bytes", "--impl", "py:tests.conformance.fuzz.test_bytes:NoCodec"]) == 3
 

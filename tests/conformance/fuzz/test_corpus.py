@@ -120,6 +120,7 @@ def test_a_corpus_that_is_no_folder_ends_with_2(tmp_path: Path, capsys: Capture)
     assert file.read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_is_kept_is_read_as_the_same_run(protocol: str, tmp_path: Path) -> None:
     inputs = inputs_of(protocol)

@@ -77,6 +77,7 @@ def claims(protocol: str) -> dict[str, list[Model]]:
     return {clause: of for clause, of in found.items() if clause[1:3] == "X-"}
 
 
+@pytest.mark.slow
 @of_each_protocol
 def test_file_is_what_the_stored_counterexamples_make(protocol: str) -> None:
     """To make it again: peerproof model check --rewrite."""
@@ -118,6 +119,7 @@ def test_vector_is_flagged_where_the_specification_itself_fails(protocol: str) -
     assert {name for name in flags if not flags[name]} == {name for name in flags if name[:5] in flawed}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "vector",
     [
@@ -138,6 +140,7 @@ def test_node_with_the_flaw_of_a_model_fails_the_vector_of_its_counterexample(ve
     assert vector in failing(path_of(changed(model)), model.protocol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mended", "differs_in"),
     [

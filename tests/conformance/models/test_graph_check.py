@@ -98,6 +98,7 @@ def test_digest_is_written_down_once_both_halves_have_it(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
@@ -146,6 +147,7 @@ def test_checkpoint_of_something_else_is_refused(tmp_path: Path, capsys: pytest.
     assert "000002.level: it is damaged; remove" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_full_disk_loses_no_level_that_was_kept(tmp_path: Path) -> None:
     """A limit on the size of files stands for it."""
     line = command("--model", "small-c", "--resume", str(tmp_path / "kept"))

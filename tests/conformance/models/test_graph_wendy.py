@@ -70,6 +70,7 @@ def test_explorer_answers_what_is_asked_of_walks_as_tlc_does(model: Model) -> No
         assert found == model.counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [m for m in ROUTING if m.violated], ids=lambda model: model.name)
 def test_counterexample_of_tlc_is_a_walk(model: Model) -> None:
     walks = walks_of(model)

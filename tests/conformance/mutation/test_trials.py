@@ -151,6 +151,7 @@ def test_an_effect_that_is_late_comes_with_the_next_timer_and_only_of_the_state_
     assert changed("a", timer, None).effects == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_each_protocol_has_mistakes_of_the_kinds_that_people_make(protocol: str) -> None:
     kinds = {mutant.kind for mutant in select_mutants(protocol)}
@@ -191,6 +192,7 @@ def test_the_same_mistake_twice_in_a_function_has_two_names(tmp_path: Path) -> N
     assert len({*names}) == len(names) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_mutant_has_a_name_of_its_own_and_a_program_that_is_another(protocol: str) -> None:
     """Of each module: what it is, what is changed in it, and back again."""
@@ -478,6 +480,7 @@ def test_names_that_are_none_are_told(capsys: pytest.CaptureFixture[str]) -> Non
     assert "--list" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_every_list_of_equivalents_can_be_read_and_names_mutants_that_are_made() -> None:
     for protocol in PROTOCOLS:
         made = {mutant.id: mutant.change for mutant in select_mutants(protocol)}

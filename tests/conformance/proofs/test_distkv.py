@@ -217,6 +217,7 @@ def test_chains_have_at_most_as_many_elements_as_positions_are_looked_at() -> No
     assert MOST_ELEMENTS == LENGTH_MAX + 1
 
 
+@pytest.mark.slow
 def test_everything_that_a_node_sends_is_sent() -> None:
     """The statement about tocks would hold of a node that is silent."""
     sent: set[str] = set()

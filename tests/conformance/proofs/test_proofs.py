@@ -145,6 +145,7 @@ def same_version(state: Any, key: str, value: str) -> Any:
     return transitions.Step(replace(state, store=state.store.put({state.self_id: updated})))  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name", "broken", "words"),
     [

@@ -41,6 +41,7 @@ def read(octets: Octets) -> bytes:
     return bytes(z3.simplify(octets.at(z3.IntVal(at))).as_long() for at in range(z3.simplify(octets.length).as_long()))
 
 
+@pytest.mark.slow
 def test_digits_are_the_bytes_of_struct() -> None:
     """`BigEndian` and `struct.Struct(">Q")` agree about every byte in every place, both ways, and about what does not fit."""
     packed, unpacked = bytearray(), []
@@ -68,6 +69,7 @@ def test_big_endian_refuses_what_struct_refuses() -> None:
     on_a_path(check)
 
 
+@pytest.mark.slow
 def test_octets_are_bytes() -> None:
     """Length, truth, index, slice and sum of all byte strings of up to three bytes."""
 

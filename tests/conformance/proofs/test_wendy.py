@@ -150,6 +150,7 @@ def test_words_are_like_integers(one: int) -> None:
     assert number(either(z3.BoolVal(val=True), word, 1)) == one
 
 
+@pytest.mark.slow
 def test_the_real_ring_on_words_is_like_on_numbers() -> None:
     for one in NUMBERS:
         for other in NUMBERS:

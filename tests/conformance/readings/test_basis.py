@@ -88,6 +88,7 @@ def test_what_only_a_decision_demands_differs_and_does_not_fail_the_run() -> Non
     assert session.report.violates == 0
 
 
+@pytest.mark.slow
 def test_decisions_can_be_strict_or_be_ignored() -> None:
     reported, strict, ignored = (statuses(judged(Descending, decisions=how)) for how in DECISIONS)
 
@@ -190,6 +191,7 @@ def copied(tmp_path: Path) -> Suite:
     return load(tmp_path)
 
 
+@pytest.mark.slow
 def test_lint_finds_what_is_not_cited_and_what_is_cited_in_vain(copied: Suite) -> None:
     (changed, *_) = write_basis(copied, "scuttlebutt")
     assert changed == copied.root / "scuttlebutt/basis.json"
@@ -207,6 +209,7 @@ def test_lint_finds_what_is_not_cited_and_what_is_cited_in_vain(copied: Suite) -
     assert "peerproof vectors lint --basis" in finding.message
 
 
+@pytest.mark.slow
 def test_lint_finds_vectors_that_changed_since_it_was_found_what_they_rest_on(copied: Suite) -> None:
     write_basis(copied, "scuttlebutt")
     whole = load_basis(copied.root, "scuttlebutt")
@@ -228,6 +231,7 @@ def test_lint_finds_vectors_that_changed_since_it_was_found_what_they_rest_on(co
     assert changed.files != whole.files
 
 
+@pytest.mark.slow
 def test_only_changed_vectors_are_tried_again(copied: Suite) -> None:
     write_basis(copied, "scuttlebutt")
     path = copied.root / "scuttlebutt/basis.json"

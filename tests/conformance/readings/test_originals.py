@@ -134,6 +134,7 @@ class Nothing(WrongPeter):
     instead: ClassVar = next(one for one in readings_of("peter") if (one.clause, one.name) == ("PA-12", "nothing")).instead
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", [ToTheLetter, Nothing])
 def test_to_tell_a_parent_that_joins_again_what_the_document_says_violates_nothing(variant: type[WrongPeter]) -> None:
     """On all vectors that rest on that decision, and a tenth of the others."""

@@ -44,6 +44,7 @@ def test_who_has_only_a_known_fault_passes(tmp_path: Path) -> None:
     assert all(SURPLUS in case["reason"] or ITEMS in case["reason"] for case in report["cases"] if case["status"] == "known")
 
 
+@pytest.mark.slow
 def test_the_next_fault_shows(tmp_path: Path) -> None:
     """A case that fails twice fails by the second fault when the first is assumed."""
     _, before = run(tmp_path, "py:tests.conformance.report.test_failure_groups:TwoFaults")
@@ -57,6 +58,7 @@ def test_the_next_fault_shows(tmp_path: Path) -> None:
     assert all(case["reason"].startswith("after what is assumed: ") for case in later)
 
 
+@pytest.mark.slow
 def test_a_difference_that_no_case_shows_is_told(tmp_path: Path) -> None:
     code, report = run(tmp_path, "divergence:BD-03", SURPLUS, ITEMS, "nothing of the kind")
 

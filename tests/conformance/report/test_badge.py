@@ -122,6 +122,7 @@ def test_it_is_said_that_a_workflow_shows_only_some() -> None:
     assert (kind, text) == ("notice", "11 cases failed; a workflow shows the first 10, its log has all of them")
 
 
+@pytest.mark.slow
 def test_the_command_annotates_the_line_of_the_vector(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     suite = write_suite(tmp_path / "numbered")
     assert main(["run", "--vectors", str(suite), "--impl", command("die", digits(3)), "--format", "github"]) == 1

@@ -100,6 +100,7 @@ def test_a_protocol_that_is_not_ours_is_drawn_with_its_bytes() -> None:
     assert "node -> peer  0 ms: 01" in drawn(replace(MISSED, id="x/exchange/one", vector="x/exchange/one"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", ["die", "hang"])
 def test_a_case_that_ends_the_program_ends_with_the_request_without_an_answer(tmp_path: Path, habit: str) -> None:
     record = tmp_path / "run.jsonl"

@@ -65,6 +65,7 @@ def differences(*results: Result) -> list[tuple[str, int]]:
     return [(group.difference, len(group.cases)) for group in group_failures(report(*results))]
 
 
+@pytest.mark.slow
 def test_an_answer_that_nothing_asked_for_makes_one_group() -> None:
     found = run("peerproof.reference.divergences.scuttlebutt:BD03", "clause:B-14")
     groups = group_failures(found)
@@ -76,6 +77,7 @@ def test_an_answer_that_nothing_asked_for_makes_one_group() -> None:
     assert sum(len(group.cases) for group in groups) == found.totals["failed"] > 1000
 
 
+@pytest.mark.slow
 def test_of_two_faults_the_smaller_one_is_not_hidden() -> None:
     groups = group_failures(run("tests.conformance.report.test_failure_groups:TwoFaults", "layer:exchange"))
     by_difference = {group.difference: group for group in groups}

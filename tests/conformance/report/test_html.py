@@ -231,6 +231,7 @@ def test_a_name_that_a_template_misspells_is_an_error() -> None:
         template.render(found={"spelt": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "-k", "digest-request-of-one"]], ids=" ".join)
 def test_jinja2_is_loaded_only_where_a_page_is_written(arguments: list[str]) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "peerproof.cli.main", *arguments]
@@ -261,6 +262,7 @@ def test_every_colour_of_text_is_legible_on_every_ground_in_light_and_in_dark() 
                 assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground, colours)
 
 
+@pytest.mark.slow
 def test_ten_thousand_failures_stay_small() -> None:
     """Details are packed: what is drawn of a failure is some kilobytes, what the page holds of it some hundred bytes."""
     html = page([many(2_000, 1_000)], {})

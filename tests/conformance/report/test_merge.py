@@ -78,6 +78,7 @@ def test_what_contradicts_is_a_conflict(other: Report, said: str) -> None:
     assert said in str(conflict.value)
 
 
+@pytest.mark.slow
 def test_the_command_merges_what_runs_have_recorded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     suite, records = str(write_suite(tmp_path / "numbered")), [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
     for record, words in zip(records, ("number-1", "!number-1"), strict=True):

@@ -177,6 +177,7 @@ def peerproof(*arguments: str, limit: int | None = None) -> subprocess.Completed
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_form_comes_out_of_the_command(numbered: Path, tmp_path: Path, form: str) -> None:
     file, record = tmp_path / "report", tmp_path / "record.jsonl"
@@ -192,6 +193,7 @@ def test_every_form_comes_out_of_the_command(numbered: Path, tmp_path: Path, for
     assert ("number-17" if form == "html" else "number-17#decode") in file.read_text()  # a page has ids and parts apart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("1", signal.SIGTERM)])
 def test_interrupting_a_run_leaves_what_was_judged_marked_partial(tmp_path: Path, jobs: str, number: signal.Signals) -> None:
     record, report = tmp_path / "record.jsonl", tmp_path / "report.json"
@@ -261,6 +263,7 @@ def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
     assert json.loads(shown.out)["totals"]["passed"] == 32
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_whole_lines_of_what_was_judged(numbered: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     done = peerproof("run", "--vectors", str(numbered), "--record", str(record), limit=4096)
@@ -273,6 +276,7 @@ def test_a_full_disk_leaves_whole_lines_of_what_was_judged(numbered: Path, tmp_p
     assert "PARTIAL: the report cannot be written" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_report_that_does_not_fit_on_the_disk_comes_on_standard_output(numbered: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text("old")
@@ -285,6 +289,7 @@ def test_a_report_that_does_not_fit_on_the_disk_comes_on_standard_output(numbere
     assert file.read_text() == "old"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_a_full_standard_output_is_said_on_standard_error(numbered: Path) -> None:
     with Path("/dev/full").open("w") as full:
@@ -302,6 +307,7 @@ def test_a_full_standard_output_is_said_on_standard_error(numbered: Path) -> Non
     assert f"{COUNT} passed" in done.stderr
 
 
+@pytest.mark.slow
 def test_where_no_file_can_be_is_said_before_anything_is_judged(tmp_path: Path) -> None:
     for path, said in ((tmp_path, "is a folder"), (tmp_path / "no" / "where", "does not exist")):
         done = peerproof("run", "--output", str(path))
@@ -339,6 +345,7 @@ def test_replay_shows_every_line_and_the_verdict(numbered: Path, capfd: pytest.C
     assert f"PASSED {vector_id(3)}#decode" in shown
 
 
+@pytest.mark.slow
 def test_what_replay_emits_can_be_fed_by_hand(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     vector = "scuttlebutt/exchange/rounds-come-at-the-interval"
     assert main(["vectors", "replay", vector, "--emit", "stdin"]) == 0

@@ -132,6 +132,7 @@ def test_coverage_ends_with_1_if_there_is_a_hole(written: Written, capsys: Captu
     assert "hole: B-01 has no vector\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, capsys: Capture) -> None:
     root = written(codec=codec.replace("BA-20", "BA-99"))
 
@@ -141,6 +142,7 @@ def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, ca
     assert captured.err == "2 vectors in 1 file, 1 finding\n"
 
 
+@pytest.mark.slow
 def test_lint_tries_every_vector_on_the_specification(written: Written, exchange: str, capsys: Capture) -> None:
     root = str(written(exchange=exchange.replace('multiset: ["a:1", "b:1"]', 'multiset: ["b:1"]')))
 

@@ -111,6 +111,7 @@ def test_an_implementation_that_does_not_list_heartbeats_passes_all(kind: type[T
     assert 0 < len(skipped) < len(results) / 50
 
 
+@pytest.mark.slow
 def test_only_the_kinds_that_are_listed_are_compared() -> None:
     """A library that tells joins alone is checked for joins."""
     results = judged(JoinsOnly, vectors_of("exchange", "cluster"))
@@ -118,6 +119,7 @@ def test_only_the_kinds_that_are_listed_are_compared() -> None:
     assert {result.status for result in results} == {"passed", "skipped"}
 
 
+@pytest.mark.slow
 def test_the_round_trip_is_free_where_nothing_measures_it() -> None:
     """A node without a failure detector: all nodes of the models. With one, the document says what it is. [BA-30]"""
     model, exchange = (judged(Measuring, vectors_of(layer)) for layer in ("model", "exchange"))

@@ -97,6 +97,7 @@ def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         listed(tmp_path, f"{ID} value - - why", f"{ID} value - - why not")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "code"),
     [

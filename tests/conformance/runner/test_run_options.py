@@ -34,6 +34,7 @@ def test_an_option_that_would_be_ignored_ends_the_command(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_vectors_of_one_file_can_be_run_wherever_it_lies(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     shutil.copy(ROUNDS, mine)
@@ -46,6 +47,7 @@ def test_the_vectors_of_one_file_can_be_run_wherever_it_lies(tmp_path: Path) -> 
     assert main(["run", "--vectors", str(mine)]) == 0
 
 
+@pytest.mark.slow
 def test_a_file_of_the_suite_keeps_what_its_vectors_rest_on() -> None:
     whole = {vector.id: vector for vector in load(protocol="swim").vectors}
 

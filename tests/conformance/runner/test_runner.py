@@ -59,6 +59,7 @@ def numbered_case(number: int) -> str:
     return f"{vector_id(number)}#decode"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("habit", "outcome", "said"),
     [
@@ -80,6 +81,7 @@ def test_what_goes_wrong_at_a_vector_is_a_matter_of_that_case_and_of_no_other(
     assert end.because is None
 
 
+@pytest.mark.slow
 def test_a_crash_that_does_not_come_again_stands_unconfirmed(numbered: Path, tmp_path: Path) -> None:
     results, _ = judged(numbered, "die-once", digits(17), str(tmp_path / "died"))
 
@@ -89,6 +91,7 @@ def test_a_crash_that_does_not_come_again_stands_unconfirmed(numbered: Path, tmp
     assert len(results) == COUNT
 
 
+@pytest.mark.slow
 def test_a_batch_that_takes_too_long_blames_nobody_who_is_fast_enough_alone(numbered: Path) -> None:
     results, _ = judged(numbered, "no-batch")
     assert statuses(results) == {"passed": COUNT}
@@ -97,6 +100,7 @@ def test_a_batch_that_takes_too_long_blames_nobody_who_is_fast_enough_alone(numb
     assert statuses(results) == {"passed": COUNT}
 
 
+@pytest.mark.slow
 def test_a_case_that_is_slow_is_tried_again_with_more_time_and_passes(numbered: Path) -> None:
     results, end = judged(numbered, "slow-at", digits(5), "0.8", most_restarts=1)
     slow = results[numbered_case(5)]
@@ -108,6 +112,7 @@ def test_a_case_that_is_slow_is_tried_again_with_more_time_and_passes(numbered: 
     assert end.because is None
 
 
+@pytest.mark.slow
 def test_a_case_that_hangs_once_is_not_hung(numbered: Path, tmp_path: Path) -> None:
     results, end = judged(numbered, "slow-once", digits(5), str(tmp_path / "slept"), most_restarts=1)
 
@@ -115,6 +120,7 @@ def test_a_case_that_hangs_once_is_not_hung(numbered: Path, tmp_path: Path) -> N
     assert end.because is None
 
 
+@pytest.mark.slow
 def test_the_longer_time_holds_for_what_comes_after_it(numbered: Path) -> None:
     slow_at_all = judged(
         numbered, "slow-at", '"op":"decode"', "0.25", patience=Timeouts(hello=20, op=0.2, bye=1), most_restarts=1
@@ -127,6 +133,7 @@ def test_the_longer_time_holds_for_what_comes_after_it(numbered: Path) -> None:
     assert end.because is None
 
 
+@pytest.mark.slow
 def test_of_what_hangs_the_report_says_both_times(numbered: Path) -> None:
     begin = time.monotonic()
     results, _ = judged(numbered, "hang", digits(18), patience=Timeouts(hello=20, op=0.2, bye=1))
@@ -137,6 +144,7 @@ def test_of_what_hangs_the_report_says_both_times(numbered: Path) -> None:
     assert time.monotonic() - begin < 60
 
 
+@pytest.mark.slow
 def test_what_hangs_at_everything_ends_the_run_after_so_many_restarts(numbered: Path) -> None:
     results, end = judged(numbered, "hang", '"op":"decode"', patience=Timeouts(hello=20, op=0.05, bye=1), most_restarts=3)
 
@@ -157,6 +165,7 @@ def test_the_slower_it_starts_the_more_time_it_has(took: float, times: float) ->
     assert worker.more_time(took) == times
 
 
+@pytest.mark.slow
 def test_after_so_many_restarts_the_run_ends_with_all_results_so_far(numbered: Path) -> None:
     results, end = judged(numbered, "die", '"op":"decode"', most_restarts=4)
 
@@ -188,6 +197,7 @@ def test_a_reply_with_a_member_that_nobody_knows_is_the_adapters_mistake(numbere
     assert "unknown member 'duration'" in str(results[numbered_case(5)].difference)
 
 
+@pytest.mark.slow
 def test_fail_fast_ends_the_run_at_the_first_failure(numbered: Path) -> None:
     results, end = judged(numbered, "die", digits(17), fail_fast=True)
 
@@ -195,6 +205,7 @@ def test_fail_fast_ends_the_run_at_the_first_failure(numbered: Path) -> None:
     assert statuses(results)["crashed"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_several_processes_judge_the_same_as_one(numbered: Path, jobs: int) -> None:
     results, _ = judged(numbered, "die", digits(17), jobs=jobs)

@@ -132,6 +132,7 @@ def test_what_a_flood_is_does_not_depend_on_the_level(written: Written) -> None:
     assert judged(root, Storming, at_once=5)["many-come"].status == "flooded"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("implementation", "outcome", "said"),
     [
@@ -151,6 +152,7 @@ def test_in_process_too_the_line_of_a_case_stays_small(
     assert max(len(record.case_line(result)) for result in results.values()) < LARGEST
 
 
+@pytest.mark.slow
 def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path) -> None:
     results = judged(write_suite(tmp_path / "numbered"), Endless)
     flooded = results.pop("number-9#decode")
@@ -159,6 +161,7 @@ def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path) -> None:
     assert {result.status for result in results.values()} == {"passed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", ["long-line", "garbage"])
 def test_a_line_of_300_megabytes_or_a_million_of_them_are_neither_kept_nor_waited_for(tmp_path: Path, habit: str) -> None:
     size = 300_000_000 if habit == "long-line" else 1_000_000
@@ -173,6 +176,7 @@ def test_a_line_of_300_megabytes_or_a_million_of_them_are_neither_kept_nor_waite
     assert grown < 200 * MIB
 
 
+@pytest.mark.slow
 def test_of_a_batch_nobody_is_blamed_who_is_small_enough_alone(tmp_path: Path) -> None:
     results = judged(write_suite(tmp_path / "numbered"), command("large-batch", "", "10000"), reply=9000)
 
@@ -243,6 +247,7 @@ LARGE: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("most", [4096, 256 * 1024])
 def test_what_is_large_is_cut_and_says_so_and_comes_back_from_its_line(name: str, most: int) -> None:
@@ -281,6 +286,7 @@ def test_a_bound_that_is_no_number_is_refused(option: str, capsys: pytest.Captur
     assert "such as 5000, 64k or 16M" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_wrong_variant_that_storms_is_flooded_and_its_record_is_small() -> None:
     """Its nodes answer each other's announcements without end; unbounded, the line of this case had 416 MB."""
     suite = vectors.load()

@@ -77,6 +77,7 @@ def py(variant: type[Harness]) -> str:
     return f"py:{variant.__module__}:{variant.__qualname__}"
 
 
+@pytest.mark.slow
 def test_an_implementation_that_draws_itself_is_judged_by_all_that_it_may_draw() -> None:
     results = judged(py(Drawing), [*of("tiny"), *of("small-c")])
     reasons = Counter(result.reason for result in results if result.status == "skipped")
@@ -86,6 +87,7 @@ def test_an_implementation_that_draws_itself_is_judged_by_all_that_it_may_draw()
     assert not [result.id for result in results if "-path-" in result.id and result.status == "skipped"]
 
 
+@pytest.mark.slow
 def test_of_what_may_be_drawn_one_vector_judges_who_draws_itself_by_all_that_may_come_of_it() -> None:
     vectors = {vector.id: vector for vector in of("small-a", "step", "swim")}
     results = judged(py(Drawing), vectors.values())
@@ -105,6 +107,7 @@ def what_happens(body: Any) -> str:
     return json.dumps([body["nodes"]["node"], fed], sort_keys=True)
 
 
+@pytest.mark.slow
 def test_an_implementation_that_draws_itself_walks_paths_as_far_as_nothing_follows_from_a_draw() -> None:
     results = judged(py(Drawing), of("small-a", "path", "swim"))
 
@@ -123,6 +126,7 @@ def test_an_implementation_that_cannot_be_loaded_walks_the_paths_and_the_rest_sa
     assert {r.reason for r in results} == {None, "the implementation does not offer state.load"}
 
 
+@pytest.mark.slow
 def test_who_cannot_be_loaded_is_judged_along_the_paths_of_nodes_that_begin_as_fresh_ones() -> None:
     results = judged(py(NotLoading), [*of("tiny", "path", "swim"), *of("small-suspicion", "path", "swim")])
 
@@ -132,6 +136,7 @@ def test_who_cannot_be_loaded_is_judged_along_the_paths_of_nodes_that_begin_as_f
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name"), [("scuttlebutt", "small-c"), ("swim", "small-a")])
 def test_who_claims_to_be_told_what_to_draw_must_draw_that(protocol: str, name: str) -> None:
     results = judged(py(ForgetsItsOrder), of(name, "step", protocol))
@@ -162,6 +167,7 @@ def test_an_adapter_whose_batch_is_for_the_codec_only_is_asked_one_by_one() -> N
     assert sum('"op":"batch"' in line for _, line in lines) == 1
 
 
+@pytest.mark.slow
 def test_a_question_in_a_batch_that_is_for_no_item_is_the_adapters_mistake() -> None:
     round_step = next(vector for vector in of("small-c", "step") if "picks" in vector.body["steps"][0])
     adapter = program(argv("wrong-question"), Timeouts(op=30), suite().version)
@@ -172,6 +178,7 @@ def test_a_question_in_a_batch_that_is_for_no_item_is_the_adapters_mistake() -> 
     assert "a choice is an object with" in str(result.reason)
 
 
+@pytest.mark.slow
 def test_who_dies_in_a_pack_is_found_and_nobody_else_is_blamed() -> None:
     """Every case that feeds the datagram dies of it, and only those."""
     vectors = of("small-c", "step")[:60]

@@ -120,6 +120,7 @@ def test_a_file_that_is_not_what_it_should_be_is_an_error_with_its_place(
     assert message in caught.value.message
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_spoilt_file_is_an_error_with_its_place_and_never_anything_else(data: st.DataObject) -> None:
     """Any part of a right file may be gone, renamed or anything else; reading it ends, and so does linting what is left."""
@@ -329,6 +330,7 @@ def test_with_a_compiled_form_neither_yaml_nor_jsonschema_is_imported(written: W
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_suites_own_vectors_can_be_loaded() -> None:
     suite = vectors.load()
 

@@ -49,6 +49,7 @@ def test_the_reference_passes_all_vectors() -> None:
     assert failed("peerproof.reference.harness.harness:Harness", suite().vectors) == set()
 
 
+@pytest.mark.slow
 @of_each_protocol
 def test_a_variant_with_nothing_replaced_passes(mistakes: Mistakes) -> None:
     """What catches a variant is its mistake, not the way in which it was put there; a fifth of the vectors shows that."""
@@ -64,6 +65,7 @@ def test_every_vector_that_a_variant_names_exists(mistakes: Mistakes) -> None:
     assert [(variant, name) for variant, name in named if name not in names] == []
 
 
+@pytest.mark.slow
 @of_each_protocol
 def test_what_a_variant_overrides_exists(mistakes: Mistakes) -> None:
     """Else it would be caught by whatever makes it do anything at all."""

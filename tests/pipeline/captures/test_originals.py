@@ -91,6 +91,7 @@ def test_every_capture_is_in_the_table() -> None:
     assert {path.name.removesuffix(".pcap.gz") for path in CAPTURES.glob("*.pcap.gz")} == set(EXPECTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED)
 def test_originals_are_found_and_our_nodes_are_accepted(name: str) -> None:
     expected = EXPECTED[name]
@@ -133,6 +134,7 @@ def by_the_pipeline(name: str, out: Path, spark: SparkSession | None = None) -> 
     return {row["node"]: row["verdict"] for row in verdicts if row["node"]}, counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_pipeline_finds_the_same(name: str, tmp_path: Path) -> None:
     assert by_the_pipeline(name, tmp_path) == in_one_process(name)

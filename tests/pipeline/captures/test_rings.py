@@ -61,6 +61,7 @@ def found(folder: Path, packets: Packets, protocol: str, **config: Any) -> tuple
     return judged(folder / "out", config=config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "kinds"),
     [("wendy", {"node_announcement", "state_data"}), ("peter", {"subscribe", "unsubscribe", "publish", "notify"})],
@@ -80,6 +81,7 @@ def test_each_connection_is_a_message_and_its_acknowledgement(protocol: str, kin
     assert kinds <= {row["msg_type"] for row in traces}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_a_ring_is_accepted_by_its_messages(name: str, tmp_path: Path) -> None:
     violations, verdicts = found(tmp_path, frames(connections(name)), PLANS[name][0])
@@ -317,6 +319,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_in_a_capture_is_found(fault: Fault, tmp_path: Path) -> None:
     protocol, _ = PLANS[fault.ring]

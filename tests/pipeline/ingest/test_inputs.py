@@ -34,6 +34,7 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 @given(CONTENT, st.integers(1, 40), st.integers(1, 30))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 def test_parts_have_every_line_once(
@@ -64,6 +65,7 @@ def test_parts_are_about_as_large_as_they_should_be(tmp_path: Path) -> None:
     assert len(parts) == 10
 
 
+@pytest.mark.slow
 def test_too_long_line_is_set_aside_and_passed_over(tmp_path: Path) -> None:
     """Its first 4096 bytes are kept; the next line has its place."""
     path = written(tmp_path / "log", b"a\n" + b"x" * (MAX_LINE + 5) + b"\nb\n" + b"y" * MAX_LINE + b"\n" + b"z" * (MAX_LINE + 1))

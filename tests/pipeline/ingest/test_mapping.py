@@ -335,6 +335,7 @@ trace = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(trace)
 def test_trace_lines_are_read_as_the_specification_reads_them(line: Line) -> None:
     """The fast way and the slow one give the same row, of texts that are not UTF-8 too."""

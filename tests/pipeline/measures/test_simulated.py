@@ -23,6 +23,7 @@ def measured(nodes: int, rounds: int, protocol: str, **plan: Any) -> dict[str, l
     return log_of(log.metrics())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "nodes", "rounds", "plan"),
     [

@@ -114,6 +114,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return page(gather(everything(tmp_path_factory.mktemp("everything") / "out")))
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_else(html: str) -> None:
     """No element that loads, no address, no import; and its policy forbids the browser to."""
     read = Reader(html)
@@ -217,11 +218,13 @@ def test_of_many_violations_the_first_of_each_kind_are_shown(tmp_path: Path) -> 
     assert [row["property"] for row in found.violations][-1] == "Rare"
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_not_finished_is_named(place: Path) -> None:
     with Batch.open(place, Plan("simulate", (), {}, (), {})) as opened:
         assert f"{opened.folder.name} was begun and is not finished" in Reader(page(gather(place))).text
 
 
+@pytest.mark.slow
 def test_the_same_batches_make_the_same_page(place: Path) -> None:
     first = write(place)[0].read_bytes()
 

@@ -115,6 +115,7 @@ def test_runs_are_counted(tmp_path: Path) -> None:
     assert len({row["digest"] for row in together}) == 2
 
 
+@pytest.mark.slow
 def test_each_file_of_traces_is_sorted_and_has_whole_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From lines in any order, in small parts and chunks."""
     cut_small(monkeypatch)
@@ -133,6 +134,7 @@ def test_each_file_of_traces_is_sorted_and_has_whole_nodes(tmp_path: Path, monke
     assert sum(map(len, files)) == len(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [1000, 20_000, 2**26])
 def test_rows_are_the_same_however_files_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     """The digest of traces and of quarantine says so; a line's place is in both."""
@@ -148,6 +150,7 @@ def test_rows_are_the_same_however_files_are_cut(tmp_path: Path, monkeypatch: py
     assert [row["line_no"] for row in rows(cut.success, QUARANTINE)] == [8, 9, 10]
 
 
+@pytest.mark.slow
 def test_events_without_a_number_are_numbered_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over all files; what happened at the same time stays in the order of the files."""
     cut_small(monkeypatch)
@@ -298,6 +301,7 @@ def test_packets_of_other_ports_are_left_out_and_counted(tmp_path: Path) -> None
     }
 
 
+@pytest.mark.slow
 def test_interrupted_work_goes_on_where_it_was(tmp_path: Path) -> None:
     """Finished parts are not read again, and the result is the same."""
     files = [written(tmp_path / f"{seed}.jsonl", simulated(seed=seed)) for seed in "abc"]

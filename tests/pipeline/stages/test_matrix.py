@@ -49,6 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("implementation", ["reference", WRONG])
 def test_verdicts_are_those_of_run(place: Path, tmp_path: Path, implementation: str) -> None:
     report = tmp_path / "report.json"
@@ -69,6 +70,7 @@ def test_a_failure_says_what_was_expected_and_found(place: Path) -> None:
             assert row["expected"] is row["actual"] is None
 
 
+@pytest.mark.slow
 def test_how_cases_are_divided_changes_no_verdict(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage, "CASES", 25)
 
@@ -80,6 +82,7 @@ def test_nothing_is_left_of_what_only_the_stage_needs(place: Path) -> None:
     assert list(place.glob("matrix-*/*.pickle")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("implementation", ["py:nowhere:Nothing", "./no-such-program"])
 def test_an_implementation_that_cannot_be_used_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], implementation: str
@@ -110,6 +113,7 @@ def test_mutants_are_implementations_too(tmp_path: Path, words: str, verdict: st
     assert verdict != "crashed" or list(of.values()) == [{"crashed"}]
 
 
+@pytest.mark.slow
 def test_mutants_that_there_are_not_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["pipeline", "matrix", "--mutants", "no such", "swim", "--output", str(tmp_path), "--master", "none"]
     assert main(command) == 4
@@ -146,6 +150,7 @@ def selection() -> tuple[Matrix, Any]:
     return Matrix(suite, chosen, ("reference", WRONG), REFERENCE), trials
 
 
+@pytest.mark.slow
 def test_the_generator_runs_without_java(selection: tuple[Matrix, Any], tmp_path: Path) -> None:
     todo, trials = selection
     keep(tmp_path / "cases", todo.cases)

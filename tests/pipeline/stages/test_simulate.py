@@ -94,6 +94,7 @@ def test_a_grid_that_cannot_be_tried_is_refused_in_words(grid: str, said: str) -
     assert said in str(refused.value)
 
 
+@pytest.mark.slow
 def test_too_many_combinations_are_refused() -> None:
     with pytest.raises(BadGrid, match="more than 100,000 combinations"):
         read(f"nodes: {list(range(1, 401))}\nrounds: {list(range(1, 401))}")
@@ -167,6 +168,7 @@ def test_what_was_spilled_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_hash_seed_changes_no_byte(tmp_path: Path) -> None:
     (tmp_path / "grid.yaml").write_text(GRID, encoding="utf-8")
     written = []

@@ -49,6 +49,7 @@ def found(events: list[Event], lot: int = 7) -> list[tuple[str, str, int]]:
 # A node's log.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lot", [1, 7, 4096])
 def test_what_a_node_did_is_accepted_however_it_is_cut(lot: int) -> None:
     events = of_node(simulated())
@@ -59,6 +60,7 @@ def test_what_a_node_did_is_accepted_however_it_is_cut(lot: int) -> None:
     assert verdict == Verdict("seed-v", "scuttlebutt", "n1:1", "replay", "accepted", len(events), len(events), 0, 0, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lot", [1, 5, 4096])
 @pytest.mark.parametrize(
     ("change", "expected", "judged"),
@@ -123,6 +125,7 @@ def test_after_what_was_lost_the_next_start_is_judged_again() -> None:
     assert verdict.verdict == "undetermined"
 
 
+@pytest.mark.slow
 def test_a_divergence_is_told_with_five_events_before_and_two_after() -> None:
     events = of_node(simulated())
     events[20] = events[20]._replace(state_hash="0" * 16)
@@ -246,6 +249,7 @@ def test_states_of_many_nodes_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> N
 # A log without answers of chance, and one with messages only.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lot", [1, 7, 4096])
 def test_a_log_without_answers_of_chance_is_explained(lot: int) -> None:
     events = foreign(simulated(nodes=4))

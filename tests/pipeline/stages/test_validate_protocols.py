@@ -50,6 +50,7 @@ def faulty(protocol: str, **plan: Any) -> list[Line]:
 # One node.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "nodes"),
     [("swim", ["n1:1"]), ("wendy", ["n1:1", "n2:1"]), *((p, [f"n{n}:1" for n in range(4)]) for p in ("peter", "distkv"))],
@@ -66,6 +67,7 @@ def test_what_a_node_did_is_accepted(protocol: str, nodes: Nodes) -> None:
         assert (rows, verdict.way, verdict.verdict, verdict.judged) == ([], "replay", "accepted", len(events))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "plan", "sends"),
     [
@@ -87,6 +89,7 @@ def test_a_log_without_effects_is_explained(protocol: str, plan: dict[str, Any],
     assert verdict.judged == sum(event.kind != "send" for event in events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "after", "kinds"),
     [("swim", 60, ["ping"]), ("wendy", 40, ["heartbeat"]), ("peter", 0, ["subscribe", "notify"])],
@@ -137,6 +140,7 @@ def repeat_the_last_ping(events: list[Event]) -> int:
     return last + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "plan", "change", "name"),
     [
@@ -250,6 +254,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.protocol}-{wrong.change.__name__}")
 def test_a_divergence_is_named_by_what_it_contradicts_and_nothing_else(wrong: Wrong) -> None:
     plan = {"wendy": {"nodes": 8}, "peter": {"nodes": 8, "rounds": 40}}
@@ -291,6 +296,7 @@ def subscriptions(cluster: Cluster) -> int:
     return sum(len(state.upper.topics) for state in cluster.nodes.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "look", "is_interesting"),
     [
@@ -344,6 +350,7 @@ def from_nobody(event: Event, _: int) -> Event:
     return event._replace(peer=EVERYBODY) if event.kind == "recv" else event
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "plan", "change"),
     [
@@ -399,6 +406,7 @@ def test_a_cluster_is_looked_at_as_long_as_its_properties_are_promised(
     assert (verdicts[""]["verdict"], remark in verdicts[""]["remark"]) == (verdict, True)
 
 
+@pytest.mark.slow
 def test_neighbours_that_never_meet_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of nodes that all take announcements without a look at versions. [WX-04]"""
     monkeypatch.setattr(joining, "is_newer", lambda *_: False)

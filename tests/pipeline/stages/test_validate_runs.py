@@ -99,6 +99,7 @@ def test_a_node_leaves_the_cluster_where_it_diverges(tmp_path: Path) -> None:
     assert verdicts[""]["judged"] == len(lines) - len(nodes[0]) + 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", RUNTIMES)
 def test_simulations_of_every_protocol_are_accepted(protocol: str, tmp_path: Path) -> None:
     """In SWIM an object's members are packed in their order, which the table must keep."""

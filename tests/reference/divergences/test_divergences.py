@@ -36,6 +36,7 @@ def test_the_page_of_a_protocol_describes_each() -> None:
     assert divergences().keys() <= described
 
 
+@pytest.mark.slow
 def test_what_fails_is_not_shown_as_a_program_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--impl", "divergence:SD-01", "-k", "flag:sd-01", "swim"]) == 1
 
@@ -44,6 +45,7 @@ def test_what_fails_is_not_shown_as_a_program_of_a_shell(capsys: pytest.CaptureF
     assert "| divergence:" not in shown
 
 
+@pytest.mark.slow
 def test_a_clause_that_is_a_divergence_says_how_it_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "PD-13"]) == 0
 

@@ -268,12 +268,14 @@ def test_a_protocol_over_datagrams_has_neither_connections_nor_outcomes(node: An
     assert node(op, now_ms=0, **about)["error"]["code"] == "unsupported"
 
 
+@pytest.mark.slow
 def test_bye_ends_the_harness(process: subprocess.Popen[bytes]) -> None:
     assert pipe_to(process)("bye") == {"ok": True}
 
     assert process.wait(10) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", [False, True], ids=["idle", "in the middle of a question"])
 def test_the_end_of_the_input_ends_the_harness(process: subprocess.Popen[bytes], question: bool) -> None:
     pipe = pipe_to(process)
@@ -312,6 +314,7 @@ def test_in_process_what_the_runner_raises_when_asked_goes_back_to_it() -> None:
         harness.handle({"op": "advance", "handle": 1, "now_ms": 1000}, abandon)
 
 
+@pytest.mark.slow
 def test_over_tcp_each_runner_has_a_harness_of_its_own() -> None:
     command = [sys.executable, "-m", "peerproof.cli.main", "node", "harness", "scuttlebutt", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

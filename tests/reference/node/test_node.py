@@ -63,6 +63,7 @@ def test_three_nodes_agree_notice_that_one_was_killed_and_learn_it_again(launch:
     assert [node.end() for node in (first, second, again)] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_told_to_the_others(launch: Launch) -> None:
     first = launch()
     second = launch("--peer", first.addr)
@@ -75,6 +76,7 @@ def test_what_is_typed_is_told_to_the_others(launch: Launch) -> None:
     assert first.process.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_a_node_under_a_flood_of_garbage_keeps_serving_and_keeps_its_state(
     launch: Launch, stranger: socket.socket, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ UNREACHABLE = (
 )
 
 
+@pytest.mark.slow
 def test_peers_with_addresses_that_nobody_can_send_to_do_not_stop_a_node(launch: Launch, stranger: socket.socket) -> None:
     """A digest may name anything as a peer; a node then gossips with it, as far as that goes."""
     node = launch("--set", "k=v", "-vv")
@@ -138,6 +141,7 @@ def test_peers_with_addresses_that_nobody_can_send_to_do_not_stop_a_node(launch:
     assert node.end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_trace_of_an_interrupted_node_is_whole_and_replays(launch: Launch, tmp_path: Path, number: signal.Signals) -> None:
     first = launch("--set", "a=1", "--trace", str(tmp_path / "trace"))
@@ -154,6 +158,7 @@ def test_the_trace_of_an_interrupted_node_is_whole_and_replays(launch: Launch, t
     assert {line.kind for line in lines} == {"start", "api", "timer", "recv"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_ends_the_trace_and_not_the_node(launch: Launch) -> None:
     first = launch("--set", "a=1", "--trace", "/dev/full")
@@ -198,6 +203,7 @@ def test_what_makes_no_sense_is_said_and_exits_with_2(
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_binding_to_every_address_warns_that_it_is_no_identity(launch: Launch) -> None:
     node = launch(bind="0.0.0.0:0")
 
@@ -206,6 +212,7 @@ def test_binding_to_every_address_warns_that_it_is_no_identity(launch: Launch) -
     assert [error for error in node.errors if "0.0.0.0:0, which names no machine" in error]
 
 
+@pytest.mark.slow
 def test_a_node_is_known_by_the_address_that_it_advertises(launch: Launch) -> None:
     node = launch("--advertise", "127.0.0.9:8119", bind="0.0.0.0:0")
 
@@ -214,6 +221,7 @@ def test_a_node_is_known_by_the_address_that_it_advertises(launch: Launch) -> No
     assert node.errors == []
 
 
+@pytest.mark.slow
 def test_without_json_a_node_prints_tables_that_a_terminal_cannot_be_fooled_with() -> None:
     command = [*COMMAND, "--bind", "127.0.0.1:0", "--set", "k=\x1b[2J"]
 

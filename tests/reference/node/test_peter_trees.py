@@ -59,6 +59,7 @@ def owner_first(members: Sequence[TreeMember], topic: str = TOPIC) -> list[TreeM
     return sorted(members, key=lambda member: rank(member.state.id, id_of_topic(topic)))
 
 
+@pytest.mark.slow
 async def test_a_child_that_changes_its_mind_often_is_in_the_end_what_it_wants_to_be() -> None:
     """Its messages arrive in the order in which they were sent. [PA-19]"""
     async with trees(3) as members:

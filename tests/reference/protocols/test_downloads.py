@@ -115,6 +115,7 @@ def test_changes_one_after_the_other_are_what_is_stored_in_the_end_and_after_eac
     assert max(map(len, changes[-10:])) < 120
 
 
+@pytest.mark.slow
 def test_a_disk_has_after_each_step_what_the_node_has_also_when_it_is_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +177,7 @@ async def test_who_has_not_what_others_want_refuses() -> None:
             await download(address, "distkv", N1)
 
 
+@pytest.mark.slow
 async def test_a_download_of_megabytes_arrives_whole() -> None:
     loaded = full()
     entries = tuple(

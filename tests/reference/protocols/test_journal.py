@@ -90,6 +90,7 @@ def test_a_commit_is_on_the_disk_and_cannot_be_undone_when_append_returns(path: 
     assert settings == ["delete", "exclusive", 2]
 
 
+@pytest.mark.slow
 def test_a_file_that_was_cut_off_anywhere_is_an_error_and_stays_as_it_is(path: Path) -> None:
     data = filled(path, [*RECORDS, b"y" * 5000])
     for size in {*range(0, len(data), 97), *range(200), *range(len(data) - 200, len(data)), 4096, 8192}:
@@ -99,6 +100,7 @@ def test_a_file_that_was_cut_off_anywhere_is_an_error_and_stays_as_it_is(path: P
         assert path.read_bytes() == data[:size]
 
 
+@pytest.mark.slow
 def test_what_a_changed_byte_does_is_an_error_or_nothing(path: Path) -> None:
     data = filled(path)
     used = [at for at, byte in enumerate(data) if byte]
@@ -116,6 +118,7 @@ def test_what_a_changed_byte_does_is_an_error_or_nothing(path: Path) -> None:
     assert errors > len(used)
 
 
+@pytest.mark.slow
 def test_every_byte_of_a_record_counts(path: Path) -> None:
     data = filled(path, [random.Random("record").randbytes(500)])
     begin = data.index(random.Random("record").randbytes(500))

@@ -82,6 +82,7 @@ async def test_a_large_message_is_not_overtaken_by_small_ones() -> None:
         assert [message.value for message in other.delivered] == values
 
 
+@pytest.mark.slow
 async def test_who_is_silent_does_not_stop_messages_to_others_and_fails_with_all_that_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

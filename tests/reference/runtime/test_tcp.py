@@ -112,6 +112,7 @@ async def test_of_too_many_bytes_the_connection_that_holds_the_most_is_cut_off(
         await eventually(lambda: member.node._held == 0, "held by nobody")
 
 
+@pytest.mark.slow
 async def test_as_long_as_too_much_waits_to_be_sent_nothing_is_read(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

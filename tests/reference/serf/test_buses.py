@@ -143,6 +143,7 @@ async def test_in_a_folder_everybody_hears_everybody_in_order_also_itself(folder
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_who_does_not_read_gets_later_what_there_is_room_for_and_keeps_nobody_from_the_rest(folder: Path) -> None:
     one, other = LoopbackBus(folder, "test", N1), LoopbackBus(folder, "test", N2)
     ear, slow = await opened(one), await opened(other)

@@ -13,6 +13,7 @@ from peerproof.spec import scuttlebutt
 from peerproof.spec.traces.trace import parse, replay
 
 
+@pytest.mark.slow
 def test_a_checked_run_says_when_all_agreed_and_that_nothing_is_violated(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_misspelt_option_is_a_usage_error(capsys: pytest.CaptureFixture[str], 
     assert "expected" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "options", "expected"),
     [
@@ -96,6 +98,7 @@ def test_a_ring_is_simulated_end_to_end(
     assert main(["trace", "check", trace]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", RUNTIMES)
 def test_the_same_options_give_the_same_run_of_which_each_step_is_the_specifications(
     protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -47,6 +47,7 @@ def test_without_faults_each_change_is_told_once_and_nothing_is_asked_for() -> N
     assert found["bytes"]["update"] == found["least"]["bytes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_after_a_split_all_have_one_store_and_little_is_sent_again(seed: str) -> None:
     found = agreed(run(nodes=6, rounds=70, seed=seed, updates=30, keys=10, partition=(10, 38)))
@@ -56,6 +57,7 @@ def test_after_a_split_all_have_one_store_and_little_is_sent_again(seed: str) ->
     assert 10 <= found["messages"]["update again"] <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_what_the_network_loses_and_doubles_is_asked_for_again(seed: str) -> None:
     faults = Faults(loss=0.1, duplication=0.1, reordering=0.1)
@@ -89,6 +91,7 @@ def test_a_download_from_who_has_gone_or_cannot_be_reached_fails_and_another_is_
     assert agreed(result)["ready"] == 4
 
 
+@pytest.mark.slow
 def test_what_came_of_it_is_printed_for_people_and_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--rounds", "40", "--updates", "20", "--keys", "7", "--partition", "8-25", "--check", "9"]
 

@@ -38,6 +38,7 @@ def figures(result: Result) -> dict[str, Any]:
     return dict(shown["figures"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan", [{}, {"apart": 3, "rounds": 80}, {"faults": Faults(reordering=0.2)}], ids=["at once", "apart", "late"]
 )
@@ -59,6 +60,7 @@ def test_as_long_as_nobody_goes_each_event_is_delivered_once(plan: dict[str, Any
     assert "0 lost; 0 twice" in result.text()
 
 
+@pytest.mark.slow
 def test_under_churn_losses_are_counted() -> None:
     result, lines = campaign(churn=0.04, config={"heartbeat": 20_000})
 

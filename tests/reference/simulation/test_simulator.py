@@ -54,6 +54,7 @@ def trace(campaign: Campaign) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run_under_every_hash_seed(tmp_path: Path) -> None:
     options = "--nodes 6 --rounds 30 --seed 42 --loss 0.2 --duplication 0.1 --reordering 0.2 --partition 5-12 --crash 1@15"
 
@@ -99,6 +100,7 @@ def test_the_trace_of_a_run_with_every_fault_replays_without_divergence() -> Non
     assert [line.kind for line in lines].count("start") == EVERYTHING.nodes + 1
 
 
+@pytest.mark.slow
 def test_replay_finds_an_answer_that_was_changed_in_a_trace() -> None:
     lines = [parse(line) for line in trace(EVERYTHING)]
     index = next(i for i, line in enumerate(lines) if any(len(answer) > 1 for _, answer in line.picks))
@@ -110,6 +112,7 @@ def test_replay_finds_an_answer_that_was_changed_in_a_trace() -> None:
     assert [divergence.line.node for divergence in divergences] == [changed.node]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 @pytest.mark.parametrize("max_payload", [40, 1400])
 def test_nodes_agree_in_the_end_whatever_the_network_does_and_no_property_is_violated(seed: str, max_payload: int) -> None:

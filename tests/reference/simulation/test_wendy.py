@@ -36,6 +36,7 @@ def figures(result: Result) -> dict[str, Any]:
     return dict(shown["figures"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [0, 3])
 def test_nodes_that_join_form_a_ring_in_which_every_key_finds_its_owner(apart: int) -> None:
     result, lines = campaign(apart=apart, rounds=80, check_every=50)
@@ -54,6 +55,7 @@ def test_nodes_that_join_form_a_ring_in_which_every_key_finds_its_owner(apart: i
     assert replay(lines, wendy)
 
 
+@pytest.mark.slow
 def test_after_a_crash_messages_go_other_ways() -> None:
     result, lines = campaign(10, crashes=((3, 21), (5, 21)), restarts=((5, 30),), rounds=60)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def test_ticks_are_divided_in_the_order_of_names(seen: Any, most: int) -> None:
     assert all(len(payload(info)) <= most for info in sent)
 
 
+@pytest.mark.slow
 @given(sets_of_ticks, st.integers(106, 459), st.sampled_from(["known", "missing"]))
 def test_sets_of_ticks_are_divided_between_their_ranges(rows: Any, most: int, what: str) -> None:
     """Each is in one info, and each info fits. [DA-82]"""

@@ -72,6 +72,7 @@ def maps(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=20).map(tuple) | maps(inner), max_leaves=20)
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_values_are_written_and_read_as_the_library_does(value: Any) -> None:
     data = pack(value)

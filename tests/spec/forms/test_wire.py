@@ -251,6 +251,7 @@ def test_a_field_may_have_any_other_name() -> None:
     assert Record(Kind, kind=U64()).value({"kind": 3}) == Kind(3)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_every_spelling_of_a_value_is_read_as_the_value(data: st.DataObject) -> None:
     value = data.draw(values(FORM))

@@ -61,6 +61,7 @@ def alone() -> Exploration:
     return explore(model(), digest=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [2, 3])
 def test_several_processes_find_the_same_in_the_same_order(alone: Exploration, processes: int) -> None:
     seen: list[int] = []
@@ -161,6 +162,7 @@ def test_finished_exploration_is_read_and_not_repeated(alone: Exploration, tmp_p
     assert everything(again) == everything(alone)
 
 
+@pytest.mark.slow
 def test_exploration_that_is_killed_goes_on_to_the_same_end(alone: Exploration, tmp_path: Path) -> None:
     """By SIGKILL, at whatever moment that is, and again and again until it comes to the end."""
     script = (
@@ -306,6 +308,7 @@ def model_of(protocol: str, name: str) -> Model:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name"), GRAPHS)
 def test_graph_is_the_one_that_is_written_down(protocol: str, name: str) -> None:
     found = explore(model_of(protocol, name), digest=True)
@@ -314,6 +317,7 @@ def test_graph_is_the_one_that_is_written_down(protocol: str, name: str) -> None
     assert {**counts, "digest": str(found.digest)}.items() <= configurations(protocol)[name].expected.items()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name"), SHARED)
 def test_graph_is_the_same_by_several_processes_and_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str, name: str

@@ -226,6 +226,7 @@ def few_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "MOST_CHILDREN", MOST_CHILDREN)
 
 
+@pytest.mark.slow
 def test_a_node_does_as_the_model_says() -> None:
     run_state_machine_as_test(Topics)
 
@@ -276,6 +277,7 @@ def search() -> None:
         run_state_machine_as_test(seed(number)(Topics), settings=few)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_found(name: str) -> None:
     with overriding(names_in(tree, **{name: MISTAKES[name]})), pytest.raises(AssertionError):

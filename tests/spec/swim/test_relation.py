@@ -24,6 +24,7 @@ def lines_of(nodes: int, **plan: Any) -> list[Line]:
     return [line for line in simulated("swim", "r", nodes, 25, 3, faults=Faults(loss=0.1), **plan) if line.node == "n1:1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nodes", "way"), [(3, "messages"), (12, "messages"), (12, "effects"), (5, "state")])
 def test_what_a_node_did_is_explained_without_its_answers(nodes: int, way: str) -> None:
     """Also after a crash, with payloads, and with datagrams that are too small for all that they should carry."""
@@ -34,6 +35,7 @@ def test_what_a_node_did_is_explained_without_its_answers(nodes: int, way: str) 
     assert relation.bound_hit == ""
 
 
+@pytest.mark.slow
 def test_a_log_that_says_the_state_now_and_then_is_explained() -> None:
     """What was one state for many orders is taken apart."""
     relation = Relation(swim, narrow, Bounds(), unfold)
@@ -41,6 +43,7 @@ def test_a_log_that_says_the_state_now_and_then_is_explained() -> None:
         assert explain_line(swim, relation, line, "state" if number % 5 == 0 else "messages").opinion is Opinion.ACCEPTED
 
 
+@pytest.mark.slow
 def test_whoever_is_pinged_twice_in_a_round_is_found() -> None:
     """A quantum that pings again whom the quantum before it has pinged, though the round has others left."""
     lines = lines_of(7)
@@ -82,6 +85,7 @@ def orders(states: tuple[State, ...], steps: int) -> set[tuple[Uuid, ...]]:
     return found
 
 
+@pytest.mark.slow
 def test_exactly_the_orders_of_a_round_are_explained() -> None:
     """With four others, of which three are pinged at first: all 24, and no other sequence of four."""
     state = replace(knowing(4), config=replace(knowing(4).config, ae_size=0))
@@ -101,6 +105,7 @@ def test_exactly_the_orders_of_a_round_are_explained() -> None:
         assert (opinions == [Opinion.ACCEPTED] * 2) is (sequence in expected)
 
 
+@pytest.mark.slow
 def test_where_no_message_was_seen_a_bound_is_hit_and_no_verdict_given() -> None:
     relation = Relation(swim, narrow, Bounds(states=50), unfold)
     relation.states = (knowing(9),)

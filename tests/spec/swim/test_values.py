@@ -138,6 +138,7 @@ STATES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(STATES, INPUTS.configs(NODES))
 def test_a_whole_node_is_the_same_after_plain_data_and_can_go_on(members: dict[str, Any], configs: tuple[Config, ...]) -> None:
     """Also in a state that no run leads to."""

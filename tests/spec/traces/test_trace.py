@@ -348,6 +348,7 @@ def test_recorded_answers_can_be_given_again(first: Pick) -> None:
         again("one", ["a"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_nodes_of_a_protocol_do_is_replayed_and_their_states_go_through_plain_data(protocol: str) -> None:
     specification = PROTOCOLS[protocol].specification.load()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from peerproof.spec.properties import find_violations
 from peerproof.spec.wendy import PROPERTIES, Id, Leave, Route
 
@@ -21,6 +23,7 @@ def any_id(ring: Ring) -> Id:
     return Id(ring.random.getrandbits(128))
 
 
+@pytest.mark.slow
 def test_nodes_that_join_one_after_the_other_form_a_ring() -> None:
     """Of more nodes than a leaf set holds; as long as all are in one half of the ring, keys may have two owners. [WX-07]"""
     ring = ring_of(0, 24, side=4)
@@ -30,6 +33,7 @@ def test_nodes_that_join_one_after_the_other_form_a_ring() -> None:
     assert ring.astray(any_id(ring) for _ in range(20)) == []
 
 
+@pytest.mark.slow
 def test_after_a_quarter_has_crashed_at_once_every_key_finds_the_closest_live_node() -> None:
     ring = ring_of(7, 20)
     for who in ring.random.sample(sorted(ring.nodes), 5):

@@ -88,6 +88,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(MESSAGES["peter"], st.sampled_from(ENVELOPE), JSON)
 def test_any_member_may_be_anything(message: Any, name: str, value: Any) -> None:
     """A message with one member replaced is another message, or none; nothing else happens. Peter's are Wendy's and more."""
@@ -132,6 +133,7 @@ SHAPES: dict[str, str | None] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_largest_messages_made_to_be_slow_are_read(shape: str) -> None:
     """Each in a fraction of a second; if the time grew faster than the length, the test would run into its limit."""

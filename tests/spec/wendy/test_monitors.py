@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from tests.spec.wendy.nodes import h, peer, peers, place
 
 from peerproof.spec.core import NodeId
@@ -192,6 +193,7 @@ def test_a_host_that_is_a_number_counts_as_it_is_said_and_a_name_as_it_is_seen()
     assert sender("0.0.0.0", "[::1]:50000") == "[::1]:7"  # what a node may say that listens everywhere
 
 
+@pytest.mark.slow
 def test_memory_is_bounded() -> None:
     watch, senders = monitor(HERE, Config(h("40"))), Senders()
     for number in range(obligations.PEERS + 10):

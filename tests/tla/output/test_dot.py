@@ -130,6 +130,7 @@ def test_memory_does_not_grow_with_the_graph(dump: Callable[[str], Path]) -> Non
     assert peak < path.stat().st_size / 2
 
 
+@pytest.mark.slow
 def test_dump_of_tlc_is_read_and_agrees_with_its_counts(tools: Tools, module: Callable[[str], Path], tmp_path: Path) -> None:
     path = tmp_path / "graph.dot"
     lines = r"""
