@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import Namespace
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from peerproof.conformance.suite.printable import steerable
+from peerproof.conformance.suite.printable import Printable, steerable
 
 _COLOURS: Final = {
     "error": "\x1b[1;31m",
     "warning": "\x1b[33m",
     "tip": "\x1b[36m",
-    "bad": "\x1b[31m",
+    "bad": "\x1b[1;31m",
     "good": "\x1b[32m",
-    "dim": "\x1b[2m",
 }
+_BAD: Final = re.compile(
+    r"^ *(?:FAILED|CRASHED|HUNG|FLOODED|STALE|UNEXPECTED|REJECTED|VIOLATES|FOUND|FAIL|PARTIAL)\b"
+    r"|\b[1-9][\d,]* (?:failed|crashed|hung|flooded|stale|rejected)\b",
+    re.MULTILINE,
+)
+_GOOD: Final = re.compile(r"^(?:PASSED|ok)\b|\b[1-9][\d,]* (?:passed|accepted)\b|^  accepted\b", re.MULTILINE)
 _PLAIN: Final = "\x1b[0m"
 
 
@@ -38,11 +44,30 @@ def configure(args: Namespace) -> None:
     _settings.verbose = getattr(args, "verbose", 0) or 0
     _settings.color = getattr(args, "color", "auto")
     _settings.progress = not (getattr(args, "no_progress", False) or _settings.quiet)
+    is_text = getattr(args, "format", "text") in (None, "text") and getattr(args, "json", False) is False
+    if isinstance(sys.stdout, Printable) and is_text and is_coloured(sys.stdout.stream):
+        sys.stdout.paint = paint_verdicts
+
+
+def paint_verdicts(text: str) -> str:
+    r"""
+    Returns a text with its verdicts in colour: red for what fails, green for what passes.
+
+    >>> paint_verdicts("3 cases: 2 passed, 1 failed\n")
+    '3 cases: \x1b[32m2 passed\x1b[0m, \x1b[1;31m1 failed\x1b[0m\n'
+    """
+    bad, good = (f"{_COLOURS[name]}\\g<0>{_PLAIN}" for name in ("bad", "good"))
+    return _GOOD.sub(good, _BAD.sub(bad, text))
 
 
 def shows_progress() -> bool:
     """Whether progress is to be shown."""
     return _settings.progress
+
+
+def is_verbose() -> bool:
+    """Whether details are to be printed."""
+    return _settings.verbose > 0
 
 
 def is_coloured(stream: TextIO) -> bool:

@@ -106,7 +106,7 @@ def refuse_unavailable() -> Iterator[None]:
         lines = [f"{error}"]
         if error.errors:
             last = error.errors.decode("utf-8", "backslashreplace").splitlines()[-20:]
-            lines += ["the last on its standard error:", *(f"  | {line[:400]}" for line in last)]
+            lines += ["end of its standard error:", *(f"  | {line[:400]}" for line in last)]
         raise Refusal("\n".join(lines), UNUSABLE) from None
 
 

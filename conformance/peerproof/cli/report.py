@@ -8,6 +8,7 @@ line.
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ class Kind:
     declare: Callable[[ArgumentParser], None]
     formats: tuple[str, ...] = ()
     EXITS: Mapping[int, str] = field(default_factory=dict)
+    is_page: bool = False
 
     def configure(self, parser: ArgumentParser) -> None:
         """Declares the options."""
@@ -44,6 +46,8 @@ class Kind:
         """Makes it, and writes it."""
         if args.output and (why_not := output.unwritable(args.output)):
             raise Refusal(f"cannot write: {why_not}")
+        if self.is_page and args.output is None and sys.stdout.isatty():
+            raise Refusal("a page is not for a terminal", tip="add --output page.html")
         with refuse(NoReport):
             made, code = self.make(args)
         try:
@@ -167,6 +171,7 @@ One HTML page of reports, implementations side by side: clause matrix, filter, a
 """,
         _html,
         _declare_html,
+        is_page=True,
     ),
     "convert": Kind(
         """

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli import options
 from peerproof.cli.command import interruptible, refuse
-from peerproof.cli.console import note, print_error
+from peerproof.cli.console import is_verbose, note, print_error
 from peerproof.cli.exits import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import (
     add_bounds,
@@ -140,6 +140,8 @@ def run(args: Namespace) -> int:
     for path, what in ((args.output, "report"), (args.record, "report"), (args.dialogue, "dialogue")):
         if path and (why_not := output.unwritable(path)):
             raise Refusal(f"cannot write the {what}: {why_not}")
+    if args.format == "html" and args.output is None and sys.stdout.isatty():
+        raise Refusal("a page is not for a terminal", tip="add --output page.html")
     if args.dialogue and args.impl == f"recorded:{args.dialogue}":
         raise Refusal("--dialogue would overwrite the dialogue that is replayed: name another file")
     if args.pcap:
@@ -243,6 +245,8 @@ class _Run:
         if interruption.seen:
             raise KeyboardInterrupt
         self.wrong += STATUSES[result.status]
+        if is_verbose():
+            note(f"{result.outcome}  {result.id}")
         self.ticker(f"{self.wrong} failed", len(self.report.results), len(self.session.cases), "cases")
 
     def finish(self) -> bool:

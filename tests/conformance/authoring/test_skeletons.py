@@ -69,7 +69,7 @@ def test_the_next_two_commands_come_out_right(
     assert re.search(r"^ok +panics ", smoke.stdout, re.MULTILINE)
     assert "FAIL" not in smoke.stdout
     assert run.returncode == 0, run.stdout + run.stderr
-    assert re.search(r"^\d+ cases, \d+ vectors: \d+ passed, \d+ known, ", run.stdout, re.MULTILINE)
+    assert re.search(r"^[\d,]+ cases, [\d,]+ vectors: [\d,]+ passed, [\d,]+ known, ", run.stdout, re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_what_is_wrong_beside_the_cases_is_annotated_too() -> None:
         (kind, told.get("title")) for kind, told, _ in commands(as_annotations(report(problems=["dead"], because="interrupted")))
     ]
 
-    assert kinds == [("error", "list of known failures"), ("error", "the report is partial")]
+    assert kinds == [("error", "list of expected failures"), ("error", "the report is partial")]
 
 
 def test_it_is_said_that_a_workflow_shows_only_some() -> None:

@@ -39,8 +39,8 @@ def test_skipped_cases_are_grouped_by_what_is_lacking() -> None:
     lines = list(summary(report(PASSED, *skipped)))
 
     assert f"skipped: 3 cases: {lacks} exchange, 2 of which lack something else too" in lines
-    assert f"skipped: 1 cases: {lacks} restart" in lines
-    assert "skipped: 1 cases: another" in lines
+    assert f"skipped: 1 case: {lacks} restart" in lines
+    assert "skipped: 1 case: another" in lines
     assert "cases run by layer: exchange 1 of 1; codec 0 of 5 (1 need state.load)" in lines
 
 

@@ -30,6 +30,7 @@ from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.options import add_protocol, check_protocol
 from peerproof.cli.parser import did_you_mean
 from peerproof.cli.ticker import ModelTicker
+from peerproof.conformance.suite.printable import count_text
 
 if TYPE_CHECKING:
     from peerproof.tla.manifest import Model
@@ -118,7 +119,7 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
             print("\n".join(f"    {row}" for row in found.diagram.splitlines()), flush=True)
     if args.rewrite:
         model_check.rewrite_vectors({model.protocol for model in chosen})
-    total = f"{len(chosen)} models: {len(chosen) - surprising - failed} as expected"
+    total = f"{count_text(len(chosen), 'model')}: {len(chosen) - surprising - failed} as expected"
     print(f"{total}, {surprising} not, {failed} without a verdict")
     return UNUSABLE if failed else FAILED if surprising else OK
 

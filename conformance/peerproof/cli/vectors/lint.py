@@ -32,6 +32,7 @@ from peerproof.conformance.authoring.clause_report import ClauseNotFound
 from peerproof.conformance.authoring.suite_check import check_suite, review_clauses
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.suite import VectorError, load
 
 EXITS: Final = {
@@ -79,8 +80,8 @@ def run(args: Namespace) -> int:
     for line in (*found.errors, *found.findings):
         print(line)
     findings = len(found.errors) + len(found.findings)
-    counts = (_pluralize(found.vectors, "vector"), _pluralize(found.files, "file"), _pluralize(findings, "finding"))
-    note("{} in {}, {}".format(*counts))
+    vectors, files = count_text(found.vectors, "vector"), count_text(found.files, "file")
+    note(f"{vectors} in {files}, {count_text(findings, 'finding')}")
     return USAGE if found.errors else int(not found.is_clean)
 
 
@@ -107,7 +108,3 @@ def _mark_reviewed(names: list[str]) -> int:
         changed = review_clauses(names)
     print(f"reviewed: {', '.join(changed)}" if changed else "they were reviewed already")
     return OK
-
-
-def _pluralize(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -19,6 +19,7 @@ from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
 from peerproof.cli.exits import NOTHING, OK
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.selection import select_vectors, vector_row
 
 
@@ -41,5 +42,5 @@ def run(args: Namespace) -> int:
         width = max((len(vector.id) for vector in vectors), default=0)
         for vector in vectors:
             print(f"{vector.id:{width}}  {vector.level:6}  {' '.join(vector.clauses)}  {vector.title}")
-        print(f"{len(vectors)} of {len(suite.vectors)} vectors, {suite.version}")
+        print(f"{len(vectors):,} of {count_text(len(suite.vectors), 'vector')}, {suite.version}")
     return OK if vectors else NOTHING

@@ -135,13 +135,13 @@ def side_text(difference: Difference, side: str) -> str:
 def _process(result: Result) -> list[str]:
     lines = ["", *(f"  {line}" for line in result.reason.splitlines())] if result.reason else []
     if result.confirmed is not None:
-        lines.append(f"  {'confirmed: it happened again when tried alone' if result.confirmed else 'not confirmed'}")
+        lines.append(f"  {'confirmed: it happened again when run alone' if result.confirmed else 'not confirmed'}")
     if result.errors:
         errors = result.errors.splitlines()
-        lines.append(f"  the last on its standard error ({len(result.errors)} bytes):")
+        lines.append(f"  end of its standard error ({len(result.errors):,} bytes):")
         lines += [f"    | {truncate_text(line)}" for line in errors[-MOST_ERRORS:]]
     if result.cut:
-        lines.append(f"  too large to be kept: {'; '.join(result.cut)} (--max-record)")
+        lines.append(f"  too large for the report: {'; '.join(result.cut)} (--max-record)")
     return [*lines, ""]
 
 

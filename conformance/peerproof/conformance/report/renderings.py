@@ -17,6 +17,7 @@ from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
 from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.printable import count_text
 
 #: Vector id -> title.
 Titles = Mapping[str, str]
@@ -33,21 +34,18 @@ _PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3
 
 
 def as_text(report: Report, titles: Titles) -> str:
-    """What went wrong, one after the other, then what was counted."""
+    """Each failing case, then the summary."""
     blocks = [explain(result, titles.get(result.vector, ""), report.arguments) for result in _wrong(report)]
     return "\n".join([*blocks, *summary(report)]) + "\n"
 
 
 def summary(report: Report) -> Iterator[str]:
-    """The end of the text: who was judged by what, and how it came out."""
-    for result in report.results:
-        if result.status in ("tolerated", "known"):
-            failure = f" ({result.failure})" if result.failure else ""
-            yield f"{result.status}: {result.id}{failure}: {result.reason}"
-            yield from brief_difference(result)
+    """The end of the text: the implementation, the vectors, and the counts of each status."""
+    yield from _expected(report.results)
     differing = Counter((result.decisions, result.reason) for result in report.results if result.status == "differs")
     for (decisions, reason), count in differing.most_common():
-        yield f"differs: {count} cases: only {demanding(decisions)} it, not the document{f'; {reason}' if reason else ''}"
+        more = f"; {reason}" if reason else ""
+        yield f"differs: {count_text(count, 'case')}: only {demanding(decisions)} it, not the document{more}"
     yield from _skipped(report.results)
     yield from (f"list: {problem}" for problem in report.problems)
     yield from transport_lines(report.results)
@@ -55,10 +53,32 @@ def summary(report: Report) -> Iterator[str]:
         yield from render_groups(report, group_failures(report), MOST_GROUPS)
     yield f"{_who(report)}, vectors {report.vectors['version']}"
     if report.totals["differs"]:
-        yield f"{report.violates} cases violate the document, {report.totals['differs']} differ in what only a decision demands"
-    yield f"{report.selected} cases, {len({result.vector for result in report.results})} vectors: {_counted(report)}"
+        violations = "1 case violates" if report.violates == 1 else f"{report.violates:,} cases violate"
+        yield f"{violations} the document, {report.totals['differs']:,} differ in what only a decision demands"
+    vectors = count_text(len({result.vector for result in report.results}), "vector")
+    yield f"{count_text(report.selected, 'case')}, {vectors}: {_counted(report)}"
     if report.partial:
-        yield f"PARTIAL: {report.because}; {report.selected - len(report.results)} cases were not judged"
+        yield f"PARTIAL: {report.because}; {_not_run(report)}"
+
+
+def _not_run(report: Report) -> str:
+    return f"not run: {count_text(report.selected - len(report.results), 'case')}"
+
+
+def _expected(results: Sequence[Result]) -> Iterator[str]:
+    """Failures that are known or tolerated, by reason; the difference of one that is alone."""
+    groups: dict[tuple[str, str | None], list[Result]] = {}
+    for result in results:
+        if result.status in ("tolerated", "known"):
+            groups.setdefault((result.status, result.reason), []).append(result)
+    for (status, reason), group in groups.items():
+        first = group[0]
+        failure = f" ({first.failure})" if first.failure else ""
+        if len(group) == 1:
+            yield f"{status}: {first.id}{failure}: {reason}"
+            yield from brief_difference(first)
+        else:
+            yield f"{status}: {count_text(len(group), 'case')}, such as {first.id}{failure}: {reason}"
 
 
 def _skipped(results: Sequence[Result]) -> Iterator[str]:
@@ -70,7 +90,7 @@ def _skipped(results: Sequence[Result]) -> Iterator[str]:
         because, count = Counter(reason for result in left for reason in _reasons(result)).most_common(1)[0]
         alone = sum(_reasons(result) == [because] for result in left)
         more = f", {count - alone} of which lack something else too" if alone < count else ""
-        yield f"skipped: {count} cases: {because}{more}"
+        yield f"skipped: {count_text(count, 'case')}: {because}{more}"
         left = [result for result in left if because not in _reasons(result)]
     layers = Counter(result.id.split("/")[1] for result in results)
     run = Counter(result.id.split("/")[1] for result in results if result.status != "skipped")
@@ -102,7 +122,7 @@ def as_markdown(report: Report, titles: Titles) -> str:
     """A table of what was counted, a table of what is not as it should be, and the failures at length."""
     lines = [f"# {_who(report)}", "", f"Vectors {report.vectors['version']}, seed `{report.seed}`.", ""]
     if report.partial:
-        lines += [f"**Partial:** {report.because}; {report.selected - len(report.results)} cases were not judged.", ""]
+        lines += [f"**Partial:** {report.because}; {_not_run(report)}.", ""]
     totals = report.totals
     lines += [f"| {' | '.join(totals)} |", f"|{' ---: |' * len(totals)}", f"| {' | '.join(map(str, totals.values()))} |", ""]
     lines += [f"- {problem}" for problem in report.problems] + [""] * bool(report.problems)
@@ -148,7 +168,7 @@ def as_junit(report: Report, titles: Titles) -> str:
     for name, value in (("vectors", report.vectors["version"]), ("seed", report.seed), ("partial", str(report.partial).lower())):
         Xml.SubElement(properties, "property", name=name, value=str(value))
     for number, group in enumerate(group_failures(report), start=1):
-        value = f"{len(group.cases)} cases: {group.difference}; start with {group.example}"
+        value = f"{count_text(len(group.cases), 'case')}: {group.difference}; start with {group.example}"
         Xml.SubElement(properties, "property", name=f"failure group {number}", value=_xml(value))
     for result in report.results:
         _junit_case(suite, result, report, titles)
@@ -199,8 +219,8 @@ def _who(report: Report) -> str:
 
 
 def _counted(report: Report) -> str:
-    counted = [f"{count} {status}" for status, count in report.totals.items() if count and status != "selected"]
-    return ", ".join(counted) or "none judged"
+    counted = [f"{count:,} {status}" for status, count in report.totals.items() if count and status != "selected"]
+    return ", ".join(counted) or "none run"
 
 
 def as_annotations(report: Report) -> str:
@@ -215,13 +235,12 @@ def _annotations(report: Report) -> Iterator[str]:
     for result in wrong:
         yield _command("error", explain(result, result.title, report.arguments), title=_title(result), **_place(report, result))
     for problem in report.problems:
-        yield _command("error", problem, title="list of known failures")
+        yield _command("error", problem, title="list of expected failures")
     if report.partial:
-        missing = report.selected - len(report.results)
-        yield _command("error", f"{report.because}; {missing} cases were not judged", title="the report is partial")
+        yield _command("error", f"{report.because}; {_not_run(report)}", title="the report is partial")
     if len(wrong) > SHOWN:
         yield _command("notice", f"{len(wrong)} cases failed; a workflow shows the first {SHOWN}, its log has all of them")
-    yield f"{report.selected} cases: {_counted(report)}{' PARTIAL' * report.partial}"
+    yield f"{count_text(report.selected, 'case')}: {_counted(report)}{' PARTIAL' * report.partial}"
 
 
 def _title(result: Result) -> str:

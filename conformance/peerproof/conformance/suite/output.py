@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from peerproof.conformance.suite.printable import escape_controls
+from peerproof.conformance.suite.printable import Printable, escape_controls
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -89,7 +89,8 @@ def write_whole(path: Path | None, text: str) -> None:
     """A file, whole or not at all; or standard output. Raises CannotWrite."""
     try:
         if path is None:
-            sys.stdout.buffer.write(escape_controls(text).encode("utf-8", "backslashreplace"))
+            paint = sys.stdout.paint if isinstance(sys.stdout, Printable) else str
+            sys.stdout.buffer.write(paint(escape_controls(text)).encode("utf-8", "backslashreplace"))
             sys.stdout.flush()
         elif path.exists() and not path.is_file():  # a device, a pipe
             path.write_text(escape_controls(text), encoding="utf-8", errors="backslashreplace")

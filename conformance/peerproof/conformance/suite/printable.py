@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
@@ -27,15 +27,26 @@ def escape_controls(text: str) -> str:
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def count_text(number: int, noun: str) -> str:
+    """
+    Returns a number of things in words.
+
+    >>> count_text(1, "case"), count_text(20747, "vector")
+    ('1 case', '20,747 vectors')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 class Printable:
     """A stream of text that writes everything so."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+        self.paint: Callable[[str], str] = str  #: what colours a text that has its escapes
 
     def write(self, text: str) -> int:
         """Writes a text with escapes; its length is that of the text."""
-        self.stream.write(escape_controls(text))
+        self.stream.write(self.paint(escape_controls(text)))
         return len(text)
 
     def writelines(self, lines: Any) -> None:
