@@ -155,7 +155,8 @@ def find_command(name: str) -> tuple[Any, Parser]:
         moved = next((whole for whole in command_names() if whole.endswith(f" {word}")), None)
         near = None if group else did_you_mean(word, [*modules, *GROUPS])
         tip = near or (f"did you mean peerproof {moved}?" if moved else None) or did_you_mean(word, modules)
-        raise Refusal(f"unknown command {name!r}", tip=tip or f"see peerproof{f' {group}' if group else ''} --help")
+        what = "option" if word.startswith("-") else "command"
+        raise Refusal(f"unknown {what} {name!r}", tip=tip or f"see peerproof{f' {group}' if group else ''} --help")
     module = modules[word]
     found: Any = import_module(f"peerproof.cli.{module}")
     command = found.KINDS[word] if hasattr(found, "KINDS") else found

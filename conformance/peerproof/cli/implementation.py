@@ -107,7 +107,7 @@ def refuse_unavailable() -> Iterator[None]:
         if error.errors:
             last = error.errors.decode("utf-8", "backslashreplace").splitlines()[-20:]
             lines += ["end of its standard error:", *(f"  | {line[:400]}" for line in last)]
-        raise Refusal("\n".join(lines), UNUSABLE) from None
+        raise Refusal("\n".join(lines), UNUSABLE, tip=error.tip) from None
 
 
 def _seconds(text: str) -> float:

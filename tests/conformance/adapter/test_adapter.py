@@ -39,7 +39,7 @@ def started(habit: str, *arguments: str, patience: Timeouts = QUICK) -> Adapter:
 def refused(implementation: str, patience: Timeouts = QUICK) -> str:
     with pytest.raises(AdapterUnavailable) as unusable:
         create_adapter(implementation, "1.0.0", patience).start()
-    return str(unusable.value) + "\n" + unusable.value.errors.decode()
+    return f"{unusable.value}\n{unusable.value.tip}\n{unusable.value.errors.decode()}"
 
 
 def trouble(adapter: Adapter, number: int = 17) -> AdapterError:
@@ -78,10 +78,10 @@ def test_a_script_whose_interpreter_is_missing_is_told_from_a_missing_script(tmp
     ("implementation", "said"),
     [
         ("", "--impl is empty"),
-        ("'unbalanced", "No closing quotation"),
+        ("'unbalanced", "a quotation mark is not closed"),
         ("tcp://nowhere", "expected tcp://HOST:PORT"),
         ("py:no_colon", "expected py:MODULE:CLASS"),
-        ("py:no_such_module:Class", "No module named"),
+        ("py:no_such_module:Class", "no module 'no_such_module'"),
         ("py:json:NoSuchClass", "NoSuchClass"),
     ],
 )

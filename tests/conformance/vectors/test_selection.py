@@ -54,7 +54,7 @@ def test_all_words_must_fit(expression: str, expected: list[str]) -> None:
         ("clause:B-99", "no vector fits 'B-99'"),
         ("!flag:hostil", "no vector fits 'hostil' -> did you mean hostile?"),
         ("clause:B-14,B-99", "no vector fits 'B-99'"),
-        ("claus:B-14", "no key 'claus' in 'claus:B-14'; there are id, protocol, layer"),
+        ("claus:B-14", "unknown key 'claus' in 'claus:B-14' -> did you mean clause:B-14?"),
         ("clause:", "no vector fits ''"),
     ],
 )

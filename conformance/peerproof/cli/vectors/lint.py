@@ -34,6 +34,7 @@ from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite
 from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.suite import VectorError, load
+from peerproof.spec.protocols import PROTOCOLS
 
 EXITS: Final = {
     OK: "no findings",
@@ -64,6 +65,7 @@ def run(args: Namespace) -> int:
         return OK
     if args.reviewed:
         return _mark_reviewed(args.reviewed)
+    options.check_protocol(args.protocol, PROTOCOLS)
     root = args.vectors or locations.vectors_root(args.protocol)
     if args.changed and not args.basis:
         raise Refusal("--changed is for --basis")

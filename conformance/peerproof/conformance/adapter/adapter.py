@@ -23,11 +23,12 @@ Watch = Callable[[str, str], None]
 
 
 class AdapterUnavailable(Exception):
-    """There is no implementation to judge; the message says why and what to do."""
+    """There is no implementation to judge; the message says why."""
 
-    def __init__(self, message: str, errors: bytes = b"") -> None:
+    def __init__(self, message: str, errors: bytes = b"", tip: str | None = None) -> None:
         super().__init__(_shorten(message))
         self.errors = errors
+        self.tip = tip  #: what to do
 
 
 class AdapterError(Exception):

@@ -63,8 +63,9 @@ def create_adapter(
         return LineAdapter(lambda: _connect(host.strip("[]"), int(port), patience), patience, suite, watch, longest)
     try:
         argv = shlex.split(implementation)
-    except ValueError as error:
-        raise AdapterUnavailable(f"--impl {implementation!r}: {error}") from None
+    except ValueError:
+        tip = "close the quotation mark, or put a backslash before it"
+        raise AdapterUnavailable(f"--impl: a quotation mark is not closed: {implementation}", tip=tip) from None
     return program(argv, patience, suite, watch, longest)
 
 
@@ -82,7 +83,7 @@ def _find_divergence(name: str) -> str:
     letters = dict.fromkeys(other[:2] for other in known)
     of_each = {first: [other for other in known if other.startswith(first)] for first in letters}
     expected = ", ".join(of_each.get(name.upper()[:2], (f"{ids[0]} to {ids[-1]}" for ids in of_each.values())))
-    raise AdapterUnavailable(f"there is no divergence {name!r}: expected one of {expected}")
+    raise AdapterUnavailable(f"unknown divergence {name!r}", tip=f"there are {expected}")
 
 
 def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> Adapter:
@@ -98,18 +99,21 @@ def _start_program(argv: Sequence[str]) -> Channel:
     try:
         return Program(argv)
     except FileNotFoundError:
-        hint = "check the path"
-        if os.sep not in argv[0]:
-            hint = "it is looked for on the PATH; a program in this folder is ./PROGRAM"
-        if os.path.exists(argv[0]):
-            hint = "the interpreter that its first line names is missing"
-        raise AdapterUnavailable(f"cannot start {argv[0]!r}: there is no such program ({hint})") from None
+        tip = "check the path"
+        if argv[0].startswith("tcp:"):
+            tip = f"an address is written tcp://{argv[0].removeprefix('tcp:').lstrip('/')}"
+        elif os.path.exists(argv[0]):
+            tip = "install the interpreter that its first line names"
+        elif os.sep not in argv[0]:
+            tip = f"a program in this folder is ./{argv[0]}; others are looked for on the PATH"
+        raise AdapterUnavailable(f"cannot start {argv[0]!r}: there is no such program", tip=tip) from None
     except PermissionError:
-        hint = "it is a folder" if os.path.isdir(argv[0]) else f"chmod +x {shlex.quote(argv[0])}"
-        raise AdapterUnavailable(f"cannot start {argv[0]!r}: it is not executable ({hint})") from None
+        tip = "name a program in it" if os.path.isdir(argv[0]) else f"chmod +x {shlex.quote(argv[0])}"
+        what = "it is a folder" if os.path.isdir(argv[0]) else "it is not executable"
+        raise AdapterUnavailable(f"cannot start {argv[0]!r}: {what}", tip=tip) from None
     except OSError as error:
-        hint = "is its first line #!, with an interpreter?" if os.path.isfile(argv[0]) else "check the path"
-        raise AdapterUnavailable(f"cannot start {argv[0]!r}: {error.strerror} ({hint})") from None
+        tip = "its first line must be #! with an interpreter" if os.path.isfile(argv[0]) else "check the path"
+        raise AdapterUnavailable(f"cannot start {argv[0]!r}: {error.strerror}", tip=tip) from None
 
 
 def _connect(host: str, port: int, patience: Timeouts) -> Channel:
@@ -117,5 +121,5 @@ def _connect(host: str, port: int, patience: Timeouts) -> Channel:
         return Connection(host, port, patience.hello or None)
     except OSError as error:
         reason = error.strerror or error
-        hint = "start the adapter first, listening there"
-        raise AdapterUnavailable(f"cannot attach to tcp://{host}:{port}: {reason} ({hint})") from None
+        tip = "start the adapter first; it must listen there"
+        raise AdapterUnavailable(f"cannot attach to tcp://{host}:{port}: {reason}", tip=tip) from None

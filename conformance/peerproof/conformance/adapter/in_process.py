@@ -12,6 +12,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -88,12 +89,24 @@ class InProcess:
         """Nothing can be done from outside; whoever waits has waited when the time for a request is over."""
 
     def _make_handle(self) -> Handle:
+        """Raises AdapterUnavailable if there is no such class; what the class raises is the implementation's."""
         module, colon, name = self._name.partition(":")
         if not colon:
-            raise ImportError(f"py:{self._name} is no implementation: expected py:MODULE:CLASS")
+            raise AdapterUnavailable(f"py:{self._name} names no class", tip="expected py:MODULE:CLASS")
         if (here := str(Path.cwd())) not in sys.path:
             sys.path.insert(0, here)
-        handle: Handle = getattr(import_module(module), name)().handle
+        try:
+            found = import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                raise  # one that the module imports
+            tip = "modules are looked for in this folder and on PYTHONPATH"
+            raise AdapterUnavailable(f"py:{self._name}: no module {error.name!r}", tip=tip) from None
+        if not hasattr(found, name):
+            close = get_close_matches(name, vars(found), n=1)
+            tip = f"did you mean py:{module}:{close[0]}?" if close else f"{module} must define it"
+            raise AdapterUnavailable(f"py:{self._name}: no class {name!r} in {module}", tip=tip)
+        handle: Handle = getattr(found, name)().handle
         return handle
 
     def _exchange(self, requests: Sequence[Request], choosing: Sequence[Choose], seconds: float) -> list[Reply]:
@@ -109,6 +122,8 @@ class InProcess:
         if self._watch:
             for reply in task.replies:
                 self._watch("<", _encode(reply))
+        if task.unavailable is not None:
+            raise task.unavailable
         if task.failure is not None:
             kind, detail, errors = task.failure
             raise AdapterError(kind, detail, list(task.replies), errors.encode())
@@ -135,6 +150,7 @@ class _Task:
         self.choosing: Final = choosing  #: who answers the questions of each
         self.replies: list[Reply] = []
         self.failure: tuple[str, str, str] | None = None  #: kind, detail and traceback
+        self.unavailable: AdapterUnavailable | None = None  #: there is no such class
         self.abandoned = False
         self.done: SimpleQueue[None] = SimpleQueue()
 
@@ -156,6 +172,8 @@ class _Worker:
                     if task.abandoned:
                         return
                     task.replies.append(_reply(request, handle(request, choose), self._longest))
+            except AdapterUnavailable as error:
+                task.unavailable = error
             except _TooLong as error:
                 task.failure = ("flooded", str(error), "")
             except (WrongQuestion, InvalidReply) as error:

@@ -50,7 +50,9 @@ def load_known_findings(path: Path) -> KnownFindings:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableFindings(f"{file}: the list of known findings cannot be read: {error}") from None
+        raise UnreadableFindings(
+            f"{file}: the list of known findings cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from None
     reasons: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):

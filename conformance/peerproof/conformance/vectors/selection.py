@@ -35,15 +35,15 @@ MOST_LISTED: Final = 20
 
 
 class SelectionError(ValueError):
-    """An expression that says nothing: it has a key that is not there."""
+    """An expression with a key that does not exist; `tip` names what may have been meant."""
+
+    def __init__(self, message: str, tip: str | None = None) -> None:
+        super().__init__(message)
+        self.tip = tip
 
 
 class NothingFits(SelectionError):
-    """A word that no vector fits; `tip` names one that some vector fits."""
-
-    def __init__(self, message: str, close: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.tip = f"did you mean {close[0]}?" if close else None
+    """A word that no vector fits."""
 
 
 def select(vectors: Iterable[Vector], expression: str, former: Mapping[str, str] | None = None) -> list[Vector]:
@@ -76,7 +76,9 @@ def _fitting(pool: Sequence[Vector], word: str, former: Mapping[str, str]) -> se
     if not colon:
         return _union(pool, word, lambda value: _with_id(pool, former.get(value, value)), _names)
     if key not in KEYS:
-        raise SelectionError(f"no key {key!r} in {word!r}; there are {', '.join(KEYS)}")
+        close = get_close_matches(key, KEYS, n=1)
+        tip = f"did you mean {close[0]}:{rest}?" if close else f"there are {', '.join(KEYS)}"
+        raise SelectionError(f"unknown key {key!r} in {word!r}", tip)
     values = KEYS[key]
 
     def with_value(pattern: str) -> set[int]:
@@ -92,10 +94,19 @@ def _union(
     for alternative in alternatives.split(","):
         if not (found := fitting(alternative)):
             known = sorted({word for vector in pool for word in words(vector)})
-            alike = [word for word in known if word.partition("-")[0] == alternative.partition("-")[0]]  # B-99 is not D-99
-            raise NothingFits(f"no vector fits {alternative!r}", get_close_matches(alternative, alike or known, n=1))
+            raise NothingFits(f"no vector fits {alternative!r}", _tip(alternative, known))
         union |= found
     return union
+
+
+def _tip(word: str, known: Sequence[str]) -> str | None:
+    """What may have been meant: of a clause that does not exist, those with the same letters."""
+    letters, dash, digits = word.partition("-")
+    alike = [name for name in known if name.partition("-")[0] == letters]
+    if dash and digits.isdecimal() and alike:
+        return f"there are {alike[0]} to {alike[-1]}"
+    close = get_close_matches(word, known, n=1)
+    return f"did you mean {close[0]}?" if close else None
 
 
 def _with_id(pool: Sequence[Vector], text: str) -> set[int]:
@@ -104,8 +115,9 @@ def _with_id(pool: Sequence[Vector], text: str) -> set[int]:
 
 
 def _names(vector: Vector) -> list[str]:
-    """The id of a vector, and its end."""
-    return [vector.id, vector.id.rpartition("/")[2]]
+    """The id of a vector, its end, and the words of that."""
+    end = vector.id.rpartition("/")[2]
+    return [vector.id, end, *end.split("-")]
 
 
 class VectorNotFound(LookupError):
@@ -137,7 +149,7 @@ def find_vector(suite: Suite, name: str) -> Vector:
         raise VectorNotFound("\n".join([f"{len(found)} vectors fit {name!r}:", *shown, *more]), "name one of them")
     if reason := suite.withdrawn.get(name):
         raise VectorNotFound(f"{name} was withdrawn: {reason}")
-    by_name = {end: vector.id for vector in suite.vectors for end in _names(vector)}
+    by_name = {end: vector.id for vector in suite.vectors for end in _names(vector)[:2]}
     close = list(dict.fromkeys(by_name[end] for end in get_close_matches(name, by_name)))
     tip = f"did you mean {' or '.join(close)}?" if close else "peerproof vectors list shows them"
     raise VectorNotFound(f"unknown vector {name!r}", tip)

@@ -117,7 +117,10 @@ def parse(text: str) -> Line:
     try:
         shown = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise MalformedMessage("bad_value", 0, f"not a trace line: {error!r}") from None
+        why = "it nests too deep" if isinstance(error, RecursionError) else "a number has too many digits"
+        if isinstance(error, json.JSONDecodeError):
+            why = f"no JSON at column {error.colno}"
+        raise MalformedMessage("bad_value", 0, f"not a trace line: {why}") from None
     line: Line = LINE.value(shown)
     return line
 
