@@ -32,10 +32,16 @@ export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
 MERMAID = 11.17.2
 DRAWING = $(VENV)/.mermaid-$(MERMAID)
 
+# The linter of prose: `make words`.
+VALE = $(VENV)/bin/vale
+VALE_MODULE = github.com/errata-ai/vale/v3/cmd/vale@v3.15.2
+
+WORDS = README.md CONTRIBUTING.md SECURITY.md docs spec/peerproof tla/peerproof reference/peerproof conformance/peerproof
+
 # Those whose parts take longest come first, so that all cores have something to do until the end.
 PROTOCOLS = swim distkv wendy peter scuttlebutt
 
-.PHONY: run foreign test quick check long search bench demo-pipeline docs help clean
+.PHONY: run foreign test quick check words long search bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
 
 ## run: judge the reference by every vector, write the report to build/, and show what a failure looks like
@@ -75,12 +81,19 @@ test: $(VENV)/.developing
 quick: $(VENV)/.developing
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --failed-first -m "not slow" $(TESTS)
 
-## check: format, lint, types, layers
+## check: format, lint, types, layers, words
 check: $(VENV)/.developing
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory words
+
+## words: pages, docstrings and comments in the words of the field; vale looks, and is installed with Go
+words: $(VENV)/.created
+	@[ -x $(VALE) ] || GOBIN=$(CURDIR)/$(BIN) go install $(VALE_MODULE) || \
+	echo "words not checked: vale is not here, and Go cannot install it" >&2
+	@[ ! -x $(VALE) ] || $(VALE) --config .vale.ini $(WORDS)
 
 ## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, the site
 long: $(VENV)/.developing $(VENV)/.documenting $(DRAWING)

@@ -20,16 +20,27 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from inspect import isclass, isfunction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from peerproof.cli.commands import GROUPS, command_names, group_usage, usage
+from peerproof.cli.commands import command_names, group_usage, usage
+from peerproof.conformance.adapter.messages import CAPABILITIES, ERROR_CODES, MEMBERS, VERSION
 from peerproof.conformance.authoring import form_tables
 from peerproof.conformance.authoring.form_tables import words
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.clauses.catalogue import in_order
+from peerproof.conformance.readings import readings_of, settled_by
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.suite import locations
+from peerproof.conformance.vectors.suite import Suite, load, load_basis
 from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.runtime.protocol import Runtime
 from peerproof.spec.errors import REASONS
 from peerproof.spec.protocols import PROTOCOLS
 
 HELP_WIDTH = "100"
+
+#: Name of a page below the folder, and its lines.
+Page: TypeAlias = tuple[str, Iterable[str]]
 
 #: Commands that have options of each protocol's own.
 OF_PROTOCOLS = ("node start", "node simulate")
@@ -41,27 +52,41 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / "reference")
     into: Path = parser.parse_args().into
     into.mkdir(parents=True, exist_ok=True)
-    for page in (commands, tables, clauses, decisions, vectors, adapter, library):
-        (into / f"{page.__name__}.md").write_text("\n".join(page()) + "\n", encoding="utf-8")
-    (into / "messages.md").write_text("\n".join(form_tables.messages_page()) + "\n", encoding="utf-8")
+    for name, lines in pages():
+        page = into / f"{name}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
 
 
-def commands() -> Iterator[str]:
-    """Each command's own help."""
-    yield from ("# Commands", "", "The help of each command.", "")
-    yield from fenced(usage())
-    begun = set[str]()
+def pages() -> Iterator[Page]:
+    """Each page: its name below the folder, and its lines. What is long is a page for each protocol, group or package."""
+    yield "tables", tables()
+    yield "vectors", vectors()
+    for section in (commands, messages, clauses, decisions, adapter, library):
+        yield from section()
+
+
+def commands() -> Iterator[Page]:
+    """The help of each command, a page for each group."""
+    yield (
+        "commands",
+        ["# Commands", "", *fenced(usage()), "Shell completion: `peerproof --print-completion bash` (or zsh, tcsh).", ""],
+    )
+    of_groups: dict[str, list[str]] = {"": []}
     for name in command_names():
-        group = name.partition(" ")[0]
-        if group in GROUPS and group not in begun:
-            begun.add(group)
-            yield from (f"## peerproof {group}", "", *fenced(group_usage(group)))
-        yield from (f"{'###' if group in GROUPS else '##'} peerproof {name}", "")
-        yield from fenced(output(*name.split(), "--help"))
-        for protocol in RUNTIMES if name in OF_PROTOCOLS else ():
-            yield from (f"#### peerproof {name} {protocol}", "")
-            yield from fenced(output(*name.split(), protocol, "--help"))
+        group, _, _ = name.rpartition(" ")
+        of_groups.setdefault(group, []).append(name)
+    for group, names in of_groups.items():
+        begin = [f"# peerproof {group}", "", *fenced(group_usage(group))] if group else ["# Commands of the top level", ""]
+        yield f"commands/{group or 'top'}", [*begin, *(line for name in names for line in command_help(name))]
+
+
+def command_help(name: str) -> Iterator[str]:
+    """The help of one command, and of each protocol that it has options for."""
+    yield from (f"## peerproof {name}", "", *fenced(output(*name.split(), "--help")))
+    for protocol in RUNTIMES if name in OF_PROTOCOLS else ():
+        yield from (f"### peerproof {name} {protocol}", "", *fenced(output(*name.split(), protocol, "--help")))
 
 
 def tables() -> Iterator[str]:
@@ -72,54 +97,63 @@ def tables() -> Iterator[str]:
     yield documentation()
 
 
-def clauses() -> Iterator[str]:
-    """Which code, vectors and properties hold each clause, as `peerproof vectors coverage` finds it."""
-    yield from ("---", "hide: [toc]", "---", "", "# Clause matrix", "")  # the table needs the whole width
-    yield "For each clause and decision: the code that cites it, the vectors and the properties"
-    yield from ("that hold it. What no vector can show says why in its text.", "")
-    yield output("vectors", "coverage", "--format", "markdown", allowed=(0, 1))  # a hole is shown, and fails elsewhere
+def messages() -> Iterator[Page]:
+    """The tables of messages, calls, queries, events and configuration of each protocol; these pages are in the repository."""
+    links = (f"- [{protocol}](messages/{protocol}.md)" for protocol in PROTOCOLS)
+    yield "messages", ["# Messages", "", *form_tables.INTRODUCTION, "", *links]
+    for protocol in PROTOCOLS:
+        yield f"messages/{protocol}", [f"# Messages of {protocol}", "", *form_tables.message_tables(protocol)]
 
 
-def decisions() -> Iterator[str]:
+def clauses() -> Iterator[Page]:
+    """The code, vectors and properties of each clause, as `peerproof vectors coverage` finds them."""
+    for protocol in catalogue.protocols():
+        matrix = output(
+            "vectors", "coverage", protocol, "--format", "markdown", allowed=(0, 1)
+        )  # a gap is shown, and fails elsewhere
+        about = (
+            "Each clause and decision, with the code that cites it, its "
+            "vectors and its properties. What no vector can test says why."
+        )
+        head = ("---", "hide: [toc]", "---", "")  # the table needs the whole width
+        yield f"clauses/{protocol}", [*head, f"# Clause matrix of {protocol}", "", about, "", matrix.partition("\n\n")[2]]
+
+
+def decisions() -> Iterator[Page]:
     """What each document leaves open, and how it was settled; and where a known implementation does something else."""
-    from peerproof.conformance.clauses import catalogue as clauses
-    from peerproof.conformance.clauses.catalogue import in_order
-    from peerproof.conformance.readings import readings_of, settled_by
-    from peerproof.conformance.vectors.suite import load as suite
-    from peerproof.conformance.vectors.suite import load_basis
+    everything = load()
+    for protocol in catalogue.protocols():
+        yield f"decisions/{protocol}", decisions_of(protocol, everything)
 
-    yield from ("# What the documents leave open", "", "A document has gaps, and two people fill them differently. Each gap")
-    yield from ("that was found is a decision here, with its reason. What known implementations do otherwise follows.", "")
-    yield from ("What follows from reading a document otherwise is tried:", "")
-    yield from ("| protocol | other readings | of clauses | vectors that rest on them | of all | only *should* by them |",)
-    yield f"| --- |{' ---: |' * 5}"
-    everything = suite()
-    for protocol in clauses.protocols():
-        readings, basis = readings_of(protocol), load_basis(everything.root, protocol)
-        own = sum(vector.protocol == protocol for vector in everything.vectors)
-        counts = (len(readings), len({one.clause for one in readings}), len(basis.decisions), own, len(basis.weak))
-        yield f"| {protocol} | {' | '.join(f'{count:,}' for count in counts)} |"
-    yield ""
-    for protocol in clauses.protocols():
-        items = clauses.load(protocol).items
-        yield from (f"## {protocol}", "")
-        for kind, title in (("A", "Decisions"), ("D", "Divergences of the original")):
-            found = sorted((item for item in items if re.match(rf"[A-Z]{kind}-", item)), key=in_order)
-            yield from (f"### {title}", "", *(f"- **{item}** {items[item].text}" for item in found), "")
-        if readings := readings_of(protocol):
-            yield from ("### Other readings", "", "| clause | reading | an implementation that takes it |", "| --- | --- | --- |")
-            yield from (f"| {one.clause} | `{one.name}` | {one.text} |" for one in readings)
-            yield ""
-        if settled := settled_by(protocol):
-            yield from ("### Decisions without another reading", "", "| decision | why |", "| --- | --- |")
-            yield from (f"| {decision} | {why} |" for decision, why in sorted(settled.items(), key=lambda one: in_order(one[0])))
-            yield ""
+
+def decisions_of(protocol: str, everything: Suite) -> Iterator[str]:
+    """The decisions of one protocol, the other readings that were tried, and the divergences of the original."""
+    readings, basis = readings_of(protocol), load_basis(everything.root, protocol)
+    own = sum(vector.protocol == protocol for vector in everything.vectors)
+    clauses_read = len({one.clause for one in readings})
+    yield from (f"# What the document of {protocol} leaves open", "")
+    yield from ("A document has gaps, and two people fill them differently. Each gap is a decision here, with its reason.", "")
+    yield (
+        f"{len(readings):,} other readings of {clauses_read:,} clauses "
+        f"were tried; {len(basis.decisions):,} of {own:,} vectors depend"
+    )
+    yield from (f"on decisions, and {len(basis.weak):,} are a *should* for that alone.", "")
+    items = catalogue.load(protocol).items
+    for kind, title in (("A", "Decisions"), ("D", "Divergences of the original")):
+        found = sorted((item for item in items if re.match(rf"[A-Z]{kind}-", item)), key=in_order)
+        yield from (f"## {title}", "", *(f"- **{item}** {items[item].text}" for item in found), "")
+    if readings:
+        yield from ("## Other readings", "", "| clause | reading | an implementation that takes it |", "| --- | --- | --- |")
+        yield from (f"| {one.clause} | `{one.name}` | {one.text} |" for one in readings)
+        yield ""
+    if settled := settled_by(protocol):
+        yield from ("## Decisions without another reading", "", "| decision | why |", "| --- | --- |")
+        yield from (f"| {decision} | {why} |" for decision, why in sorted(settled.items(), key=lambda one: in_order(one[0])))
+        yield ""
 
 
 def vectors() -> Iterator[str]:
     """Each object of a vector file and its fields, from the schema that files are held to."""
-    from peerproof.conformance.suite import locations
-
     schema = json.loads(locations.schema("vector").read_bytes())
     yield from (
         "# Fields of vectors",
@@ -139,47 +173,49 @@ def vectors() -> Iterator[str]:
         yield ""
 
 
-def adapter() -> Iterator[str]:
-    """What a reply must hold, and what can be claimed in each protocol, from what the runner checks and the suite asks for."""
-    from peerproof.conformance.adapter.messages import ERROR_CODES, MEMBERS, VERSION
-    from peerproof.conformance.runner.cases import cases
-    from peerproof.conformance.vectors.suite import load
-
-    yield from ("# Adapter protocol", "", f"Version {VERSION}, as the runner checks it.")
-    yield from (
+def adapter() -> Iterator[Page]:
+    """What a reply must hold; and for each protocol what can be claimed, from what the runner checks and the suite asks for."""
+    lines = ["# Adapter protocol", "", f"Version {VERSION}, as the runner checks it."]
+    lines += [
         "[How to write an adapter](../how-to/write-an-adapter.md) explains each request with an example.",
         "",
         "## Replies",
         "",
-    )
-    yield "Beside `id` and `ok`; `rejected` stands instead of what there must be. Any other member is a mistake of the adapter."
-    yield from ("", "| op | must have | may have |", "| --- | --- | --- |")
-    for op, (needed, others) in MEMBERS.items():
-        yield f"| `{op}` | {words(needed)} | {words(others)} |"
-    yield from (
-        "",
-        "To any request: `error`, with a `message` and one of these as its `code`: " + words(ERROR_CODES) + ".",
-    )
-    yield from ("", "`rejected` has a `message` and one of these as its `class`: " + words(REASONS) + ".")
+    ]
+    lines += [
+        "Beside `id` and `ok`; `rejected` stands instead of what there must be. Any other member is a fault of the adapter."
+    ]
+    lines += ["", "| op | must have | may have |", "| --- | --- | --- |"]
+    lines += [f"| `{op}` | {words(needed)} | {words(others)} |" for op, (needed, others) in MEMBERS.items()]
+    lines += ["", "To any request: `error`, with a `message` and one of these as its `code`: " + words(ERROR_CODES) + "."]
+    lines += ["", "`rejected` has a `message` and one of these as its `class`: " + words(REASONS) + "."]
+    yield "adapter", lines
     suite = load()
     for protocol in RUNTIMES.values():
-        own = [vector for vector in suite.vectors if vector.protocol == protocol.name]
-        tried = cases(suite, own)
-        asked_for = Counter(need for case in tried for need in case.needs)
-        events = [need for need in sorted(asked_for) if need.startswith("events.")]
-        offered = [*protocol.capabilities(), *events, *(need for need in ("choices.oracle",) if asked_for[need])]
-        unknown = asked_for.keys() - set(offered)
-        assert not unknown, f"the reference lacks what vectors need: {unknown}"
-        yield from ("", f"## {protocol.name}", "", f"What can be claimed, and how many of the {len(tried):,} cases need it.", "")
-        yield from ("| capability | what it claims | cases |", "| --- | --- | ---: |")
-        yield from (f"| `{need}` | {claims(protocol.name, need)} | {asked_for[need]:,} |" for need in offered)
-        yield from form_tables.adapter_tables(protocol.name)
+        yield f"adapter/{protocol.name}", adapter_of(protocol, suite)
+
+
+def adapter_of(protocol: Runtime, suite: Suite) -> Iterator[str]:
+    """What an adapter of one protocol can claim."""
+    tried = cases(suite, [vector for vector in suite.vectors if vector.protocol == protocol.name])
+    asked_for = Counter(need for case in tried for need in case.needs)
+    events = [need for need in sorted(asked_for) if need.startswith("events.")]
+    offered = [*protocol.capabilities(), *events, *(need for need in ("choices.oracle",) if asked_for[need])]
+    unknown = asked_for.keys() - set(offered)
+    assert not unknown, f"the reference lacks what vectors need: {unknown}"
+    yield from (
+        f"# Adapters of {protocol.name}",
+        "",
+        f"What can be claimed, and how many of the {len(tried):,} cases need it.",
+        "",
+    )
+    yield from ("| capability | what it claims | cases |", "| --- | --- | ---: |")
+    yield from (f"| `{need}` | {claims(protocol.name, need)} | {asked_for[need]:,} |" for need in offered)
+    yield from form_tables.adapter_tables(protocol.name)
 
 
 def claims(protocol: str, capability: str) -> str:
     """What a capability claims, in words. Raises KeyError for one that nobody has described."""
-    from peerproof.conformance.adapter.messages import CAPABILITIES
-
     word, _, name = capability.partition(".")
     spec = PROTOCOLS[protocol].specification.load()
     if word == "api":
@@ -191,23 +227,28 @@ def claims(protocol: str, capability: str) -> str:
     return CAPABILITIES[word]
 
 
-def library() -> Iterator[str]:
+def library() -> Iterator[Page]:
     """The public names of each package, from its `__all__`, with signatures, docstrings and examples."""
-    yield from ("---", "hide: [navigation]", "---", "", "# Library", "", "What each package offers to programs.")
-    yield from ("[Use it as a library](../how-to/use-as-a-library.md) shows how things go together.", "")
-    for name in packages():
-        package = import_module(name)
-        about = (package.__doc__ or "").strip().splitlines()[0]
-        yield from (f"## {name}", "", about, "")
-        for public in package.__all__:
-            found = getattr(package, public)
-            if isclass(found) or isfunction(found):
-                alone = isfunction(found) or issubclass(found, BaseException)
-                members = "      members: false" if alone else "      members: null"
-                yield from (f"::: {found.__module__}.{found.__qualname__}", *OPTIONS, members, "")
-            else:
-                shown = words(map(str, found)) if isinstance(found, Collection) else repr(found)
-                yield from (f"### {public}", "", f"A constant: {shown}.", "")
+    about = {name: (import_module(name).__doc__ or "").strip().splitlines()[0] for name in packages()}
+    rows = (f"| [`{name}`](library/{name}.md) | {line} |" for name, line in about.items())
+    yield "library", ["# Library", "", "[Use it as a library](../how-to/use-as-a-library.md) shows how things go together.", "",
+                      "| package | what it offers |", "| --- | --- |", *rows]  # fmt: skip
+    for name, line in about.items():
+        yield f"library/{name}", [f"# {name}", "", line, "", *package_objects(name)]
+
+
+def package_objects(name: str) -> Iterator[str]:
+    """The public objects of one package."""
+    package = import_module(name)
+    for public in package.__all__:
+        found = getattr(package, public)
+        if isclass(found) or isfunction(found):
+            alone = isfunction(found) or issubclass(found, BaseException)
+            members = "      members: false" if alone else "      members: null"
+            yield from (f"::: {found.__module__}.{found.__qualname__}", *OPTIONS, members, "")
+        else:
+            shown = words(map(str, found)) if isinstance(found, Collection) else repr(found)
+            yield from (f"### {public}", "", f"A constant: {shown}.", "")
 
 
 #: How the site shows an object of the library: its signature and its docstring, not its source.

@@ -49,14 +49,6 @@ def message_tables(protocol: str) -> Iterator[str]:
     yield from adapter_tables(protocol)
 
 
-def messages_page() -> Iterator[str]:
-    """Yields the lines, in Markdown, of the page with the tables of every protocol."""
-    yield from ("# Messages", "", *INTRODUCTION)
-    for protocol in PROTOCOLS:
-        yield from (f"## {protocol}", "")
-        yield from message_tables(protocol)
-
-
 def configured(record: Record) -> dict[str, Any]:
     """The plain defaults of a configuration's members, of those that have one."""
     made = {f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(record.kind)}
