@@ -1,1 +1,1 @@
-"""The command line: thin commands, each imported only when it is asked for."""
+"""The command line: thin commands; a command is imported only when it runs."""

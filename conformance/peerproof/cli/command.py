@@ -1,4 +1,4 @@
-"""What commands have in common: errors that end them, SIGTERM, the file of --trace, and numbers as options."""
+"""Shared parts of commands: errors that end them, SIGTERM, the file of --trace, and numbers as options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refuse(*errors: type[Exception], prefix: str = "", code: int = USAGE) -> Ite
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM is Ctrl-C while the block runs, so that no Java machine and no temporary file outlives this process."""
+    """Treats SIGTERM as Ctrl-C while the block runs, so that no Java process and no temporary file outlives this process."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -37,7 +37,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def trace_file(path: str | None, buffered: int = 0) -> Iterator[TraceFile | None]:
-    """The file of `--trace`, if it was given, closed at the end of the block. One that cannot be written ends the command."""
+    """Opens the file of `--trace`, if given, and closes it after the block. Ends the command if it cannot be written."""
     from peerproof.reference.runtime.recorder import TraceFile
 
     if path is None:
@@ -54,7 +54,7 @@ def trace_file(path: str | None, buffered: int = 0) -> Iterator[TraceFile | None
 
 
 def count(text: str, digits: int = 9) -> int:
-    """The type of an option: a number of things, at least one; nobody waits for one of more digits."""
+    """The type of an option: a number of things, from 1, with at most so many digits."""
     if not text.isascii() or not text.isdigit() or len(text) > digits or int(text) < 1:
         raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
     return int(text)

@@ -1,8 +1,8 @@
 """
 The table of commands.
 
-Each command is a module with `configure(parser)`, which declares its options, and `run(args)`, which returns the exit code. Only
-the module that is asked for is imported, so that `--help` and the first verdict come fast.
+Each command is a module with `configure(parser)`, which declares its options, and `run(args)`, which returns the exit code.
+Only the module of the requested command is imported, so that `--help` and the first verdict are fast.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from peerproof.cli.exits import Refusal
 if TYPE_CHECKING:
     from peerproof.cli.parser import Parser
 
-#: Command, its module in `peerproof.cli`, and what it does.
+#: Command, its module in `peerproof.cli`, and a description.
 COMMANDS = (
     ("run", "run", "run the conformance vectors against an implementation (default: the reference)"),
     ("init", "init", "write an adapter skeleton in Python, Go or JavaScript, and a CI job"),
@@ -24,7 +24,7 @@ COMMANDS = (
     ("fuzz", "fuzz", "run an implementation at random against the specification, and shrink what is found"),
 )
 
-#: Group of commands -> what it is about, and its commands. A module with `KINDS` has one command for each of these.
+#: Group of commands -> its description and its commands. A module with `KINDS` has one command for each of them.
 GROUPS = {
     "vectors": (
         "conformance vectors",
@@ -69,7 +69,7 @@ GROUPS = {
             ("groups", "report", "failures grouped by first difference, the largest group first"),
             ("matrix", "report", "clauses by implementation"),
             ("merge", "report", "one record of several: shards of a run, or several implementations"),
-            ("diff", "report", "what fails or passes anew between two records"),
+            ("diff", "report", "what newly fails or passes between two records"),
             ("badge", "report", "a badge with the number of cases that pass"),
             ("edges", "report", "edges of the models' state graphs that the vectors take, as JSON"),
         ),
@@ -91,7 +91,7 @@ GROUPS = {
     ),
 }
 
-#: Exit code -> what it means, for the commands that have no other meaning for it.
+#: Exit code -> its meaning, for commands without their own meaning of it.
 EXIT_CODES = {
     0: "success",
     1: "a check failed",

@@ -1,4 +1,4 @@
-"""`peerproof --print-completion SHELL`: completion of commands and options in a shell."""
+"""`peerproof --print-completion SHELL`: a script that completes commands and options in a shell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from peerproof.cli.parser import Parser
 
 
 def print_completion(shell: str) -> int:
-    """Prints the script, to be sourced: bash, zsh or tcsh. Raises Refusal."""
+    """Prints the completion script of a shell: bash, zsh or tcsh. Raises Refusal."""
     import shtab
 
     if shell not in shtab.SUPPORTED_SHELLS:
@@ -18,7 +18,7 @@ def print_completion(shell: str) -> int:
 
 
 def _whole_parser() -> Parser:
-    """One parser that has all commands, which only the completion needs."""
+    """Returns one parser with all commands, which only the completion needs."""
     whole = Parser(prog="peerproof")
     commands = whole.add_subparsers()
     groups = {name: commands.add_parser(name, help=about).add_subparsers() for name, (about, _) in GROUPS.items()}

@@ -1,4 +1,4 @@
-"""What commands print beside their results: errors, notes, progress, and whether in colour."""
+"""Output of commands besides their results: errors, notes, progress, and colour."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _settings = _Settings()
 
 
 def configure(args: Namespace) -> None:
-    """Takes the settings of the options that every command has (`parser.add_common`)."""
+    """Applies the options that every command has (`parser.add_common`)."""
     _settings.quiet = bool(getattr(args, "quiet", False))
     _settings.verbose = getattr(args, "verbose", 0) or 0
     _settings.color = getattr(args, "color", "auto")
@@ -61,12 +61,12 @@ def paint_verdicts(text: str) -> str:
 
 
 def shows_progress() -> bool:
-    """Whether progress is to be shown."""
+    """Whether to show progress."""
     return _settings.progress
 
 
 def is_verbose() -> bool:
-    """Whether details are to be printed."""
+    """Whether to print details."""
     return _settings.verbose > 0
 
 
@@ -87,7 +87,7 @@ def print_error(message: str, tip: str | None = None) -> None:
 
 
 def warn(message: str) -> None:
-    """Prints a warning of a command that goes on."""
+    """Prints a warning; the command continues."""
     _print_labelled("warning", message)
 
 

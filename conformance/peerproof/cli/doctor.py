@@ -33,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Prints how each check came out."""
+    """Prints the result of each check."""
     rows = list(_print_rows(_check_adapter(args) if args.impl else _check_machine(), as_json=args.format == "json"))
     if args.format == "json":
         print(json.dumps([dict(zip(("name", "ok", "detail"), row, strict=True)) for row in rows], indent=1))

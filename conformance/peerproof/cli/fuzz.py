@@ -1,30 +1,30 @@
 """
-Runs a few nodes over a faulty network, at random, and searches for a run in which something is wrong.
+Runs a few nodes over a faulty network, at random, and searches for a run with a fault.
 
-  peerproof fuzz scuttlebutt                                  the specification itself: do its properties hold?
-  peerproof fuzz scuttlebutt --impl './my-adapter --flag'     an implementation: does the specification explain what it does?
+  peerproof fuzz scuttlebutt                                  the specification itself, against its properties
+  peerproof fuzz scuttlebutt --impl './my-adapter --flag'     an implementation, against the specification
   peerproof fuzz scuttlebutt --impl py:my.adapter:Adapter --profile ci
   peerproof fuzz scuttlebutt --impl ... --seconds 600 --seed 7                   as many runs as there is time for
   peerproof fuzz scuttlebutt --impl ... --minutes 20 --corpus fuzz-corpus        go on where the last campaign ended
   peerproof fuzz scuttlebutt --impl ... --promote new/scuttlebutt/exchange/found.yaml
-  peerproof fuzz scuttlebutt --bytes --impl ...               its decoder alone, with bytes that are nearly messages
+  peerproof fuzz scuttlebutt --bytes --impl ...               its decoder alone, with damaged messages
   peerproof fuzz scuttlebutt --bytes                          the specification's own decoder, guided by code coverage
   peerproof fuzz scuttlebutt --bytes --unguided --minutes 5   the same with many more inputs, at random
 
-Messages are lost, repeated, overtaken and cut off; nodes crash and start again; time passes; applications make calls; and
-strangers send malformed and forged messages. After each step every effect must be one that the specification allows, every
+Messages are lost, repeated, reordered and cut off; nodes crash and restart; time passes; applications make calls; and
+unknown peers send malformed and forged messages. After each step every effect must be one that the specification allows, every
 query must answer as the specification does, and every property must hold. A finding is shrunk and shown as a message graph. The
-same options find the same.
+same options give the same finding.
 
-With --bytes there are no nodes. An implementation must read and reject what the specification does, and write it the same way.
-The specification's decoder must read or reject every input, write what it has read so that it reads the same again, and take
-time and memory in proportion to the length.
+With --bytes there are no nodes. An implementation must decode and reject the same bytes as the specification, and encode alike.
+The specification's decoder must decode or reject every input, encode the result so that it decodes to the same message, and
+take time and memory in proportion to the length.
 
---corpus stores findings and inputs that led somewhere new. The next campaign with the same folder replays those first and goes on
-where this one ended, even if it was killed; then the same options find something else.
+--corpus stores findings and inputs that reached new states. The next campaign with the same folder replays those first and
+continues where this one ended, even if it was killed; the same options may then find something else.
 
---known lists findings that are disputed or not fixed yet: each report ends with the name of its finding, which goes into the list
-with a reason. A run or an input that shows a known one is counted, and the search goes on.
+--known lists findings that are disputed or not fixed yet: each report ends with the name of its finding; put it into the list
+with a reason. A run or an input with a known finding is counted, and the search continues.
 
 --promote writes the finding as a vector, after checking that the implementation fails it and the reference passes it. Its FILE is
 PROTOCOL/exchange/NAME.yaml below some folder, which other commands take as --vectors; with --bytes, PROTOCOL/codec/NAME.yaml.
@@ -68,14 +68,14 @@ def configure(parser: ArgumentParser) -> None:
     limit.add_argument("--seconds", metavar="N", type=positive, help="go on with the next seeds until the time is over")
     limit.add_argument("--minutes", metavar="N", type=positive, help="the same, in minutes")
     add("--corpus", metavar="DIR", type=Path, help="store findings and new inputs; go on where the last campaign ended")
-    add("--bytes", action="store_true", help="fuzz the decoder alone, with bytes that are nearly messages")
+    add("--bytes", action="store_true", help="fuzz the decoder alone, with damaged messages")
     add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, at random")
-    add("--known", metavar="FILE", type=Path, help="known findings, one a line: name and reason; they do not end the search")
+    add("--known", metavar="FILE", type=Path, help="known findings, one a line (name and reason), which do not end the search")
     add("--promote", metavar="FILE", type=Path, help="write the finding as a vector; needs --impl or --bytes")
 
 
 def run(args: Namespace) -> int:
-    """Searches each protocol that is meant, and reports what is found."""
+    """Fuzzes each selected protocol, and reports the findings."""
     known = protocols()
     check_protocol(args.protocol, known)
     if args.protocol:
@@ -96,7 +96,7 @@ def _search(args: Namespace) -> int:
         raise Refusal("--unguided is for the specification's own decoder", tip="use it with --bytes and without --impl")
     if args.bytes:
         if args.nodes is not None:
-            raise Refusal("--nodes means nothing with --bytes")
+            raise Refusal("--nodes cannot be combined with --bytes")
         from peerproof.cli.fuzz_bytes import run as search
 
         return search(args)
@@ -110,7 +110,7 @@ def _search(args: Namespace) -> int:
 
 
 def _keep_out_of_the_way() -> None:
-    """Hypothesis keeps things it has computed in a folder; not in the working directory."""
+    """Keeps Hypothesis from writing its cache to the working directory."""
     from peerproof.conformance.vectors.compiled import folder
 
     place = folder()

@@ -1,4 +1,4 @@
-"""`peerproof fuzz --bytes`: decoders, those of implementations and the specification's own."""
+"""`peerproof fuzz --bytes`: fuzzes decoders of implementations and of the specification."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from peerproof.conformance.fuzz.bytes.seeds import Seeds, read
 from peerproof.conformance.fuzz.search_settings import FuzzSettings, FuzzVerdict
 
 WIDTH: Final = 120
-MOST_ERRORS: Final = 20  #: lines
+MOST_ERRORS: Final = 20  #: lines of standard error
 
 
 def run(args: Namespace) -> int:
-    """Searches, and tells what is found."""
+    """Fuzzes, and reports the findings."""
     is_guided = args.impl is None and not args.unguided
     if is_guided and find_spec("atheris") is None:
         raise Refusal("atheris is not installed", tip="pip install 'peerproof[fuzz-bytes]', or add --unguided")
@@ -78,11 +78,11 @@ def _greet(hello: Hello) -> None:
 def _progress(status: Status, *, guided: bool) -> str:
     if guided:
         return f"{status.inputs:,} inputs, {status.reached:,} points of the code reached, {status.kept:,} inputs kept"
-    return f"{status.inputs:,} inputs" + (f", {status.kept:,} of them begin something new" if status.kept else "")
+    return f"{status.inputs:,} inputs" + (f", {status.kept:,} of them new" if status.kept else "")
 
 
 def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> None:
-    """All that helps to see what is wrong, and what to paste."""
+    """Prints the details of a finding, and commands to paste."""
     print("\n".join(_render_flaw(seeds, flaw)))
     print_again(args, search.kept if args.corpus else None, name_flaw(flaw))
     if args.promote:

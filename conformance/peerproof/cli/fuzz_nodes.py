@@ -1,4 +1,4 @@
-"""`peerproof fuzz` without `--bytes`: nodes, driven by Hypothesis."""
+"""`peerproof fuzz` without `--bytes`: fuzzes nodes with Hypothesis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, F
 
 
 def run(args: Namespace) -> int:
-    """Searches, and reports what is found."""
+    """Fuzzes, and reports the findings."""
     settings = FuzzSettings(args.profile, args.seed, args.seconds, args.nodes)
     with refuse(NoInputs):
         search = NodeSearch(args.protocol, args.impl, settings, args.corpus, patience(args), fuzz_search.known_findings(args))
@@ -63,7 +63,7 @@ def _greet(hello: Hello) -> None:
 
 
 def _report(args: Namespace, search: NodeSearch) -> None:
-    assert search.finding is not None, "the caller has looked"
+    assert search.finding is not None, "the caller has checked this"
     print(render_finding(search.inputs.spec, search.finding))
     print(f"\n  found in run {search.counts['run']}")
     print_again(args, search.kept, name_finding(search.inputs.spec, search.finding), seed=search.seed)

@@ -1,4 +1,4 @@
-"""What `peerproof fuzz` does with and without `--bytes`: running a search, and what to paste about a finding."""
+"""Shared parts of `peerproof fuzz` with and without `--bytes`: running a search, and reporting a finding."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ EXIT_CODES: Final = {FuzzVerdict.NOTHING_FOUND: OK, FuzzVerdict.FOUND: FAILED, F
 
 @contextmanager
 def searching(ticker: Ticker) -> Iterator[None]:
-    """Runs a search: one that cannot go on ends the command."""
+    """Runs a search; its errors end the command."""
     with refuse(CannotFuzz, FuzzerError, code=UNUSABLE), refuse(CorpusError), refuse_unavailable(), ticker:
         yield
 
 
 def known_findings(args: Namespace) -> KnownFindings:
-    """The list of `--known`; an unreadable one ends the command."""
+    """Loads the list of `--known`. An unreadable list ends the command."""
     if args.known is None:
         return KnownFindings()
     with refuse(UnreadableFindings):
@@ -39,15 +39,15 @@ def known_findings(args: Namespace) -> KnownFindings:
 
 
 def print_known(known: KnownFindings) -> None:
-    """Prints how often each known finding came up."""
+    """Prints how often each known finding occurred."""
     for name, reason in known.reasons.items():
         print(f"  known, {known.seen[name]:,} times: {name}: {reason}")
 
 
 def print_again(args: Namespace, kept: object, name: str, **changed: object) -> None:
-    """Prints the name of a finding, where it is kept, and the command that finds it again."""
+    """Prints the name of a finding, where it is stored, and the command that reproduces it."""
     if args.impl is not None:
-        print(f"  name:  {name} (a line of it and a reason in the file of --known, and searches go past it)")
+        print(f"  name:  {name} (add it with a reason to the file of --known to ignore it)")
     if kept:
         print(f"  kept:  {kept}, which is replayed first from now on")
     chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus", "known")} | changed
@@ -58,18 +58,18 @@ def print_again(args: Namespace, kept: object, name: str, **changed: object) -> 
 
 def print_replayed(args: Namespace, what: str, replayed: int, gone: int) -> None:
     """Prints how much of the corpus was replayed."""
-    shown = f"; findings that did not show again: {gone:,}" if gone else ""
+    shown = f"; findings that did not occur again: {gone:,}" if gone else ""
     note(f"{what} replayed from {args.corpus}: {replayed:,}{shown}")
 
 
 def check_place(args: Namespace, layer: str) -> None:
-    """Ends the command if there can be no vector at `--promote`, before anything is run."""
+    """Ends the command before the search if `--promote` cannot write a vector of this layer there."""
     with refuse(vector_promotion.BadPlace, prefix="--promote "):
         vector_promotion.check_place(args.promote, args.protocol, layer)
 
 
 def promote(args: Namespace, make: Callable[[], Mapping[str, Any]]) -> None:
-    """Writes the vector that is made, and prints the command that runs it."""
+    """Writes the vector, and prints the command that runs it."""
     try:
         vector_promotion.promote_finding(args.promote, args.protocol, make, args.impl, patience(args))
     except NotPromoted as why:
@@ -79,8 +79,8 @@ def promote(args: Namespace, make: Callable[[], Mapping[str, Any]]) -> None:
     else:
         root = shlex.quote(str(args.promote.parent.parent.parent))
         if args.impl is None:
-            print(f"  kept:  {args.promote}, which the specification does not pass yet")
+            print(f"  kept:  {args.promote}, which the specification does not pass")
             print(f"         peerproof vectors lint --vectors {root}")
             return
-        print(f"  kept:  {args.promote}, which it fails and the reference passes")
+        print(f"  kept:  {args.promote}, which the implementation fails and the reference passes")
         print(f"         peerproof run --vectors {root} --impl {shlex.quote(args.impl)}")

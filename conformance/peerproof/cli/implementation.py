@@ -1,4 +1,4 @@
-"""Options that name the implementation under test and its time-outs; and its adapter."""
+"""Options for the implementation under test and its timeouts, and its adapter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peerproof.conformance.suite.timeouts import Timeouts
 
 
 def add_implementation(parser: ArgumentParser, otherwise: str = "the reference") -> None:
-    """`--impl` and the time-outs. Ends the program if the environment has no number for PEERPROOF_PATIENCE."""
+    """Adds `--impl` and the timeouts. Ends the program if PEERPROOF_PATIENCE is not a number."""
     parser.add_argument(
         "--impl",
         metavar="WHAT",
@@ -29,21 +29,21 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
     except ValueError as error:
         parser.error(str(error))
     for name, seconds, what in (
-        ("hello", usual.hello, "to start and say hello"),
+        ("hello", usual.hello, "for the start and the reply to hello"),
         ("op", usual.op, "for one request"),
-        ("bye", usual.bye, "to end"),
+        ("bye", usual.bye, "for the exit after bye"),
     ):
         parser.add_argument(
             f"--{name}-timeout",
             metavar="SECONDS",
             type=_seconds,
             default=seconds,
-            help=f"time that the implementation has {what} (default {seconds:g}; 0: no limit)",
+            help=f"time limit {what} (default {seconds:g}; 0: no limit)",
         )
     _add_bound(parser, "max-reply")
 
 
-#: option, member of `Bounds` -> what it counts
+#: option, member of `Bounds` -> what it limits
 _BOUNDS = {
     "max-messages": ("messages", "messages and events of one case"),
     "max-at-once": ("at_once", "messages and events in reply to one request"),
@@ -54,7 +54,7 @@ _BOUNDS = {
 
 
 def add_bounds(parser: ArgumentParser) -> None:
-    """How much may come of one case, beside what `add_implementation` has of one reply."""
+    """Adds the limits on the output of one case; `add_implementation` adds that of one reply."""
     for option in _BOUNDS:
         if option != "max-reply":
             _add_bound(parser, option)
@@ -68,38 +68,38 @@ def _add_bound(parser: ArgumentParser, option: str) -> None:
 
 
 def bounds(args: Namespace) -> Bounds:
-    """The bounds that the options say; a command that has not all of them has the usual ones."""
+    """Returns the bounds of the options; a command without all of these options has the defaults."""
     named = {member: getattr(args, option.replace("-", "_"), None) for option, (member, _) in _BOUNDS.items()}
     return Bounds(**{member: number for member, number in named.items() if number is not None})
 
 
 def bounds_as_arguments(args: Namespace) -> dict[str, int]:
-    """The options about bounds that are not as they are by themselves."""
-    said = bounds(args)
+    """Returns the options about bounds that are not at their defaults."""
+    given = bounds(args)
     return {
-        option: getattr(said, member)
+        option: getattr(given, member)
         for option, (member, _) in _BOUNDS.items()
-        if getattr(said, member) != getattr(USUAL, member)
+        if getattr(given, member) != getattr(USUAL, member)
     }
 
 
 def make_reach(
     args: Namespace, suite: str, watch: Watch | None = None, dialogue: DialogueFile | None = None
 ) -> Callable[[], Adapter]:
-    """What makes an adapter for the implementation that the options name; all that it is asked is written to `dialogue`."""
+    """Returns a function that creates the adapter of `--impl`; requests and replies are recorded in `dialogue`."""
     if dialogue:
         return lambda: Recording(lambda see: create_adapter(args.impl, suite, patience(args), see, args.max_reply), dialogue)
     return lambda: create_adapter(args.impl, suite, patience(args), watch, args.max_reply)
 
 
 def patience(args: Namespace) -> Timeouts:
-    """The time-outs that the options say."""
+    """Returns the timeouts of the options."""
     return Timeouts(args.hello_timeout, args.op_timeout, args.bye_timeout)
 
 
 @contextmanager
 def refuse_unavailable() -> Iterator[None]:
-    """Makes an adapter that cannot be used end the command, with the last lines of its standard error."""
+    """Ends the command if an adapter cannot be used, with the last lines of its standard error."""
     try:
         yield
     except AdapterUnavailable as error:
@@ -121,7 +121,7 @@ def _seconds(text: str) -> float:
 
 
 def positive(text: str) -> int:
-    """The type of an option that counts."""
+    """The type of an option: a whole number from 1."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**6:
         raise ArgumentTypeError(f"expected a number from 1, found {text!r}")
     return int(text)
@@ -131,7 +131,7 @@ _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 def size(text: str) -> int:
-    """The type of an option that counts many things, or bytes: 5000, 64k, 16M."""
+    """The type of an option: a large number, or bytes: 5000, 64k, 16M."""
     digits, unit = text.rstrip("kKmMgG"), text[len(text.rstrip("kKmMgG")) :].lower()
     if not digits.isascii() or not digits.isdigit() or unit not in _UNITS or not 0 < int(digits) < 10**12:
         raise ArgumentTypeError(f"expected a number from 1, such as 5000, 64k or 16M, found {text!r}")

@@ -5,9 +5,9 @@ Writes the skeleton of an adapter: a program through which the suite reaches you
   peerproof init swim conformance --lang go         for SWIM, in Go, in the new folder conformance
   peerproof init --lang js --name my-port           under this name
 
-It passes `doctor --impl` as it is. It implements nothing yet, and what it fails is listed in known-failing.txt, so that `run`
-succeeds from the first minute on, while you fill in three files: codec, events, queries. A GitHub workflow does the same at every
-push; it is written to the top of the repository, if the folder is in one.
+The skeleton passes `doctor --impl`. It implements nothing yet; its failures are listed in known-failing.txt, so that `run`
+succeeds from the start, while you fill in three files: codec, events, queries. A GitHub workflow runs both at every push; it is
+written to the top of the repository, if the folder is in one.
 
 No existing file is overwritten without --force; and either all files are written or none.
 """
@@ -38,7 +38,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Writes the files, and says what to type next."""
+    """Writes the files, and prints the next commands."""
     from peerproof.conformance.authoring.skeletons import AlreadyThere, render_skeleton, write_files
     from peerproof.conformance.suite.output import CannotWrite
 
@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
     except AlreadyThere as error:
         listed = "\n".join(f"  {_render_path(path)}" for path in error.paths)
         tip = "move them" if args.force else "name another folder, or overwrite them with --force"
-        raise Refusal(f"nothing is written, for these exist:\n{listed}", tip=tip) from None
+        raise Refusal(f"nothing is written: these files exist:\n{listed}", tip=tip) from None
     print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
     for path in texts:
         print(f"  {_render_path(path)}")
@@ -61,14 +61,14 @@ def run(args: Namespace) -> int:
 
 
 def _render_path(path: Path) -> str:
-    """As it was typed; the top of the repository from the working directory, if it is below that."""
+    """A path as it was typed; the top of the repository relative to the working directory, if it is below that."""
     from peerproof.conformance.suite.locations import path_text
 
     return path_text(path) if path.is_absolute() else str(path)
 
 
 def _name(args: Namespace) -> str:
-    """What the implementation is called. Raises Refusal for what is no name in all of the languages."""
+    """Returns the name of the implementation. Raises Refusal for a name that some language does not allow."""
     from peerproof.conformance.authoring.skeletons import repository
 
     if args.name is not None:
@@ -83,7 +83,7 @@ def _name(args: Namespace) -> str:
 
 
 def _next(args: Namespace) -> list[str]:
-    """The two commands that come next."""
+    """Returns the two next commands."""
     language = LANGUAGES[args.lang]
     there = [] if args.folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(args.folder))}"]
     impl = shlex.quote(language.start)

@@ -1,4 +1,4 @@
-"""`peerproof`: runs one command of the table, and ends as it says."""
+"""`peerproof`: runs one command of the table, and exits with its code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from peerproof.cli.commands import GROUPS, find_command, group_usage, usage
 from peerproof.cli.exits import INTERRUPTED, OWN_FAULT, USAGE, Refusal
 
-#: Vectors, states and worlds are many objects and no cycles, so Python's collector need not look for those as often as it would.
+#: Thresholds of the garbage collector: vectors and model states are many objects without cycles.
 COLLECTOR = (20_000, 20, 50)
 
 
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _end(arguments: list[str]) -> int:
-    """Runs a command and prints how it ended, if it ended otherwise than by its exit code."""
+    """Runs a command, and prints its error if it raises one."""
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -40,7 +40,7 @@ def _end(arguments: list[str]) -> int:
     except BrokenPipeError:  # `peerproof vectors list | head`
         sys.stdout = None  # or Python would try to flush it once more
         return 0
-    except Exception:  # noqa: BLE001  # an implementation cannot cause it, so it must not look like a verdict
+    except Exception:  # noqa: BLE001  # no implementation can cause this, so it must not look like a verdict
         import traceback
 
         from peerproof.cli.console import print_error
@@ -85,6 +85,6 @@ def _run(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     exit_code = main()
-    # `python -m` ends with SIGINT's own code if any `exec` was interrupted, even where it was caught; the next one clears that
+    # `python -m` exits with SIGINT's code if any `exec` was interrupted, even if that was caught; another one clears it
     exec("")
     sys.exit(exit_code)

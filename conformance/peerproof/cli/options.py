@@ -1,4 +1,4 @@
-"""Options that several commands have, one spelling each, and what they lead to: a protocol, the suite, a selection of it."""
+"""Options that several commands share, each spelled one way, and the objects that they select: protocol, suite, vectors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 def add_protocol(parser: ArgumentParser, what: str = "", *, needed: bool = False, default: str | None = None) -> None:
-    """`[PROTOCOL]`, the first positional argument; `what` is said of it in the help."""
+    """Adds `[PROTOCOL]`, the first positional argument; `what` is its help."""
     otherwise = "" if needed else f"default: {default or 'all'}"
     text = f"{what} ({otherwise})" if what and otherwise else what or otherwise
     parser.add_argument("protocol", metavar="PROTOCOL", nargs=None if needed else "?", default=default, help=text)
 
 
 def check_protocol(name: str | None, known: Iterable[str], what: str = "") -> None:
-    """Ends the command if a protocol was named that is not among those known; `what` says what these have."""
+    """Ends the command if the named protocol is not in `known`; `what` describes the protocols that are."""
     names = list(known)
     if name is not None and name not in names:
         message = f"{name} has no {what}" if what and name in PROTOCOLS else f"unknown protocol {name!r}"
@@ -34,12 +34,12 @@ def check_protocol(name: str | None, known: Iterable[str], what: str = "") -> No
 
 
 def add_jobs(parser: ArgumentParser, what: str, default: int = 1) -> None:
-    """`-j N`, `--jobs N`."""
+    """Adds `-j N`, `--jobs N`."""
     parser.add_argument("-j", "--jobs", metavar="N", type=count, default=default, help=f"{what} (default {default})")
 
 
 def add_format(parser: ArgumentParser, choices: Collection[str] = ("text", "json"), default: str = "text") -> None:
-    """`--format FORMAT`, and `--json` for the same with json."""
+    """Adds `--format FORMAT`, and `--json`, which is short for `--format json`."""
     add = parser.add_argument
     add("--format", choices=tuple(choices), default=default, help=f"output format (default {default})")
     if "json" in choices:
@@ -47,31 +47,31 @@ def add_format(parser: ArgumentParser, choices: Collection[str] = ("text", "json
 
 
 def add_output(parser: ArgumentParser, what: str = "write to this file", **settings: Any) -> None:
-    """`-o FILE`, `--output FILE`."""
+    """Adds `-o FILE`, `--output FILE`."""
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"{what} (default: standard output)", **settings)
 
 
 def add_vectors(parser: ArgumentParser) -> None:
-    """`--vectors PATH`."""
+    """Adds `--vectors PATH`."""
     parser.add_argument("--vectors", metavar="PATH", type=Path, help="folder or file of vectors (default: the suite's own)")
 
 
 def add_select(parser: ArgumentParser, what: str) -> None:
-    """`-k WORDS`, `--select WORDS`."""
+    """Adds `-k WORDS`, `--select WORDS`."""
     parser.add_argument("-k", "--select", metavar="WORDS", default="", help=what)
 
 
 def add_selection(parser: ArgumentParser) -> None:
-    """`[PROTOCOL]` and `-k WORDS`."""
+    """Adds `[PROTOCOL]` and `-k WORDS`."""
     add_protocol(parser, "only the vectors of this protocol")
-    add_select(parser, "only vectors that fit all of these words, such as 'clause:B-14 layer:codec !flag:slow digest'")
+    add_select(parser, "only vectors that match all of these words, such as 'clause:B-14 layer:codec !flag:slow digest'")
 
 
 def suite(args: Namespace, protocol: str | None = None) -> Suite:
     """
-    The suite that `--vectors` names, or the one with the vectors of this protocol, by default that of the command.
+    Loads the suite of `--vectors`, or the one with the vectors of this protocol, by default that of the command.
 
-    A file in it that cannot be read, or a protocol without vectors, ends the command.
+    A file that cannot be read, or a protocol without vectors, ends the command.
     """
     named = getattr(args, "protocol", None)
     with refuse(VectorError):
@@ -81,12 +81,12 @@ def suite(args: Namespace, protocol: str | None = None) -> Suite:
 
 
 def select(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace, vectors: Suite) -> list[T]:
-    """What `choose` finds for `-k` and the protocol; a word that no vector fits ends the command."""
+    """Returns the selection of `choose` for `-k` and the protocol; a word that no vector matches ends the command."""
     with refuse(SelectionError, prefix="-k: "), refuse(NothingFits, code=NOTHING):
         return choose(vectors, args.select, args.protocol)
 
 
 def vector(suite: Suite, name: str) -> Vector:
-    """The vector of this name; without exactly one, the command ends."""
+    """Returns the vector of this name; if there is not exactly one, the command ends."""
     with refuse(VectorNotFound):
         return find_vector(suite, name)

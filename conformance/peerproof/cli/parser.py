@@ -1,4 +1,4 @@
-"""The parser of all commands: help that wraps to the terminal, errors with a tip, and the options that every command has."""
+"""The parser of all commands: help that wraps to the terminal, errors with a tip, and common options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 from peerproof.cli.exits import Refusal
 
-WIDEST: Final = 120  #: columns of help, on however wide a terminal
+WIDEST: Final = 120  #: the most columns of help, however wide the terminal
 _CHOICE: Final = re.compile(r"invalid choice: '(?P<value>.*?)' \(choose from (?P<known>.*)\)")
 _UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<words>.*)", re.DOTALL)
 
@@ -21,19 +21,19 @@ class _Help(RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=min(WIDEST, shutil.get_terminal_size().columns) - 2, max_help_position=32)
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002  # argparse calls it so
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002  # argparse's own signature
         return "\n\n".join(_fill(paragraph, width) for paragraph in textwrap.dedent(text).strip("\n").split("\n\n"))
 
 
 def _fill(paragraph: str, width: int) -> str:
-    """Wraps prose; what is indented (commands, tables) stays as it is."""
+    """Wraps prose; indented lines (commands, tables) stay unchanged."""
     if any(line.startswith(" ") for line in paragraph.splitlines()):
         return paragraph
     return textwrap.fill(paragraph, width, break_on_hyphens=False, break_long_words=False)
 
 
 class Parser(ArgumentParser):
-    """A parser whose errors are `Refusal`s. Options and positional arguments may stand in any order."""
+    """A parser whose errors are `Refusal`s. Options and positional arguments may have any order."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": _Help, "allow_abbrev": False, **options})
@@ -44,7 +44,7 @@ class Parser(ArgumentParser):
         return self.parse_args(arguments) if has_commands else self.parse_intermixed_args(arguments)
 
     def error(self, message: str) -> NoReturn:
-        """Raises Refusal with the option or value that was probably meant."""
+        """Raises Refusal with a suggestion of the option or value."""
         tip = f"see {self.prog} --help"
         if found := _UNKNOWN.search(message):
             words = found["words"].split()
@@ -61,7 +61,7 @@ class Parser(ArgumentParser):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """
-    Returns the question whether a known word was meant, if one is near.
+    Returns a suggestion of a similar known word, or None.
 
     >>> did_you_mean("--formt", ["--format", "--output"])
     'did you mean --format?'
@@ -71,8 +71,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 
 def add_common(parser: ArgumentParser) -> None:
-    """`--quiet`, `--verbose`, `--color` and `--no-progress`, which every command has."""
-    taken = {option for action in parser._actions for option in action.option_strings}  # noqa: SLF001  # there is no other way
+    """Adds `--quiet`, `--verbose`, `--color` and `--no-progress`, which every command has."""
+    taken = {option for action in parser._actions for option in action.option_strings}  # noqa: SLF001  # there is no public way
     add = parser.add_argument_group("output").add_argument
     for flags, settings in (
         (("-q", "--quiet"), {"action": "store_true", "help": "print results and errors only"}),

@@ -1,4 +1,4 @@
-"""`peerproof run --pcap`: what a capture says of the nodes in it."""
+"""`peerproof run --pcap`: checks the nodes in a capture by their messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXIT_CODES = {"ACCEPTED": OK, "DIFFERS": OK, "REJECTED": FAILED, "EMPTY": NOTHIN
 
 
 def run_check(args: Namespace) -> int:
-    """Reads, judges, reports. Returns the exit code."""
+    """Reads the capture, checks its nodes, and prints the report. Returns the exit code."""
     from peerproof.conformance.captures import passive as judging
     from peerproof.conformance.captures.pcap import NoCapture
     from peerproof.conformance.suite import output
@@ -37,7 +37,7 @@ def run_check(args: Namespace) -> int:
     with refuse(output.CannotWrite, prefix="the report cannot be written: "):
         output.write_whole(args.output, text + "\n")
     if not passive.messages:
-        note(f"no message of {protocol} is in the capture")
+        note(f"the capture has no message of {protocol}")
     return EXIT_CODES[verdict.name]
 
 
@@ -45,7 +45,7 @@ def _protocol(args: Namespace) -> str:
     from peerproof.reference.protocols.registry import RUNTIMES
 
     if args.format not in ("text", "json"):
-        raise Refusal(f"--pcap is reported as text or json, not as {args.format}")
+        raise Refusal(f"--pcap has the formats text and json, not {args.format}")
     if args.protocol is None:
         raise Refusal(
             "--pcap needs the protocol of the capture",
@@ -60,9 +60,9 @@ def _config(args: Namespace) -> dict[str, Any]:
     try:
         plain = json.loads(args.config or "{}")
     except ValueError as error:
-        raise Refusal(f"--config: {args.config!r} is no JSON: {error}") from None
+        raise Refusal(f"--config: {args.config!r} is not JSON: {error}") from None
     if not isinstance(plain, dict):
-        raise Refusal(f'peerproof: --config: {args.config!r}: expected an object, as {{"max_payload": 512}}')
+        raise Refusal(f'peerproof: --config: {args.config!r}: expected an object, such as {{"max_payload": 512}}')
     return plain
 
 
@@ -77,7 +77,7 @@ def _lines(passive: Passive) -> Iterator[str]:
         yield f"set aside: {aside}; for example"
         yield from (f"  packet {one.number}, byte {one.offset}: {one.reason}: {one.detail}" for one in passive.examples)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in passive.counts.items() if count)
-    yield f"{len(passive.nodes)} nodes: {counts or 'none seen'}; accepted means that no message contradicts the rules"
+    yield f"{len(passive.nodes)} nodes: {counts or 'none'}; accepted means that no message contradicts the rules"
 
 
 def _node(node: Judged) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _node(node: Judged) -> Iterator[str]:
 
     verdict = node.verdict
     held = "".join(f"; {name} {', '.join(found)}" for name in ("violates", "differs") if (found := node.clauses(name)))
-    yield f"{verdict.verdict:12} {verdict.node}: {verdict.judged:,} messages judged{held}"
+    yield f"{verdict.verdict:12} {verdict.node}: {verdict.judged:,} messages checked{held}"
     if verdict.remark:
         yield f"  {verdict.remark}"
     for number, rule in enumerate(node.rules):

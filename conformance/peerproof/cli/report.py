@@ -1,7 +1,7 @@
 """
-`peerproof report`: what is made of the records that `peerproof run --record FILE` writes.
+`peerproof report`: makes other formats from the records that `peerproof run --record FILE` writes.
 
-A record that was cut off is partial, and everything that is made of it says so. A record that is garbled is refused, with its
+A cut-off record is partial, and every output made from it shows that. A garbled record is refused, with the number of its
 line.
 """
 
@@ -26,7 +26,7 @@ from peerproof.conformance.suite import output
 
 @dataclass(frozen=True)
 class Kind:
-    """A command: its options, and what it makes of them."""
+    """A command: its options, and its output."""
 
     about: str
     make: Callable[[Namespace], tuple[str, int]]
@@ -43,7 +43,7 @@ class Kind:
             options.add_format(parser, self.formats, self.formats[0])
 
     def run(self, args: Namespace) -> int:
-        """Makes it, and writes it."""
+        """Renders the output, and writes it."""
         if args.output and (why_not := output.unwritable(args.output)):
             raise Refusal(f"cannot write: {why_not}")
         if self.is_page and args.output is None and sys.stdout.isatty():
@@ -161,11 +161,11 @@ def _declare_edges(parser: ArgumentParser) -> None:
     options.add_vectors(parser)
 
 
-#: Command -> what it makes of records.
+#: Command -> its renderer and help.
 KINDS: Final = {
     "html": Kind(
         """
-One HTML page of reports, implementations side by side: clause matrix, filter, a diagram of each failure. It needs no network.
+Writes one HTML page of reports, side by side: clause matrix, filter, a diagram of each failure. It needs no network.
 
   peerproof report html mine.jsonl theirs.jsonl --output page.html
 """,

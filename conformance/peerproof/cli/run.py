@@ -9,8 +9,8 @@ Runs the conformance vectors against an implementation.
   peerproof run --impl recorded:mine.dialogue.gz        the same run again without the program
   peerproof run -k 'clause:B-14 !flag:slow'             some vectors only (peerproof vectors list -k ... lists them)
   peerproof run -k digest-request-of-one#decode         one case only
-  peerproof run --impl ./my-adapter --assume known.txt  go past known differences to the failures behind them
-  peerproof run --decisions strict                      fail also where only a decision is violated, not the document
+  peerproof run --impl ./my-adapter --assume known.txt  continue after known differences, to find later failures
+  peerproof run --decisions strict                      also fail where only a decision is violated, not the document
   peerproof run --known-failing known.txt               expected failures; each must still fail as the list says
   peerproof run --format junit --output report.xml      for other programs; an existing file is replaced as a whole
   peerproof run --format html --output page.html        one page with a diagram of each failure; it needs no network
@@ -24,7 +24,7 @@ A failing case prints its clauses, what happened, the first difference, and two 
 first difference and names the case to start with; peerproof report groups prints all groups. The same --seed gives the same run.
 
 An implementation that sends without end is reported as flooded, and the run goes on (--max-messages and others). One that does
-not answer in time is tried again with more time before it is reported as hung.
+not answer in time is run again with more time before it is reported as hung.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from peerproof.conformance.suite import output
 if TYPE_CHECKING:
     from peerproof.conformance.report.assumptions import Assumptions
 
-#: What is set for every command and changes nothing in a report.
+#: Options of every command that do not change a report.
 IGNORED: Final = frozenset({"usual", "quiet", "verbose", "color", "no_progress"})
 
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
@@ -82,7 +82,7 @@ EXIT_CODES = {
 
 
 EXITS: Final = {
-    OK: "every case came out as expected",
+    OK: "every case has the expected result",
     FAILED: "a case failed, or an expected failure passed",
     UNUSABLE: "the adapter cannot be used",
     NOTHING: "nothing selected, or every case skipped",
@@ -109,15 +109,15 @@ def configure(parser: ArgumentParser) -> None:
         "--assume",
         metavar="FILE",
         type=Path,
-        help="known differences, one a line as peerproof report groups prints them; cases go past them to the next failure",
+        help="known differences, one a line as peerproof report groups prints them; cases continue after them",
     )
     add("--strict", action="store_true", help="treat unmet should vectors as failures")
     add(
         "--decisions",
         choices=tuple(DECISIONS),
         default="report",
-        help="what a decision of the specification demands, not the document: report a difference (default), fail (strict), "
-        "or ignore it",
+        help="if a case violates only a decision of the specification, not the document: report a difference (default), fail "
+        "(strict), or ignore it",
     )
     add("--fail-fast", action="store_true", help="stop at the first failure; the report is partial")
     add("--max-restarts", metavar="N", type=positive, default=20, help="restart the implementation at most N times (default 20)")
@@ -135,7 +135,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Judges, reports, and returns the exit code."""
+    """Runs the cases and writes the reports; returns the exit code."""
     refuse_unused(args, {name for name, value in vars(args).items() if name not in IGNORED and value != args.usual(name)})
     for path, what in ((args.output, "report"), (args.record, "report"), (args.dialogue, "dialogue")):
         if path and (why_not := output.unwritable(path)):
@@ -167,7 +167,7 @@ def run(args: Namespace) -> int:
 
 @contextmanager
 def _dialogue(args: Namespace) -> Iterator[DialogueFile | None]:
-    """The file of `--dialogue`, if there is one."""
+    """Opens the file of `--dialogue`, if given."""
     try:
         file = args.dialogue and DialogueFile(args.dialogue)
         try:
@@ -180,7 +180,7 @@ def _dialogue(args: Namespace) -> Iterator[DialogueFile | None]:
 
 
 class _Run:
-    """The report while it grows, and where it goes."""
+    """The growing report, and its output files."""
 
     def __init__(self, args: Namespace, session: Session, assumed: Assumptions | None) -> None:
         self.args = args
@@ -194,7 +194,7 @@ class _Run:
         session.on_result = self.take
 
     def run_cases(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
-        """Runs the cases and writes what came out, however it ends."""
+        """Runs the cases and writes the results, however the run ends."""
         args, report = self.args, self.report
         settings = Settings(
             args.seed,
@@ -206,7 +206,7 @@ class _Run:
             bounds(args),
             self.assumed.known if self.assumed else None,
         )
-        with interruptible():  # a CI job ends with SIGTERM what takes too long
+        with interruptible():  # a CI system ends slow jobs with SIGTERM
             try:
                 with self.ticker:
                     self.open()
@@ -228,7 +228,7 @@ class _Run:
         return EXIT_CODES[self.session.verdict] if complete else INTERRUPTED
 
     def open(self) -> None:
-        """Begins what grows line by line."""
+        """Opens the outputs that grow line by line."""
         paths = [self.args.output] if self.args.format == "jsonl" else []
         paths += [self.args.record] if self.args.record else []
         for path in paths:
@@ -236,8 +236,8 @@ class _Run:
             self.growing[-1].write(self.report.header())
 
     def take(self, result: Result) -> None:
-        """A case is judged."""
-        with output.Deferred() as interruption:  # it is in all reports or in none
+        """Adds a result."""
+        with output.Deferred() as interruption:  # the result is in all reports or in none
             self.report.results.append(result)
             line = case_line(result) if self.growing else ""
             for growing in self.growing:
@@ -250,7 +250,7 @@ class _Run:
         self.ticker(f"{self.wrong} failed", len(self.report.results), len(self.session.cases), "cases")
 
     def finish(self) -> bool:
-        """Writes the end. False if it was interrupted, or could not be written where it should."""
+        """Writes the end of the reports. Returns False if it was interrupted or a report could not be written."""
         report = self.report
         self.session.sort()
         with output.Deferred() as interruption:
@@ -284,7 +284,7 @@ class _Run:
             report.because = report.because or f"the report cannot be written: {error}"
             print_error(f"the report cannot be written: {error}")
             if path is not None:
-                note("here it is instead, marked partial")
+                note("the report, marked partial, goes to standard output")
                 try:
                     output.write_whole(None, render(report, self.titles))
                 except output.CannotWrite:
@@ -314,7 +314,7 @@ def _load_expected(args: Namespace) -> expected_failures.ExpectedFailures:
 
 
 def _arguments(args: Namespace) -> dict[str, Any]:
-    """What leads to the same run again, without what is as it is by itself."""
+    """Returns the options that repeat the run, without defaults."""
     shown = {
         "impl": args.impl,
         "select": args.select,

@@ -1,4 +1,4 @@
-"""Progress of long work: a line on a terminal that is written over, elsewhere a line every ten seconds."""
+"""Progress of long work: a line that is overwritten on a terminal, elsewhere a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 0.2  #: between two lines on a terminal
 LOG_SECONDS: Final = 10.0  #: between two lines elsewhere
-_SETTLED: Final = 2.0  #: seconds before a rate is told
+_SETTLED: Final = 2.0  #: seconds before a rate is shown
 
 
 class Ticker:
-    """The line on standard error. As a context, it makes room in the end for a line that stays."""
+    """The progress line on standard error. As a context manager, it removes the line at the end."""
 
     def __init__(self) -> None:
         self._on_terminal = sys.stderr.isatty()
@@ -26,7 +26,7 @@ class Ticker:
         self._next = self._begin if self._on_terminal else self._begin + LOG_SECONDS
 
     def __call__(self, text: str, done: int | None = None, total: int | None = None, unit: str = "") -> None:
-        """Shows this, if it is time for it: `done` of `total` units, their rate, the time left, and a text."""
+        """Shows progress, if it is time to: `done` of `total` units, their rate, the time left, and a text."""
         now = time.monotonic()
         if now < self._next or not shows_progress():
             return
@@ -39,7 +39,7 @@ class Ticker:
             print(line, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Makes room for a line that stays."""
+        """Removes the progress line."""
         if self._on_terminal and shows_progress():
             print("\r\x1b[2K", end="", file=steerable(sys.stderr), flush=True)
 
@@ -52,7 +52,7 @@ class Ticker:
 
 def _progress_text(done: int, total: int | None, unit: str, seconds: float) -> str:
     """
-    Returns what stands in front of a text.
+    Returns the text before a label.
 
     >>> _progress_text(500, 2000, "cases", 10.0)
     '500 of 2,000 cases, 50/s, 30 s left: '
@@ -69,7 +69,7 @@ def _progress_text(done: int, total: int | None, unit: str, seconds: float) -> s
 
 def _duration_text(seconds: float) -> str:
     """
-    Returns a duration for people.
+    Returns a duration as text.
 
     >>> [_duration_text(seconds) for seconds in (5.2, 200, 9000)]
     ['5 s', '3 min', '2 h 30 min']
@@ -81,7 +81,7 @@ def _duration_text(seconds: float) -> str:
 
 
 class ModelTicker(Ticker):
-    """Progress of the check of a model."""
+    """The progress of checking a model."""
 
     def __init__(self, name: str, width: int) -> None:
         super().__init__()
@@ -89,12 +89,12 @@ class ModelTicker(Ticker):
         self(f"{self.name}  ...")
 
     def show_tlc(self, progress: Progress) -> None:
-        """Shows what TLC has done so far."""
+        """Shows TLC's progress."""
         self(
             f"{self.name}  {progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
             f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
         )
 
     def show_exploration(self, states: int, waiting: int, depth: int) -> None:
-        """Shows what the explorer has done so far."""
+        """Shows the explorer's progress."""
         self(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")

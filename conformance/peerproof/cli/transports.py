@@ -1,4 +1,4 @@
-"""`peerproof run --transport`: the options, and which cases they lead to."""
+"""`peerproof run --transport`: its options and their cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SLACK = 2.0
 
 
 def add_transports(parser: ArgumentParser) -> None:
-    """`--transport`, `--slack`, and the two ways without an adapter."""
+    """Adds `--transport`, `--slack`, `--connect` and `--pcap`."""
     add = parser.add_argument
     add(
         "--transport",
@@ -36,7 +36,7 @@ def add_transports(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=SLACK,
-        help=f"time that an answer over a socket may take (default {SLACK:g}); raise it on a slow machine",
+        help=f"time limit of an answer over a socket (default {SLACK:g}); raise it on a slow machine",
     )
     add(
         "--connect", metavar="udp://HOST:PORT", help="test a running node, without an adapter; malformed datagrams are sent to it"
@@ -46,19 +46,19 @@ def add_transports(parser: ArgumentParser) -> None:
     add("--config", metavar="JSON", help='with --pcap: configuration of the nodes, such as {"max_payload": 512}')
 
 
-#: The options that mean something with `--pcap`, which runs no vectors.
+#: The options that apply to `--pcap`, which runs no vectors.
 _OF_PCAP = frozenset({"pcap", "protocol", "port", "config", "decisions", "format", "output"})
 
-#: The options that mean nothing with `--connect`: there is no adapter.
+#: The options that do not apply to `--connect`, which has no adapter.
 _OF_ADAPTERS = ("transport", "dialogue", "hello_timeout", "bye_timeout", "max_restarts", "jobs")
 
 
 def refuse_unused(args: Namespace, given: AbstractSet[str]) -> None:
-    """Ends the command if one of the options that were given would be ignored. Raises Refusal."""
+    """Raises Refusal for a given option that would have no effect."""
     if args.pcap:
         _refuse(given - _OF_PCAP, "cannot be combined with --pcap, which checks messages and runs no vectors")
         return
-    _refuse(given & {"port", "config"}, "is for --pcap; vectors bring their configuration")
+    _refuse(given & {"port", "config"}, "is for --pcap; vectors have their own configuration")
     if args.connect:
         _refuse(given & {"impl"}, "names an adapter, --connect a node without one: give one of them")
         _refuse(given & set(_OF_ADAPTERS), "is for an adapter, and --connect has none")
@@ -72,7 +72,7 @@ def _refuse(unused: AbstractSet[str], why: str) -> None:
 
 
 def apply_transports(args: Namespace, cases: Sequence[Case]) -> list[Case]:
-    """Returns the cases for the transports that were asked for."""
+    """Returns the cases for the selected transports."""
     from peerproof.conformance.runner.cases import select_socket_cases
 
     if args.connect:
@@ -85,13 +85,13 @@ def apply_transports(args: Namespace, cases: Sequence[Case]) -> list[Case]:
         if transport != "virtual":
             _check_sockets(transport)
             over, vectors = select_socket_cases(cases, transport, args.slack)
-            note(f"{len(over)} of {vectors} selected vectors are for {transport}")
+            note(f"{len(over)} of {vectors} selected vectors can run over {transport}")
             found += over
     return found
 
 
 def running(args: Namespace) -> Callable[[], Adapter]:
-    """Returns what makes the stand-in for an adapter of `--connect`."""
+    """Returns a function that creates the adapter stand-in of `--connect`."""
     from peerproof.conformance.runner.running_node import Running
 
     return lambda: Running(_endpoint(args), args.protocol, args.slack)

@@ -92,7 +92,7 @@ def test_what_names_no_implementation_is_refused_with_the_reason(implementation:
 def test_a_silent_adapter_is_a_matter_of_starting_up() -> None:
     said = refused(" ".join(argv("silent")), Timeouts(hello=0.3, op=2, bye=1))
 
-    assert "said nothing within 0.3 s" in said
+    assert "wrote nothing within 0.3 s" in said
 
 
 def test_dying_at_hello_tells_the_exit_code_and_the_last_words() -> None:
@@ -105,7 +105,7 @@ def test_dying_at_hello_tells_the_exit_code_and_the_last_words() -> None:
 def test_a_banner_on_standard_output_is_shown_with_its_place_and_likely_cause() -> None:
     said = refused(" ".join(argv("banner")))
 
-    assert "no JSON, at column 1: Listening on port 8080" in said
+    assert "not JSON, at column 1: Listening on port 8080" in said
     assert "everything else goes to standard error" in said
 
 
@@ -348,8 +348,8 @@ def test_a_class_in_this_process_is_asked_like_a_program(in_process: str) -> Non
         ("Exiting", "crashed", "SystemExit: good bye"),
         ("Hanging", "hung", "within 0.5 s"),
         ("Speechless", "garbled", "returned no dict for decode"),
-        ("Unwritten", "garbled", "returned what JSON cannot hold for decode"),
-        ("Deep", "garbled", "returned what nests more than 300 deep for decode"),
+        ("Unwritten", "garbled", "returned a value that JSON cannot hold for decode"),
+        ("Deep", "garbled", "returned a value that nests more than 300 deep for decode"),
     ],
 )
 def test_nothing_that_a_class_does_stops_the_runner(in_process: str, name: str, kind: str, said: str) -> None:

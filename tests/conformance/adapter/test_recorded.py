@@ -202,15 +202,15 @@ def test_an_exit_with_an_open_request_is_a_crash_of_the_first_that_was_open(tmp_
         (b"start\n> {", "is cut off"),
         (gzip.compress(b"start\n" * 1000, mtime=0)[:-9], "is cut off: copy or record it again"),
         (b"\x1f\x8b" + b"\x00" * 40, "is damaged"),
-        (b"\xff\xfe\n", "line 1 is no UTF-8"),
+        (b"\xff\xfe\n", "line 1 is not UTF-8"),
         (b"hello\n", "line 1: 'hello': start expected"),
         (b"start\nand so on\n", "line 2: 'and so on': start, process, > REQUEST"),
         (b"start\n> [1]\n", "a JSON object expected"),
         (b"start\n> {}\n", "line 2"),
-        (b'start\n< {"id": 4, "ok": true}\n', "a reply to 4, which was not asked"),
-        (b'start\n> {"id": 4, "op": "bye"}\n< bye\nexit 0\n', "line 4: 'exit 0': the reply before it is no JSON object"),
-        (b'start\n> {"id": 4, "op": "bye"}\n< bye\n', "its last reply is no JSON object"),
-        (b"start\nexit 0\n", "holds no reply to hello"),
+        (b'start\n< {"id": 4, "ok": true}\n', "a reply to 4, which has no request"),
+        (b'start\n> {"id": 4, "op": "bye"}\n< bye\nexit 0\n', "line 4: 'exit 0': the reply before it is not a JSON object"),
+        (b'start\n> {"id": 4, "op": "bye"}\n< bye\n', "its last reply is not a JSON object"),
+        (b"start\nexit 0\n", "has no reply to hello"),
         (b"start\nprocess 2\n", "line 2"),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_file_that_is_not_there_or_holds_two_implementations_is_refused(tmp_pa
 
     assert "No such file" in refused(tmp_path / "nowhere")
     assert "Is a directory" in refused(tmp_path)
-    assert "another implementation than mine 1" in refused(written(tmp_path / "two", *START, *other))
+    assert "this is not the implementation mine 1" in refused(written(tmp_path / "two", *START, *other))
     assert main(["run", "--impl", f"recorded:{tmp_path / 'nowhere'}"]) == UNUSABLE
 
 

@@ -195,9 +195,9 @@ def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tm
         (["gone.jsonl"], "there is no file gone.jsonl"),
         (["."], "is a directory"),
         ([ROUND, "DX-01-letter"], f"{ROUND} is no file; several sources are the traces of one run"),
-        ([ROUND, "--from", "5"], "--from means nothing for a vector"),
-        ([ROUND, "--most", "5"], "--most means nothing for a vector"),
-        (["DX-01-letter", "--port", "5"], "--port means nothing for a model"),
+        ([ROUND, "--from", "5"], "--from does not apply to a vector"),
+        ([ROUND, "--most", "5"], "--most does not apply to a vector"),
+        (["DX-01-letter", "--port", "5"], "--port does not apply to a model"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(arguments: list[str], problem: str, capsys: Capture) -> None:

@@ -92,7 +92,7 @@ def test_a_family_of_which_nothing_is_malformed_is_found(written: Written, codec
     )
 
     assert found_in(root) == [
-        "scuttlebutt/codec/some.yaml:22:11: specification: no variant is left: the specification takes all of them for messages"
+        "scuttlebutt/codec/some.yaml:22:11: specification: no variant is left: the specification decodes all of them as messages"
     ]
 
 

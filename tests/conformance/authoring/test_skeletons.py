@@ -215,7 +215,7 @@ def test_what_is_there_is_named_and_left(tmp_path: Path, monkeypatch: pytest.Mon
 
     said = capsys.readouterr().err
     assert said == (
-        "error: nothing is written, for these exist:\n  codec.js\n  README.md\n"
+        "error: nothing is written: these files exist:\n  codec.js\n  README.md\n"
         "tip: name another folder, or overwrite them with --force\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "codec.js"]

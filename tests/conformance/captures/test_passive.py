@@ -167,7 +167,7 @@ def test_a_limit_of_the_configuration_is_held(tmp_path: Path) -> None:
         (["--pcap", __file__, "scuttlebutt"], "neither pcap nor pcapng"),
         (["--pcap", "nowhere.pcap", "scuttlebutt"], "cannot read nowhere.pcap"),
         (["--pcap", __file__], "--pcap needs the protocol of the capture"),
-        (["--pcap", __file__, "scuttlebutt", "--format", "junit"], "reported as text or json"),
+        (["--pcap", __file__, "scuttlebutt", "--format", "junit"], "has the formats text and json"),
         (["--pcap", __file__, "scuttlebutt", "-k", "digest"], "--select cannot be combined with --pcap"),
         (["--pcap", __file__, "scuttlebutt", "--config", "[]"], "expected an object"),
         (["--pcap", __file__, "scuttlebutt", "--config", '{"no": 1}'], "--config"),

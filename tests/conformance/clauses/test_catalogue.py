@@ -44,7 +44,7 @@ def test_an_item_is_an_id_a_level_and_a_text_that_goes_on() -> None:
     ("old", "new", "message"),
     [
         ("*must*", "*shall*", "some.md:5:13: expected must, should or may, found shall"),
-        ("**B-02**", "**B-01**", "some.md:7:5: B-01 is there already, in line 5"),
+        ("**B-02**", "**B-01**", "some.md:7:5: B-01 is already defined, in line 5"),
         ("- **B-02** *should* —", "- **B-02** *should*:", "some.md:7:1: expected an item like"),
         ("- **B-02**", "  - **B-02**", "some.md:7:1: expected an item like"),
     ],

@@ -201,7 +201,7 @@ def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(
 
     text = capsys.readouterr().out
     assert text.startswith(f"FOUND {kind}: ")
-    assert f"kept:  {file}, which it fails and the reference passes" in text
+    assert f"kept:  {file}, which the implementation fails and the reference passes" in text
     vectors = ("--vectors", str(tmp_path / "kept"))
     assert main(["vectors", "lint", *vectors]) == 0
     assert main(["run", *vectors, "--impl", f"py:{path_of(variant)}", "--decisions", "strict"]) == 1
@@ -297,7 +297,7 @@ def test_bytes_get_smaller_as_long_as_they_show_the_same(seeds: Seeds) -> None:
     ("arguments", "message"),
     [
         (["nowhere"], "unknown protocol 'nowhere'"),
-        (["scuttlebutt", "--nodes", "2"], "--nodes means nothing with --bytes"),
+        (["scuttlebutt", "--nodes", "2"], "--nodes cannot be combined with --bytes"),
         (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "expected …/scuttlebutt/codec/NAME.yaml"),
         (["scuttlebutt", "--minutes", "1", "--seconds", "1"], "not allowed with argument"),
     ],

@@ -68,7 +68,7 @@ def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passe
 
     assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "quick", "--promote", str(file)]) == 1
 
-    assert f"kept:  {file}, which it fails and the reference passes" in capsys.readouterr().out
+    assert f"kept:  {file}, which the implementation fails and the reference passes" in capsys.readouterr().out
     vectors = ("--vectors", str(tmp_path / "kept"))
     assert main(["vectors", "lint", *vectors]) == 0
     assert main(["run", *vectors]) == 0

@@ -77,7 +77,7 @@ def test_a_finding_is_kept_as_small_as_it_is_and_found_first_the_next_time(tmp_p
     assert "found in run 1\n" in again
     assert again.split("found in run")[0] == first.split("found in run")[0]
     assert fuzzed(tmp_path) == 0
-    assert "findings that did not show again: 1" in capsys.readouterr().err
+    assert "findings that did not occur again: 1" in capsys.readouterr().err
     assert path.exists()
     assert garbage.exists()
 

@@ -171,7 +171,7 @@ def test_what_is_the_same_has_the_same_id_wherever_it_stands(copied: Path) -> No
     [
         ('"format": 1', '"format": 2', "format: 1 was expected"),
         ('"about"', '"abuot"', "'about' is a required property"),
-        ('"protocol": "scuttlebutt"', '"protocol": "swim"', "it belongs into swim/model/tiny.json"),
+        ('"protocol": "scuttlebutt"', '"protocol": "swim"', "it belongs in swim/model/tiny.json"),
         ('"notices": [', '"notices": [', None),
         ("{", "", "no JSON"),
     ],

@@ -288,7 +288,7 @@ def test_proofs_that_do_not_exist_are_refused(capsys: Capture, arguments: list[s
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])
 def test_seconds_are_a_number_above_zero(capsys: Capture, seconds: str) -> None:
     assert main(["model", "prove", "--seconds", seconds]) == 2
-    assert f"seconds are a number above 0, not '{seconds}'" in capsys.readouterr().err
+    assert f"expected seconds above 0, found '{seconds}'" in capsys.readouterr().err
 
 
 def test_without_z3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

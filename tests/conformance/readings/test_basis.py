@@ -82,7 +82,7 @@ def test_what_only_a_decision_demands_differs_and_does_not_fail_the_run() -> Non
     assert statuses(session).keys() <= {"passed", "differs"}
     assert differing
     assert {result.decisions for result in differing} == {("BA-12",)}
-    assert {result.reason for result in differing} == {"it takes BA-12 as 'descending'"}
+    assert {result.reason for result in differing} == {"it reads BA-12 as 'descending'"}
     assert not session.report.wrong
     assert session.report.totals["differs"] == len(differing)
     assert session.report.violates == 0

@@ -162,7 +162,7 @@ def test_another_form_of_a_message_is_the_same_message_and_another_message_in_th
     form, worse = (judged(variant, of("distkv", "chain-of-one-cut")) for variant in (Unordered, UnorderedAndWhole))
 
     differing = {result.reason for result in form.results if result.status == "differs"}
-    assert differing == {f"it takes DA-29 as {ANY_FORM.name!r}"}
+    assert differing == {f"it reads DA-29 as {ANY_FORM.name!r}"}
     assert form.violates == 0
     assert worse.violates > 0
 

@@ -55,7 +55,7 @@ def test_the_next_fault_shows(tmp_path: Path) -> None:
     assert hidden < statuses(before)["failed"]
     later = [case for case in after["cases"] if case["status"] == "failed" and SURPLUS in case.get("reason", "")]
     assert later
-    assert all(case["reason"].startswith("after what is assumed: ") for case in later)
+    assert all(case["reason"].startswith("after assumed differences: ") for case in later)
 
 
 @pytest.mark.slow
@@ -76,4 +76,4 @@ def test_a_file_that_cannot_be_read_ends_the_run(
         path.write_bytes(content)
 
     assert main(["run", "--assume", str(path)]) == USAGE
-    assert f"{path}: what is assumed cannot be read: {why}" in capsys.readouterr().err
+    assert f"{path}: the assumptions cannot be read: {why}" in capsys.readouterr().err

@@ -27,8 +27,8 @@ from peerproof.conformance.report.renderings import as_annotations
         (report(replace(PASSED, status="stale")), "1 failing", "red"),
         (report(PASSED, problems=["an entry is dead"]), "1 passing", "red"),
         (report(PASSED, because="interrupted"), "1 passing, partial", "lightgrey"),
-        (report(SKIPPED), "nothing judged", "lightgrey"),
-        (report(because="interrupted"), "nothing judged, partial", "lightgrey"),
+        (report(SKIPPED), "nothing run", "lightgrey"),
+        (report(because="interrupted"), "nothing run, partial", "lightgrey"),
     ],
 )
 def test_a_badge_is_green_only_if_nothing_is_wrong_or_missing(shown: Report, message: str, colour: str) -> None:

@@ -91,11 +91,11 @@ def test_text_tells_the_worst_first_and_what_to_know() -> None:
         == """\
 note: the new report is partial: interrupted
 note: the seeds differ: 0, then 1
-newly failing (1): passed before, or was tolerated, and fails now
+newly failing (1): passed before, or was tolerated, and now fails
   scuttlebutt/exchange/two  passed → failed (messages), rev 1 → 2
-gone (1): was judged before, and is not in the new report
+gone (1): was checked before, and is not in the new report
   scuttlebutt/exchange/lost  passed → not there
-newly passing (1): failed before, or was tolerated, and does better now
+newly passing (1): failed before, or was tolerated, and now has a better status
   scuttlebutt/exchange/mended  failed (messages) → passed
 worse: 1 newly failing, 1 gone, 1 newly passing
 """
@@ -105,8 +105,8 @@ worse: 1 newly failing, 1 gone, 1 newly passing
 def test_nothing_changed_is_said_in_every_form() -> None:
     diff = compare_reports(report(PASSED, MISSED), report(PASSED, MISSED))
 
-    assert as_text(diff) == "not worse: every case came out as before\n"
-    assert as_markdown(diff) == "# mine 2 → mine 2\n\nNot worse: every case came out as before.\n"
+    assert as_text(diff) == "not worse: no case has changed\n"
+    assert as_markdown(diff) == "# mine 2 → mine 2\n\nNot worse: no case has changed.\n"
 
 
 def test_markdown_has_a_table_for_each_kind() -> None:
@@ -115,7 +115,7 @@ def test_markdown_has_a_table_for_each_kind() -> None:
     assert lines[4:10] == [
         "## Newly failing (1)",
         "",
-        "It passed before, or was tolerated, and fails now.",
+        "It passed before, or was tolerated, and now fails.",
         "",
         "| case | change |",
         "| --- | --- |",

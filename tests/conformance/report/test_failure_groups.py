@@ -163,7 +163,7 @@ def test_what_follows_from_an_accepted_message_is_in_its_group() -> None:
 )
 def test_values_differ_by_their_shape(expected: Any, actual: Any, found: str) -> None:
     result = failing("one", "observed", "steps[0].observe.view", expected, actual)
-    assert differences(result) == [(f"a query gave something else: {found}", 1)]
+    assert differences(result) == [(f"a query returned another value: {found}", 1)]
 
 
 def test_events_and_calls_are_named() -> None:
@@ -174,7 +174,7 @@ def test_events_and_calls_are_named() -> None:
     call = failing("two", "refused", "steps[0].call", {"refused": True}, "the call was carried out", story=calls)
 
     assert {group.difference: dict(group.also) for group in group_failures(report(event, call))} == {
-        "event update was told and not expected": {"event heartbeat was expected and not told": 1},
+        "event update was reported and not expected": {"event heartbeat was expected and not reported": 1},
         "update_local was carried out, a refusal was expected": {},
     }
 
@@ -201,7 +201,7 @@ def many_groups(count: int) -> Report:
 def test_the_summary_says_where_to_start_and_counts_what_it_leaves_out() -> None:
     text = as_text(many_groups(MOST_GROUPS + 3), {})
 
-    assert "9 failing cases by first difference: 8 groups, the largest first\n  2 cases: a query gave" in text
+    assert "9 failing cases by first difference: 8 groups, the largest first\n  2 cases: a query returned" in text
     assert "    start here: peerproof vectors replay scuttlebutt/exchange/more --impl './mine --flag'\n" in text
     assert "  and 3 smaller groups with 3 cases (peerproof report groups RECORD shows all)\n" in text
 
@@ -213,7 +213,7 @@ def test_a_single_failure_is_not_repeated_in_the_summary() -> None:
 
 def test_every_form_has_the_groups() -> None:
     found = many_groups(2)
-    difference = "a query gave something else: q0: less than expected"
+    difference = "a query returned another value: q0: less than expected"
 
     plain = json.loads(as_json(found))["groups"]
     assert (plain[0]["count"], plain[0]["difference"]) == (2, difference)

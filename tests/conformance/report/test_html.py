@@ -140,7 +140,7 @@ def test_the_behaviour_profile_names_the_branches_of_each() -> None:
 def test_a_partial_report_is_marked() -> None:
     texts = "".join(read(report(PASSED, because="interrupted", selected=4), report(MISSED)).texts)
 
-    assert "Partial: mine 2 (./mine --flag) [1]: interrupted; 3 cases were not judged." in texts
+    assert "Partial: mine 2 (./mine --flag) [1]: interrupted; 3 cases were not run." in texts
     assert texts.count("(partial)") == 1
     whole = "".join(read(report(PASSED)).texts)
     assert "Partial" not in whole
@@ -153,7 +153,7 @@ def test_where_a_real_socket_makes_a_difference_is_told() -> None:
 
     assert [part for _, part, *_ in reader.data["cases"]] == ["", "@udp"]
     assert any(text.startswith("mine 2: otherwise: scuttlebutt/exchange/two: passed under virtual time") for text in reader.texts)
-    assert "No vector came out both ways." in read(report(PASSED)).texts
+    assert "No vector ran both ways." in read(report(PASSED)).texts
 
 
 def test_mutants_and_edges_are_shown_where_they_are_given() -> None:
@@ -170,7 +170,7 @@ def test_mutants_and_edges_are_shown_where_they_are_given() -> None:
 def test_edges_of_other_vectors_are_marked() -> None:
     other = {**EDGES, "vectors": {"version": "0.9", "digest": "ff"}}
 
-    assert "These are of other vectors than the reports: 0.9" in read(report(PASSED), extras=ReportExtras(edges=other)).texts
+    assert "These are from other vectors than the reports: 0.9" in read(report(PASSED), extras=ReportExtras(edges=other)).texts
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_the_command_makes_one_page_of_several_records(tmp_path: Path) -> None:
     reader = Reader(Path(out).read_text(encoding="utf-8"))
     assert reader.data["implementations"] == ["mine 2", "theirs 1"]
     assert "88.9 %" in reader.texts
-    assert any("was judged by other vectors than those at hand" in text for text in reader.texts)
+    assert any("ran with other vectors than the suite's" in text for text in reader.texts)
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,8 @@ def test_what_is_merged_with_a_partial_report_is_partial() -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (report(replace(PASSED, status="failed", failure="messages")), "came out in two ways: passed in 1.jsonl, failed"),
-        (report(replace(PASSED, branches=("second",))), "came out in two ways: passed in 1.jsonl, passed in 2.jsonl"),
+        (report(replace(PASSED, status="failed", failure="messages")), "has two outcomes: passed in 1.jsonl, failed"),
+        (report(replace(PASSED, branches=("second",))), "has two outcomes: passed in 1.jsonl, passed in 2.jsonl"),
         (report(SKIPPED, vectors={"version": "2", "digest": "01", "count": 1}), "vectors '00' and '01'"),
         (report(SKIPPED, vectors={"version": "2", "digest": "01", "count": 1}, **THEIRS), "vectors '00' and '01'"),
         (report(SKIPPED, seed="1"), "seed '0' and '1'"),
@@ -98,5 +98,5 @@ def test_the_command_refuses_conflicts_and_leaves_the_file(tmp_path: Path, capfd
     one.write_text(as_json_lines(report(PASSED)))
     other.write_text(as_json_lines(report(SKIPPED, seed="1")))
     assert main(["report", "merge", str(one), str(other), "--output", str(out)]) == 2
-    assert "do not belong together: seed '0' and '1'" in capfd.readouterr().err
+    assert "cannot be merged: seed '0' and '1'" in capfd.readouterr().err
     assert out.read_text() == "old"

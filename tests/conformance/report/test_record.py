@@ -74,12 +74,12 @@ def test_a_last_line_that_is_cut_off_makes_a_report_partial(kept: int) -> None:
         ("garbage\n", "line 2: expected an object with header, case or footer"),
         ("[1, 2]\n", "line 2: expected an object with header, case or footer"),
         ('{"case":{"id":"a/b/c"}}\n', "line 2: a case without 'status'"),
-        ('{"case":7}\n', "line 2: this is no case"),
+        ('{"case":7}\n', "line 2: this is not a case"),
         ('{"remark":{}}\n', "line 2: expected header, case or footer, found 'remark'"),
-        ('{"footer":[]}\n', "line 2: this is no footer"),
-        (json.dumps({"case": {**PASSED.plain(), "status": "fine"}}) + "\n", "has the status 'fine', which is none"),
-        (json.dumps({"case": {**PASSED.plain(), "id": "two"}}) + "\n", "'two' is no name of a case"),
-        (json.dumps({"case": PASSED.plain()}) + "\n" + json.dumps({"case": PASSED.plain()}) + "\n", "is there a second time"),
+        ('{"footer":[]}\n', "line 2: this is not a footer"),
+        (json.dumps({"case": {**PASSED.plain(), "status": "fine"}}) + "\n", "has the unknown status 'fine'"),
+        (json.dumps({"case": {**PASSED.plain(), "id": "two"}}) + "\n", "'two' is not the name of a case"),
+        (json.dumps({"case": PASSED.plain()}) + "\n" + json.dumps({"case": PASSED.plain()}) + "\n", "occurs twice"),
         ('{"footer":{"totals":{}}}\n{"case":{}}\n', "line 3: after the footer comes a case"),
     ],
 )
@@ -92,7 +92,7 @@ def test_what_is_garbled_in_the_middle_is_refused_with_its_line(line: str, said:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": 2}, "expected a header of format 1, found 2: another peerproof wrote it"),
+        ({"format": 2}, "expected a header of format 1, found 2: it is from another version of peerproof"),
         ({"selected": "all"}, "the header's 'selected' is 'all'"),
         ({"implementation": {}}, "the header's 'implementation' has no 'name'"),
         ({"vectors": None}, "the header's 'vectors' is None"),
@@ -108,7 +108,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(tmp_path: Path) -> None
     file = tmp_path / "run.jsonl"
     for content, said in (
         (None, "No such file"),
-        (b"\xff\xfe", "no text in UTF-8"),
+        (b"\xff\xfe", "this is not UTF-8"),
         (b"", "it is empty"),
         (b"{}\n", "line 1: expected an object"),
         (b'{"case": {}}\n', "line 1: expected a header of format 1, found 'case'"),

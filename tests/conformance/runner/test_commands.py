@@ -62,7 +62,7 @@ def test_list_of_nothing_and_list_of_a_mistake_are_different(written: Written, c
 
     assert main(["vectors", "list", "-k", "layer:codec clause:B-13", "--vectors", root]) == 4
     assert main(["vectors", "list", "-k", "layer:kodec", "--vectors", root]) == 4
-    assert capsys.readouterr().err == "error: no vector fits 'kodec'\ntip: did you mean codec?\n"
+    assert capsys.readouterr().err == "error: no vector matches 'kodec'\ntip: did you mean codec?\n"
     assert main(["vectors", "list", "-k", "lair:codec", "--vectors", root]) == 2
 
 
@@ -101,7 +101,7 @@ def test_show_draws_an_exchange(written: Written, capsys: Capture) -> None:
     ("name", "message"),
     [
         ("request-off-one", "error: unknown vector 'request-off-one'\ntip: did you mean scuttlebutt/codec/request-of-one or"),
-        ("request", "2 vectors fit 'request':\n  scuttlebutt/codec/request-of-one\n  scuttlebutt/codec/request-cut"),
+        ("request", "2 vectors match 'request':\n  scuttlebutt/codec/request-of-one\n  scuttlebutt/codec/request-cut"),
         ("zzz", "error: unknown vector 'zzz'\ntip: peerproof vectors list shows them"),
         ("scuttlebutt/codec/gone", "scuttlebutt/codec/gone was withdrawn: it was wrong"),
     ],

@@ -67,7 +67,7 @@ def test_an_entry_that_no_case_fits_is_dead(tmp_path: Path) -> None:
     known = listed(tmp_path, "scuttlebutt/codec/one value - - it fails")
     (problem,) = known.problems([ID], TODAY)
 
-    assert ":3: no case fits" in problem
+    assert ":3: no case matches" in problem
     assert f"its cases are {ID}" in problem
 
 
@@ -79,8 +79,8 @@ def test_an_entry_is_good_up_to_the_day_of_its_expiry(tmp_path: Path, expiry: st
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (f"{ID} value - https://example.org", "there is no reason"),
-        (ID, "there is no failure-class, expiry-or-dash, link, reason"),
+        (f"{ID} value - https://example.org", "missing: reason"),
+        (ID, "missing: failure-class, expiry-or-dash, link, reason"),
         (f"{ID} valu - - why", "expected one of crashed"),
         (f"{ID} value soon - why", "expected a date"),
         (f"{ID} value 2026-02-30 - why", "expected a date"),
@@ -93,7 +93,7 @@ def test_a_line_that_cannot_be_read_is_named_with_its_place(tmp_path: Path, line
 
 
 def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ListError, match="already, in line 3"):
+    with pytest.raises(ListError, match="already listed as value, in line 3"):
         listed(tmp_path, f"{ID} value - - why", f"{ID} value - - why not")
 
 
@@ -119,7 +119,7 @@ def test_the_exit_code_says_whether_list_and_implementation_agree(tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("nowhere.txt", "nowhere.txt: the list of known failures cannot be read"), ("spoilt.txt", "spoilt.txt:1:9: expected")],
+    [("nowhere.txt", "nowhere.txt: the list of expected failures cannot be read"), ("spoilt.txt", "spoilt.txt:1:9: expected")],
 )
 def test_a_list_that_cannot_be_read_ends_the_command(tmp_path: Path, capfd: Capture, name: str, said: str) -> None:
     (tmp_path / "spoilt.txt").write_text("nonsense\n")

@@ -279,4 +279,4 @@ def test_each_protocol_has_its_transport() -> None:
 
     assert unfit(wendy, "tcp") is None
     assert unfit(wendy, "udp") == "the vector is not for udp"
-    assert unfit(over_tcp, "tcp") == f"{scuttlebutt.protocol} does not come over tcp"
+    assert unfit(over_tcp, "tcp") == f"{scuttlebutt.protocol} is not carried over tcp"

@@ -120,7 +120,7 @@ def test_who_serves_no_socket_is_not_blamed(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_protocol_without_vectors_for_a_socket_selects_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--transport", "tcp", "scuttlebutt", "-k", "digest-answers"]) == 4
-    assert "0 of 1 selected vectors are for tcp" in capsys.readouterr().err
+    assert "0 of 1 selected vectors can run over tcp" in capsys.readouterr().err
 
 
 def test_messages_come_back_as_they_went_out() -> None:
@@ -195,7 +195,7 @@ def test_a_report_says_where_a_socket_comes_out_otherwise() -> None:
     ]
     assert list(transport_lines(results)) == [
         "otherwise: p/exchange/a: passed under virtual time, failed (messages) over udp",
-        "virtual time and real sockets: 2 vectors came out both ways, 1 disagree",
+        "virtual time and real sockets: 2 vectors ran both ways, 1 disagree",
     ]
     assert list(transport_lines(results[:1])) == []
 
@@ -266,7 +266,7 @@ def test_where_nobody_listens_nobody_is_judged(capsys: pytest.CaptureFixture[str
     refused = main(["run", "--connect", f"udp://127.0.0.1:{port}", "scuttlebutt", "-k", "digest-answers"])
 
     assert (silent, refused) == (3, 3)
-    assert "nobody answers" in told
+    assert "no node answers" in told
     assert "Connection refused" in capsys.readouterr().err
 
 

@@ -56,7 +56,7 @@ def test_a_file_of_the_suite_keeps_what_its_vectors_rest_on() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "no file of vectors"), ("- id: swim/exchange/x\n", "mine.yaml:1")])
+@pytest.mark.parametrize(("text", "said"), [("", "no vectors here"), ("- id: swim/exchange/x\n", "mine.yaml:1")])
 def test_a_file_without_vectors_is_an_error_with_its_name(text: str, said: str, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(text)

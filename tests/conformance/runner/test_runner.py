@@ -106,7 +106,7 @@ def test_a_case_that_is_slow_is_tried_again_with_more_time_and_passes(numbered: 
     slow = results[numbered_case(5)]
 
     assert statuses(results) == {"passed": COUNT}
-    assert "did not answer within 0.5 s; tried again alone, with" in str(slow.reason)
+    assert "did not answer within 0.5 s; run again alone, with" in str(slow.reason)
     assert "slow and not wrong" in str(slow.reason)
     assert slow.confirmed is None
     assert end.because is None
@@ -156,7 +156,7 @@ def test_a_time_out_that_the_adapter_itself_tells_is_tried_again_too(numbered: P
     results, end = judged(numbered, "told-late", digits(5), most_restarts=1)
 
     assert results[numbered_case(5)].outcome == "hung (hung)"
-    assert "the adapter says that it took too long; tried again alone" in str(results[numbered_case(5)].reason)
+    assert "the adapter says that it took too long; run again alone" in str(results[numbered_case(5)].reason)
     assert end.because is None
 
 

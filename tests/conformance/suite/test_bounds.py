@@ -101,9 +101,9 @@ def judged(root: Path, implementation: type[Harness] | str, **bounds: int) -> di
 
 
 BOUNDS = {
-    "messages": ({"messages": 95}, "96 messages in this case until 5 ms (node: 96), where --max-messages allows 95"),
-    "bytes": ({"message_bytes": 9000}, "(node: 9,046), where --max-bytes allows 9,000"),
-    "at once": ({"at_once": 9}, "11 messages in reply to one request until 5 ms (node: 11), where --max-at-once allows 9"),
+    "messages": ({"messages": 95}, "96 messages in this case until 5 ms (node: 96), but --max-messages allows 95"),
+    "bytes": ({"message_bytes": 9000}, "(node: 9,046), but --max-bytes allows 9,000"),
+    "at once": ({"at_once": 9}, "11 messages in reply to one request until 5 ms (node: 11), but --max-at-once allows 9"),
 }
 
 

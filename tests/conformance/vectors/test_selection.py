@@ -50,12 +50,12 @@ def test_all_words_must_fit(expression: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("digets", "no vector fits 'digets' -> did you mean digest?"),
-        ("clause:B-99", "no vector fits 'B-99'"),
-        ("!flag:hostil", "no vector fits 'hostil' -> did you mean hostile?"),
-        ("clause:B-14,B-99", "no vector fits 'B-99'"),
+        ("digets", "no vector matches 'digets' -> did you mean digest?"),
+        ("clause:B-99", "no vector matches 'B-99'"),
+        ("!flag:hostil", "no vector matches 'hostil' -> did you mean hostile?"),
+        ("clause:B-14,B-99", "no vector matches 'B-99'"),
         ("claus:B-14", "unknown key 'claus' in 'claus:B-14' -> did you mean clause:B-14?"),
-        ("clause:", "no vector fits ''"),
+        ("clause:", "no vector matches ''"),
     ],
 )
 def test_a_word_that_says_nothing_is_a_mistake(expression: str, message: str) -> None:

@@ -79,7 +79,7 @@ def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange
         ("rev: 1", "rev: one", "6:8", 'expected an integer, found "one"'),
         ("level: must", "level: mus", "8:10", "expected one of must, should, may, found \"mus\" (did you mean 'must'?)"),
         ("B-13, B-14", "B-13, B14", "9:19", 'expected a clause such as B-14 or BA-05, found "B14"'),
-        ("B-13, B-14", "B-13, B-13", "9:12", '"B-13" is there twice'),
+        ("B-13, B-14", "B-13, B-13", "9:12", '"B-13" occurs twice'),
         ("delta-then-response", "Delta", "5:7", "expected PROTOCOL/LAYER/name-with-hyphens"),
         ("exchange/delta-then", "codec/delta-then", "10:3", "unknown field 'nodes'"),
         ('addr: "b:1"', "addr: 12", "11:18", "expected a string, or {hex: …} for bytes that are not UTF-8, found 12"),
@@ -87,7 +87,7 @@ def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange
         ("send: {from: peer", "sends: {from: peer", "18:5", "unknown field 'sends' (did you mean 'send'?)"),
         ("send: {from: peer, to: node, ", "send: {from: peer, ", "18:11", "missing field 'to' of 'send'"),
         ("  - at: 10\n    send", "  - send", "17:5", "'send' needs 'at' beside it"),
-        ("  - expect:\n", "  - at: 10\n    expect:\n", "20:5", "'expect' cannot stand together with at"),
+        ("  - expect:\n", "  - at: 10\n    expect:\n", "20:5", "'expect' cannot be combined with at"),
         ('"01 03613a31', '"1 03613a31', "18:41", "expected hexadecimal digits in pairs"),
         ('"01 03613a31', '"(01)x3 (2)x5 03613a31', "18:41", "expected hexadecimal digits in pairs"),
         ('"01 03613a31', '"(01)x303613a31', "18:41", "expected hexadecimal digits in pairs"),
@@ -99,9 +99,9 @@ def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange
         ('{multiset: ["a:1", "b:1"]}', "{any: false}", "26:55", "expected true, found false"),
         ("- expect: {quiet_until: 500}", "- expect: {}", "25:13", "expected at least one of within, messages"),
         ("{quiet_until: 500}", "{quiet_until: 5}", "25:27", "time runs backwards: 5 after 10"),
-        ("call: {node: node", "call: {node: noed", "15:18", "node 'noed' is not there (did you mean 'node'?); expected node"),
+        ("call: {node: node", "call: {node: noed", "15:18", "node 'noed' does not exist (did you mean 'node'?); expected node"),
         ("observe: {node: node", "observe: {node: peer", "26:21", "node 'peer' is scripted; expected node"),
-        ('addr: "a:1"', 'addr: "b:1"', "12:18", "node has the address 'b:1' already"),
+        ('addr: "a:1"', 'addr: "b:1"', "12:18", "node already has the address 'b:1'"),
         ('b:1", config: {max_payload: 512}', 'b:1", role: scripted', "11:5", "no node is under test"),
         ("protocol: scuttlebutt", "protocol: swim", "2:11", "expected 'scuttlebutt', after the file's folder"),
         ("format: 1", "format: 2", "1:9", "expected 1, found 2"),
@@ -186,12 +186,12 @@ def test_a_message_is_a_codec_vectors_or_it_rejects_bytes_or_a_family(written: W
 def test_an_id_is_used_once(written: Written, codec: str) -> None:
     root = written(codec=codec.replace("request-cut", "request-of-one"))
 
-    with pytest.raises(VectorError, match=r"some.yaml:17:7: id scuttlebutt/codec/request-of-one is there twice, first at .*:7"):
+    with pytest.raises(VectorError, match=r"some.yaml:17:7: id scuttlebutt/codec/request-of-one occurs twice, first at .*:7"):
         load(root)
 
 
 def test_a_vector_stands_in_the_folder_of_its_layer(written: Written, codec: str) -> None:
-    with pytest.raises(VectorError, match="belongs into a file in scuttlebutt/codec/, not scuttlebutt/exchange/"):
+    with pytest.raises(VectorError, match="belongs in a file in scuttlebutt/codec/, not scuttlebutt/exchange/"):
         load(written(exchange=codec))
 
 
@@ -201,7 +201,7 @@ def test_a_file_anywhere_else_is_an_error_and_not_ignored(written: Written, tmp_
 
     with pytest.raises(VectorError, match=r"expected a path like PROTOCOL/LAYER/TOPIC.yaml"):
         load(root)
-    with pytest.raises(VectorError, match="there is no such folder or file of vectors"):
+    with pytest.raises(VectorError, match="no such folder or file of vectors"):
         load(tmp_path / "nowhere")
 
 
@@ -222,8 +222,8 @@ def test_retired_ids_lead_on_or_say_why(written: Written) -> None:
 @pytest.mark.parametrize(
     ("retired", "message"),
     [
-        ("aliases: {scuttlebutt/codec/one: scuttlebutt/codec/nowhere}", "which is no vector"),
-        ("withdrawn: {scuttlebutt/codec/request-cut: wrong}", "is in use again"),
+        ("aliases: {scuttlebutt/codec/one: scuttlebutt/codec/nowhere}", "which does not exist"),
+        ("withdrawn: {scuttlebutt/codec/request-cut: wrong}", "is used again"),
         ("withdrawn: {scuttlebutt/codec/gone: 1}", "expected the reason, found 1"),
         ("alias: {}", "unknown field 'alias' (did you mean 'aliases'?)"),
     ],

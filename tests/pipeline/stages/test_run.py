@@ -97,8 +97,8 @@ def test_a_campaign_is_simulated_and_accepted(tmp_path: Path) -> None:
     [
         ([], "no input: give files, --examples, or --simulate PROTOCOL --runs N"),
         (["--simulate", "scuttlebutt"], "--simulate needs --runs N"),
-        (["--simulate", "scuttlebutt", "--runs", "1", "log"], "--simulate reads no other files: leave out the files"),
-        (["--examples", "--shared-clock"], "--examples reads no other files: leave out --shared-clock"),
+        (["--simulate", "scuttlebutt", "--runs", "1", "log"], "--simulate cannot be combined with the files"),
+        (["--examples", "--shared-clock"], "--examples cannot be combined with --shared-clock"),
         (["--examples", "--simulate", "swim", "--runs", "1"], "either --simulate or --examples"),
         (["log", "--runs", "3"], "--runs is for --simulate"),
         (["/nowhere/log"], "/nowhere/log does not exist"),

@@ -7,10 +7,10 @@ Checks the models of the protocols with TLC, the model checker of TLA+, and with
   peerproof model check --model small-a      one of them (repeatable)
   peerproof model check --model BX-04-receiver-restart --show
                                              with a diagram of the counterexample
-  peerproof model check --list               list the models and their questions
+  peerproof model check --list               list the models and what they check
 
 A model has an expected result: it holds, with a number of states; or it fails, in a number of steps. Any other result is an
-error, a model that holds unexpectedly included. Where the Python specification can be asked the same, its answer, states and
+error, a model that holds unexpectedly included. If the Python specification can run the same model, its result, states and
 steps must be those of TLC, and the stored counterexample must be one of its runs, step for step. Liveness in larger graphs is
 checked by the explorer alone: a model fails if a fair run can end in a set of states that no step leaves and that misses the
 goal.
@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Prints a line for each model, and one for all."""
+    """Prints a line for each model, and a summary."""
     from peerproof.conformance.models.model_check import select_models
     from peerproof.tla.manifest import BadManifest, models, root
     from peerproof.tla.tools.installation import ToolsUnusable, find

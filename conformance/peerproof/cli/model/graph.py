@@ -68,7 +68,7 @@ def run(args: Namespace) -> int:
         tools = find()
     except ToolsUnusable as problem:
         warn(str(problem))
-        warn("TLC is not run: the Python side is compared with the stored counts and digests only")
+        warn("TLC is not run: the Python side is only compared with the stored counts and digests")
         tools = None
     try:
         with interruptible():

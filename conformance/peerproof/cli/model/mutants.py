@@ -62,11 +62,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Tries the mutants, and prints what came of them."""
+    """Runs the mutants, and prints the results."""
     if args.serve:
         return _serve(args.serve)
     if args.record and args.matrix:
-        raise Refusal("--record and --matrix cannot be combined: a matrix is a record with more in it")
+        raise Refusal("--record and --matrix cannot be combined: a matrix is a record with more vectors")
     from peerproof.conformance.mutation.scoring import select_mutants
 
     options.check_protocol(args.protocol, catalogue.protocols())
@@ -99,7 +99,7 @@ def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
             scores.append(scoring.run())
         if scoring.is_interrupted:
             _write(args, scores)
-            note("interrupted; the result is of the mutants that were run")
+            note("interrupted; the result covers the mutants that were run")
             return INTERRUPTED
     _write(args, scores)
     return OK if is_enough(scores, args.least) else FAILED

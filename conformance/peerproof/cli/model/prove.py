@@ -4,12 +4,13 @@ Proves statements about a protocol with Z3, by running the specification's own c
   peerproof model prove                        every proof of every protocol
   peerproof model prove scuttlebutt            those of one
   peerproof model prove -k BZ-03               those of one item; other words are searched for in the names
-  peerproof model prove --list                 list them: what each states, and about which code
-  peerproof model prove --verbose              with what refutes each twin
+  peerproof model prove --list                 list them, with their statements and code
+  peerproof model prove --verbose              with the counterexample of each twin
   peerproof model prove --json                 for programs
 
-A statement holds on every path through the code and for every value; or there is a counterexample; or the solver gives up,
-which is no success. Each has a twin, wrong on purpose, that must be refuted: a proof whose twin is proved too proves nothing.
+A statement is proved for every path through the code and every value, or has a counterexample, or the solver gives up, which
+counts as a failure. Each statement has a deliberately wrong twin that must be refuted: if the twin is proved too, the proof is
+worthless.
 
 Needs Z3: pip install 'peerproof[prove]'.
 """
@@ -46,12 +47,12 @@ def configure(parser: ArgumentParser) -> None:
         metavar="N",
         help="give up on a statement after N seconds (default %(default)g)",
     )
-    add("-v", "--verbose", action="count", default=0, help="print what refutes each twin")
+    add("-v", "--verbose", action="count", default=0, help="print the counterexample of each twin")
     add_format(parser)
 
 
 def run(args: Namespace) -> int:
-    """Prints a line for each proof, and one for all."""
+    """Prints a line for each proof, and a summary."""
     from peerproof.conformance.proofs.proof import ProverMissing, plain_proof, prove, proven_protocols, select_proofs
 
     known = proven_protocols()
@@ -81,7 +82,7 @@ def _positive(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ArgumentTypeError(f"seconds are a number above 0, not {text!r}")
+        raise ArgumentTypeError(f"expected seconds above 0, found {text!r}")
     return seconds
 
 
@@ -105,8 +106,8 @@ def _sum(results: list[tuple[str, Proved]]) -> str:
     counts = {verdict: sum(p.outcome.verdict == verdict for _, p in results) for verdict in ("proved", "refuted", "unknown")}
     refuted = sum(found.twin.verdict == "refuted" for _, found in results)
     seconds = sum(found.seconds for _, found in results)
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    return f"{len(results)} {'proof' if len(results) == 1 else 'proofs'}: {said}; {refuted} twins refuted; {seconds:.2f} CPU-s"
+    totals = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"{len(results)} {'proof' if len(results) == 1 else 'proofs'}: {totals}; {refuted} twins refuted; {seconds:.2f} CPU-s"
 
 
 def _as_json(rows: list[dict[str, Any]]) -> str:

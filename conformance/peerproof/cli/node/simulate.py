@@ -13,20 +13,20 @@ The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and
 all but the first know the first as their seed. In the first half of the run each sets pairs of its own: in its
 record, or in its payload. A round is one of a node's timer: Scuttlebutt's round, SWIM's quantum, Wendy's network timeout.
 
-Wendy's nodes join by the one that has been running for the longest time, all at once or --apart by so many rounds; it takes two
-of them. In the second half of the run each routes messages to random keys. How many hops these took, whether they arrived at the
-node that was the closest then, and how many messages each join took is reported. Over connections nothing is lost or doubled.
+Wendy's nodes join by the node that has been running longest, all at once or --apart by so many rounds; a join takes two rounds.
+In the second half of the run each node routes messages to random keys. The report has the hops of these messages, whether they
+arrived at the closest node of the time, and the messages of each join. Over connections nothing is lost or duplicated.
 
-Peter's nodes do what Wendy's do, and subscribe to some of the topics before anything is published; in the second half each
-publishes on random ones. An event is due to those who are subscribed all the time and up. How many were lost, or delivered twice,
-is reported, and how deep the trees are, how many children a node has, and how many messages with events go over a link.
---churn P lets nodes but the first crash in the second half, each with this chance in each round; they come back three rounds
-later, with their old wishes. With the same chance a node of Peter gives up a topic for another.
+Peter's nodes do the same, and subscribe to some topics before the first publication; in the second half each node publishes on
+random topics. An event is due to the nodes that are up and subscribed all the time. The report has lost and duplicate events, the
+depth of the trees, the children of a node, and the messages with events over each link.
+--churn P crashes each node but the first in each round of the second half with this probability; they restart three rounds later,
+with their old subscriptions. With the same probability a node of Peter changes one topic for another.
 
---check checks the protocol's properties at every step. What should hold in the end is only reported: no finite run refutes it.
-Properties are promised for runs without restarts; with --restart or --churn, a violation shows what a restart breaks (BX-03 and
-BX-04 in spec/scuttlebutt.md). What Wendy and Peter promise of a ring at rest, they promise as long as nobody has gone, so not
-with --crash.
+--check checks the protocol's properties at every step. Eventual properties are only reported: no finite run refutes them.
+Properties apply to runs without restarts; with --restart or --churn, a violation shows what a restart breaks (BX-03 and BX-04 in
+spec/scuttlebutt.md). The properties of Wendy and Peter about a ring at rest apply only while no node has left, so not with
+--crash.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from peerproof.cli.exits import FAILED, OK
 if TYPE_CHECKING:
     from peerproof.reference.simulation.plan import Campaign
 
-#: Bytes of a trace that wait for being written together.
+#: Bytes of a trace that are buffered before they are written.
 BUFFER = 2**16
 
 
@@ -94,7 +94,7 @@ def _add_topics(command: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Runs a simulation and prints what came of it."""
+    """Runs a simulation and prints the result."""
     import json
 
     from peerproof.reference.simulation import campaign

@@ -14,17 +14,17 @@ Or three that form a ring, and route a message to the node whose id is closest t
   peerproof node start wendy --bind 127.0.0.1:8121 --id cccccccccccccccccccccccccccccccc --peer 127.0.0.1:8119
   route 70000000000000000000000000000000 hello      (typed at any of them; the second prints what was delivered)
 
-With "peter" instead of "wendy" the same three have topics, too. Type at the first two, and at the third:
+With "peter" instead of "wendy" the same three nodes also have topics. Type at the first two, and at the third:
 
   subscribe weather/london/today
   publish weather/london/today rain, later sun      (the first two print the update)
   unsubscribe weather/london/today
 
-A topic has at least 16 bytes, of which the first 16 make it out. It is one word, or stands between quotation marks:
-publish "weather in london" rain. What follows it on the line is the event.
+A topic has at least 16 bytes, and is identified by the first 16. It is one word, or is quoted:
+publish "weather in london" rain. The rest of the line is the event.
 
-A node of "distkv" speaks through an agent of Serf, or with others on its machine through a folder. It is told changes, and prints
-them, as JSON; what it has is kept in a file, and it begins with that when it is started again:
+A node of "distkv" communicates through an agent of Serf, or with other nodes on its machine through a folder. It reads and prints
+changes as JSON. Its data is stored in a file, from which it starts again:
 
   serf agent -node=a -bind=127.0.0.1:7946 -rpc-addr=127.0.0.1:7373 -profile=local
   peerproof node start distkv --serf 127.0.0.1:7373 --name n1 --state n1.state --first '"the root"'
@@ -33,11 +33,11 @@ them, as JSON; what it has is kept in a file, and it begins with that when it is
   delete ["weather","london"]
   get ["weather","london"]                          (also: dump, own, state)
 
-What a node of the others knows is printed whenever it changes. Type "set colour=black" to change a pair, "view" to print what is
-known, "quit" or Ctrl-C to leave. A node of a ring prints what is delivered to it, who comes and who goes as JSON lines; joining
-takes two network timeouts; it is gone without a word after "quit", and says goodbye after "leave". If its contact cannot be
-reached, it tries again, or the next one. A node that starts again is a new node with an old address: its peers keep what they
-knew of it until its version has passed the old one (BX-03 in spec/scuttlebutt.md).
+A node of Scuttlebutt or SWIM prints its view whenever it changes. Type "set colour=black" to change a pair, "view" to print the
+view, "quit" or Ctrl-C to stop. A node of a ring prints deliveries and membership changes as JSON lines; joining takes two network
+timeouts. After "quit" it stops without notice, after "leave" it notifies its peers. If its contact cannot be reached, it tries
+again, or the next one. A restarted node is a new node with an old address: its peers keep its old data until its version exceeds
+the old one (BX-03 in spec/scuttlebutt.md).
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _add_common(command: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Runs until it is interrupted."""
+    """Runs the node until it is interrupted."""
     import logging
 
     from peerproof.reference.protocols.registry import RUNTIMES
@@ -119,7 +119,7 @@ def run(args: Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("asyncio").setLevel(max(level, logging.INFO))
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character must not stop the node
     with refuse(ValueError):
         return _run_store(args) if RUNTIMES[args.protocol].transport == "serf" else _run_node(args)
 
@@ -133,8 +133,8 @@ def _run_node(args: Namespace) -> int:
     setup = _setup(args)
     if is_wildcard(setup.advertise or setup.bind):
         warn(
-            f"to its peers this node is called {setup.advertise or setup.bind}, which names no machine, and every node"
-            " bound so has the same name (BD-12); bind to an address that peers can reach, or say it with --advertise"
+            f"to its peers this node is called {setup.advertise or setup.bind}, which names no machine; every node"
+            " bound so has the same name (BD-12); bind to an address that peers can reach, or set it with --advertise"
         )
 
     async def live() -> None:
@@ -173,7 +173,7 @@ def _setup(args: Namespace) -> Setup:
     if connected:
         plain |= texts_of(args, connected.texts)
     bind, advertise = resolve_address(args.bind), _reachable(resolve_address(args.advertise)) if args.advertise else None
-    protocol.build_config(plain, advertise or bind, seeds)  # so that what is wrong with it is said before a socket is opened
+    protocol.build_config(plain, advertise or bind, seeds)  # check the configuration before a socket is opened
     return Setup(
         protocol=protocol,
         bind=bind,
@@ -191,7 +191,7 @@ def _reachable(address: NodeId) -> NodeId:
     from peerproof.reference.runtime.udp import AddressError, parse_address
 
     if parse_address(address)[1] == 0:
-        raise AddressError(f"{address!r}: port 0 is no address of a node")
+        raise AddressError(f"{address!r}: port 0 is not the address of a node")
     return address
 
 

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from peerproof.reference.node.distkv_console import StoreSetup
     from peerproof.spec.distkv import Stored
 
-#: Bytes of an event with its name, of which Serf itself needs some. [DA-12]
+#: The most bytes of an event with its name; Serf itself needs some of Serf's limit. [DA-12]
 EVENT: Final = 512
 OWN: Final = 40
 
-#: Where Serf's own commands look for the key of an agent.
+#: The environment variable in which Serf's own commands find the key of an agent.
 KEY: Final = "SERF_RPC_AUTH"
 
 
 def add_options(command: ArgumentParser) -> None:
-    """Declares them."""
+    """Adds the options of a store."""
     bus = command.add_mutually_exclusive_group(required=True)
     bus.add_argument("--serf", metavar="HOST:PORT", help="RPC address of a Serf agent on this machine")
     bus.add_argument(
@@ -34,19 +34,19 @@ def add_options(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--name", required=True, help="name of this node, 1 to 64 bytes, unique")
     add("--state", metavar="FILE", type=Path, help="file in which the node keeps its data for its next start")
-    add("--first", metavar="JSON", help="found a network if there is none yet, with this value of the root")
+    add("--first", metavar="JSON", help="found a new network if there is none, with this value of the root")
     add("--root-event", metavar="TEXT", default="distkv", help="prefix of event names (default distkv)")
     add(
         "--download",
         metavar="HOST:PORT",
-        help="address where others download its data (default: the agent's host, any free port)",
+        help="address from which other nodes download its data (default: the agent's host, any free port)",
     )
     add("--rpc-auth", metavar="KEY", help=f"key of the agent (default: environment variable {KEY})")
     add("--json", action="store_true", help=SUPPRESS)
 
 
 def setup(args: Namespace) -> StoreSetup:
-    """What the options say. Raises ValueError."""
+    """Returns the setup of the options. Raises ValueError."""
     import json
     from secrets import token_hex
 
@@ -59,11 +59,11 @@ def setup(args: Namespace) -> StoreSetup:
 
     root = args.root_event
     if not root or not root.isprintable():
-        raise ValueError(f"--root-event: {root!a} does not begin the name of an event")
+        raise ValueError(f"--root-event: {root!a} is not a prefix of event names")
     try:
         first = None if args.first is None else value_of_plain(json.loads(args.first))
     except ValueError as error:
-        raise ValueError(f"--first: expected a value as JSON ({error}); a text stands between quotation marks") from None
+        raise ValueError(f"--first: expected a value as JSON ({error}); strings need quotation marks") from None
     return StoreSetup(
         protocol=RUNTIMES[args.protocol],
         name=parse_node_id(args.name),
@@ -92,7 +92,7 @@ def _config(args: Namespace, first: Any) -> Callable[[Stored | None], Any]:
 
 
 def run(found: StoreSetup, record: Callable[[str], None] | None) -> str | None:
-    """Runs the node until it is over. Returns what has ended it, if it was not asked to. Raises ValueError if it cannot begin."""
+    """Runs the node until it ends. Returns the reason if it was not asked to end. Raises ValueError if it cannot start."""
     import asyncio
 
     from peerproof.reference.node.distkv_console import RunningStore

@@ -1,10 +1,10 @@
 """
-Remove what killed processes have left behind in a folder: files that were never finished, and units that no batch lists.
+Removes the leftovers of killed processes from a folder: unfinished files, and units that no batch lists.
 
   peerproof pipeline gc --in out                     files only; every batch stays
   peerproof pipeline gc --in out --uncommitted       also batches that are not committed: their work is lost
 
-Refused while a stage is running there.
+Refused while a stage runs there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def configure(parser: ArgumentParser) -> None:
 
 @stage
 def run(args: Namespace) -> int:
-    """Removes, and prints how much."""
+    """Removes the leftovers, and prints how much."""
     from peerproof.pipeline.storage.status import collect
 
     files, size = collect(args.place, uncommitted_too=args.uncommitted)

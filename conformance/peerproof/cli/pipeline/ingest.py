@@ -1,16 +1,16 @@
 """
-Logs and captures of any program, into the tables `traces` and `runs`; what cannot be read, into `quarantine`.
+Reads logs and captures of any program into the tables `traces` and `runs`, and unreadable records into `quarantine`.
 
-  peerproof pipeline ingest node*.jsonl --output out                               trace lines, as our nodes write them
+  peerproof pipeline ingest node*.jsonl --output out                               trace lines of reference nodes
   peerproof pipeline ingest node*.log.gz --mapping mapping.yaml --output out       JSON lines of any other program
   peerproof pipeline ingest cluster.pcap --input-format pcap --protocol scuttlebutt --port 8119 --output out
 
-A mapping says which field of a foreign log is what; docs/how-to/ingest-logs.md shows one, and how to capture. Of a capture,
-each message is two rows, one of its sender and one of its receiver. Files may be compressed with gzip.
+A mapping gives the meaning of each field of a foreign log; docs/how-to/ingest-logs.md shows one, and how to capture. A message
+of a capture becomes two rows, one of its sender and one of its receiver. Files may be compressed with gzip.
 
-Nothing is lost: in the end the command prints how many lines or packets there were, and what became of them; if that does
-not add up it ends with 5. What could not be read is in `quarantine`, with its place, the reason and its first bytes.
-Ends with 4 if there was nothing to read, or nothing of it could be.
+Nothing is lost: the command prints the number of lines or packets, and how many of them became rows; if the numbers do not add
+up it exits with 5. Unreadable records are in `quarantine`, with their place, the reason and their first bytes.
+Exits with 4 if there was nothing to read, or nothing readable.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MAX_PORT = 65_535
 
-#: Rows of quarantine that are shown.
+#: Rows of quarantine that are shown as examples.
 EXAMPLES = 3
 
 
@@ -49,7 +49,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="logs or captures")
     add_input_format(parser)
-    add("--mapping", type=Path, metavar="FILE", help="which field of a log is what (default: trace lines of our nodes)")
+    add("--mapping", type=Path, metavar="FILE", help="mapping of the fields of a log (default: trace lines of reference nodes)")
     add("--protocol", metavar="NAME", help="protocol of a capture")
     add("--port", type=_port, action="append", metavar="N", help="of a capture: only packets of this port (repeatable)")
     add("--impl", metavar="NAME", help="of a capture: the implementation (default unknown)")
@@ -95,10 +95,10 @@ def _contradiction(args: Namespace) -> str | None:
     if args.input_format == "jsonl":
         for option in ("protocol", "port", "impl"):
             if getattr(args, option):
-                return f"--{option} is for captures; a log, or its mapping, says that itself"
+                return f"--{option} is for captures; a log or its mapping has its own"
     else:
         if args.mapping:
-            return "--mapping is for logs; what is in a capture, --protocol and --port say"
+            return "--mapping is for logs; a capture is described by --protocol and --port"
         if args.protocol is None:
             return f"a capture needs --protocol, one of {', '.join(RUNTIMES)}"
         check_protocol(args.protocol, RUNTIMES)

@@ -1,15 +1,16 @@
 """
-The conformance vectors on several implementations at once, or on many variants of one, into the table `vector_results`.
+Runs the conformance vectors on several implementations, or on mutants of the specification, into the table `vector_results`.
 
   peerproof pipeline matrix --impl './adapter-1' --impl './adapter-2' --output out
   peerproof pipeline matrix --impl reference --impl py:my_package.adapter:Adapter -k 'layer:codec' --output out
-  peerproof pipeline matrix scuttlebutt --mutants reconcile --output out    which vector notices which mutant
+  peerproof pipeline matrix scuttlebutt --mutants reconcile --output out    which vector kills which mutant
 
-Verdicts are those of `peerproof run` with the same seed; a failing one comes with what was expected and what was found.
-An implementation is known by how it is called: after it was changed, take another folder. On a cluster it must be installed
-on every machine. Ends with 1 if anything fails.
+Verdicts are those of `peerproof run` with the same seed; a failure has its expected and actual values. An implementation is
+identified by its command: use another folder after it has changed. On a cluster it must be installed on every machine.
+Exits with 1 if anything fails.
 
-For each mutant `peerproof model mutants` looks for one vector that notices it. This tries all vectors, which takes much longer.
+For each mutant, `peerproof model mutants` stops at the first vector that kills it. This command runs all vectors, which takes
+much longer.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     add(
         "--mutants",
         metavar="WORDS",
-        help="besides, each mutant of the protocols with all of these words in its name: peerproof model mutants --list",
+        help="also run each mutant of the protocols with all of these words in its name (peerproof model mutants --list)",
     )
     options.add_selection(parser)
     options.add_vectors(parser)
@@ -53,7 +54,7 @@ def configure(parser: ArgumentParser) -> None:
 
 @stage
 def run(args: Namespace) -> int:
-    """Tries the cases."""
+    """Runs the cases."""
     from peerproof.conformance.runner.cases import select_cases
     from peerproof.pipeline.spark.progress import Progress
     from peerproof.pipeline.stages.matrix import Matrix, check, execute
@@ -85,15 +86,15 @@ def run(args: Namespace) -> int:
 
 
 def _mutants(words: str, protocols: Collection[str]) -> list[str]:
-    """What they are called as implementations. Ends the program if there is none."""
+    """Returns the mutants' names as implementations. Ends the program if there is none."""
     from peerproof.conformance.mutation.scoring import select_mutants
     from peerproof.pipeline.stages.matrix import MUTANT
 
     found = [f"{MUTANT}{mutant.id}" for protocol in sorted(protocols) for mutant in select_mutants(protocol, words)]
     if not found:
         names = " and ".join(sorted(protocols))
-        said = f"no mutant of {names} has {words!r} in its name; peerproof model mutants --list shows them"
-        raise Refusal(said, NOTHING)
+        problem = f"no mutant of {names} has {words!r} in its name; peerproof model mutants --list shows them"
+        raise Refusal(problem, NOTHING)
     return found
 
 

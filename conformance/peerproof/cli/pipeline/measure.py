@@ -1,16 +1,16 @@
 """
-What runs have cost and how well they did, into the tables `metrics` and `summaries`, and both as CSV.
+Measures cost and quality of runs, into the tables `metrics` and `summaries`, and both as CSV.
 
   peerproof pipeline measure --in out
-  peerproof pipeline measure --in out --shared-clock      the nodes of a log have one clock
+  peerproof pipeline measure --in out --shared-clock      the nodes of a log share one clock
 
-Of every protocol: messages and bytes by node and round. Of Scuttlebutt and SWIM also: how long news took to reach all nodes,
-over how many hops, and how many it reached; how long a crash took to be detected, and how often a node that was up was taken
-for down. `summaries` has percentiles by configuration. docs/how-to/pipeline.md says what each metric means.
+Every protocol has messages and bytes by node and round. Scuttlebutt and SWIM also have the time for a change to reach all nodes,
+its hops and its coverage, the time to detect a crash, and the number of false detections. `summaries` has percentiles by
+configuration. docs/how-to/pipeline.md explains each metric.
 
-Times between what happens at different nodes are measured only where all nodes of a run have one clock. Simulated ones do. A
-node of `peerproof node start` counts from its own start: for logs of such nodes, messages, bytes, hops and coverage are
-measured. --shared-clock says that logs have times of one clock.
+Times between events at different nodes are measured only if all nodes of a run share one clock, as simulated nodes do. A node of
+`peerproof node start` counts from its own start: such logs give messages, bytes, hops and coverage only. --shared-clock declares
+that the times of logs are of one clock.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def add_shared_clock(parser: ArgumentParser) -> None:
-    """`--shared-clock`."""
+    """Adds `--shared-clock`."""
     parser.add_argument("--shared-clock", action="store_true", help="the nodes of a log share one clock")
 
 
 @stage
 def run(args: Namespace) -> int:
-    """Measures."""
+    """Measures the runs."""
     from peerproof.pipeline.stages.measure import NothingToMeasure, execute, sources
 
     with refuse(NothingToMeasure, code=NOTHING):

@@ -1,4 +1,4 @@
-"""Options that several stages have, what ends a stage, and how it reports what it has done."""
+"""Options that several stages share, errors that end a stage, and the report of a finished stage."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from peerproof.pipeline.storage.tables import Table
 
 EXTRA: Final = "pip install 'peerproof[pipeline]'"
-LOCAL = "local[*,4]"  # as conformance.pipeline.session has it, which --help need not import
+LOCAL = "local[*,4]"  # as in conformance.pipeline.session, which --help need not import
 
 
 class Stage(Protocol):
     """A module of this folder."""
 
     def __call__(self, args: Namespace) -> int:
-        """Runs it."""
+        """Runs the stage."""
 
 
 def stage(run: Stage) -> Stage:
-    """Makes what stops a stage (Spark, the disk, a folder that is taken) an error of the command."""
+    """Turns the errors that stop a stage (Spark, the disk, a locked folder) into errors of the command."""
 
     @wraps(run)
     def wrapped(args: Namespace) -> int:
@@ -48,7 +48,7 @@ def stage(run: Stage) -> Stage:
             with interruptible(), refuse(Refused, WrongSchema), refuse(SparkUnusable, code=UNUSABLE):
                 return run(args)
         except BrokenPipeError:
-            raise  # the reader of our output has gone
+            raise  # the reader of the output has exited
         except OSError as problem:
             where = f": {problem.filename}" if problem.filename else ""
             raise Refusal(f"{problem.strerror or problem}{where}", UNUSABLE) from None
@@ -57,24 +57,24 @@ def stage(run: Stage) -> Stage:
 
 
 def add_out(parser: ArgumentParser, otherwise: str | None = None) -> None:
-    """`-o DIR`, `--output DIR`; needed unless another folder is used otherwise."""
+    """Adds `-o DIR`, `--output DIR`; required unless there is a default folder."""
     text = "folder that the batch is written to" + (f" (default: {otherwise})" if otherwise else "")
     parser.add_argument("-o", "--output", dest="out", type=Path, required=otherwise is None, metavar="DIR", help=text)
 
 
 def add_input_format(parser: ArgumentParser) -> None:
-    """`--input-format`."""
+    """Adds `--input-format`."""
     formats = ("jsonl", "pcap", "pcapng")
     parser.add_argument("--input-format", choices=formats, help="format of the files (default jsonl)")
 
 
 def add_in(parser: ArgumentParser) -> None:
-    """`--in DIR`."""
+    """Adds `--in DIR`."""
     parser.add_argument("--in", type=Path, required=True, metavar="DIR", dest="place", help="folder with batches")
 
 
 def add_spark(parser: ArgumentParser) -> None:
-    """`--format`, and where and how Spark runs."""
+    """Adds `--format`, and the options for Spark."""
     group = parser.add_argument_group("Spark")
     add = group.add_argument
     add(
@@ -91,7 +91,7 @@ def add_spark(parser: ArgumentParser) -> None:
 
 
 def engine(args: Namespace) -> AbstractContextManager[Engine]:
-    """The Spark that the options ask for; it starts when a stage needs it. One that is shared with other stages goes on."""
+    """Returns the Spark engine of the options; it starts when a stage needs it. A shared engine keeps running."""
     if hasattr(args, "engine"):
         return nullcontext(args.engine)
     from peerproof.pipeline.spark.execution import Engine
@@ -102,14 +102,14 @@ def engine(args: Namespace) -> AbstractContextManager[Engine]:
 
 
 def progress_of(stage: str) -> Callable[[str], Show]:
-    """Gives each step of a stage its line of progress."""
+    """Returns a function that makes the progress line of each step of a stage."""
     from peerproof.pipeline.spark.progress import Progress
 
     return lambda step: Progress(f"{stage}, {step}", quiet=not shows_progress())
 
 
 def last_lines(success: Success, done: Sequence[Done]) -> list[str]:
-    """What a stage in steps took, and where its batch is."""
+    """Returns the lines about time, memory and batch of a stage in steps."""
     if not done:
         return [f"committed before, nothing to do: {success.folder}"]
     took, peak = sum(each.wall_s for each in done), max(each.peak_mib for each in done)
@@ -117,7 +117,7 @@ def last_lines(success: Success, done: Sequence[Done]) -> list[str]:
 
 
 def first_rows(success: Success, table: Table, most: int) -> list[dict[str, Any]]:
-    """Some rows of a table of a committed batch."""
+    """Returns the first rows of a table of a committed batch."""
     import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
     rows: list[dict[str, Any]] = []
@@ -127,7 +127,7 @@ def first_rows(success: Success, table: Table, most: int) -> list[dict[str, Any]
 
 
 def execute_stage(args: Namespace, spark: Engine, todo: Work) -> Executed:
-    """Do a stage, showing how far it is, and print what came of it."""
+    """Runs a stage with a progress line, and prints the outcome."""
     from peerproof.pipeline.spark.execution import execute
     from peerproof.pipeline.spark.progress import Progress
 
@@ -141,7 +141,7 @@ def execute_stage(args: Namespace, spark: Engine, todo: Work) -> Executed:
 
 
 def print_outcome(args: Namespace, spark: Engine, result: Executed) -> None:
-    """Print what came of a stage."""
+    """Prints the outcome of a stage."""
     print(json.dumps(_plain(spark, result)) if args.format == "json" else _text(spark, result), flush=True)
 
 
@@ -157,9 +157,9 @@ def _plain(spark: Engine, result: Executed) -> dict[str, object]:
 
 
 def _text(spark: Engine, result: Executed) -> str:
-    told, done = result.success.told, result.done
-    width = max(len(name) for name in told["tables"])
-    lines = [f"{name:{width}}  {total['rows']:>12,} rows  digest {total['digest']}" for name, total in told["tables"].items()]
+    facts, done = result.success.told, result.done
+    width = max(len(name) for name in facts["tables"])
+    lines = [f"{name:{width}}  {total['rows']:>12,} rows  digest {total['digest']}" for name, total in facts["tables"].items()]
     if done is None:
         return "\n".join((*lines, f"committed before, nothing to do: {result.success.folder}"))
     before = f", {done.found_finished:,} of them finished before" if done.found_finished else ""

@@ -1,10 +1,10 @@
 """
-One HTML page of all that a folder's batches tell: verdicts, first divergences, what was set aside, figures, what made them.
+Writes one HTML page about a folder's batches: verdicts, first divergences, rejected inputs, figures, and their origin.
 
   peerproof pipeline report --in out                       writes out/report.html
   peerproof pipeline report --in out --output report.html
 
-The page stands alone: it needs no network, no script and no other file, and can be sent to somebody else.
+The page is self-contained: it needs no network, no script and no other file.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """
-All stages in order: simulate or ingest, validate, measure, report.
+Runs all stages in order: simulate or ingest, validate, measure, report.
 
   peerproof pipeline run --examples --output out             the bundled example traces; one of them is wrong
   peerproof pipeline run node*.jsonl --output out            logs
   peerproof pipeline run cluster.pcap --input-format pcap --protocol scuttlebutt --output out
   peerproof pipeline run --simulate scuttlebutt --runs 100 --output out
 
-It can be killed at any moment: the same command again does what is left. The page is out/report.html. What each stage does,
-and its further options, `peerproof pipeline STAGE --help` says; they can be run one by one in the same folder.
-Ends with 1 if validate has found something; the other stages run nevertheless.
+After a kill at any moment, the same command continues. The page is out/report.html. `peerproof pipeline STAGE --help` describes
+each stage and its further options; the stages can also run one by one in the same folder.
+Exits with 1 if validate has findings; the other stages still run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="logs or captures")
     add_input_format(parser)
-    add("--mapping", metavar="FILE", help="which field of a log is what (default: trace lines of our nodes)")
+    add("--mapping", metavar="FILE", help="mapping of the fields of a log (default: trace lines of reference nodes)")
     add("--protocol", metavar="NAME", help="protocol of a capture")
     add("--port", action="append", default=[], metavar="N", help="of a capture: only packets of this port (repeatable)")
     add_shared_clock(parser)
@@ -60,20 +60,20 @@ def run(args: Namespace) -> int:
         args.files = [path_text(path) for path in examples()]
         args.shared_clock = True
     begun = time.monotonic()
-    told: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     worst = OK
     with engine(args) as spark:
         for stage, arguments in _stages(args):
-            code, told[stage] = _run_stage(args, spark, stage, arguments)
+            code, facts[stage] = _run_stage(args, spark, stage, arguments)
             if code not in (OK, FAILED):
                 return code
             worst = max(worst, code)
-        told |= {"wall_s": round(time.monotonic() - begun, 3), "spark_start_s": round(spark.start_s, 3)}
+        facts |= {"wall_s": round(time.monotonic() - begun, 3), "spark_start_s": round(spark.start_s, 3)}
     if args.format == "json":
-        print(json.dumps(told))
+        print(json.dumps(facts))
     else:
         start = f", of which the start of Spark {spark.start_s:.1f} s" if spark.start_s else ""
-        print(f"all stages: {told['wall_s']:.1f} s{start}")
+        print(f"all stages: {facts['wall_s']:.1f} s{start}")
     return worst
 
 
@@ -83,7 +83,7 @@ def _contradiction(args: Namespace) -> str | None:
         for option in ("files", "input_format", "mapping", "protocol", "port", "shared_clock"):
             if getattr(args, option):
                 name = "the files" if option == "files" else f"--{option.replace('_', '-')}"
-                return f"{kind} reads no other files: leave out {name}"
+                return f"{kind} cannot be combined with {name}"
     if args.simulate:
         if args.examples:
             return "either --simulate or --examples"
@@ -97,20 +97,20 @@ def _contradiction(args: Namespace) -> str | None:
 def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
     """Each stage and its arguments."""
     place, out = ["--in", str(args.out)], ["--output", str(args.out)]
-    told = ["--format", args.format]
+    how = ["--format", args.format]
     if args.simulate:
         given = [("--runs", args.runs), ("--grid", args.grid), ("--seed", args.seed)]
-        first = ("simulate", [args.simulate, *_option_args(given), *out, *told])
+        first = ("simulate", [args.simulate, *_option_args(given), *out, *how])
     else:
         ports = [("--port", port) for port in args.port]
         given = [("--input-format", args.input_format), ("--mapping", args.mapping), ("--protocol", args.protocol), *ports]
         files = [f"./{name}" if name.startswith("-") else name for name in args.files]
-        first = ("ingest", [*files, *_option_args(given), *out, *told])
+        first = ("ingest", [*files, *_option_args(given), *out, *how])
     return [
         first,
-        ("validate", [*place, *out, *told]),
-        ("measure", [*place, *told, *(["--shared-clock"] if args.shared_clock else [])]),
-        ("report", [*place, *told]),
+        ("validate", [*place, *out, *how]),
+        ("measure", [*place, *how, *(["--shared-clock"] if args.shared_clock else [])]),
+        ("report", [*place, *how]),
     ]
 
 
@@ -119,7 +119,7 @@ def _option_args(options: Sequence[tuple[str, object]]) -> list[str]:
 
 
 def _run_stage(args: Namespace, spark: Engine, stage: str, arguments: Sequence[str]) -> tuple[int, Any]:
-    """Run a stage with the Spark that there is; its exit code, and what it has told if that is to be JSON."""
+    """Runs a stage with the shared Spark; returns its exit code, and its JSON output if there is any."""
     module = import_module(f"peerproof.cli.pipeline.{stage}")
     parser = Parser(prog=f"peerproof pipeline {stage}")
     module.configure(parser)
@@ -128,6 +128,6 @@ def _run_stage(args: Namespace, spark: Engine, stage: str, arguments: Sequence[s
     if args.format == "text":
         print(f"== {stage}", flush=True)
         return module.run(given), None
-    with redirect_stdout(io.StringIO()) as said:
+    with redirect_stdout(io.StringIO()) as printed:
         code = module.run(given)
-    return code, json.loads(said.getvalue()) if said.getvalue() else None
+    return code, json.loads(printed.getvalue()) if printed.getvalue() else None

@@ -1,10 +1,10 @@
 """
-Seeded simulations over a grid of parameters, into the tables `traces` and `runs`.
+Runs seeded simulations over a grid of parameters, into the tables `traces` and `runs`.
 
   peerproof pipeline simulate scuttlebutt --runs 100 --output out
   peerproof pipeline simulate scuttlebutt --runs 1000 --grid grid.yaml --seed 7 --output out
 
-where grid.yaml holds, say
+where grid.yaml holds, for example
 
   nodes: [3, 10]                  # a list: each of these, with each of the others
   rounds: 50
@@ -46,7 +46,7 @@ def configure(parser: ArgumentParser) -> None:
 
 @stage
 def run(args: Namespace) -> int:
-    """Simulates."""
+    """Runs the simulations."""
     from peerproof.reference.protocols.registry import RUNTIMES
 
     check_protocol(args.protocol, RUNTIMES)

@@ -1,5 +1,5 @@
 """
-The batches of a folder: what each is made from, how far it is, how many rows it has and how many inputs it set aside.
+Lists the batches of a folder: inputs, progress, number of rows, and number of inputs set aside.
 
   peerproof pipeline status --in out
   peerproof pipeline status --in out --format json

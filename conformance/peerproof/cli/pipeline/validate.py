@@ -1,22 +1,22 @@
 """
-Hold logs, captures and simulations to the specification, into the tables `violations` and `verdicts`.
+Checks logs, captures and simulations against the specification, into the tables `violations` and `verdicts`.
 
   peerproof pipeline ingest node*.jsonl --output out && peerproof pipeline validate --in out --output out
   peerproof pipeline validate --in out --run r1 --node a:1        show one node again: the command that each violation names
   peerproof pipeline validate --follow logs                       watch the traces that running nodes write there
 
-A node is judged by as much of it as is logged. Replay: where every answer of chance and every effect is, the specification must
-do the same, step by step, to the state's digest. Relation: where its start is, and what happened to it, some outcome of the
-specification must explain each step; all states that it can be in are carried, up to --states. Monitor: where there are only
-messages, as in a capture, they are held to the protocol's rules for messages alone. Of a run whose nodes are replayed, the
-protocol's properties are looked at at every instant of the cluster.
+How a node is checked depends on its log. Replay: if all random choices and effects are logged, the specification must do the
+same, step by step, up to the state's digest. Relation: if the start and the events are logged, some outcome of the specification
+must explain each step; all possible states are tracked, up to --states. Monitor: if only messages are known, as in a capture,
+they are checked against the protocol's rules for messages. For a run whose nodes are replayed, the protocol's properties are
+also checked at every instant of the cluster.
 
-A verdict is accepted, rejected (something violates the protocol's document), differs (from decisions of ours only, where the
-document is silent) or undetermined (not all could be judged). Faults of the log (lines lost, doubled, swapped, what ingest could
-not read, clocks that jump) are told apart from those of the protocol.
+A verdict is accepted, rejected (a violation of the protocol's document), differs (only from this project's decisions, where the
+document is silent) or undetermined (some events could not be checked). Faults of the log (lost, duplicated, swapped or unreadable
+lines, clocks that jump) are reported separately from those of the protocol.
 
-Ends with 1 if there is any violation or fault of a log; what only differs is none. --follow runs until Ctrl-C, then ends with 1
-if it has printed one.
+Exits with 1 on any violation or fault of a log; a difference from decisions is neither. --follow runs until Ctrl-C, then exits
+with 1 if it has printed one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from peerproof.pipeline.stages.validate import Validated, Validation
     from peerproof.spec.forms.form import Plain
 
-#: Violations that are shown.
+#: Violations that are shown as examples.
 EXAMPLES = 3
 
 
@@ -48,13 +48,13 @@ def configure(parser: ArgumentParser) -> None:
     add("--node", metavar="NAME", help="with --run: only this node")
     add("--config", type=_config, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
     add("--states", type=count, default=256, metavar="N", help="possible states of one node that are carried (default 256)")
-    add("--tries", type=count, default=20_000, metavar="N", help="ways for chance to fall, tried for one event (default 20000)")
+    add("--tries", type=count, default=20_000, metavar="N", help="random choices tried for one event (default 20000)")
     add(
         "--every",
         type=_every,
         default=1,
         metavar="N",
-        help="look at the whole cluster at every N-th instant; 0: never (default 1)",
+        help="check the whole cluster at every N-th instant; 0: never (default 1)",
     )
     add_out(parser, "none, with --run or --follow")
     add_spark(parser)
@@ -62,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
 
 @stage
 def run(args: Namespace) -> int:
-    """Judges."""
+    """Checks the nodes, and prints the verdicts."""
     if problem := _contradiction(args):
         raise Refusal(problem)
     if args.follow is not None:
@@ -160,9 +160,9 @@ def _config(text: str) -> Plain:
     try:
         plain = json.loads(text)
     except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is no JSON: {error}") from None
+        raise ArgumentTypeError(f"{text!r} is not JSON: {error}") from None
     if not isinstance(plain, dict):
-        raise ArgumentTypeError(f'{text!r}: expected an object, as {{"max_payload": 512}}')
+        raise ArgumentTypeError(f'{text!r}: expected an object, such as {{"max_payload": 512}}')
     return plain
 
 

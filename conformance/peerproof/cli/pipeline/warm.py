@@ -1,5 +1,5 @@
 """
-Make Spark start faster on this machine: an archive of its classes for Java, made once for each Java and each Spark.
+Makes Spark start faster on this machine: writes an archive of its classes, once for each version of Java and Spark.
 
   peerproof pipeline warm
 """
@@ -13,11 +13,11 @@ from peerproof.cli.pipeline.options import stage
 
 
 def configure(parser: ArgumentParser) -> None:
-    """There are no options."""
+    """Declares no options."""
 
 
 @stage
-def run(args: Namespace) -> int:  # noqa: ARG001  # every command has them
+def run(args: Namespace) -> int:  # noqa: ARG001  # every command has this parameter
     """Makes the archive."""
     from peerproof.pipeline.spark.quick_start import warm
 

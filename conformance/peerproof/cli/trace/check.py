@@ -1,5 +1,5 @@
 """
-Checks traces: is each step of each node a step of the specification?
+Checks whether each recorded step of each node is a step of the specification.
 
   peerproof node start scuttlebutt --bind 127.0.0.1:8119 --trace a.jsonl      (Ctrl-C after a while)
   peerproof trace check a.jsonl b.jsonl
@@ -8,11 +8,11 @@ Checks traces: is each step of each node a step of the specification?
 
 Every event is replayed with the recorded random choices, and what the node did is compared: each effect, each refusal, and the
 digest of its state. Nodes are checked one by one. The first divergence of a node is shown with what the specification would have
-done, the clauses of the step, and the lines around it; what follows from it is left out, up to the next start of the node. Files
+done, the clauses of the step, and the lines around it; later divergences are left out, up to the next start of the node. Files
 are read line by line, whatever their size, and each is checked by itself.
 
---tlc asks TLC as well, which checks against the TLA+ model and not with the same code. It knows no time; what it does not
-compare is named. If the two disagree, one of them is wrong, and the result is an internal error.
+--tlc also runs TLC, which checks against the TLA+ model, with other code. The model has no time; the output names what TLC does
+not compare. If the two disagree, one of them is wrong, and the result is an internal error.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 EXIT_CODES: Final = {"ACCEPTED": 0, "REJECTED": 1, "UNDETERMINED": 3, "EMPTY": 4, "DISAGREED": 5}
 
-#: Accepted nodes are listed one by one as long as there are no more.
+#: The most accepted nodes that are listed one by one.
 MOST_LISTED: Final = 20
 
 _LONGEST_SHOWN: Final = 2000
@@ -152,7 +152,7 @@ def _tlc(node: NodeReport, unseen: str) -> str:
     judgement = node.judgement
     if judgement is None:
         return ""
-    says = f"rejects seq {judgement.seq} ({judgement.what})" if judgement.seq is not None else "accepts all that it was told of"
+    says = f"rejects seq {judgement.seq} ({judgement.what})" if judgement.seq is not None else "accepts all its events"
     match node.comparison:
         case Comparison.AGREE:
             return f"; TLC agrees: it {says}"
@@ -192,6 +192,6 @@ def _json(plain: Plain) -> str:
 
 
 def _safe_text(text: str, most: int = _LONGEST_SHOWN) -> str:
-    """A text from a stranger: what a terminal would obey is an escape."""
+    """Escapes terminal controls in a text from a trace."""
     cut = text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
     return cut if cut.isprintable() else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)

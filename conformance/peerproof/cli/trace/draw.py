@@ -9,12 +9,12 @@ Draws a message graph: which node sent which message to which, in which order.
   peerproof trace draw run.jsonl --node n1:1 --format svg --output n1.svg          only what involves one node
   peerproof trace draw cluster.pcapng --protocol scuttlebutt --port 8119           a capture
 
-The kind of a file is found from its content. --format text is for a terminal: `->` is a message, `-x` a lost one, `=>` an
-expected one. Mermaid is for Markdown. SVG is for pages: it needs nothing else, and is readable in light and dark.
+The kind of a file is detected from its content. --format text is for a terminal: `->` is a message, `-x` a lost one, `=>` an
+expected one. Mermaid is for Markdown. SVG is for pages: it is self-contained, and readable in light and dark.
 
 In a trace, a message is drawn where it is received; one that is never received is crossed out where it is sent. Nodes with
 clocks of their own are aligned by their messages. Times are milliseconds from the beginning. At most --most events are drawn;
-what is left out is named.
+the diagram says how many are left out.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("text", "mermaid", "svg")
 
-#: End of a file's name -> format, where none is asked for.
+#: Suffix of a file name -> format, if none is given.
 _BY_NAME: Final = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid"}
 
-#: Characters; Mermaid refuses to draw more unless its `maxTextSize` is raised.
+#: Characters; Mermaid draws no more unless its `maxTextSize` is raised.
 _MOST_MERMAID: Final = 50_000
 
 
@@ -62,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
     options.add_output(parser)
     add("--from", dest="begin", metavar="MS", type=_count, help="of a trace or capture: leave out what is earlier")
     add("--to", dest="end", metavar="MS", type=_count, help="of a trace or capture: leave out what is then or later")
-    add("--node", metavar="NAME", action="append", default=[], help="only what involves this node (repeatable)")
+    add("--node", metavar="NAME", action="append", default=[], help="only events that involve this node (repeatable)")
     add("--most", metavar="N", type=_count, help=f"of a trace or capture: draw at most N events (default {MOST})")
     add("--run", metavar="NAME", help="of a trace: this run")
     add("--protocol", metavar="NAME", help="protocol of a capture")
@@ -75,12 +75,12 @@ def configure(parser: ArgumentParser) -> None:
         help="of a capture: only packets of this port (repeatable)",
     )
     add("--without", metavar="NAMES", default="", help="of a model: variables that are not drawn, such as own,round")
-    add("--tlc", action="store_true", help="of a model: find the counterexample anew with TLC (needs Java and the extra tla)")
+    add("--tlc", action="store_true", help="of a model: find the counterexample again with TLC (needs Java and the extra tla)")
     options.add_vectors(parser)
 
 
 def run(args: Namespace) -> int:
-    """Draws it."""
+    """Draws the graph."""
     from peerproof.conformance.authoring.drawing import CannotDraw
 
     try:
@@ -91,7 +91,7 @@ def run(args: Namespace) -> int:
     for remark in drawing.remarks:
         note(remark)
     if not drawing.graph.happenings:
-        raise Refusal("nothing to draw", NOTHING, tip="--from, --to, --node, --port or --run leaves out everything")
+        raise Refusal("nothing to draw", NOTHING, tip="--from, --to, --node, --port or --run excludes everything")
     form = args.format or _BY_NAME.get(args.output.suffix if args.output else "", "text")
     graph, title = drawing.graph, drawing.title
     drawn = render_svg(graph, title) if form == "svg" else graph.mermaid() if form == "mermaid" else graph.text()
@@ -109,7 +109,7 @@ def run(args: Namespace) -> int:
 
 
 def _draw(args: Namespace) -> Drawing:
-    """Raises CannotDraw and OSError."""
+    """Reads and draws the sources. Raises CannotDraw and OSError."""
     from peerproof.conformance.authoring import drawing
     from peerproof.conformance.vectors.selection import VectorNotFound
 
@@ -135,7 +135,7 @@ def _draw(args: Namespace) -> Drawing:
         raise Refusal(f"a capture needs the package {error.name}", UNUSABLE, tip="pip install 'peerproof[pipeline]'") from None
 
 
-#: Kind of a source -> the options that it knows.
+#: Kind of a source -> its options.
 _OF: Final = {
     "TRACE": ("begin", "end", "node", "most", "run"),
     "CAPTURE": ("begin", "end", "node", "most", "protocol", "port"),
@@ -147,13 +147,13 @@ _OF: Final = {
 
 
 def _refuse_others(args: Namespace, subject: Subject) -> None:
-    """Raises CannotDraw if an option was given that means nothing here."""
+    """Raises CannotDraw for a given option that does not apply."""
     from peerproof.conformance.authoring.drawing import CannotDraw
 
     for option in ("begin", "end", "node", "most", "run", "protocol", "port", "without", "tlc"):
         if option not in _OF[subject.kind] and getattr(args, option) not in (None, [], "", False):
             name = {"begin": "from", "end": "to"}.get(option, option)
-            raise CannotDraw(f"--{name} means nothing for {subject.text}")
+            raise CannotDraw(f"--{name} does not apply to {subject.text}")
 
 
 def _without(args: Namespace) -> list[str]:
@@ -161,7 +161,7 @@ def _without(args: Namespace) -> list[str]:
 
 
 def _find_counterexample(model: Model) -> Counterexample:
-    """What TLC finds now. Ends the command if it cannot be asked, or has no verdict."""
+    """Finds the counterexample again with TLC. Ends the command if TLC cannot run, or has no verdict."""
     from peerproof.cli.ticker import ModelTicker
     from peerproof.conformance.authoring.drawing import NoCounterexample, find_counterexample
     from peerproof.tla.output.outcome import RunFailed

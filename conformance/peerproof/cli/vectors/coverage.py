@@ -9,8 +9,8 @@ Prints the clause matrix: for each clause and decision the code, the vectors, th
 
 A clause without code or without a vector is a gap, unless its text says why it cannot be tested.
 
-As text, the state graphs follow: the number of edges of each, and how many of them its vectors take. The graphs are explored for
-this, which takes a minute. An edge in which a node moves and that no vector takes is a gap too.
+The text output also lists the state graphs: the number of edges of each, and how many of them its vectors take. To explore the
+graphs takes a minute. An edge in which a node moves and that no vector takes is a gap too.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Prints the matrix of one protocol or of all. 1 if there is a hole."""
+    """Prints the matrix of one protocol or of all. Returns 1 if there is a gap."""
     options.check_protocol(args.protocol, prose.protocols())
     chosen = [args.protocol] if args.protocol else prose.protocols()
-    read: dict[Path, Suite] = {}  # most protocols share one
+    read: dict[Path, Suite] = {}  # most protocols share one suite
     for protocol in chosen:
         if (root := locations.vectors_root(protocol)) not in read:
             read[root] = options.suite(args, protocol)

@@ -6,7 +6,7 @@ Makes vectors from the state graphs of the models: a table for each configuratio
   peerproof vectors generate --check                      write nothing; exit 1 and name each file that is stale
   peerproof vectors generate --only tiny                  one configuration
   peerproof vectors generate --every-edge DIR             write to DIR tables whose paths also take every edge of the small graphs
-  peerproof run --vectors DIR -k file:*small-c*           and run them: they are too many to keep
+  peerproof run --vectors DIR -k file:*small-c*           runs them: there are too many to store
 
 A table is PROTOCOL/model/CONFIGURATION.json below the vectors. Each step that a node can take in the graph is a vector for
 implementations that can be loaded with a state (state.load), and so is each call that a node refuses. For all other
@@ -44,7 +44,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Writes or compares, a line for each table."""
+    """Writes or compares the tables, and prints a line for each."""
     from peerproof.conformance.models.generation import TooManySteps, table_names, table_protocols
     from peerproof.conformance.models.local_steps import CutShort
     from peerproof.conformance.suite.locations import vectors_root

@@ -1,15 +1,15 @@
 """
-Checks vector files: whether they can be read, whether each clause and flag exists, whether the protocol's specification passes.
+Checks vector files: their syntax, their clauses and flags, and whether the protocol's specification passes them.
 
   peerproof vectors lint                       the suite's own vectors
   peerproof vectors lint --vectors DIR         others
   peerproof vectors lint NAME                  those of a protocol that another distribution adds
   peerproof vectors lint --rules               list what is checked
   peerproof vectors lint --static              do not run the vectors against the specification
-  peerproof vectors lint --readings            try other readings of the documents too: is each dependence on a decision recorded?
-  peerproof vectors lint --basis               record it anew, and let the vectors cite the decisions that they need
+  peerproof vectors lint --readings            also try other readings of the documents: are dependences on decisions recorded?
+  peerproof vectors lint --basis               record them again, and let the vectors cite the decisions that they need
   peerproof vectors lint --basis --changed     the same for the vectors of files that have changed since
-  peerproof vectors lint --reviewed B-14       this clause's text has changed and its vectors are right (all: every clause)
+  peerproof vectors lint --reviewed B-14       record that the vectors of this changed clause are right (all: every clause)
 
 A finding is printed as `file:line:column: rule: message`.
 """
@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Prints what is wrong. 1 if something is, 2 if it is not even a vector file."""
+    """Prints the findings. Returns 1 if there are any, 2 if a file is not a vector file."""
     if args.rules:
         print("\n".join(f"{rule:14} {about}" for rule, about in lint.RULES))
         return OK
@@ -101,12 +101,12 @@ def _write_basis(root: Path, only: str | None, *, only_changed: bool) -> int:
                 only_changed=only_changed,
             )
         ]
-    print("\n".join(f"written: {locations.path_text(path)}" for path in changed) or "it was written down so already")
+    print("\n".join(f"written: {locations.path_text(path)}" for path in changed) or "already recorded")
     return OK
 
 
 def _mark_reviewed(names: list[str]) -> int:
     with refuse(VectorError), refuse(ClauseNotFound, CannotWrite, prefix="--reviewed: "):
         changed = review_clauses(names)
-    print(f"reviewed: {', '.join(changed)}" if changed else "they were reviewed already")
+    print(f"reviewed: {', '.join(changed)}" if changed else "already reviewed")
     return OK

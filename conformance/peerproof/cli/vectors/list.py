@@ -4,12 +4,12 @@ Lists vectors: id, level, clauses and title.
   peerproof vectors list                                  all of them
   peerproof vectors list swim                             those of a protocol
   peerproof vectors list -k clause:BA-07                  those that a clause needs
-  peerproof vectors list -k 'layer:codec !flag:hostile'   all words must fit; ! negates one
+  peerproof vectors list -k 'layer:codec !flag:hostile'   all words must match; ! negates one
   peerproof vectors list -k 'flag:bd-0* level:must'       * matches any characters
   peerproof vectors list --json                           for programs
 
 A word is a whole id, a part of an id, or KEY:VALUE with a key of id, protocol, layer, level, clause, flag, need, file; `a,b`
-means either. A word that fits no vector is an error.
+means either. A word that matches no vector is an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Prints the selected vectors. 4 if there are none."""
+    """Prints the selected vectors. Returns 4 if there are none."""
     suite = options.suite(args)
     vectors = options.select(select_vectors, args, suite)
     if args.format == "json":

@@ -5,8 +5,8 @@ Runs one vector exactly once, and prints every line between runner and implement
   peerproof vectors replay ID#decode --impl './my-adapter'     one case of it
   peerproof vectors replay ID --emit stdin > lines             the requests alone, to feed a program: ./my-adapter < lines
 
-With the --seed of a run that failed, all random choices are those of that run. The lines of --emit stdin hold the answers to the
-questions that the implementation under --impl has asked.
+With the --seed of a run that failed, all random choices are those of that run. The lines of --emit stdin include the answers to
+the questions of the implementation given with --impl.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Shows one run. The exit code says how it came out."""
+    """Runs the vector once. Returns its outcome as exit code."""
     suite = options.suite(args, args.id.partition("/")[0])
     with refuse(VectorNotFound, CaseNotFound):
         chosen = find_cases(suite, args.id)

@@ -1,8 +1,8 @@
 """
-An adapter: an implementation that can be asked, and everything that can go wrong on the way.
+The interface of an adapter, through which the runner talks to an implementation, and its errors.
 
-What goes wrong before the implementation has said who it is makes it `AdapterUnavailable`. After that it is an `AdapterError` of
-the request that was not answered: the implementation died, hung, or said what is no reply.
+A fault before the implementation has answered `hello` raises `AdapterUnavailable`. A later fault raises `AdapterError` for
+the request that was not answered: the implementation exited, hung, or wrote a line that is not a reply.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, Final, Protocol
 from peerproof.conformance.adapter.choices import WrongQuestion
 from peerproof.conformance.adapter.messages import VERSION, Hello, Reply, Request
 
-#: Answers a question: the inner object of a `choice` line to the indices of the options to take.
+#: Answers a question: maps the inner object of a `choice` line to the indices of the chosen options.
 Choose = Callable[[dict[str, Any]], list[int]]
 
-_DETAIL: Final = 4_000  #: characters of what went wrong, which may quote what the implementation said
+_DETAIL: Final = 4_000  #: the most characters of an error text, which may quote the implementation
 
-#: Sees each line: the direction, `>` to the adapter or `<` from it, and the line without its end.
+#: Receives each line: the direction, `>` to the adapter or `<` from it, and the line without its end.
 Watch = Callable[[str, str], None]
 
 
@@ -32,15 +32,15 @@ class AdapterUnavailable(Exception):
 
 
 class AdapterError(Exception):
-    """The implementation has not answered a request and must be started again."""
+    """The implementation did not answer a request and must be started again."""
 
     def __init__(self, kind: str, detail: str, answered: Sequence[Reply] = (), errors: bytes = b"") -> None:
         detail = _shorten(detail)
         super().__init__(detail)
         self.kind = kind  #: crashed, hung, flooded or garbled
         self.detail = detail
-        self.answered = answered  #: replies to the requests before it
-        self.errors = errors  #: the last of what it wrote on standard error
+        self.answered = answered  #: replies to earlier requests
+        self.errors = errors  #: the end of its standard error
 
 
 def _shorten(text: str) -> str:
@@ -48,48 +48,48 @@ def _shorten(text: str) -> str:
 
 
 class Adapter(Protocol):
-    """An implementation that can be asked."""
+    """The interface of all adapters."""
 
     def start(self) -> Hello:
-        """Starts it, or starts it again. Raises AdapterUnavailable."""
+        """Starts or restarts the implementation. Raises AdapterUnavailable."""
         ...
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
-        """The replies to requests, none of which depends on another's reply. Raises AdapterError."""
+        """Returns the replies to independent requests. Raises AdapterError."""
         ...
 
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
-        """The same as fast as possible; who answers the questions of each request stands beside it. Raises AdapterError."""
+        """The same as fast as possible; `choosing` has a chooser for each request. Raises AdapterError."""
         ...
 
     def stretch(self, times: float) -> None:
-        """From now on a request may take so many times as long as was said at first."""
+        """Multiplies the initial time limit of requests by this factor from now on."""
         ...
 
     def stop(self) -> bool:
-        """Says goodbye, then ends it by force; whether there was no need for that. Never raises."""
+        """Sends `bye`, then kills the process. Returns True if it exited by itself. Never raises."""
         ...
 
     def kill(self) -> None:
-        """Ends it by force. Never raises."""
+        """Kills the implementation. Never raises."""
         ...
 
     def abort(self) -> None:
-        """Makes the request that another thread waits for end in an AdapterError, soon. Never raises."""
+        """Makes a request that another thread waits for fail soon with AdapterError. Never raises."""
         ...
 
 
 def introduction(suite: str) -> Request:
-    """The `hello` of this runner."""
+    """Returns the `hello` request of this runner."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         runner = f"peerproof {version('peerproof')}"
-    except PackageNotFoundError:  # run from a source tree that is not installed
+    except PackageNotFoundError:  # runs from a source tree that is not installed
         runner = "peerproof"
     return {"op": "hello", "protocol": [VERSION, VERSION], "runner": runner, "vectors": suite, "choices": ["oracle", "set"]}
 
 
 def nothing_to_choose(question: dict[str, Any]) -> list[int]:
-    """Answers no question. Raises WrongQuestion."""
-    raise WrongQuestion(f"asked for a choice where there is nothing to choose: {question!r}")
+    """Rejects every question. Raises WrongQuestion."""
+    raise WrongQuestion(f"asked for a choice in a request without choices: {question!r}")

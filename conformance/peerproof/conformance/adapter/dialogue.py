@@ -1,5 +1,5 @@
 """
-Dialogue files: every line between the runner and an implementation, so that its answers can be given again without it.
+Dialogue files: all lines between the runner and an implementation, from which its answers can be replayed.
 
 A line is `start N` (process N of the implementation starts), `process N` (the following lines are of that one), `> REQUEST`,
 `< REPLY`, `! FAILURE` (there was no reply: `kind`, `detail` and `errors` of an `AdapterError`) or `exit CODE`. Numbers may be
@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from peerproof.conformance.adapter.messages import Reply, Request
 from peerproof.conformance.suite.output import Growing
 
-#: Members of a request that say nothing to the implementation, or are another in each run.
+#: Members of a request that mean nothing to the implementation, or change with each run.
 _NAMES: Final = frozenset({"id", "handle", "case", "node", "seed"})
 _OPENING: Final = ("open", "load")
 _GZIP: Final = b"\x1f\x8b"
@@ -41,22 +41,22 @@ Origin: TypeAlias = tuple[Any, Any]
 
 
 class DialogueError(Exception):
-    """A file that is no dialogue; the message says where, and what was expected."""
+    """The file is not a dialogue; the message names the line and what was expected."""
 
 
 @dataclass
 class Step:
-    """A request, what the implementation asked before it answered, and its answer: a reply, a failure, or nothing known."""
+    """A request, the implementation's questions before it answered, and its answer: a reply, a failure, or None if unknown."""
 
     key: Key
-    questions: list[tuple[dict[str, Any], Any]] = field(default_factory=list)  #: without `for`; and the answers
+    questions: list[tuple[dict[str, Any], Any]] = field(default_factory=list)  #: without `for`, each with its answer
     reply: Reply | None = None  #: without its id; a handle is 0
     failure: Mapping[str, Any] | None = None  #: kind, detail and errors of an `AdapterError`
 
 
 @dataclass
 class Life:
-    """All that was asked of a node since it was opened, in order; or one request that needs no node."""
+    """All requests to a node since it was opened, in order; or one request that needs no node."""
 
     origin: Origin
     steps: list[Step]
@@ -72,27 +72,27 @@ def _is_same(one: Step, other: Step) -> bool:
 
 @dataclass
 class Dialogue:
-    """What a dialogue file holds."""
+    """The content of a dialogue file."""
 
     hello: Reply
-    lives: Mapping[Key, list[Life]]  #: by the request that they begin with, in the order of the file
-    cases: Mapping[tuple[Key, Origin], list[Life]]  #: the same, also by their case and seed
+    lives: Mapping[Key, list[Life]]  #: by their first request, in the order of the file
+    cases: Mapping[tuple[Key, Origin], list[Life]]  #: the same, by first request, case and seed
 
 
 def key_of(request: Request) -> Key:
-    """The content of a request: two requests that an implementation cannot tell apart have the same."""
+    """Returns the content of a request; requests that look the same to an implementation have the same key."""
     content = {name: value for name, value in request.items() if name not in _NAMES}
     return blake2b(_encode(content).encode(), digest_size=16).digest()
 
 
 def origin_of(request: Request) -> Origin:
-    """For which case a node is opened."""
+    """Returns the case and the seed for which a node is opened."""
     return request.get("case"), request.get("seed")
 
 
 def load_dialogue(path: Path) -> Dialogue:
     r"""
-    Reads a dialogue, compressed by gzip or not; again only if the file has changed. Raises DialogueError.
+    Reads a dialogue, compressed by gzip or not; reads it again only if the file has changed. Raises DialogueError.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -109,7 +109,7 @@ def load_dialogue(path: Path) -> Dialogue:
         raise DialogueError(f"cannot read the dialogue {path}: {error.strerror or error}") from None
 
 
-_reading: Final = Lock()  #: several workers want the same
+_reading: Final = Lock()  #: several workers load the same file
 
 
 @lru_cache(maxsize=2)
@@ -121,11 +121,11 @@ def _load(path: Path, _changed: int, _size: int) -> Dialogue:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
             reason = str(error) if type(error) is ValueError else "start, process, > REQUEST, < REPLY, ! FAILURE or exit expected"
-            raise DialogueError(f"{path} is no dialogue: line {number}: {shown!r}: {reason}") from None
+            raise DialogueError(f"{path} is not a dialogue: line {number}: {shown!r}: {reason}") from None
     if reader.unread:
-        raise DialogueError(f"{path} is no dialogue: its last reply is no JSON object")
+        raise DialogueError(f"{path} is not a dialogue: its last reply is not a JSON object")
     if reader.hello is None:
-        raise DialogueError(f"{path} holds no reply to hello: was the implementation started when it was recorded?")
+        raise DialogueError(f"{path} has no reply to hello: was the implementation started when it was recorded?")
     return Dialogue(reader.hello, reader.lives, reader.cases)
 
 
@@ -144,35 +144,35 @@ def _lines(path: Path) -> Iterator[str]:
         try:
             yield line.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise DialogueError(f"{path} is no dialogue: line {number} is no UTF-8") from None
+            raise DialogueError(f"{path} is not a dialogue: line {number} is not UTF-8") from None
 
 
 class _Process:
-    """A process of the implementation while its lines are read."""
+    """The state of one process of the implementation while its lines are read."""
 
     def __init__(self) -> None:
-        self.open: dict[Any, tuple[str, list[Step]]] = {}  #: by the id of the request: its op and steps, those of a batch several
+        self.open: dict[Any, tuple[str, list[Step]]] = {}  #: by request id: its op and its steps (several for a batch)
         self.asking: dict[Any, Step] = {}  #: by the id of the request, or of the item of a batch
         self.nodes: dict[str, Life] = {}  #: by their handles
-        self.opening: dict[int, Life] = {}  #: that have no handle yet, by the identity of their first step
+        self.opening: dict[int, Life] = {}  #: nodes without a handle yet, by the identity of their first step
 
 
 class _Reader:
-    """Reads the lines of a dialogue, one after the other."""
+    """Reads the lines of a dialogue one by one."""
 
     def __init__(self) -> None:
         self.hello: Reply | None = None
         self.lives: dict[Key, list[Life]] = defaultdict(list)
         self.cases: dict[tuple[Key, Origin], list[Life]] = defaultdict(list)
-        self.unread = False  #: the line before was a reply that is no JSON object
+        self.unread = False  #: the line before was a reply that is not a JSON object
         self._processes: dict[str, _Process] = {}
         self._process: _Process | None = None
 
     def read(self, line: str) -> None:
-        """Takes the next line. Raises ValueError with what is wrong, or another exception if members are missing."""
+        """Reads the next line. Raises ValueError with the reason, or another exception if members are missing."""
         word, _, rest = line.partition(" ")
         if self.unread and word != "!":
-            raise ValueError("the reply before it is no JSON object")
+            raise ValueError("the reply before it is not a JSON object")
         self.unread = False
         if word == "start":
             self._process = self._processes[rest] = _Process()
@@ -186,7 +186,7 @@ class _Reader:
             try:
                 reply = _object(rest)
             except ValueError:
-                self.unread = True  # the failure that comes next says that it was garbled
+                self.unread = True  # the next line must be the failure `garbled`
             else:
                 self._reply(self._process, reply)
         elif word == "!":
@@ -228,12 +228,12 @@ class _Reader:
             process.asking[question["for"]].questions.append((asked, None))
             return
         if message["id"] not in process.open:
-            raise ValueError(f"a reply to {message['id']!r}, which was not asked")
+            raise ValueError(f"a reply to {message['id']!r}, which has no request")
         op, steps = process.open.pop(message["id"])
         reply = {name: value for name, value in message.items() if name != "id"}
         if op == "hello" and "error" not in reply:
             if self.hello and (self.hello["name"], self.hello["version"]) != (reply["name"], reply["version"]):
-                raise ValueError(f"another implementation than {self.hello['name']} {self.hello['version']}")
+                raise ValueError(f"this is not the implementation {self.hello['name']} {self.hello['version']}")
             self.hello = self.hello or reply
         results = reply.get("results") if op == "batch" else [reply]
         if not isinstance(results, list) or len(results) != len(steps):  # an adapter without batches
@@ -242,18 +242,18 @@ class _Reader:
             step.reply = result
             if (life := process.opening.pop(id(step), None)) and "handle" in result:
                 process.nodes[_encode(result["handle"])] = life
-                step.reply = {**result, "handle": 0}  # so that two nodes that answer the same are the same
+                step.reply = {**result, "handle": 0}  # so that nodes with the same answers compare equal
 
 
 def _object(text: str) -> dict[str, Any]:
     parsed = json.loads(text)
     if not isinstance(parsed, dict):
-        raise ValueError("a JSON object expected")  # noqa: TRY004  # as the parser's own
+        raise ValueError("a JSON object expected")  # noqa: TRY004  # the same error as the parser's
     return parsed
 
 
 def _fail(process: _Process, failure: Mapping[str, Any]) -> None:
-    """The first request that is open has failed; which one it was of a batch is not known."""
+    """Marks the first open request as failed; in a batch, the request at fault is unknown."""
     for _, steps in process.open.values():
         if len(steps) == 1:
             steps[0].failure = failure
@@ -263,9 +263,9 @@ def _fail(process: _Process, failure: Mapping[str, Any]) -> None:
 
 class DialogueFile:
     """
-    A dialogue file that grows while several processes of an implementation are asked; one whose name ends in `.gz` is compressed.
+    A dialogue file that is written while several processes are asked; it is compressed if its name ends in `.gz`.
 
-    Whenever the program ends, what has been written can be read. Raises CannotWrite.
+    The file can be read at any moment, even after a kill. Raises CannotWrite.
     """
 
     def __init__(self, path: Path) -> None:
@@ -274,11 +274,11 @@ class DialogueFile:
         self._waiting: list[str] = []
         self._size = 0
         self._processes = 0
-        self._process = 0  #: whose lines were written last
+        self._process = 0  #: the process of the last lines
         self._lock = Lock()
 
     def start(self) -> int:
-        """A process starts; its number."""
+        """Begins a process; returns its number."""
         with self._lock:
             self._processes += 1
             self._process = self._processes
@@ -293,7 +293,7 @@ class DialogueFile:
             self._write("".join(f"{line}\n" for line in (*switch, *lines)))
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Closes the file."""
         with self._lock:
             try:
                 self._flush()

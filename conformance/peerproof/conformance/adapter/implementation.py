@@ -1,4 +1,4 @@
-"""From the name of an implementation, as `--impl` takes it, to its adapter."""
+"""Creates the adapter of an implementation from its name, as given to `--impl`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.spec.protocols import PROTOCOLS
 
-#: The command that starts the adapter of the reference, which is used where no implementation is named.
+#: The command of the reference's adapter, the default implementation.
 REFERENCE: Final = (sys.executable, "-m", "peerproof.reference.harness.harness")
 
-#: How names of implementations begin that no shell can start.
+#: Prefixes of implementation names that are not shell commands.
 WITHOUT_A_PROGRAM: Final = ("py:", "recorded:", "divergence:")
 
 
@@ -36,10 +36,10 @@ def create_adapter(
     Creates the adapter of an implementation; nothing is started before `Adapter.start`.
 
     `implementation` is a command with its arguments (started without a shell), `tcp://HOST:PORT`, `py:MODULE:CLASS`,
-    `recorded:FILE`, a recorded dialogue, or `divergence:ID`, the reference with one fault of a real implementation; None or
-    `reference` is the reference. `suite` is the version of the vectors, which `hello` tells the implementation. `timeouts` are
-    in seconds. `watch` gets each line and its direction, `>` to the implementation and `<` from it. A reply of more than
-    `longest` bytes is a flood. Raises AdapterUnavailable if the text names nothing that can be started.
+    `recorded:FILE` (a recorded dialogue), or `divergence:ID` (the reference with one fault of a real implementation); None or
+    `reference` is the reference. `suite` is the version of the vectors, which is sent in `hello`. `timeouts` are in seconds.
+    `watch` receives each line and its direction, `>` to the implementation and `<` from it. A reply of more than `longest`
+    bytes is a flood. Raises AdapterUnavailable if the text names nothing that can be started.
 
     >>> adapter = create_adapter("py:peerproof.reference.harness.harness:Harness")
     >>> sorted(adapter.start().protocols)
@@ -59,7 +59,7 @@ def create_adapter(
     if implementation.startswith("tcp://"):
         host, colon, port = implementation.removeprefix("tcp://").rpartition(":")
         if not colon or not host or not port.isdigit():
-            raise AdapterUnavailable(f"{implementation!r} is no address: expected tcp://HOST:PORT")
+            raise AdapterUnavailable(f"{implementation!r} is not an address: expected tcp://HOST:PORT")
         return LineAdapter(lambda: _connect(host.strip("[]"), int(port), patience), patience, suite, watch, longest)
     try:
         argv = shlex.split(implementation)
@@ -70,13 +70,13 @@ def create_adapter(
 
 
 def divergences() -> dict[str, type[Any]]:
-    """What real implementations do otherwise than the documents, by the ids under which the protocols' pages describe it."""
+    """The divergences of real implementations, by the ids that the protocols' pages use."""
     references = (protocol.divergences for protocol in PROTOCOLS.values())
     return {name: one for reference in references if reference for name, one in reference.load().items()}
 
 
 def _find_divergence(name: str) -> str:
-    """As `MODULE:CLASS`."""
+    """Returns a divergence as `MODULE:CLASS`."""
     known = divergences()
     if found := known.get(name.upper()):
         return f"{found.__module__}:{found.__qualname__}"
@@ -87,7 +87,7 @@ def _find_divergence(name: str) -> str:
 
 
 def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> Adapter:
-    """The adapter that is this program."""
+    """Returns the adapter of this program."""
     if not argv:
         raise AdapterUnavailable(
             "--impl is empty: expected a command, tcp://HOST:PORT, py:MODULE:CLASS, recorded:FILE or divergence:ID"

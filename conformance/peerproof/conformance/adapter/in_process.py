@@ -1,8 +1,8 @@
 """
 An implementation in this process: a Python class with `handle(request, choose) -> reply`.
 
-It runs in a thread of its own, so that an endless loop in it is left behind like a program that hangs, and whatever it
-raises, `SystemExit` too, is its own crash. Nothing can be done about one that ends the whole process.
+It runs in its own thread. A thread in an endless loop is abandoned, like a program that hangs. Every exception, including
+`SystemExit`, counts as a crash of the implementation. A class that ends the whole process cannot be contained.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Handle = Callable[[Request, Choose], Any]
 
 
 class InProcess:
-    """The adapter `py:module:Class`. To start it again is to make another instance."""
+    """The adapter `py:module:Class`. A restart makes a new instance."""
 
     def __init__(self, name: str, patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> None:
         self._name = name
@@ -38,12 +38,12 @@ class InProcess:
         self._suite = suite
         self._watch = watch
         self._op = patience.op
-        self._longest = longest  #: characters of a reply as JSON
+        self._longest = longest  #: the most characters of a reply as JSON
         self._worker: _Worker | None = None
         self._next_id = 0
 
     def start(self) -> Hello:
-        """Makes an instance and greets it. Raises AdapterUnavailable."""
+        """Makes an instance and sends `hello`. Raises AdapterUnavailable."""
         self.kill()
         self._next_id = 0
         self._worker = _Worker(self._make_handle, self._longest)
@@ -56,19 +56,19 @@ class InProcess:
             raise AdapterUnavailable(f"py:{self._name} cannot be used: at hello it {error}", errors) from None
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
-        """The replies to requests. Raises AdapterError."""
+        """Returns the replies to requests. Raises AdapterError."""
         return self._exchange(requests, [choose] * len(requests), self._op)
 
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
-        """The same: in one process there is nothing to gain by a batch."""
+        """The same: in one process a batch gains nothing."""
         return self._exchange(requests, choosing, self._op)
 
     def stretch(self, times: float) -> None:
-        """From now on a request may take so many times as long as was said at first."""
+        """Multiplies the initial time limit of requests by this factor from now on."""
         self._op = self._patience.op * times
 
     def stop(self) -> bool:
-        """Says goodbye; whether that was answered. Never raises."""
+        """Sends `bye`. Returns True if it was answered. Never raises."""
         if self._worker is None:
             return True
         try:
@@ -80,13 +80,13 @@ class InProcess:
         return True
 
     def kill(self) -> None:
-        """Leaves the instance alone; its thread ends as soon as it returns."""
+        """Abandons the instance; its thread ends as soon as it returns."""
         if self._worker is not None:
             self._worker.requests.put(None)
             self._worker = None
 
     def abort(self) -> None:
-        """Nothing can be done from outside; whoever waits has waited when the time for a request is over."""
+        """Does nothing: a waiting request ends at its time limit."""
 
     def _make_handle(self) -> Handle:
         """Raises AdapterUnavailable if there is no such class; what the class raises is the implementation's."""
@@ -130,7 +130,7 @@ class InProcess:
         return task.replies
 
     def _wait(self, task: _Task, seconds: float) -> None:
-        """Until all are answered, or one takes too long."""
+        """Waits until all requests are answered, or one takes too long."""
         answered = 0
         while True:
             try:
@@ -143,11 +143,11 @@ class InProcess:
 
 
 class _Task:
-    """Requests on their way to the thread, and replies on their way back."""
+    """Requests for the thread, and its replies."""
 
     def __init__(self, requests: list[Request], choosing: Sequence[Choose]) -> None:
         self.requests: Final = requests
-        self.choosing: Final = choosing  #: who answers the questions of each
+        self.choosing: Final = choosing  #: the chooser of each request
         self.replies: list[Reply] = []
         self.failure: tuple[str, str, str] | None = None  #: kind, detail and traceback
         self.unavailable: AdapterUnavailable | None = None  #: there is no such class
@@ -156,7 +156,7 @@ class _Task:
 
 
 class _Worker:
-    """The thread in which an instance lives."""
+    """The thread in which an instance runs."""
 
     def __init__(self, make: Callable[[], Handle], longest: int) -> None:
         self._longest = longest
@@ -178,14 +178,14 @@ class _Worker:
                 task.failure = ("flooded", str(error), "")
             except (WrongQuestion, InvalidReply) as error:
                 task.failure = ("garbled", str(error), "")
-            except BaseException as error:  # noqa: BLE001  # whatever an implementation does, the runner goes on
+            except BaseException as error:  # noqa: BLE001  # the runner survives any exception of an implementation
                 detail = "".join(traceback.format_exception_only(error)).strip()
                 task.failure = ("crashed", f"raised {detail}", traceback.format_exc())
             task.done.put(None)
 
 
 class _TooLong(Exception):
-    """A reply of more characters than it may have."""
+    """A reply exceeds the limit of characters."""
 
 
 def _reply(request: Request, reply: Any, longest: int) -> Reply:
@@ -196,9 +196,9 @@ def _reply(request: Request, reply: Any, longest: int) -> Reply:
     try:
         text = json.dumps(reply)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
+        raise InvalidReply(f"handle() returned a value that JSON cannot hold for {request['op']}: {error}") from None
     if len(text) > longest:
-        raise _TooLong(f"answered {request['op']} with {len(text):,} characters, where --max-reply allows {longest:,}")
+        raise _TooLong(f"answered {request['op']} with {len(text):,} characters; --max-reply allows {longest:,}")
     if nests_too_deep(text.encode()):
-        raise InvalidReply(f"handle() returned what nests more than {DEEPEST} deep for {request['op']}")
+        raise InvalidReply(f"handle() returned a value that nests more than {DEEPEST} deep for {request['op']}")
     return reply

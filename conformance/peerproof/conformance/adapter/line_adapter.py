@@ -1,4 +1,4 @@
-"""An adapter that reads and writes lines of JSON, over the pipes of a program or over TCP."""
+"""An adapter that exchanges lines of JSON, over the pipes of a program or over TCP."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from peerproof.conformance.adapter.messages import DEEPEST, WITHOUT_CHOICES, Hel
 from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
 
-_SHOWN: Final = 200  #: characters of a wrong line
-WINDOW: Final = 256  #: more requests than these are not on their way at once
-FIRST_BATCH: Final = 8  #: a batch has as much time as one request; it grows as long as it is answered well within that
+_SHOWN: Final = 200  #: the most characters of a wrong line that are shown
+WINDOW: Final = 256  #: the most requests without a reply
+FIRST_BATCH: Final = 8  #: the first batch has the time of one request; batches grow while replies come well within it
 LARGEST_BATCH: Final = 256
-_WELL_WITHIN: Final = 0.1  #: of the time
-_NO_OP: Final = ("unknown_op", "unsupported")  #: what an adapter says to an op that it does not have
+_WELL_WITHIN: Final = 0.1  #: as a fraction of the time
+_NO_OP: Final = ("unknown_op", "unsupported")  #: error codes for an op that an adapter does not have
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class LineAdapter:
-    """An adapter that reads and writes lines of JSON."""
+    """An adapter that exchanges lines of JSON."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class LineAdapter:
         self._oracle = False
         self._batch = FIRST_BATCH
         self._op = patience.op
-        self._longest = longest  #: bytes of a line
+        self._longest = longest  #: the most bytes of a line
 
     def start(self) -> Hello:
-        """Starts it, or starts it again. Raises AdapterUnavailable."""
+        """Starts or restarts the program. Raises AdapterUnavailable."""
         self.kill()
         self._channel = self._open_channel()
         self._channel.longest = self._longest
@@ -58,9 +58,9 @@ class LineAdapter:
             hello = messages.hello_of(reply)
         except AdapterError as trouble:
             self.kill()
-            because = {"hung": f"said nothing within {self._patience.hello:g} s", "crashed": trouble.detail}
-            said = because.get(trouble.kind, trouble.detail)
-            raise AdapterUnavailable(f"the adapter cannot be used: after hello it {said}", trouble.errors) from None
+            because = {"hung": f"wrote nothing within {self._patience.hello:g} s", "crashed": trouble.detail}
+            reason = because.get(trouble.kind, trouble.detail)
+            raise AdapterUnavailable(f"the adapter cannot be used: after hello it {reason}", trouble.errors) from None
         except InvalidReply as error:
             errors = self._channel.errors
             self.kill()
@@ -69,7 +69,7 @@ class LineAdapter:
         return hello
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
-        """The replies to requests, none of which depends on another's reply. Raises AdapterError."""
+        """Returns the replies to independent requests. Raises AdapterError."""
         return self._ask(requests, [choose] * len(requests))
 
     def _ask(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
@@ -86,8 +86,8 @@ class LineAdapter:
         """
         The same in batches. Raises AdapterError.
 
-        An adapter that has no batch is asked without. An error in a batch says nothing about which request it was. The items have
-        ids for the questions of those that ask.
+        An adapter without batches gets single requests. An error in a batch does not show which request caused it. Items have
+        ids, to which their questions refer.
         """
         replies: list[Reply] = []
         while self._batch and len(replies) < len(requests):
@@ -98,14 +98,14 @@ class LineAdapter:
             except AdapterError as trouble:
                 trouble.answered = replies
                 if trouble.kind in ("hung", "flooded"):
-                    self._batch = max(1, self._batch // 4)  # fewer may do better
+                    self._batch = max(1, self._batch // 4)  # a smaller batch may succeed
                 raise
             results = reply.get("results")
             if not isinstance(results, list) or len(results) != len(items) or not all(isinstance(part, dict) for part in results):
-                self._batch = 0  # it has none, or a wrong one; what it says one by one may be right
+                self._batch = 0  # it has no valid batches; single replies may be right
                 break
             if all(isinstance(error := part.get("error"), dict) and error.get("code") in _NO_OP for part in results):
-                self._batch = 0  # none for this op
+                self._batch = 0  # no batches for this op
                 break
             replies += results
             well_within = time.monotonic() - begin < self._op * _WELL_WITHIN or not self._op
@@ -117,11 +117,11 @@ class LineAdapter:
             raise
 
     def stretch(self, times: float) -> None:
-        """From now on a request may take so many times as long as was said at first."""
+        """Multiplies the initial time limit of requests by this factor from now on."""
         self._op = self._patience.op * times
 
     def stop(self) -> bool:
-        """Says goodbye, then ends it by force; whether there was no need for that. Never raises."""
+        """Sends `bye`, then kills the process. Returns True if it exited by itself. Never raises."""
         if self._channel is None:
             return True
         try:
@@ -133,18 +133,18 @@ class LineAdapter:
         return channel.close(self._patience.bye or None)
 
     def kill(self) -> None:
-        """Ends it by force. Never raises."""
+        """Kills the program. Never raises."""
         if self._channel is not None:
             self._channel.close(0)
             self._channel = None
 
     def abort(self) -> None:
-        """Makes the request that another thread waits for end in an AdapterError, soon. Never raises."""
+        """Makes a request that another thread waits for fail soon with AdapterError. Never raises."""
         if channel := self._channel:
             channel.abort()
 
     def _groups(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
-        """What may be on its way at once: who waits for an answer to a choice must not find a request instead."""
+        """Groups requests that can be sent together: an adapter that waits for a choice must not receive a request instead."""
         if len(requests) == 1:
             return [requests]
         groups: list[Sequence[Request]] = []
@@ -167,7 +167,7 @@ class LineAdapter:
     def _exchange(
         self, requests: Sequence[Request], choosing: Sequence[Choose | Mapping[int, Choose]], seconds: float
     ) -> list[Reply]:
-        """The replies to requests. A batch has a chooser for each of its items, by their ids."""
+        """Returns the replies to requests. A batch has a chooser for each of its items, by their ids."""
         assert self._channel is not None, "an adapter is started before it is asked"
         first = self._next_id
         self._next_id += len(requests)
@@ -217,7 +217,7 @@ class LineAdapter:
             raise self._trouble("crashed", f"{ended}{self._half_a_line()}") from None
         except LineTooLong as error:
             start = error.start[:_SHOWN].decode("utf-8", "backslashreplace")
-            detail = f"wrote a line of more than {self._longest:,} bytes, which --max-reply allows: {start}…"
+            detail = f"wrote a line of more than {self._longest:,} bytes (--max-reply): {start}…"
             raise self._trouble("flooded", detail) from None
         if self._watch:
             self._watch("<", line.decode("utf-8", "backslashreplace"))
@@ -226,10 +226,10 @@ class LineAdapter:
                 raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_line_text(line)}")
             reply = json.loads(line.decode("utf-8"))
         except ValueError as error:
-            detail = f"wrote a line that is no JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
+            detail = f"wrote a line that is not JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
             raise self._trouble("garbled", detail) from None
         if not isinstance(reply, dict):
-            raise self._trouble("garbled", f"wrote a line that is no JSON object: {_line_text(line)}\n{_cause(line)}")
+            raise self._trouble("garbled", f"wrote a line that is not a JSON object: {_line_text(line)}\n{_cause(line)}")
         return reply
 
     def _half_a_line(self) -> str:
@@ -254,7 +254,7 @@ def _place(error: Exception) -> str:
 
 
 def _cause(line: bytes) -> str:
-    """The likely cause of a line that is no reply."""
+    """Returns the likely cause of an invalid line."""
     start = line.lstrip()[:1]
     if line.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         return "It starts with a byte order mark: write UTF-8 without one."
@@ -265,7 +265,7 @@ def _cause(line: bytes) -> str:
     if start == b"{" and (line.rstrip() == b"{" or line.count(b"{") > line.count(b"}")):
         return "The line ends within an object: is the JSON written over several lines?"
     if start == b"{" and b"'" in line and b'"' not in line:
-        return "It has single quotes: is that the language's own notation instead of JSON?"
+        return "It has single quotes: is it the language's own notation instead of JSON?"
     if start == b"{":
         return "It is almost JSON: compare it with the column named above."
-    return "It looks like text for people: standard output is for protocol lines only, everything else goes to standard error."
+    return "It looks like log text: standard output is for protocol lines only, everything else goes to standard error."

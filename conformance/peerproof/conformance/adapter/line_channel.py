@@ -1,8 +1,8 @@
 """
-Lines to and from a program that nobody here wrote: it may be silent, may never stop, may die at any byte.
+Lines to and from an untrusted program, which may be silent, may never stop, or may exit at any byte.
 
-One thread serves standard input, output and error of the program at once, so that none of the three can fill up and stand
-still while the runner waits on another.
+One thread serves standard input, output and error at once, so that none of the three can fill up and block while the runner
+waits for another.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from typing import Final
 
 from peerproof.conformance.suite.bounds import MAX_LINE
 
-KEPT_ERRORS: Final = 64 * 2**10  #: so much of what a program last wrote on standard error is kept, to be shown when it fails
+KEPT_ERRORS: Final = 64 * 2**10  #: bytes of standard error that are kept, the last ones, to be shown when the program fails
 _CHUNK: Final = 2**16
-_START: Final = 1000  #: bytes of a line that is too long, to be shown
-_LAST_WORDS: Final = 0.5  #: seconds that a program which closed its output has to write its last errors and exit
+_START: Final = 1000  #: bytes of a line that is too long, which are shown
+_LAST_WORDS: Final = 0.5  #: seconds for the last errors and the exit of a program that has closed its output
 
 
 class ReadTimeout(Exception):
-    """Nothing came in time."""
+    """No line arrived in time."""
 
 
 class Ended(Exception):
-    """The program will say no more. The message says how it ended."""
+    """The program has ended its output. The message says how."""
 
 
 class LineTooLong(Exception):
-    """A line of more bytes than it may have."""
+    """A line exceeds the limit of bytes."""
 
     def __init__(self, start: bytes) -> None:
         super().__init__("a line is too long")
-        self.start = start  #: the first of it
+        self.start = start  #: the beginning of the line
 
 
 class Channel(ABC):
-    """Lines over two file descriptors, which may be the same; and what comes out of a third."""
+    """Lines over two file descriptors, which may be the same, and the output of a third."""
 
     def __init__(self, reading: int, writing: int, errors: int | None = None) -> None:
         for descriptor in {reading, writing} | ({errors} if errors is not None else set()):
             os.set_blocking(descriptor, False)
-        self.errors = b""  #: the last of what the program wrote on standard error
-        self.longest = MAX_LINE  #: bytes of a line; a program which never ends its line must not fill the memory
+        self.errors = b""  #: the end of the program's standard error
+        self.longest = MAX_LINE  #: the most bytes of a line; an endless line must not fill the memory
         self._reading = reading
         self._writing = writing
         self._errors = errors
         self._outgoing = bytearray()
         self._lines: deque[bytes] = deque()
-        self._parts: list[bytes] = []  #: of the line that has not ended
+        self._parts: list[bytes] = []  #: parts of the unfinished line
         self._part_size = 0
         self._ended = False
         self._poll = select.poll()
@@ -65,13 +65,13 @@ class Channel(ABC):
             self._poll.register(errors, select.POLLIN)
 
     def write(self, data: bytes) -> None:
-        """Sends bytes, as far as there is room now; the others go while `line` waits. Never raises."""
+        """Sends as many bytes as fit now; `line` sends the rest while it waits. Never raises."""
         if not self._outgoing:
             try:
                 written = os.write(self._writing, data)
             except BlockingIOError:
                 written = 0
-            except OSError:  # nobody reads any more: the end of the output will say so
+            except OSError:  # the pipe is closed; reading will report the end
                 return
             if written == len(data):
                 return
@@ -80,7 +80,7 @@ class Channel(ABC):
         self._outgoing += data
 
     def line(self, deadline: float | None) -> bytes:
-        """The next line, without its end. Raises ReadTimeout, Ended or LineTooLong; `deadline` is of `time.monotonic`."""
+        """Returns the next line, without its end. Raises ReadTimeout, Ended or LineTooLong; `deadline` is of `time.monotonic`."""
         while not self._lines:
             if self._part_size > self.longest:
                 raise LineTooLong(self._parts[0][:_START])
@@ -93,20 +93,20 @@ class Channel(ABC):
         return line
 
     def partial_line(self) -> bytes:
-        """What has come of a line that has not ended."""
+        """Returns the unfinished line."""
         return b"".join(self._parts)
 
     def ending(self) -> str:
-        """How it ended, in words."""
+        """How it ended, as text."""
         return "closed the connection"
 
     @abstractmethod
     def close(self, seconds: float | None) -> bool:
-        """Ends it: by itself within the time given (None: for ever), else by force; whether there was no need for that."""
+        """Waits up to `seconds` (None: for ever) for its end, then ends it by force. Returns True if it ended by itself."""
 
     @abstractmethod
     def abort(self) -> None:
-        """Makes it end, from another thread than the one that waits for its lines."""
+        """Ends it, from another thread than the one that reads its lines."""
 
     def _serve(self, deadline: float | None) -> None:
         left = None if deadline is None else deadline - time.monotonic()
@@ -131,7 +131,7 @@ class Channel(ABC):
             self._want_room(False)
 
     def _want_room(self, wanted: bool) -> None:
-        """Whether to be told that there is room to write."""
+        """Whether to wait for room to write."""
         if self._writing == self._reading:
             self._poll.register(self._writing, select.POLLIN | (select.POLLOUT if wanted else 0))
         elif wanted:
@@ -144,7 +144,7 @@ class Channel(ABC):
             chunk = os.read(self._reading, _CHUNK)
         except BlockingIOError:
             return
-        except OSError:  # a connection that was reset
+        except OSError:  # a reset connection
             chunk = b""
         if not chunk:
             self._ended = True
@@ -173,7 +173,7 @@ class Channel(ABC):
             self._errors = None
 
     def _drain(self, deadline: float | None) -> None:
-        """Reads what still comes, until both its outputs end or the time is over."""
+        """Reads the remaining output, until both outputs end or the time is over."""
         with suppress(ReadTimeout):
             while self._errors is not None or not self._ended:
                 self._serve(deadline)
@@ -192,7 +192,7 @@ class Program(Channel):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            start_new_session=True,  # Ctrl-C is for the runner; and what it leaves behind can be ended together
+            start_new_session=True,  # Ctrl-C is for the runner only, and the whole group can be killed
         )
         process = self._process
         assert process.stdin is not None
@@ -202,7 +202,7 @@ class Program(Channel):
         process.stderr.close()
 
     def ending(self) -> str:
-        """Its exit code or the signal that ended it."""
+        """Its exit code or the signal that ended it, as text."""
         self._drain(time.monotonic() + _LAST_WORDS)
         try:
             code = self._process.wait(_LAST_WORDS)
@@ -214,7 +214,7 @@ class Program(Channel):
         return f"exited with code {code}"
 
     def close(self, seconds: float | None) -> bool:
-        """Closes its input, waits, then kills it and what it has started; whether it ended by itself."""
+        """Closes its input, waits, then kills its process group. Returns True if it ended by itself."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -228,7 +228,7 @@ class Program(Channel):
         except subprocess.TimeoutExpired:
             pass
         finally:
-            with suppress(ProcessLookupError, PermissionError):  # macOS refuses to signal a group of the dead
+            with suppress(ProcessLookupError, PermissionError):  # macOS refuses to signal a group of exited processes
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             process.stdout.close()
@@ -238,13 +238,13 @@ class Program(Channel):
         return by_itself
 
     def abort(self) -> None:
-        """Kills it."""
+        """Kills the program."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
 class Connection(Channel):
-    """A program that listens on TCP, started by somebody else; its standard error is theirs. Raises OSError."""
+    """A program that listens on TCP and was started elsewhere; its standard error is not read. Raises OSError."""
 
     def __init__(self, host: str, port: int, seconds: float | None) -> None:
         self._socket = socket.create_connection((host, port), timeout=seconds)
@@ -252,11 +252,11 @@ class Connection(Channel):
         super().__init__(self._socket.fileno(), self._socket.fileno())
 
     def close(self, seconds: float | None) -> bool:  # noqa: ARG002  # a connection ends at once
-        """Closes the connection; the program goes on."""
+        """Closes the connection; the program keeps running."""
         self._socket.close()
         return True
 
     def abort(self) -> None:
-        """Ends the connection for both sides."""
+        """Shuts the connection down for both sides."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

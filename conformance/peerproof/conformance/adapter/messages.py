@@ -1,8 +1,8 @@
 """
-The adapter protocol, version 1: what a reply to each request looks like.
+Messages of adapter protocol 1, and the checks of replies.
 
-A reply that does not look like this is the adapter's mistake and is reported as such, with what was expected; never as a
-mistake of the implementation.
+An invalid reply is the adapter's fault. It is reported as such, with what was expected, and never as a fault of the
+implementation.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ VERSION: Final = 1
 Request: TypeAlias = dict[str, Any]
 Reply: TypeAlias = dict[str, Any]
 
-#: What an adapter's trouble is called.
+#: The codes of an adapter's errors.
 ERROR_CODES: Final = ("version", "unknown_op", "unsupported", "bad_request", "no_handle", "panic", "internal", "timeout")
 
-#: The event of a message that an implementation could not read. No protocol demands it.
+#: The event of a message that an implementation could not read. No protocol requires it.
 MALFORMED: Final = "malformed"
 
-#: Capability -> what it claims; of those with a dot, what is before it. Protocols have calls and queries of their own.
+#: Capability -> its meaning; of a capability with a dot, the part before it. Each protocol has its own calls and queries.
 CAPABILITIES: Final[Mapping[str, str]] = {
     "codec": "`encode`, `decode`",
     "exchange": "`open`, `recv`, `advance`, `close`, with effects",
     "api": "`call` of this name",
     "observe": "`query` of this name",
     "events": "events among the effects: all kinds but the optional ones, or those that `events` lists",
-    "config": "configurations with what the protocol's document fixes, `config.sizes`: rings and tables of other sizes",
+    "config": "configurations of values that the protocol's document fixes, `config.sizes`: rings and tables of other sizes",
     "restart": "`crash`, `restart`",
-    "state": "`load`: a node begins in a state that the runner gives",
-    "sent": "`sent`: a node learns what became of its message",
+    "state": "`load`: a node begins in a given state",
+    "sent": "`sent`: a node learns the outcome of its message",
     "stream": "`stream`: connections that peers open, with their bytes",
     "choices": 'not among the capabilities, but `"choices": "oracle"` in the reply to `hello`',
 }
 
-#: Requests in which an implementation has nothing to choose; they may be sent before earlier ones are answered.
+#: Requests without choices; they may be sent before earlier ones are answered.
 WITHOUT_CHOICES: Final = frozenset({"encode", "decode", "query", "crash", "close", "hello", "bye", "batch"})
 
-#: Arrays and objects of a reply nest at most so deep; those of a message nest 64 deep, and several stand for each of them.
+#: The deepest nesting of a reply; messages nest at most 64 deep, and each level may take several of JSON.
 DEEPEST: Final = 300
 _HEX: Final = "0123456789abcdef"
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -53,11 +53,11 @@ _NO_BRACKET: Final = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def nests_too_deep(line: bytes) -> bool:
-    """Whether a line of JSON, legal or not, nests so deep that whoever reads or compares it could come to grief."""
-    if line.count(b"[") + line.count(b"{") <= DEEPEST:  # nearly always
+    """Whether a line, valid JSON or not, nests so deeply that parsing or comparing it could fail."""
+    if line.count(b"[") + line.count(b"{") <= DEEPEST:  # the usual case
         return False
     brackets = _STRING.sub(b"", line).translate(_BRACKETS, _NO_BRACKET)
-    levels = 0  # each round removes the innermost level of each branch
+    levels = 0  # each pass removes the innermost level of each branch
     while levels <= DEEPEST and len(outer := brackets.replace(b"[]", b"")) < len(brackets):
         brackets, levels = outer, levels + 1
     return levels + brackets.count(b"[") > DEEPEST
@@ -65,12 +65,12 @@ def nests_too_deep(line: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Offered:
-    """What an implementation can do in one protocol."""
+    """What an implementation offers for one protocol."""
 
     capabilities: frozenset[str]
     limits: Mapping[str, int] = field(default_factory=dict)
-    events: frozenset[str] | None = None  #: the kinds that it tells; None: all but the optional ones
-    optional: frozenset[str] = frozenset({MALFORMED})  #: kinds that it tells only if `events` lists them
+    events: frozenset[str] | None = None  #: the kinds that it reports; None: all but the optional ones
+    optional: frozenset[str] = frozenset({MALFORMED})  #: kinds that it reports only if `events` lists them
 
     def tells(self, kind: str) -> bool:
         """
@@ -86,14 +86,14 @@ class Offered:
         return kind not in self.optional if self.events is None else kind in self.events
 
     def has(self, capability: str) -> bool:
-        """Returns whether it has a capability, or, for `events.KIND`, tells events of this kind."""
+        """Returns whether it has a capability, or, for `events.KIND`, reports events of this kind."""
         word, _, kind = capability.partition(".")
         return capability in self.capabilities or (word == "events" and bool(kind) and self.tells(kind))
 
 
 @dataclass(frozen=True)
 class Hello:
-    """How an adapter introduces its implementation."""
+    """How an adapter describes its implementation."""
 
     name: str
     version: str
@@ -102,22 +102,22 @@ class Hello:
     url: str | None = None
     clock: str = "virtual"
     choices: str = "set"
-    sockets: tuple[str, ...] = ()  #: what it can serve nodes over
-    readings: Mapping[str, str] = field(default_factory=dict)  #: decision -> the other reading that it takes
+    sockets: tuple[str, ...] = ()  #: the transports over which it can serve nodes
+    readings: Mapping[str, str] = field(default_factory=dict)  #: decision -> the other reading that it follows
 
     @property
     def oracle(self) -> bool:
-        """Whether the implementation lets the runner choose."""
+        """Whether the runner answers the implementation's choices."""
         return self.choices == "oracle"
 
     def plain(self) -> dict[str, Any]:
-        """For reports: who was judged."""
+        """Plain data for reports: the implementation under test."""
         shown = {"name": self.name, "version": self.version, "language": self.language, "url": self.url}
         return {name: value for name, value in shown.items() if value is not None}
 
 
 class NoAnswer(dict[str, Any]):
-    """In place of a reply: a recorded implementation was never asked this. No adapter can say it; to others it is an error."""
+    """Stands for the reply of a recorded implementation that was never sent this request. No adapter sends it."""
 
     def __init__(self, number: int, because: str) -> None:
         super().__init__(id=number, error={"code": "internal", "message": because})
@@ -125,11 +125,11 @@ class NoAnswer(dict[str, Any]):
 
 
 class InvalidReply(Exception):
-    """A reply that is no reply to that request; the message says what was expected."""
+    """A reply does not match its request; the message says what was expected."""
 
 
 def hello_of(reply: Reply) -> Hello:
-    """The introduction in a reply to `hello`. Raises InvalidReply."""
+    """Parses the reply to `hello`. Raises InvalidReply."""
     if "error" in reply:
         raise InvalidReply(f"an error: {reply['error']!r}")
     _check_members(reply, "hello")
@@ -137,7 +137,7 @@ def hello_of(reply: Reply) -> Hello:
         raise InvalidReply(f"speaks protocol {reply['protocol']!r}; this runner speaks {VERSION}")
     protocols = {}
     for name, offered in _mapping(reply["protocols"], "protocols").items():
-        offered = _mapping(offered, f"protocols.{name}")  # noqa: PLW2901  # the same, now known to be one
+        offered = _mapping(offered, f"protocols.{name}")  # noqa: PLW2901  # the same object, now with its type
         capabilities = _words(offered.get("capabilities"), f"protocols.{name}.capabilities")
         limits = _mapping(offered.get("limits", {}), f"protocols.{name}.limits")
         optional = frozenset({MALFORMED, *(PROTOCOLS[name].optional_events if name in PROTOCOLS else ())})
@@ -187,7 +187,7 @@ def _listed_events(protocol: str, offered: Mapping[str, Any]) -> frozenset[str] 
     return frozenset(listed)
 
 
-#: The capability that names an op; `call` and `query` add the name that the request has.
+#: The capability that covers an op; `call` and `query` add the request's name.
 _CLAIMED_BY: Final = {
     **dict.fromkeys(("encode", "decode"), "codec"),
     **dict.fromkeys(("open", "recv", "advance", "close"), "exchange"),
@@ -203,9 +203,9 @@ def contradicts_hello(request: Request, offered: Offered, needed: Collection[str
     """
     Returns whether `unsupported`, as the answer to a request, contradicts the capabilities of the adapter's hello.
 
-    A capability claims an op under the protocol's defaults. A node with members in its configuration other than those that it
-    `needed` to have is claimed by none: an implementation may have no such configuration. Nor is any state that a node may begin
-    in: there are some into which an implementation cannot be put from outside.
+    A capability covers an op under the protocol's default configuration. Other configuration members, except those `needed`
+    for every node, are not covered, since an implementation may not have them. Neither are given states: some cannot be
+    reached from outside.
 
     >>> offered = Offered(frozenset({"exchange", "api.join"}))
     >>> contradicts_hello({"op": "call", "name": "join"}, offered, ())
@@ -225,7 +225,7 @@ def contradicts_hello(request: Request, offered: Offered, needed: Collection[str
 
 
 def check(request: Request, reply: Reply) -> None:
-    """Raises InvalidReply if that is no reply to this request. An `error` is one to every request."""
+    """Raises InvalidReply if the reply does not match the request. An `error` matches every request."""
     op = request["op"]
     if "error" in reply:
         error = _mapping(reply["error"], "error")
@@ -259,7 +259,7 @@ def _check_members(reply: Reply, op: str) -> None:
 _OPENED: Final = (("handle", "effects", "next_timer_ms"), ())
 _ACTED: Final = (("effects", "next_timer_ms"), ("refused",))
 
-#: op -> members that its reply must have, members that it may have
+#: op -> members that its reply must have, and members that it may have
 MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "hello": (
         ("protocol", "name", "version", "protocols"),
@@ -337,7 +337,7 @@ _CHECKED: Final[tuple[tuple[str, Callable[[Any, str], None]], ...]] = (
     ("refused", _check_refusal),
 )
 
-#: op -> what a reply has if nothing is unusual, and what is checked of it: so that the usual takes no time
+#: op -> the members of the usual reply and their checks: a fast path
 _SHAPES: Final = {
     op: (
         frozenset({"id", "ok", *needed}),

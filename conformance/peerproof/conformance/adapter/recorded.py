@@ -1,8 +1,8 @@
 """
-An implementation that is not there: its answers come from a dialogue file.
+The adapter `recorded:FILE`: answers come from a dialogue file.
 
-A node answers what a node of the recording has answered that was asked the same since it was opened, with the same answers to its
-own questions; in what order the cases came, and which others, does not matter. What was never asked has no answer.
+A node gives the answers of a recorded node that got the same requests since it was opened, and the same answers to its own
+questions. The order of cases, and which other cases ran, do not matter. A request that was never recorded has no answer.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @dataclass
 class _Node:
-    """A node since it was opened, or a request that needs none."""
+    """A node since it was opened, or a request that needs no node."""
 
     begins: Key
     origin: Origin
-    lives: list[Life]  #: of the recording that are the same up to here
+    lives: list[Life]  #: recorded lives that are the same so far
     history: list[Step] = field(default_factory=list)
-    is_widened: bool = False  #: whether lives of other cases are among them
+    is_widened: bool = False  #: whether lives of other cases are included
 
 
 class Recorded:
@@ -56,25 +56,25 @@ class Recorded:
         self._nodes: dict[int, _Node] = {}
         self._next_handle = 0
         self._next_id = 0
-        self._used: Counter[int] = Counter()  #: how often a life was the answer, by its identity
+        self._used: Counter[int] = Counter()  #: how often a life was used, by its identity
 
     def start(self) -> Hello:
         """Reads the dialogue; no node is open. Raises AdapterUnavailable."""
         self._nodes = {}
         try:
             self._dialogue = load_dialogue(self._path)
-            return replace(hello_of(self._dialogue.hello), sockets=())  # nothing is behind a recorded address
+            return replace(hello_of(self._dialogue.hello), sockets=())  # nothing listens at a recorded address
         except DialogueError as error:
             raise AdapterUnavailable(str(error)) from None
         except InvalidReply as error:
             raise AdapterUnavailable(f"{self._path} cannot be used: its reply to hello: {error}") from None
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
-        """The recorded replies, and `NoAnswer` where there are none. Raises the recorded AdapterError."""
+        """Returns the recorded replies, and `NoAnswer` where there are none. Raises the recorded AdapterError."""
         return self.ask_at_once(requests, [choose] * len(requests))
 
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
-        """The same; each request has who answers its questions."""
+        """The same, with a chooser for each request."""
         replies: list[Reply] = []
         for request, choose in zip(requests, choosing, strict=True):
             try:
@@ -85,17 +85,17 @@ class Recorded:
         return replies
 
     def stop(self) -> bool:
-        """There is nothing to end."""
+        """Does nothing: no process runs."""
         return True
 
     def stretch(self, times: float) -> None:
-        """What is recorded takes no time."""
+        """Does nothing: recorded answers take no time."""
 
     def kill(self) -> None:
-        """There is nothing to end."""
+        """Does nothing: no process runs."""
 
     def abort(self) -> None:
-        """Nothing waits."""
+        """Does nothing: no request waits."""
 
     def _reply(self, request: Request, choose: Choose) -> Reply:
         number, self._next_id = self._next_id, self._next_id + 1
@@ -131,7 +131,7 @@ class Recorded:
         return _Node(begins, origin, sorted(own, key=lambda life: self._used[id(life)]))
 
     def _find_step(self, node: _Node, number: int, key: Key, choose: Choose) -> Step | None:
-        """The step of the recording that comes next; None if there is none, and then none comes later either."""
+        """Returns the next recorded step; None if there is none, and then the node has no later step either."""
         step = Step(key)
         at = len(node.history)
         while True:
@@ -152,7 +152,7 @@ class Recorded:
         return step
 
     def _widen(self, node: _Node) -> None:
-        """The lives of other cases that are the same up to here come into question too."""
+        """Adds the lives of other cases that are the same so far."""
         assert self._dialogue is not None
         node.is_widened = True
         others = self._dialogue.lives.get(node.begins, ())
@@ -174,7 +174,7 @@ class Recorded:
 
 
 def _goes_on(life: Life, at: int, begun: Step) -> bool:
-    """Whether this request came next, and the questions that have been asked so far; and what it came to is known."""
+    """Whether this request with these questions comes next in the recording, and has a recorded outcome."""
     if len(life.steps) <= at:
         return False
     step = life.steps[at]

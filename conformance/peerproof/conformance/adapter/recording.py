@@ -1,4 +1,4 @@
-"""An adapter around another one that writes down what is asked and answered, as a dialogue file that `recorded:FILE` replays."""
+"""An adapter that wraps another one and records requests and replies in a dialogue file, which `recorded:FILE` replays."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _encode: Final = json.JSONEncoder(separators=(",", ":"), default=repr).encode
 
 class Recording:
     """
-    Writes down the dialogue with the adapter that `create` makes, which is to show its lines to the watch that it is given.
+    Records the dialogue with the adapter that `create` makes; `create` gets the watch for the adapter's lines.
 
-    Each request stands before its questions and its reply, whatever went out at once. All methods also raise CannotWrite.
+    Each request stands before its questions and its reply, even if several were sent at once. All methods also raise
+    CannotWrite.
     """
 
     def __init__(self, create: Callable[[Watch], Adapter], file: DialogueFile) -> None:
@@ -32,7 +33,7 @@ class Recording:
         self._next_id = 0
 
     def start(self) -> Hello:
-        """Starts it. Raises AdapterUnavailable."""
+        """Starts the adapter. Raises AdapterUnavailable."""
         self._end()
         self._process, self._next_id, self._greeting = self._file.start(), 0, None
         hello = self._adapter.start()
@@ -42,7 +43,7 @@ class Recording:
         return hello
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
-        """The replies. Raises AdapterError."""
+        """Returns the replies. Raises AdapterError."""
         replies: list[Reply] = []
         groups = [[request] for request in requests] if self._is_oracle else [requests]
         for group in groups:
@@ -74,22 +75,22 @@ class Recording:
         return replies
 
     def stop(self) -> bool:
-        """Says goodbye, then ends it by force; whether there was no need for that. Raises CannotWrite only."""
+        """Sends `bye`, then kills the process. Returns True if it exited by itself. Raises CannotWrite only."""
         by_itself = self._adapter.stop()
         self._end()
         return by_itself
 
     def stretch(self, times: float) -> None:
-        """From now on a request may take so many times as long as was said at first."""
+        """Multiplies the initial time limit of requests by this factor from now on."""
         self._adapter.stretch(times)
 
     def kill(self) -> None:
-        """Ends it by force. Raises CannotWrite only."""
+        """Kills the implementation. Raises CannotWrite only."""
         self._adapter.kill()
         self._end()
 
     def abort(self) -> None:
-        """Makes the request that another thread waits for end in an AdapterError, soon. Never raises."""
+        """Makes a request that another thread waits for fail soon with AdapterError. Never raises."""
         self._adapter.abort()
 
     def _see(self, direction: str, line: str) -> None:
@@ -110,7 +111,7 @@ class Recording:
         self._file.write(self._process, *self._request_lines(request, asked), self._reply_line(reply))
 
     def _write_failure(self, requests: Sequence[Request], asked: Sequence[Asked], trouble: AdapterError) -> None:
-        """The request that had no answer; of several that went out at once, which one it was is not known."""
+        """Records the request that had no answer; of several sent at once it is unknown which one."""
         assert self._process is not None
         request, questions = (requests[0], asked[0]) if len(requests) == 1 else ({"op": "batch", "items": list(requests)}, [])
         errors = trouble.errors.decode("utf-8", "backslashreplace")
@@ -122,7 +123,7 @@ class Recording:
         lines = [f"> {_encode({'id': number, **request})}"]
         for question, pick in asked:
             lines.append(f"< {_encode({'choice': {**question, 'for': number}})}")
-            if pick:  # a question that could not be answered has none
+            if pick:  # a rejected question has no answer
                 lines.append(f"> {_encode({'choice': {'for': number, 'n': question.get('n'), 'pick': pick}})}")
         return lines
 
@@ -131,7 +132,7 @@ class Recording:
 
 
 def _listen(choose: Choose, asked: Asked) -> Choose:
-    """Answers in the same way, and keeps question and answer."""
+    """Returns the same chooser, which also records each question and its answer."""
 
     def answer(question: dict[str, Any]) -> list[int]:
         asked.append((question, []))

@@ -1,13 +1,13 @@
 """
-The clauses of a protocol, and what cites them: code, vectors, properties, models, proofs.
+The clauses of a protocol and their citations in code, vectors, properties, models and proofs.
 
 A protocol's prose, `spec/PROTOCOL.md`, has a list item for each clause and decision:
 
     - **B-14** *must* — The text, which may go on
       in lines that are indented.
 
-Items of other kinds (properties, divergences, what is to be proved) have no level. Code, prose and properties cite in
-brackets, ranges with an ellipsis: `[B-11…B-14, BA-05]`.
+Items of other kinds (properties, divergences, proof obligations) have no level. Code, prose and properties cite in brackets,
+ranges with an ellipsis: `[B-11…B-14, BA-05]`.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Clause:
     """One item of a protocol's prose."""
 
     id: str
-    level: str | None  #: must, should or may; None for what is no clause or decision
+    level: str | None  #: must, should or may; None for items that are neither clause nor decision
     text: str
-    section: str  #: the heading that it stands under
+    section: str  #: the heading above it
     line: int
 
     @property
     def untestable(self) -> str | None:
-        """Why nothing can test it, if the text says so."""
+        """The reason why it cannot be tested, if the text gives one."""
         found = _UNTESTABLE.search(self.text)
         return found["reason"] if found else None
 
@@ -56,16 +56,16 @@ _What = TypeVar("_What")
 
 
 class Citation(NamedTuple):
-    """A place that cites a clause."""
+    """The place of a citation."""
 
     file: Path
     line: int
-    within: str  #: the object around it, `transitions.on_round`, or the module
+    within: str  #: the enclosing object, `transitions.on_round`, or the module
 
 
 @dataclass(frozen=True)
 class Clauses:
-    """All items of one protocol, in the order of its prose, and what cites them."""
+    """All items of one protocol, in the order of its prose, and their citations."""
 
     protocol: str
     file: Path
@@ -73,12 +73,12 @@ class Clauses:
 
     @property
     def with_level(self) -> list[Clause]:
-        """The clauses and decisions, which something must hold."""
+        """The clauses and decisions, which must be covered."""
         return [item for item in self.items.values() if item.level]
 
     @cached_property
     def code(self) -> Mapping[str, list[Citation]]:
-        """Where the specification's code cites each id, known or not."""
+        """The citations of each id in the specification's code, including unknown ids."""
         return _group(cited for path in code_of(self.protocol) for cited in _code_citations(path))
 
     @cached_property
@@ -93,20 +93,20 @@ class Clauses:
 
     @cached_property
     def properties(self) -> Mapping[str, list[str]]:
-        """Names of the properties that hold each id."""
+        """Names of the properties that check each id."""
         every = specification(self.protocol).PROPERTIES
         return _group((clause, holding.name) for holding in every for clause in holding.clauses)
 
     @cached_property
     def models(self) -> Mapping[str, list[str]]:
-        """Names of the models that cover each id; empty as long as there are none."""
+        """Names of the models that cover each id; empty if there are none."""
         path = models_root(self.protocol) / "manifest.json"
         models = json.loads(path.read_bytes()).get("models", ()) if path.exists() else ()
         return _group((clause, model["name"]) for model in models for clause in model.get("clauses", ()))
 
 
 def _group(pairs: Iterable[tuple[str, _What]]) -> dict[str, list[_What]]:
-    """What stands beside each clause, in its order."""
+    """The values of each clause, in their order."""
     found: dict[str, list[_What]] = {}
     for clause, what in pairs:
         found.setdefault(clause, []).append(what)
@@ -120,18 +120,18 @@ def protocols() -> list[str]:
 
 @cache
 def specification(protocol: str) -> Any:
-    """The package of a protocol, a `peerproof.spec.core.Specification`; always the one that was asked for first."""
+    """The package of a protocol, a `peerproof.spec.core.Specification`; the same object each time."""
     return PROTOCOLS[protocol].specification.load()
 
 
 def code_of(protocol: str) -> list[Path]:
-    """The modules of a protocol's package, or beside its module, but for its properties, which do not do what they watch over."""
+    """The modules of a protocol's package or beside its module, except its properties, which only observe."""
     package: Any = PROTOCOLS[protocol].specification.load()
     return sorted(path for path in Path(package.__file__).parent.rglob("*.py") if path.stem != "properties")
 
 
 def load(protocol: str) -> Clauses:
-    """The clauses of a protocol. Raises VectorError if its prose is not written as it should be."""
+    """Loads the clauses of a protocol. Raises VectorError if its prose has another form."""
     path = locations.clauses_file(protocol)
     try:
         text = path.read_text(encoding="utf-8")
@@ -142,13 +142,13 @@ def load(protocol: str) -> Clauses:
 
 
 def in_order(clause: str) -> tuple[int, str, int]:
-    """Sorts ids: B- before BA-, by number."""
+    """The sort key of an id: B- before BA-, by number."""
     kind, number = clause.split("-")
     return len(kind), kind, int(number)
 
 
 def parse(text: str, file: str) -> dict[str, Clause]:
-    """The items of a protocol's prose."""
+    """Parses the items of a protocol's prose."""
     items: dict[str, Clause] = {}
     section = ""
     lines = text.splitlines()
@@ -163,7 +163,7 @@ def parse(text: str, file: str) -> dict[str, Clause]:
         if (level := found["level"]) and level not in LEVELS:
             raise VectorError(file, Place(number, found.start("level") + 1), f"expected must, should or may, found {level}")
         if first := items.get(found["id"]):
-            raise VectorError(file, Place(number, found.start("id") + 1), f"{first.id} is there already, in line {first.line}")
+            raise VectorError(file, Place(number, found.start("id") + 1), f"{first.id} is already defined, in line {first.line}")
         words = " ".join([found["text"], *_continuation(lines[number:])])
         items[found["id"]] = Clause(found["id"], level, words, section, number)
     return items
@@ -177,7 +177,7 @@ def _continuation(lines: Iterable[str]) -> Iterator[str]:
 
 
 def find_clause_ids(text: str) -> list[str]:
-    """The ids that a text cites in brackets, ranges spelt out."""
+    """Returns the ids that a text cites in brackets, with ranges expanded."""
     found: list[str] = []
     for citation in _CITATION.finditer(text):
         for part in citation[1].split(", "):
@@ -187,7 +187,7 @@ def find_clause_ids(text: str) -> list[str]:
 
 
 def _range(first: str, last: str) -> list[str]:
-    """Both ends and what is between; a range across kinds, which says nothing, is its ends."""
+    """Expands a range; a range across kinds gives its two ends."""
     (kind, low), (other, high) = first.split("-"), last.split("-")
     if kind != other:
         return [first, last]
@@ -206,7 +206,7 @@ def _code_citations(path: Path) -> Iterator[tuple[str, Citation]]:
 
 
 def _spans(tree: ast.AST, prefix: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
-    """First line, last line and name of everything in a module that has a name; comments just above belong to it."""
+    """Yields first line, last line and name of every named object in a module; comments just above belong to it."""
     for node in ast.iter_child_nodes(tree):
         name = _name(node)
         if name and isinstance(node, ast.stmt):

@@ -1,4 +1,4 @@
-"""Texts of a diagram: plain values on one line, with nothing invisible in them."""
+"""Labels of diagrams: plain values on one line, without invisible characters."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-#: Characters of a value that a report shows.
+#: The most characters of a value in a report.
 MOST_SHOWN: Final = 400
 
-#: What a label begins with if it is what is wrong.
+#: The prefix of a label that marks the fault.
 MARK = "✗ "
 
 
 def visible(text: str) -> str:
-    """A text with whatever would not be seen, or would change how the rest is seen, written out."""
+    """Returns a text with escapes for invisible characters and for those that change how others are shown."""
     return "".join(c if c.isprintable() or c == "\n" else f"\\u{{{ord(c):x}}}" for c in text)
 
 
 def message_text(message: Any) -> str:
-    """A message in plain form, on one line: its type, then its fields without their names."""
+    """A message in plain form on one line: its type, then its fields without their names."""
     if not isinstance(message, Mapping) or "type" not in message:
         return plain_text(message)
     fields = (value for name, value in message.items() if name != "type")
@@ -34,7 +34,7 @@ def _field(value: Any) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """A plain value on one line, a text without its quotes."""
+    """A plain value on one line, a string without its quotes."""
     match value:
         case str():
             return value
@@ -45,7 +45,7 @@ def plain_text(value: Any) -> str:
 
 def window_texts(one: str, other: str, most: int = MOST_SHOWN) -> tuple[str, str]:
     """
-    Returns two texts that fit into a report: of long ones the same part, around the place where they begin to differ.
+    Shortens two texts for a report: shows the same part of both, around their first difference.
 
     >>> window_texts("a" * 1000 + "b", "a" * 1000, 20)
     ('(990 characters) …aaaaaaaaaab', '(990 characters) …aaaaaaaaaa')

@@ -1,8 +1,8 @@
 """
-Message graphs: who told whom what, and what happened at whose place, for a terminal or as a Mermaid sequence diagram.
+Message graphs: messages between nodes and events at nodes, for a terminal or as a Mermaid sequence diagram.
 
-Vectors, failures, counterexamples and differences between graphs are all drawn here: each is a `MessageGraph` first. Of a long
-record an excerpt is drawn: a time, some nodes, and no more happenings than one can look at.
+Vectors, failures, counterexamples and differences between graphs are all drawn from a `MessageGraph`. Of a long record only
+an excerpt is drawn: a time range, some nodes, and at most a number of events.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from peerproof.conformance.diagrams.labels import visible
 
 
 class Arrow(NamedTuple):
-    """A datagram, or another message, from one to another."""
+    """A datagram, or another message, from one participant to another."""
 
     source: str
     target: str
@@ -27,7 +27,7 @@ class Arrow(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something that happens at a node, or at all of them (an empty name)."""
+    """An event at a node, or at all nodes (an empty name)."""
 
     node: str
     label: str
@@ -35,13 +35,13 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageGraph:
-    """Participants from left to right, and what happens, in order."""
+    """Participants from left to right, and arrows and notes in order."""
 
     participants: tuple[str, ...]
     happenings: tuple[Arrow | Note, ...]
 
     def text(self) -> str:
-        """For a terminal, a line for each happening: `->` is a datagram, `-x` a lost one, `=>` an expected one."""
+        """Renders it for a terminal, one line an event: `->` is a datagram, `-x` a lost one, `=>` an expected one."""
         width = max(map(len, self.participants), default=0)
         lines = []
         for happening in self.happenings:
@@ -54,7 +54,7 @@ class MessageGraph:
         return "\n".join(line.rstrip() for line in lines)
 
     def mermaid(self) -> str:
-        """A Mermaid sequence diagram: dashed arrows are expected, a cross at the end is a loss."""
+        """Renders a Mermaid sequence diagram: dashed arrows are expected, a cross at the end is a loss."""
         lines = ["sequenceDiagram", *(f"    participant {self._alias(name)} as {_escape(name)}" for name in self.participants)]
         for happening in self.happenings:
             match happening:
@@ -68,20 +68,20 @@ class MessageGraph:
         return "\n".join(lines)
 
     def _alias(self, name: str) -> str:
-        """Mermaid takes no colon in a participant's name."""
+        """An alias, since Mermaid allows no colon in a participant's name."""
         return f"p{self.participants.index(name)}"
 
 
 _MERMAID_ARROWS: Final = {(False, False): "->>", (True, False): "-->>", (False, True): "-x", (True, True): "--x"}
 
 
-#: Mermaid breaks no lines by itself, and a picture with one long line is a small one.
+#: Mermaid does not wrap lines, and scales a diagram with a long line down.
 _MERMAID_WIDTH: Final = 60
 
-#: What ends a label, breaks its line, begins a directive or a formula, or is what Mermaid itself has in place of `#` and `;`.
+#: Characters that end or break a label or begin a directive or formula, and Mermaid's own substitutes for `#` and `;`.
 _MERMAID_SIGNS: Final = {ord(sign): f"#{ord(sign)};" for sign in "#;<%$ﬂ¶"}
 
-#: Words that say something of the label, or let Mermaid drop a semicolon, if a colon comes after them.
+#: Words before a colon that change a label, or make Mermaid drop a semicolon.
 _MERMAID_WORDS: Final = re.compile(r"^(no)?wrap:|style|classDef")
 
 
@@ -92,12 +92,12 @@ def _escape(label: str) -> str:
     return "<br/>".join(line.translate(signs) for line in lines)
 
 
-#: More happenings than these are a picture that nobody reads.
+#: The most events of a readable diagram.
 MOST: Final = 200
 
 
 class Timed(NamedTuple):
-    """A happening, and when."""
+    """An arrow or note with its time."""
 
     at: int  #: milliseconds from the beginning of the record
     happening: Arrow | Note
@@ -105,21 +105,21 @@ class Timed(NamedTuple):
 
 @dataclass
 class Excerpt:
-    """What to draw; afterwards, what of that was left out."""
+    """The part of a record to draw; afterwards, also how much was left out."""
 
     begin: int = 0  #: milliseconds from the beginning of the record
-    end: int | None = None  #: the first that is not drawn
-    nodes: Collection[str] = ()  #: what happens at one of these, or between it and anybody; without any, all
+    end: int | None = None  #: the first millisecond that is not drawn
+    nodes: Collection[str] = ()  #: draw only events that involve one of these nodes; empty: all
     most: int = MOST
-    left_out: int = field(default=0, init=False)  #: happenings of this time and these nodes, beyond `most`
-    goes_on: int = field(default=0, init=False)  #: when the first of these is
+    left_out: int = field(default=0, init=False)  #: matching events beyond `most`
+    goes_on: int = field(default=0, init=False)  #: the time of the first of these
 
     def has(self, at: int) -> bool:
-        """Whether it is of the time that is drawn."""
+        """Whether this time is drawn."""
         return self.begin <= at and (self.end is None or at < self.end)
 
     def graph(self, happenings: Iterable[Timed]) -> MessageGraph:
-        """The picture of those that are to be drawn; the last note says how many are missing."""
+        """Returns the diagram of the selected events; the last note says how many are missing."""
         drawn: list[Arrow | Note] = []
         for at, happening in happenings:
             if not self.has(at) or not self._concerns(happening):

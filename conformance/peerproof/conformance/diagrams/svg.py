@@ -1,8 +1,8 @@
 """
-A message graph as SVG: one file that needs nothing else, or an element of a page.
+A message graph as SVG: a self-contained file, or an element of a page.
 
-It is drawn in the colour of the text around it, and as a file of its own in dark on light or light on dark as the reader has it.
-The letters are of one width, so that it is known without a font how much room a label takes: no label is longer than its place.
+It has the colour of the surrounding text; a file of its own follows the reader's light or dark theme. The font is monospaced,
+so that the width of a label is known without the font, and no label is longer than its space.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from peerproof.conformance.diagrams.labels import MARK, visible
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 
 FONT: Final = 12
-CELL: Final = 7.4  #: the room of a character, a little more than common fonts of this size take
-LINE: Final = 16  #: from one line of a label to the next
+CELL: Final = 7.4  #: width of a character, a little more than common fonts of this size take
+LINE: Final = 16  #: distance of two lines of a label
 PAD: Final = 8
 TIP: Final = 9  #: length of an arrow's head
-LOOP: Final = 30  #: how far an arrow to oneself goes out
-GAP: Final = 14  #: between what happens
-APART: Final = 120  #: lifelines are at least so far from each other
+LOOP: Final = 30  #: width of an arrow from a node to itself
+GAP: Final = 14  #: vertical gap between events
+APART: Final = 120  #: smallest distance of two lifelines
 
-#: So many characters stand on a line of a label, fewer if many take part, more if an arrow is long.
+#: The most characters of a line of a label; fewer with many participants, more for long arrows.
 MOST_CELLS: Final = 44
 LEAST_CELLS: Final = 24
 ALL_CELLS: Final = 160
 
-#: A longer label is cut; all of it is in the description.
+#: The most lines of a label; the description has the whole text.
 MOST_LINES: Final = 24
 
-#: Where this height is passed, the names stand below as well.
+#: Above this height the names are repeated at the bottom.
 TALL: Final = 900
 
-#: Characters from here on may be wider than a Latin letter, and take the room of two.
+#: Characters from here on may be wide, and count as two.
 _WIDE_FROM: Final = 0x590
 
 _STYLE: Final = (
@@ -77,14 +77,14 @@ def render_svg(graph: MessageGraph, title: str = "Message graph", name: str = "g
 
 
 def cells(text: str) -> int:
-    """How many letters' room a text takes."""
+    """The width of a text in cells."""
     if text.isascii():
         return len(text)
     return sum(1 if ord(character) < _WIDE_FROM else 2 for character in text)
 
 
 def lines_of(label: str, most: int) -> list[str]:
-    """A label in lines of at most so many cells, broken between words where it can be."""
+    """Splits a label into lines of at most so many cells, between words where possible."""
     words = " ".join(visible(label.replace("\n", " ")).split())
     lines = [piece for line in wrap(words, most, break_on_hyphens=False) for piece in _pieces(line, most)]
     if len(lines) > MOST_LINES:
@@ -94,7 +94,7 @@ def lines_of(label: str, most: int) -> list[str]:
 
 
 def _pieces(line: str, most: int) -> Iterator[str]:
-    """A line of at most so many characters, in pieces of at most so many cells."""
+    """Splits a line of at most so many characters into pieces of at most so many cells."""
     piece = ""
     for character in line:
         if cells(piece + character) > most:
@@ -110,10 +110,10 @@ def _room(lines: Sequence[str]) -> float:
 
 @dataclass
 class _Columns:
-    """Where the lifelines are, so far apart that each label has its place."""
+    """The positions of the lifelines, so that all labels fit."""
 
     graph: MessageGraph
-    most: int = field(init=False)  #: cells of a line of a label
+    most: int = field(init=False)  #: the most cells of a line of a label
     places: list[float] = field(init=False)
     width: float = field(init=False)
 
@@ -132,7 +132,7 @@ class _Columns:
         self.width = self.places[-1] + right[-1] + more + PAD
 
     def of(self, name: str) -> float:
-        """Where the lifeline of this participant is."""
+        """The x position of this participant's lifeline."""
         return self.places[self._index[name]]
 
     def _is_of_all(self, happening: Arrow | Note) -> bool:
@@ -142,7 +142,7 @@ class _Columns:
         return _room(lines_of(label, self.most)) + 2 * PAD
 
     def _sides(self) -> tuple[list[float], list[float], list[float]]:
-        """What stands at the lifelines needs on the left and right of each, and between two."""
+        """The space that labels need left and right of each lifeline, and between two."""
         halves = [self._label_width(name) / 2 for name in self.graph.participants] or [0]
         left, right = list(halves), list(halves)
         for happening in self.graph.happenings:
@@ -168,7 +168,7 @@ class _Columns:
 
 
 class _Picture:
-    """What is drawn from above to below; the lifelines are interrupted where a label or a note stands."""
+    """Draws events from top to bottom; lifelines are interrupted behind labels and notes."""
 
     def __init__(self, graph: MessageGraph) -> None:
         self._graph = graph
@@ -198,7 +198,7 @@ class _Picture:
         self.height += PAD
 
     def lifelines(self) -> Iterator[str]:
-        """The pieces that nothing covers."""
+        """The parts of the lifelines that nothing covers."""
         for x in self._columns.places if self._graph.participants else ():
             y = self._top
             for start, end in sorted((start, end) for left, right, start, end in self._covered if left < x < right):
@@ -211,7 +211,7 @@ class _Picture:
         names = [lines_of(name, self._columns.most) for name in self._graph.participants]
         height = max(map(len, names), default=0) * LINE + PAD
         self.parts.append('<g stroke="currentColor" fill="none">')
-        for x, lines in zip(self._columns.places, names, strict=False):  # without participants there is a place all the same
+        for x, lines in zip(self._columns.places, names, strict=False):  # without participants there is one position all the same
             self._box(x, _room(lines) + 2 * PAD, self.height, height, 4)
             self._text(lines, x, self.height + (height - len(lines) * LINE) / 2, "middle", ' font-weight="bold"')
         self.parts.append("</g>")

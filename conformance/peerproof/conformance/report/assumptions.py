@@ -1,11 +1,11 @@
 """
-Known differences that cases go past, so that the next fault shows.
+Known differences after which cases continue, so that later faults are found too.
 
-A file has one difference a line, in the words of `peerproof report groups`; what follows # is a comment:
+A file has one difference a line, in the words of `peerproof report groups`; a comment begins with #:
 
     digest_response was sent and not expected    # BD-03, issue 12
 
-A step that shows such differences and no other is gone past; the rest of the case is judged as the vector has it.
+A case continues after a step that shows only these differences; the rest of the case is checked against the vector.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Assumptions:
     """The differences of a file."""
 
     file: str
-    differences: dict[str, int]  #: and the lines where they stand
-    shown: set[str] = field(default_factory=set)  #: those that some case has shown
+    differences: dict[str, int]  #: and their lines in the file
+    shown: set[str] = field(default_factory=set)  #: differences that some case has shown
 
     def known(self, result: Result) -> Sequence[str]:
-        """The differences that a case shows, if all are in the file; else nothing."""
+        """Returns the differences of a case if all of them are in the file; else nothing."""
         found = differences_of(result)
         if not self.differences.keys() >= {*found}:
             return ()
@@ -40,18 +40,18 @@ class Assumptions:
         return found
 
     def problems(self) -> Iterator[str]:
-        """Differences that no case has shown."""
+        """Yields the differences that no case has shown."""
         for difference, line in self.differences.items():
             if difference not in self.shown:
                 yield f"{self.file}:{line}: no case shows {difference!r}: remove it, or see peerproof report groups for the words"
 
 
 def load_assumptions(path: Path) -> Assumptions:
-    """The assumptions of a file. Raises UnreadableAssumptions."""
+    """Loads the assumptions of a file. Raises UnreadableAssumptions."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else f"it is not UTF-8, at byte {error.start}"
-        raise UnreadableAssumptions(f"{path_text(path)}: what is assumed cannot be read: {why}") from None
+        raise UnreadableAssumptions(f"{path_text(path)}: the assumptions cannot be read: {why}") from None
     lines = ((line.partition(" #")[0].strip(), number) for number, line in enumerate(text.splitlines(), start=1))
     return Assumptions(path_text(path), {line: number for line, number in lines if line and not line.startswith("#")})

@@ -1,4 +1,4 @@
-"""A badge for a README: an SVG file that needs nothing else, or the JSON that a service which draws badges asks for."""
+"""A badge for a README: a self-contained SVG file, or the JSON for a badge service."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from peerproof.conformance.runner.result import STATUSES
 
 LABEL: Final = "peerproof"
 
-#: White letters on these are at least 4.5 times as bright.
+#: Background colours with a contrast of at least 4.5 to white letters.
 _COLOURS: Final = {"brightgreen": "#1a7f37", "red": "#cf222e", "lightgrey": "#6e7781"}
-_CELL: Final = 6.6  #: the width of a letter of 11 pixels, on the average
+_CELL: Final = 6.6  #: the average width of a letter of 11 pixels
 _PAD: Final = 8
 
 
 class Badge(NamedTuple):
-    """What it says."""
+    """The content of a badge."""
 
     label: str
     message: str
-    colour: str  #: one of the names that such services know
+    colour: str  #: a colour name of badge services
 
 
 def make_badge(reports: Sequence[Report], label: str = LABEL) -> Badge:
-    """Of all these reports together: green only if nothing is wrong, nothing is missing, and something was judged."""
+    """Makes the badge of several reports: green only if nothing failed, no case is missing, and some case was checked."""
     totals = [report.totals for report in reports]
     wrong = sum(counted[status] for counted in totals for status, is_wrong in STATUSES.items() if is_wrong)
     differ = sum(counted["differs"] for counted in totals)
@@ -36,14 +36,14 @@ def make_badge(reports: Sequence[Report], label: str = LABEL) -> Badge:
     partial = any(report.partial for report in reports)
     parts = [f"{wrong} failing"] * bool(wrong) + [f"{fine} passing"] * bool(fine) + [f"{known} known"] * bool(known)
     parts += [f"{differ} differing"] * bool(differ)
-    message = ", ".join([*(parts or ["nothing judged"]), *["partial"] * partial])
+    message = ", ".join([*(parts or ["nothing run"]), *["partial"] * partial])
     grey = partial or not (fine or known or differ)
     listed = any(report.problems for report in reports)
     return Badge(label, message, "red" if wrong or listed else "lightgrey" if grey else "brightgreen")
 
 
 def as_svg(shown: Badge) -> str:
-    """A picture."""
+    """Renders SVG."""
     left, right = (round(len(text) * _CELL + 2 * _PAD) for text in (shown.label, shown.message))
     label, message = escape(shown.label), escape(shown.message)
     return (
@@ -59,7 +59,7 @@ def as_svg(shown: Badge) -> str:
 
 
 def as_endpoint(shown: Badge) -> str:
-    """The JSON of a shields.io endpoint."""
+    """Renders the JSON of a shields.io endpoint."""
     plain = {"schemaVersion": 1, "label": shown.label, "message": shown.message, "color": shown.colour}
     return json.dumps({**plain, "isError": shown.colour == "red"}) + "\n"
 

@@ -1,4 +1,4 @@
-"""Implementations beside clauses: how many of the cases that cite a clause each of them passes, as text, Markdown or JSON."""
+"""A matrix of clauses and implementations, with how many of the cases of a clause pass, as text, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from peerproof.conformance.clauses.catalogue import Clause
 from peerproof.conformance.report.record import Report, labels
 from peerproof.conformance.runner.result import STATUSES
 
-#: What can be said of a clause and an implementation.
+#: The verdicts on a clause and an implementation.
 HELD, BROKEN, DIFFERS, UNJUDGED, NO_CASE = "held", "not held", "differs", "not judged", "no case"
 
 
 @dataclass
 class Cell:
-    """The cases that cite a clause, of one implementation."""
+    """The cases of one implementation that cite a clause."""
 
     good: int = 0
-    bad: int = 0  #: failures that are known among them
-    differs: int = 0  #: only this decision demands what they do not do
-    left: int = 0  #: skipped, or not to be told
+    bad: int = 0  #: includes expected failures
+    differs: int = 0  #: failures against this decision only
+    left: int = 0  #: skipped or undetermined
 
     def count(self, status: str, *, decides: bool = False) -> None:
-        """One more; whether the clause is what decides about it, if it differs."""
+        """Counts a case; `decides` says whether the clause is the decision that it differs from."""
         if status == "differs" and decides:
             self.differs += 1
             return
@@ -40,11 +40,11 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        """In two words."""
+        """The verdict in one or two words."""
         return BROKEN if self.bad else DIFFERS if self.differs else HELD if self.good else UNJUDGED if self.left else NO_CASE
 
     def __str__(self) -> str:
-        """Shorter, with numbers."""
+        """A short form with numbers."""
         if self.bad:
             return f"✗ {self.bad} of {self.good + self.differs + self.bad}"
         if self.differs:
@@ -53,35 +53,35 @@ class Cell:
 
 
 class Row(NamedTuple):
-    """A clause."""
+    """A clause and its cells."""
 
     clause: Clause
-    cells: list[Cell]  #: of each implementation
+    cells: list[Cell]  #: one for each implementation
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """All clauses and decisions of one protocol, beside the implementations of which something was asked."""
+    """All clauses and decisions of one protocol, and the implementations with cases of it."""
 
     protocol: str
-    labels: Sequence[str]  #: of the implementations
-    partial: Sequence[str]  #: those of them whose reports are
+    labels: Sequence[str]  #: the implementations
+    partial: Sequence[str]  #: implementations with a partial report
     rows: Sequence[Row]  #: in the order of the prose
 
     def count_clauses(self) -> Iterator[tuple[str, list[int]]]:
-        """How many clauses are held, and so on, by each implementation; nothing that is nowhere."""
+        """Yields each verdict that occurs, and the number of clauses with it for each implementation."""
         for verdict in (HELD, BROKEN, DIFFERS, UNJUDGED, NO_CASE):
             counts = [sum(row.cells[at].verdict == verdict for row in self.rows) for at in range(len(self.labels))]
             if any(counts):
                 yield verdict, counts
 
     def select_rows(self, *, every: bool) -> list[Row]:
-        """All rows, or those that somebody does not hold."""
+        """Returns all rows, or only those that some implementation violates."""
         return [row for row in self.rows if every or any(cell.bad or cell.differs for cell in row.cells)]
 
 
 def clause_matrices(reports: Sequence[Report]) -> list[Matrix]:
-    """One for each protocol. Raises VectorError for prose that is garbled."""
+    """Returns one matrix for each protocol. Raises VectorError if its prose cannot be parsed."""
     found: dict[str, dict[str, tuple[Report, dict[str, Cell]]]] = {}  # protocol -> implementation -> its cells by clause
     for label, report in zip(labels(reports), reports, strict=True):
         for result in report.results:
@@ -104,7 +104,7 @@ def clause_matrices(reports: Sequence[Report]) -> list[Matrix]:
 
 
 def as_text(found: Sequence[Matrix], *, every: bool = False) -> str:
-    """For each protocol how many clauses are held, then those that somebody does not hold, or all."""
+    """Renders, for each protocol, the number of clauses by verdict, then the violated clauses, or all."""
     parts = []
     for one in found:
         table = _table(one, every=every)
@@ -115,17 +115,17 @@ def as_text(found: Sequence[Matrix], *, every: bool = False) -> str:
 
 
 def as_markdown(found: Sequence[Matrix], *, every: bool = False) -> str:
-    """The same as tables."""
+    """Renders the same as Markdown tables."""
     parts = []
     for one in found:
         head, *rows = (f"| {' | '.join(row)} |" for row in _table(one, every=every))
-        said = [f"\nThe report of {label} is partial." for label in one.partial]
-        parts.append("\n".join([head, "| --- " * (1 + len(one.labels)) + "|", *rows, *said]))
+        remarks = [f"\nThe report of {label} is partial." for label in one.partial]
+        parts.append("\n".join([head, "| --- " * (1 + len(one.labels)) + "|", *rows, *remarks]))
     return "\n\n".join(parts) + "\n"
 
 
 def as_json(found: Sequence[Matrix], *, every: bool = False) -> str:
-    """One object; of each clause the three numbers of each implementation."""
+    """Renders one JSON object; each clause has the counts of each implementation."""
     plain = {
         one.protocol: {
             "implementations": list(one.labels),
@@ -142,7 +142,7 @@ def as_json(found: Sequence[Matrix], *, every: bool = False) -> str:
 
 
 def _table(one: Matrix, *, every: bool) -> list[list[str]]:
-    """Its head and its rows."""
+    """The head of the table and its rows."""
     counted = ([f"clauses, {verdict}", *map(str, counts)] for verdict, counts in one.count_clauses())
     rows = ([f"{row.clause.id} {row.clause.level}", *map(str, row.cells)] for row in one.select_rows(every=every))
     return [[one.protocol, *one.labels], *counted, *rows]

@@ -1,8 +1,7 @@
 """
-What is different between two runs: which cases fail newly, pass newly, fail in another way, are new, are gone.
+Compares two runs: cases that newly fail, newly pass, fail differently, are new, or are gone.
 
-A case that the list of known failures names fails all the same, and one that the list names wrongly passes: what is compared is
-what the implementation does.
+The comparison is about what the implementation does: an expected failure counts as a failure, and a stale entry as a pass.
 """
 
 from __future__ import annotations
@@ -15,28 +14,28 @@ from typing import Any, Final
 from peerproof.conformance.report.record import Report, implementation_name
 from peerproof.conformance.runner.result import VIOLATIONS, Result
 
-#: Kind of change -> what it is, and whether it is for the worse.
+#: Kind of change -> its description, and whether it is a regression.
 KINDS: Final[Mapping[str, tuple[str, bool]]] = {
-    "newly failing": ("passed before, or was tolerated, and fails now", True),
-    "newly tolerated": ("passed before, and is only tolerated, or differs, now", True),
-    "no longer judged": ("was judged before, and is not now", True),
-    "gone": ("was judged before, and is not in the new report", True),
-    "new and failing": ("was not judged before, and fails", True),
-    "failing otherwise": ("fails as before, but in another way", False),
-    "newly passing": ("failed before, or was tolerated, and does better now", False),
-    "new": ("was not judged before, and does not fail", False),
+    "newly failing": ("passed before, or was tolerated, and now fails", True),
+    "newly tolerated": ("passed before, and now is only tolerated or differs", True),
+    "no longer judged": ("was checked before, and now is not", True),
+    "gone": ("was checked before, and is not in the new report", True),
+    "new and failing": ("was not checked before, and fails", True),
+    "failing otherwise": ("still fails, but in another way", False),
+    "newly passing": ("failed before, or was tolerated, and now has a better status", False),
+    "new": ("was not checked before, and does not fail", False),
 }
 
-#: Status -> how good it is, in what the implementation does (a stale case passes); others were not judged.
+#: Status -> its rank, by what the implementation does (a stale case passes); other statuses have no verdict.
 _MERIT: Final = dict.fromkeys(("known", *VIOLATIONS), 0) | {"passed": 2, "stale": 2, "tolerated": 1, "differs": 1}
 
-#: Failures after which there is no implementation any more: to come to them from others is for the worse.
+#: Failures that end the implementation: a change from another failure to one of these is a regression.
 _FATAL: Final = ("crashed", "hung", "flooded")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A case that came out in another way."""
+    """A case whose outcome has changed."""
 
     kind: str
     case: str
@@ -45,13 +44,13 @@ class Change:
 
     @property
     def worse(self) -> bool:
-        """Whether it makes the comparison fail."""
+        """Whether it is a regression."""
         if self.kind == "failing otherwise" and self.now and self.before:
             return self.now.failure in _FATAL and self.before.failure not in _FATAL
         return KINDS[self.kind][1]
 
     def plain(self) -> dict[str, Any]:
-        """For programs."""
+        """Plain data for programs."""
         sides = {"before": self.before, "now": self.now}
         shown = {name: _plain(result) for name, result in sides.items() if result}
         return {"case": self.case, "kind": self.kind, "worse": self.worse, **shown}
@@ -59,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Diff:
-    """All changes from one report to another, the worst kinds first."""
+    """All changes from one report to another, regressions first."""
 
     old: Report
     new: Report
@@ -67,7 +66,7 @@ class Diff:
 
     @property
     def worse(self) -> bool:
-        """Whether anything got worse."""
+        """Whether there is a regression."""
         return any(change.worse for change in self.changes)
 
     def of(self, kind: str) -> list[Change]:
@@ -75,7 +74,7 @@ class Diff:
         return [change for change in self.changes if change.kind == kind]
 
     def remarks(self) -> Iterator[str]:
-        """What to know of the comparison."""
+        """Notes on the comparison."""
         for name, report in (("old", self.old), ("new", self.new)):
             if report.partial:
                 yield f"the {name} report is partial: {report.because}"
@@ -87,7 +86,7 @@ class Diff:
             yield f"the implementations differ: {implementation_name(self.old)}, then {implementation_name(self.new)}"
 
     def plain(self) -> dict[str, Any]:
-        """For programs."""
+        """Plain data for programs."""
         return {
             "old": implementation_name(self.old),
             "new": implementation_name(self.new),
@@ -99,7 +98,7 @@ class Diff:
 
 
 def compare_reports(old: Report, new: Report, aliases: Mapping[str, str] | None = None) -> Diff:
-    """From the old report to the new one; `aliases` lead from former ids of vectors to the present ones."""
+    """Compares two reports; `aliases` maps former ids of vectors to the present ones."""
     before, now = (_by_id(report, aliases or {}) for report in (old, new))
     changes = [
         Change(kind, case, before.get(case), now.get(case))
@@ -119,7 +118,7 @@ def _by_id(report: Report, aliases: Mapping[str, str]) -> dict[str, Result]:
 
 
 def _kind(before: Result | None, now: Result | None) -> str | None:
-    """How it changed; None if it did not, or if nobody judged it."""
+    """The kind of a change; None if there is no change or no verdict."""
     was, is_now = (_MERIT.get(result.status) if result else None for result in (before, now))
     if is_now is None:
         return None if was is None else "no longer judged" if now else "gone"
@@ -135,7 +134,7 @@ def _kind(before: Result | None, now: Result | None) -> str | None:
 
 
 def as_text(diff: Diff) -> str:
-    """A line for each change, by kind, then what was counted."""
+    """Renders a line for each change, by kind, then the counts."""
     lines = [f"note: {remark}" for remark in diff.remarks()]
     for kind, (about, _) in KINDS.items():
         changes = diff.of(kind)
@@ -145,7 +144,7 @@ def as_text(diff: Diff) -> str:
 
 
 def as_markdown(diff: Diff) -> str:
-    """A table for each kind."""
+    """Renders a table for each kind."""
     lines = [f"# {implementation_name(diff.old)} → {implementation_name(diff.new)}", "", f"{_summary(diff).capitalize()}.", ""]
     lines += [f"- {remark}" for remark in diff.remarks()] + [""] * any(diff.remarks())
     for kind, (about, _) in KINDS.items():
@@ -157,7 +156,7 @@ def as_markdown(diff: Diff) -> str:
 
 
 def as_json(diff: Diff) -> str:
-    """One object."""
+    """Renders one object."""
     return json.dumps(diff.plain(), ensure_ascii=True, indent=1) + "\n"
 
 
@@ -166,7 +165,7 @@ FORMATS: Final = {"text": as_text, "md": as_markdown, "json": as_json}
 
 def _summary(diff: Diff) -> str:
     counted = ", ".join(f"{len(changes)} {kind}" for kind in KINDS if (changes := diff.of(kind)))
-    return f"{'worse' if diff.worse else 'not worse'}: {counted or 'every case came out as before'}"
+    return f"{'worse' if diff.worse else 'not worse'}: {counted or 'no case has changed'}"
 
 
 def _step(change: Change) -> str:

@@ -1,8 +1,8 @@
 """
-A failing case as one message graph: what happened, with what is wrong in it marked, and what was expected instead.
+A failing case as one message graph: what happened, with the fault marked, and what was expected instead.
 
-What is marked is what the first difference is about: the message or the event that is another one, or came too much, the answer
-that is wrong, or the last that happened before a crash. What was expected stands at the end, messages of it dashed.
+The mark is on the subject of the first difference: the wrong or surplus message or event, the wrong answer, or the last event
+before a crash. The expectation stands at the end, its messages dashed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
 
-MOST_SHOWN: Final = 60  #: so many happenings are shown, the last ones; they say most
+MOST_SHOWN: Final = 60  #: the most events that are shown, the last ones
 _MESSAGE: Final = re.compile(r"\.messages\[(\d+)\]")
 _EVENT: Final = re.compile(r"\.events\[(\d+)\]")
 _IMPLEMENTATION: Final = "implementation"
 
 
 def draw_failure(result: Result) -> MessageGraph | None:
-    """Expected and actual in one graph; None of a case of which nothing is known but how it ended."""
+    """Returns expected and actual output in one graph; None if only the outcome is known."""
     difference = result.difference
     if not result.story and difference is None:
         return None
@@ -44,26 +44,26 @@ def draw_failure(result: Result) -> MessageGraph | None:
 
 
 def _draw_actual(result: Result, part: Arrow | TrialEvent, *, with_bytes: bool) -> message_graph.Arrow | Note:
-    """Messages are shown as they are read; the one that is wrong with its bytes too, if that is where it differs."""
+    """Draws a message decoded; the wrong one also has its bytes if the difference is in them."""
     difference = result.difference
     alike = difference is not None and difference.expected_read is not None and difference.expected_read == difference.actual_read
     return draw_part(part, result.vector.partition("/")[0], digits=with_bytes and alike)
 
 
 def _wrong(result: Result) -> int | None:
-    """The place in the story of what is wrong; None if the story does not show it."""
+    """The index of the fault in the story; None if the story does not show it."""
     difference = result.difference
     if not result.story:
         return None
     if difference is None:
-        return len(result.story) - 1  # a crash: whatever came last
+        return len(result.story) - 1  # a crash: the last event
     if result.failure == "messages":
         return _wrong_message(result, difference)
     if result.failure == "events":
         named = _EVENT.search(difference.where)
         events = [isinstance(part, TrialEvent) and part.what.startswith("event ") for part in result.story]
-        told = [place for place, is_event in enumerate(events) if place >= result.judged and is_event]
-        return told[int(named[1])] if named and int(named[1]) < len(told) and difference.actual is not None else None
+        places = [place for place, is_event in enumerate(events) if place >= result.judged and is_event]
+        return places[int(named[1])] if named and int(named[1]) < len(places) and difference.actual is not None else None
     return len(result.story) - 1 if _shows(result.story[-1], difference) else None
 
 
@@ -75,7 +75,7 @@ def _wrong_message(result: Result, difference: Difference) -> int | None:
     named = _MESSAGE.search(difference.where)
     by_place = sent[int(named[1])] if named and int(named[1]) < len(sent) else None
     fitting = [place for place in sent if digits is not None and _bytes(result.story[place]) == digits]
-    if by_place is None or (fitting and by_place not in fitting):  # messages in any order are counted otherwise
+    if by_place is None or (fitting and by_place not in fitting):  # messages in any order have other indices
         return fitting[0] if fitting else by_place
     return by_place
 
@@ -85,7 +85,7 @@ def _bytes(part: Arrow | TrialEvent) -> str | None:
 
 
 def find_sent(result: Result) -> list[int]:
-    """The places in the story of what the node under test sent since the last expectation that was met."""
+    """The indices of the node's messages in the story since the last expectation that was met."""
     under_test = {wanted.source for wanted in result.expected if isinstance(wanted, Arrow)}
     under_test = under_test or {part.node for part in result.story if isinstance(part, TrialEvent) and part.node}
     if not under_test and result.difference and isinstance(result.difference.actual, dict):
@@ -97,23 +97,23 @@ def find_sent(result: Result) -> list[int]:
 
 
 def _is_to_itself(part: Arrow | TrialEvent) -> bool:
-    """Whether this is what a node under test was given in its own name, rather than what it sent."""
+    """Whether a peer sent this message to the node in the node's own name."""
     return isinstance(part, Arrow) and part.source == part.target
 
 
 def _shows(last: Arrow | TrialEvent, difference: Difference) -> bool:
-    """Whether the last that happened is the answer that is wrong: that of a codec, or of a query, or a refusal."""
+    """Whether the last event is the wrong answer: of a codec or a query, or a refusal."""
     if isinstance(last, Arrow):
         return _is_answer(last)
     return f".observe.{last.what.partition(' = ')[0]}" in difference.where or last.what.startswith("refused: ")
 
 
 def _is_answer(part: Arrow) -> bool:
-    return part.bytes is None and bool(part.label)  # a question to a codec and its answer have labels, messages have bytes
+    return part.bytes is None and bool(part.label)  # codec requests and answers have labels, messages have bytes
 
 
 def _instead(result: Result, difference: Difference, *, nothing_wrong: bool) -> Iterator[message_graph.Arrow | Note]:
-    """What was expected at that place."""
+    """The expectation at that place."""
     if result.failure == "messages":
         if nothing_wrong:
             yield Note("", f"{MARK}nothing else came")
@@ -125,18 +125,18 @@ def _instead(result: Result, difference: Difference, *, nothing_wrong: bool) -> 
     last = result.story[-1] if result.story else None
     place = difference.where or "as a whole"
     expected, actual = window_texts(side_text(difference, "expected"), side_text(difference, "actual"))
-    told = f"expected: {place}: {expected}"
+    label = f"expected: {place}: {expected}"
     if isinstance(last, Arrow) and _is_answer(last):
-        yield message_graph.Arrow(last.source, last.target, told, judged=True)
+        yield message_graph.Arrow(last.source, last.target, label, judged=True)
         return
     node = last.node if isinstance(last, TrialEvent) else last.source if last else _IMPLEMENTATION
     if nothing_wrong:
         yield Note(node, f"{MARK}{place}: {actual}")
-    yield Note(node, told)
+    yield Note(node, label)
 
 
 def _participants(happenings: Iterable[message_graph.Arrow | Note]) -> Iterator[str]:
-    """Who is in it, in the order of the story."""
+    """The participants, in the order of the story."""
     found: dict[str, None] = {}
     for part in happenings:
         names = (part.source, part.target) if isinstance(part, message_graph.Arrow) else (part.node,)

@@ -1,8 +1,8 @@
 """
-The failures of a run, grouped by their first difference: one group for what is probably one fault, largest first.
+Groups the failures of a run by their first difference, one group for each probable fault, largest first.
 
-A case stands in one group. An expectation that is not met may show several differences at once, such as a message that is missing
-and another one that came instead; the case then stands in the largest group that it fits, which says what else its cases show, so
+Each case is in one group. A failed expectation may show several differences at once, such as a missing message and an
+unexpected one; the case is then in the largest matching group. That group also lists the other differences of its cases, so
 that a frequent fault does not hide a rare one.
 """
 
@@ -31,7 +31,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 _OFFSET: Final = re.compile(r"(\.bytes)?, from byte \d+| \(none of the branches .*\)$")
 _MESSAGE: Final = re.compile(r"\.messages\[(\d+)\]")
 _TYPE: Final = re.compile(r'^(?:([a-z_0-9]+)(?= |$)|.*?"type": "([^"]+)")')
-_UNKNOWN: Final = "message"  #: the type of a message that cannot be read
+_UNKNOWN: Final = "message"  #: the type of a message that cannot be decoded
 _AFTER_ACCEPTED: Final = ("changed", "unserving")
 _OPAQUE: Final = ("bind", "ref", "one_of", "between", "subset_of")
 
@@ -40,13 +40,13 @@ _OPAQUE: Final = ("bind", "ref", "one_of", "between", "subset_of")
 class FailureGroup:
     """Cases that fail by the same difference."""
 
-    difference: str  #: what differs, as a sentence without the case's own values
-    failure: str  #: the class of the failure of most of them, one of `trial.FAILURES`
+    difference: str  #: the difference as a sentence, without the case's own values
+    failure: str  #: the most frequent failure of the cases, one of `trial.FAILURES`
     where: str  #: the place of the example's first difference, without indices
-    example: str  #: the id of the simplest case: begin with it
-    clauses: tuple[str, ...]  #: cited by all cases, or by most; those of the document first, rarest first
+    example: str  #: the id of the simplest case
+    clauses: tuple[str, ...]  #: cited by all cases, or else by most; clauses of the document first, rarest first
     cases: tuple[str, ...]  #: all ids, in the order of the report
-    also: Mapping[str, int]  #: further differences at the same place, and how many of the cases show them
+    also: Mapping[str, int]  #: other differences at the same place, and how many of the cases show them
 
     @property
     def protocol(self) -> str:
@@ -54,7 +54,7 @@ class FailureGroup:
         return self.example.partition("/")[0]
 
     def plain(self) -> dict[str, Any]:
-        """For reports: all members, and `count`, the number of cases."""
+        """Plain data for reports: all members, and `count`, the number of cases."""
         return {"count": len(self.cases), **asdict(self)}
 
 
@@ -62,8 +62,8 @@ def group_failures(report: Report) -> list[FailureGroup]:
     """
     Groups the failing cases of a report by their first difference, the largest group first.
 
-    Cases that do not make a run fail are left out, and so are stale ones. It works on any report, also on one that was read from
-    a file or merged, and takes about a second for 30,000 failures.
+    Cases that do not make a run fail are left out, and so are stale ones. A report may come from a run, a file or a merge. It
+    takes about a second for 30,000 failures.
 
     >>> from peerproof.conformance.report import Report
     >>> from peerproof.conformance.runner import Result
@@ -81,7 +81,7 @@ def group_failures(report: Report) -> list[FailureGroup]:
 
 
 def find_differences(report: Report) -> dict[str, tuple[str, ...]]:
-    """Each failing case -> the differences that it shows, at least one, by which cases are grouped."""
+    """Returns the differences of each failing case, at least one."""
     return _find_differences(_failing(report))
 
 
@@ -90,7 +90,7 @@ def _failing(report: Report) -> list[Result]:
 
 
 def render_groups(report: Report, groups: Sequence[FailureGroup], most: int | None = None) -> Iterator[str]:
-    """Lines of text: each group, up to `most`, with a command that runs its simplest case; then how many groups are left out."""
+    """Renders lines: up to `most` groups, each with a command for its simplest case; then the number of groups left out."""
     if not groups:
         yield "no case fails"
         return
@@ -111,7 +111,7 @@ def _size(groups: Sequence[FailureGroup]) -> int:
 
 
 def command_of(group: FailureGroup, results: Mapping[str, Result], report: Report) -> str:
-    """The command that runs a group's example again; `results` are those of the report by case."""
+    """Returns the command that runs a group's example again; `results` maps ids to the report's results."""
     return next(command for name, command in to_paste(results[group.example], report.arguments) if name == "again")
 
 
@@ -120,19 +120,19 @@ def _count(number: int, what: str) -> str:
 
 
 def as_text(reports: Sequence[Report]) -> str:
-    """All groups of each report."""
+    """Renders all groups of each report."""
     named = zip(labels(reports), reports, strict=True)
     return "\n\n".join("\n".join([label, *render_groups(report, group_failures(report))]) for label, report in named) + "\n"
 
 
 def as_markdown(reports: Sequence[Report]) -> str:
-    """A table of the groups of each report."""
+    """Renders a table of the groups of each report."""
     named = zip(labels(reports), reports, strict=True)
     return "\n".join("\n".join([f"## {label}", "", *markdown_table(group_failures(report)), ""]) for label, report in named)
 
 
 def markdown_table(groups: Sequence[FailureGroup]) -> Iterator[str]:
-    """The lines of one table."""
+    """Yields the lines of one table."""
     yield from ("| cases | first difference | clauses | start here |", "| ---: | --- | --- | --- |")
     for group in groups:
         difference = group.difference.replace("|", "\\|")
@@ -140,7 +140,7 @@ def markdown_table(groups: Sequence[FailureGroup]) -> Iterator[str]:
 
 
 def as_json(reports: Sequence[Report]) -> str:
-    """An object by implementation."""
+    """Renders an object by implementation."""
     found = [
         {"implementation": label, "groups": [group.plain() for group in group_failures(report)]}
         for label, report in zip(labels(reports), reports, strict=True)
@@ -148,12 +148,12 @@ def as_json(reports: Sequence[Report]) -> str:
     return json.dumps({"implementations": found}, indent=1) + "\n"
 
 
-#: `--format` -> how it is written
+#: `--format` -> its renderer
 FORMATS: Final[Mapping[str, Callable[[Sequence[Report]], str]]] = {"text": as_text, "md": as_markdown, "json": as_json}
 
 
 def _cover(failing: Sequence[Result], found: Mapping[str, Sequence[str]]) -> Iterator[tuple[tuple[str, str], list[Result]]]:
-    """The difference that most cases show, with those cases; then of the others the one that most show, and so on."""
+    """Yields the most frequent difference with its cases, then the most frequent of the remaining cases, and so on."""
     showing: dict[tuple[str, str], dict[str, Result]] = {}
     for result in failing:
         for difference in found[result.id]:
@@ -163,7 +163,7 @@ def _cover(failing: Sequence[Result], found: Mapping[str, Sequence[str]]) -> Ite
     while largest:
         count, place, key = heappop(largest)
         members = showing[key]
-        if len(members) != -count:  # some of them are in a larger group by now
+        if len(members) != -count:  # some of them are in a larger group already
             if members:
                 heappush(largest, (-len(members), place, key))
             continue
@@ -190,16 +190,16 @@ def _group(
 
 
 def _complexity(result: Result, differences: int) -> tuple[int, int, int, int, str]:
-    """The fewer differences, happenings and clauses and the shorter the messages, the simpler."""
+    """A sort key: fewer differences, events and clauses, and shorter messages, are simpler."""
     size = sum(len(str(request.get("bytes", ""))) for request in result.essence)
     return differences, len(result.story), len(result.clauses), size, result.id
 
 
 def _typical_clauses(members: Sequence[Result], cited: Mapping[str, int]) -> list[str]:
     """
-    What all cite, the rarest in the run first; if there is no such clause, what more than half cite.
+    The clauses that all cases cite, rarest in the run first; or else those that more than half of them cite.
 
-    Decisions are left out as long as clauses of the document are cited: what they demand is no failure.
+    Decisions are left out if clauses of the document are cited: to violate a decision is no failure.
     """
     counts = Counter(clause for result in members for clause in dict.fromkeys(result.clauses))
     counts = Counter({clause: count for clause, count in counts.items() if not is_decision(clause)}) or counts
@@ -218,10 +218,10 @@ def _protocol(result: Result) -> str:
 
 def _find_differences(failing: Sequence[Result]) -> dict[str, tuple[str, ...]]:
     """
-    Case -> the differences that it shows, at least one.
+    Returns the differences of each case, at least one.
 
-    What a node does after a malformed message that its codec accepts follows from that: such cases share the difference of the
-    codec's case.
+    If a node's codec accepts a malformed message, the node's later behaviour follows from that: such cases get the difference
+    of the codec's case.
     """
     accepted = {result.vector: differences_of(result) for result in failing if result.failure == "accepted"}
     return {
@@ -233,7 +233,7 @@ def _find_differences(failing: Sequence[Result]) -> dict[str, tuple[str, ...]]:
 
 
 def differences_of(result: Result) -> tuple[str, ...]:
-    """The differences that one failing case shows, at least one."""
+    """Returns the differences that one failing case shows, at least one."""
     find = _FINDERS.get(result.failure or "", _of_values)
     return tuple(dict.fromkeys(find(result))) or (f"{_meaning(result)}: {_place(result)}".removesuffix(": "),)
 
@@ -243,7 +243,7 @@ def _meaning(result: Result) -> str:
 
 
 def _of_messages(result: Result) -> Iterator[str]:
-    """What was sent too much, what was not sent, or in what a message of the right type differs."""
+    """Unexpected messages, missing messages, or the difference of a message of the right type."""
     wanted = [_wanted_type(part.label) for part in _first_branch(result.expected) if isinstance(part, Arrow)]
     sent = [_sent_type(_protocol(result), result.story[place]) for place in find_sent(result)]
     if any(kind == _UNKNOWN for kind, _ in [*wanted, *sent]):
@@ -260,7 +260,7 @@ def _of_messages(result: Result) -> Iterator[str]:
 
 
 def _first_branch(expected: Iterable[Arrow | TrialEvent]) -> Iterator[Arrow | TrialEvent]:
-    """What the first of several allowed outcomes wants; the difference is shown against that."""
+    """The first of several allowed outcomes, which the difference refers to."""
     branches = 0
     for part in expected:
         branches += isinstance(part, TrialEvent) and part.what.startswith("either ")
@@ -269,7 +269,7 @@ def _first_branch(expected: Iterable[Arrow | TrialEvent]) -> Iterator[Arrow | Tr
 
 
 def _wanted_type(label: str) -> tuple[str, bool]:
-    """The type of an expected message by its label, and whether all that follows is empty lists."""
+    """The type of an expected message by its label, and whether all its fields are empty lists."""
     found = _TYPE.match(label)
     return (found[1] or found[2] if found else _UNKNOWN, bool(re.fullmatch(r"\S+( \[\])+", label)))
 
@@ -286,13 +286,13 @@ def _sent_type(protocol: str, part: Arrow | TrialEvent) -> tuple[str, bool]:
 def _decoded_type(protocol: str, digits: str) -> str:
     try:
         message = describe_bytes(protocol, digits)
-    except (KeyError, ValueError):  # of a protocol that is not ours, or an edited record
+    except (KeyError, ValueError):  # an unknown protocol, or an edited record
         return _UNKNOWN
     return str(message["type"]) if isinstance(message, dict) and "type" in message else "malformed message"
 
 
 def _of_contents(result: Result) -> Iterator[str]:
-    """In what a message differs from the one that was expected, of the same type."""
+    """The difference between a message and the expected one of the same type."""
     difference = result.difference
     if difference is None:
         return
@@ -317,33 +317,33 @@ def _of_contents(result: Result) -> Iterator[str]:
 
 
 def _type_at(result: Result, where: str) -> str:
-    """The type of the message that a place is in, by its number."""
+    """The type of the message with this index."""
     wanted = [_wanted_type(part.label)[0] for part in _first_branch(result.expected) if isinstance(part, Arrow)]
     index = _MESSAGE.search(where)
     return wanted[int(index[1])] if index and int(index[1]) < len(wanted) else "message"
 
 
 def _message(value: Any) -> Mapping[str, Any] | None:
-    """The message in plain form that a side of a difference is, or has."""
+    """The message in plain form that one side of a difference is or contains."""
     if isinstance(value, dict) and isinstance(value.get("message"), dict):
         value = value["message"]
     return value if isinstance(value, dict) and "type" in value else None
 
 
 def _of_events(result: Result) -> Iterator[str]:
-    """What the application was told too much, what it was not told, or in what an event differs."""
+    """Unexpected events, missing events, or the difference of an event."""
     difference = result.difference
     wanted = Counter(_wanted_events(result.expected))
-    told = Counter(
+    reported = Counter(
         part.what.split(" ", 2)[1]
         for part in result.story[result.judged :]
         if isinstance(part, TrialEvent) and part.what.startswith("event ")
     )
-    if difference is None or not wanted + told:
+    if difference is None or not wanted + reported:
         return
-    yield from (f"event {name} was told and not expected" for name in told - wanted)
-    yield from (f"event {name} was expected and not told" for name in wanted - told)
-    if wanted == told:
+    yield from (f"event {name} was reported and not expected" for name in reported - wanted)
+    yield from (f"event {name} was expected and not reported" for name in wanted - reported)
+    if wanted == reported:
         yield from _value_differences(_INDEX.sub("[]", _STEP.sub("", difference.where)), difference.expected, difference.actual)
 
 
@@ -358,9 +358,9 @@ def _wanted_events(expected: Iterable[Arrow | TrialEvent]) -> Iterator[str]:
 
 
 def _of_refusals(result: Result) -> Iterator[str]:
-    """Which call was refused, or was not."""
-    told = (part.what for part in reversed(result.story) if isinstance(part, TrialEvent))
-    call = next((match[1] for match in map(_CALL.match, told) if match), "the call")
+    """The call that was refused, or that was not refused."""
+    texts = (part.what for part in reversed(result.story) if isinstance(part, TrialEvent))
+    call = next((match[1] for match in map(_CALL.match, texts) if match), "the call")
     difference = result.difference
     if difference is None:
         return
@@ -371,7 +371,7 @@ def _of_refusals(result: Result) -> Iterator[str]:
 
 
 def _refusal(side: Any) -> str | None:
-    """What a side of a difference says of a refusal; None if the call is carried out."""
+    """The refusal in one side of a difference; None if the call succeeds."""
     refused = side.get("refused") if isinstance(side, dict) else None
     if isinstance(refused, dict):
         return str(refused.get("class"))
@@ -379,14 +379,14 @@ def _refusal(side: Any) -> str | None:
 
 
 def _of_accepted(result: Result) -> Iterator[str]:
-    """Why the malformed message that was accepted is malformed."""
+    """The reason why the accepted message is malformed."""
     expected = result.difference.expected if result.difference else None
     reason = expected.get("rejected") if isinstance(expected, dict) else None
     yield f"accepted although malformed: {_general_reason(str(reason))}"
 
 
 def _general_reason(reason: str) -> str:
-    """A reason of the specification's codec without what it says of this message only."""
+    """The codec's reason without the values of this message."""
     reason = reason.removeprefix("no message: ").partition(" (at byte ")[0].partition(", not ")[0]
     return " ".join(map(_general_word, reason.rpartition(": ")[2].split(" ")))
 
@@ -396,7 +396,7 @@ def _general_word(word: str) -> str:
 
 
 def _of_errors(result: Result) -> Iterator[str]:
-    """What is said of an error or of the end of a process, without numbers, quotations and what follows a semicolon."""
+    """The text of an error or of the end of a process, without numbers, quotations and the part after a semicolon."""
     actual = result.difference.actual if result.difference else None
     error = actual.get("error") if isinstance(actual, dict) else None
     if isinstance(error, dict):
@@ -410,7 +410,7 @@ def _of_errors(result: Result) -> Iterator[str]:
 
 
 def _of_changes(result: Result) -> Iterator[str]:
-    """What the node answered to a malformed message, or what such a message changed."""
+    """The answer to a malformed message, or what the message changed."""
     difference = result.difference
     if difference is not None and difference.where.endswith(": messages"):
         read = difference.actual_read
@@ -420,7 +420,7 @@ def _of_changes(result: Result) -> Iterator[str]:
 
 
 def _of_values(result: Result) -> Iterator[str]:
-    """Where a value differs, and how."""
+    """The places where a value differs, and how."""
     if difference := result.difference:
         place = _STEP.sub("", _OFFSET.sub("", difference.where)).removeprefix("observe.")
         expected, actual = difference.expected, difference.actual
@@ -430,7 +430,7 @@ def _of_values(result: Result) -> Iterator[str]:
 
 
 def _value_differences(place: str, expected: Any, actual: Any) -> Iterator[str]:
-    """Each place where plain data differs, and how; a matcher of a vector stands for what it can be."""
+    """Yields each place where plain data differs, and how; a matcher counts as all values that it matches."""
     expected, is_any = _unwrap(expected), expected == {"any": True}
     if is_any or expected == actual or str(expected) == actual:
         return
@@ -469,7 +469,7 @@ def _list_differences(place: str, expected: Sequence[Any], actual: Sequence[Any]
 
 
 def _is_same_item(one: Any, other: Any) -> bool:
-    """Whether two objects have the same first member, which is what names them in all forms."""
+    """Whether two objects have the same first member, which is the name in all forms."""
     if not isinstance(one, dict) or not isinstance(other, dict) or not one:
         return False
     name = next(iter(one))
@@ -477,7 +477,7 @@ def _is_same_item(one: Any, other: Any) -> bool:
 
 
 def _normal(value: Any) -> Any:
-    """Plain data in which equal values look alike: without matchers, and integers as digits."""
+    """Plain data without matchers and with integers as digits, so that equal values compare equal."""
     value = _unwrap(value)
     if isinstance(value, dict):
         return {name: _normal(member) for name, member in value.items()}
@@ -487,7 +487,7 @@ def _normal(value: Any) -> Any:
 
 
 def _unwrap(value: Any) -> Any:
-    """What a matcher is about: the list of a multiset, the digits of a u64."""
+    """The content of a matcher: the list of a multiset, the digits of a u64."""
     while isinstance(value, dict) and len(value) == 1 and not value.keys().isdisjoint(("multiset", "contains", "u64")):
         (value,) = value.values()
     return value
@@ -505,11 +505,11 @@ def _kind(value: Any) -> str:
     return {bool: "value", str: "text", list: "list", dict: "object"}.get(type(value), "number")
 
 
-_MOST_DIGITS: Final = 20  #: of an integer of 64 bits; an id of 32 digits is a text
+_MOST_DIGITS: Final = 20  #: digits of an integer of 64 bits; longer texts are ids
 _CALL: Final = re.compile(r"(\w+)\(")
 _STEP: Final = re.compile(r"^(?:steps|setup)\[\d+\]\.|^after the last step\.")
 
-#: Class of failure -> what finds its differences; of all others `_of_values`.
+#: Class of failure -> the function that finds its differences; all others use `_of_values`.
 _FINDERS: Final = {
     "messages": _of_messages,
     "events": _of_events,

@@ -1,4 +1,4 @@
-"""A failing case for people: the clauses, what happened, the first difference, and what to paste to see it again."""
+"""Renders a failing case as text: clauses, events, first difference, and commands to reproduce it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.plain_data import describe_bytes
 
 WIDTH: Final = 120
-MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
-MOST_CLAUSES: Final = 10  #: with their texts
+MOST_TOLD: Final = 40  #: lines of the diagram, the last ones
+MOST_CLAUSES: Final = 10  #: clauses shown with their texts
 MOST_ERRORS: Final = 20  #: lines of standard error
-MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits of their own
+MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits
 SIDES: Final = ("expected", "actual")
 _NO_BYTES: Final = "(no bytes)"
 
@@ -39,7 +39,7 @@ def demanding(decisions: Sequence[str]) -> str:
 
 
 def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
-    """All that helps to see why it fails; `arguments` are those of the run."""
+    """Renders all details of a failure; `arguments` are those of the run."""
     failing = f" ({result.failure}: {FAILURES[result.failure]})" if result.failure else ""
     lines = [f"{result.status.upper()} {result.id}{failing}", *([f"  {title}"] if title else [])]
     lines += [f"  {line}" for line in _clauses(result)]
@@ -65,14 +65,14 @@ def _clauses(result: Result) -> Iterator[str]:
 
 
 def diagram(story: Sequence[Arrow | TrialEvent], protocol: str) -> str:
-    """What happened, as text."""
+    """Renders a story as text."""
     shown = [draw_part(part, protocol) for part in story]
     names = [end for part in story for end in ((part.source, part.target) if isinstance(part, Arrow) else (part.node,)) if end]
     return MessageGraph(tuple(dict.fromkeys(names)) or ("",), tuple(shown)).text()
 
 
 def draw_part(part: Arrow | TrialEvent, protocol: str, *, digits: bool = True) -> message_graph.Arrow | message_graph.Note:
-    """One happening of a diagram; a message that is one can be shown without its bytes."""
+    """Converts a part of a story to a part of a diagram; a valid message can be shown without its bytes."""
     at = "" if part.at is None else f"{part.at} ms: "
     if isinstance(part, TrialEvent):
         return message_graph.Note(part.node, at + part.what)
@@ -83,17 +83,17 @@ def draw_part(part: Arrow | TrialEvent, protocol: str, *, digits: bool = True) -
 def _message(protocol: str, digits: str) -> str:
     try:
         return message_text(describe_bytes(protocol, digits))
-    except (KeyError, ValueError):  # of a protocol that is not ours, or a record that somebody has edited
+    except (KeyError, ValueError):  # an unknown protocol, or an edited record
         return digits
 
 
 def _diagram_lines(result: Result) -> list[str]:
     if not result.story:
         return []
-    told = diagram(result.story[-MOST_TOLD:], result.vector.partition("/")[0]).splitlines()
+    lines = diagram(result.story[-MOST_TOLD:], result.vector.partition("/")[0]).splitlines()
     left_out = len(result.story) - MOST_TOLD
     before = [f"    … {left_out} lines before (peerproof vectors replay shows them)"] if left_out > 0 else []
-    return ["", *before, *(f"    {line}" for line in told)]
+    return ["", *before, *(f"    {line}" for line in lines)]
 
 
 def _first_difference(result: Result) -> list[str]:
@@ -109,14 +109,14 @@ def _first_difference(result: Result) -> list[str]:
 
 
 def brief_difference(result: Result) -> Iterator[str]:
-    """Where a case that does not count as failed differs, and how, on indented lines."""
+    """Yields the place and the sides of the difference, on indented lines, of a case that does not count as failed."""
     if result.difference:
         yield f"  {result.difference.where}"
         yield from (f"    {side:8}  {value}" for side, value, _ in render_sides(result.difference))
 
 
 def render_sides(difference: Difference, most: int = MOST_SHOWN) -> Iterator[tuple[str, str, str | None]]:
-    """What was expected and what came, each with how the specification reads it; of long ones the part around the difference."""
+    """Yields both sides of a difference, each with its decoded form; of long ones the part around the difference."""
     expected, actual = (side_text(difference, side) for side in SIDES)
     values = window_texts(expected, actual, most)
     reads = (difference.expected_read, difference.actual_read)
@@ -127,7 +127,7 @@ def render_sides(difference: Difference, most: int = MOST_SHOWN) -> Iterator[tup
 
 
 def side_text(difference: Difference, side: str) -> str:
-    """One side of a difference, whole; a null of JSON is not nothing."""
+    """One side of a difference in full; JSON's null differs from a missing value."""
     value = getattr(difference, side)
     return "null" if side in difference.nulls else value_text(value)
 
@@ -146,7 +146,7 @@ def _process(result: Result) -> list[str]:
 
 
 def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Two commands: the same trial again, and its smallest form without the suite, with the messages that matter before it."""
+    """Yields two commands to paste: the same trial, and the smallest reproduction without the suite, after its messages."""
     implementation = arguments.get("impl")
     options = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
     if "@" in result.id or "connect" in arguments:
@@ -169,7 +169,7 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def _way(result: Result, arguments: Mapping[str, Any]) -> str:
-    """How a socket was reached."""
+    """The options that select the socket."""
     if "connect" in arguments:
         return f"{result.id.partition('/')[0]} --connect {shlex.quote(arguments['connect'])}"
     return f"--transport {result.id.partition('@')[2]}"
@@ -179,7 +179,7 @@ _REPEATED: Final = ("impl", "seed", "vectors", "max-messages", "max-at-once", "m
 
 
 def _command(implementation: str | None) -> str | None:
-    """How a shell reaches it; None if it does not."""
+    """The shell command that starts the implementation; None if there is none."""
     if implementation is None:
         return "python -m peerproof.reference.harness.harness"
     if implementation.startswith("tcp://"):
@@ -189,7 +189,7 @@ def _command(implementation: str | None) -> str | None:
 
 
 def value_text(value: Any) -> str:
-    """A side of a difference, whole."""
+    """One side of a difference in full."""
     if value is None:
         return "nothing"
     return value or _NO_BYTES if isinstance(value, str) else _json(value)
@@ -200,5 +200,5 @@ def _json(value: Any) -> str:
 
 
 def truncate_text(text: str) -> str:
-    """A text that fits into a report."""
+    """Cuts a text to the length for reports."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"

@@ -1,7 +1,7 @@
 """
-Reports put together: the shards of one run become one report, the reports of several implementations stand in one file.
+Merges reports: the shards of one run become one report, reports of several implementations stay separate in one file.
 
-What contradicts is refused: a merged report must not say what no run has found.
+Contradictions are refused: a merged report must not claim a result that no run had.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from peerproof.conformance.runner.result import Result
 
 
 class Conflict(ValueError):
-    """Reports that cannot both be part of one."""
+    """Reports contradict each other."""
 
 
 class Source(NamedTuple):
-    """A report, and what to call it in messages."""
+    """A report and its name in messages."""
 
     name: str
     report: Report
 
 
-#: Arguments that must be the same in all shards of a run, since verdicts hang on them.
+#: Arguments that must be equal in all shards of a run, since verdicts depend on them.
 DECISIVE: Final = ("impl", "strict", "known-failing")
 
-#: Arguments by which shards may differ: what is selected, and where the same vectors lie.
+#: Arguments that may differ between shards: the selection, and where the same vectors are stored.
 _OF_SHARDS: Final = ("select", "protocol", "vectors", "shards")
 
 
 def merge_reports(sources: Sequence[Source]) -> list[Report]:
-    """One report for each implementation, in the order in which they come first. Raises Conflict."""
+    """Returns one report for each implementation, in the order of first occurrence. Raises Conflict."""
     first, *others = sources
     for other in others:
         _same(first, other, "vectors", *(source.report.vectors.get("digest") for source in (first, other)))
@@ -69,7 +69,7 @@ def _merge_shards(shards: Sequence[Source]) -> Report:
 def _same(one: Source, other: Source, what: str, here: Any, there: Any) -> None:
     if here != there:
         raise Conflict(
-            f"{one.name} and {other.name} do not belong together: {what} {_value_text(here)} and {_value_text(there)} "
+            f"{one.name} and {other.name} cannot be merged: {what} {_value_text(here)} and {_value_text(there)} "
             f"({implementation_name(one.report)}, {implementation_name(other.report)})"
         )
 
@@ -79,7 +79,7 @@ def _value_text(value: Any) -> str:
 
 
 def _merge_results(shards: Iterable[Source]) -> tuple[list[Result], int]:
-    """All cases, and how many of them are in more than one shard."""
+    """Returns all cases, and the number of those that are in more than one shard."""
     found: dict[str, tuple[str, Result]] = {}
     twice = 0
     for source in shards:
@@ -91,7 +91,7 @@ def _merge_results(shards: Iterable[Source]) -> tuple[list[Result], int]:
             twice += 1
             if _verdict(before) != _verdict(result):
                 outcomes = f"{before.outcome} in {name}, {result.outcome} in {source.name}"
-                raise Conflict(f"{result.id} came out in two ways: {outcomes}")
+                raise Conflict(f"{result.id} has two outcomes: {outcomes}")
     return [result for _, result in found.values()], twice
 
 
@@ -100,7 +100,7 @@ def _verdict(result: Result) -> tuple[Any, ...]:
 
 
 def _arguments(reports: Sequence[Report]) -> dict[str, Any]:
-    """Those that all have, and by what the shards differ."""
+    """The arguments that all have, and those in which the shards differ."""
     every = [report.arguments for report in reports]
     shared = {
         name: value

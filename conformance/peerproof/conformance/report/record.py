@@ -1,14 +1,14 @@
 """
-The report of a run. The report of record is JSON lines, and every other form is made from it or from what it holds:
+The report of a run. The report of record is JSON lines; every other format is made from it:
 
     {"header": {"format": 1, "implementation": {…}, "vectors": {…}, "selected": 470, "seed": "0", "arguments": […]}}
     {"case": {"id": "…", "status": "passed", …}}          one for each case, as it finishes
     {"footer": {"totals": {…}, "partial": false, "problems": []}}
 
-A report without a footer is partial: whoever wrote it did not come to the end. Every form says so. A file can hold several
-reports, of several implementations, one after the other.
+A report without a footer is partial: its writer was stopped. Every format shows that. A file can hold several reports of
+several implementations, one after the other.
 
-Members of a case that are not there say nothing: a case that passes needs none but id, status, vector, rev, level and clauses.
+Missing members of a case have their default: a passing case needs only id, status, vector, rev, level and clauses.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _HEADER: Final[Mapping[str, type]] = {"implementation": dict, "vectors": dict, "
 
 
 class NoReport(ValueError):
-    """Lines that are no report of a run."""
+    """The lines are not a report of a run."""
 
 
 @dataclass
 class Report:
-    """What is known of a run so far."""
+    """The results of a run so far."""
 
     implementation: Mapping[str, Any]
-    vectors: Mapping[str, Any]  #: version, digest and count
-    selected: int  #: cases
+    vectors: Mapping[str, Any]  #: version, digest and number
+    selected: int  #: number of cases
     seed: str
-    arguments: Mapping[str, Any]  #: what leads to the same run again
+    arguments: Mapping[str, Any]  #: the options that repeat the run
     results: list[Result] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)  #: of the list of known failures
+    problems: list[str] = field(default_factory=list)  #: of the list of expected failures
     because: str | None = None  #: why it is partial
 
     @property
     def partial(self) -> bool:
-        """Whether there are cases that were selected and not judged, or may be."""
+        """Whether selected cases were not run, or may not have been run."""
         return self.because is not None
 
     @property
@@ -56,12 +56,12 @@ class Report:
 
     @property
     def violates(self) -> int:
-        """How many cases do otherwise than the document's words demand."""
+        """The number of cases that violate the document's own words."""
         return sum(self.totals[status] for status in VIOLATIONS)
 
     @property
     def wrong(self) -> bool:
-        """Whether a case or an entry of the list makes the run fail."""
+        """Whether a case or an entry of the list of expected failures makes the run fail."""
         return bool(self.problems) or any(STATUSES[result.status] for result in self.results)
 
     def header(self) -> str:
@@ -79,7 +79,7 @@ class Report:
         yield self.footer()
 
     def plain(self) -> dict[str, Any]:
-        """All of it as one object."""
+        """The whole report as one object."""
         return {
             "implementation": self.implementation,
             "vectors": self.vectors,
@@ -94,7 +94,7 @@ class Report:
 
     @property
     def is_over_sockets(self) -> bool:
-        """Whether any case was tried over a real socket."""
+        """Whether any case ran over a real socket."""
         return any("@" in result.id for result in self.results)
 
     def _transports(self) -> dict[str, Any]:
@@ -114,14 +114,14 @@ def case_line(result: Result) -> str:
 
 
 def load(path: Path) -> list[Report]:
-    """The reports that a file holds. Raises NoReport, which names the file."""
+    """Loads the reports of a file. Raises NoReport, which names the file."""
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             return read_all(file)
     except OSError as error:
         raise NoReport(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise NoReport(f"{path}: this is no text in UTF-8: {error.reason}") from None
+        raise NoReport(f"{path}: this is not UTF-8: {error.reason}") from None
     except NoReport as error:
         raise NoReport(f"{path}: {error}; expected what peerproof run --record FILE writes") from None
 
@@ -136,7 +136,7 @@ def load_one(path: Path) -> Report:
 
 
 def read(lines: Iterable[str]) -> Report:
-    """The report that JSON lines hold; the last one may be cut off. Raises NoReport."""
+    """Parses the one report in JSON lines; the last line may be cut off. Raises NoReport."""
     found = read_all(lines)
     if len(found) > 1:
         raise NoReport(f"there are {len(found)} reports, of {', '.join(implementation_name(report) for report in found)}")
@@ -145,9 +145,9 @@ def read(lines: Iterable[str]) -> Report:
 
 def read_all(lines: Iterable[str]) -> list[Report]:
     """
-    The reports in JSON lines, one after the other; the last line may be cut off. Raises NoReport.
+    Parses the reports in JSON lines, one after the other; the last line may be cut off. Raises NoReport.
 
-    A report without a footer, or with one that counts other cases than are there, is partial.
+    A report without a footer, or with a footer that counts other cases, is partial.
     """
     reading: _Reading | None = None
     found: list[Report] = []
@@ -157,13 +157,13 @@ def read_all(lines: Iterable[str]) -> list[Report]:
         except (ValueError, AttributeError, RecursionError):
             if line.endswith("\n") or reading is None:
                 raise NoReport(f"line {number}: expected an object with header, case or footer") from None
-            break  # cut off: its writer was stopped
+            break  # the last line of a stopped writer
         try:
             if kind == "header":
                 reading = _Reading(_parse_header(content))
                 found.append(reading.report)
             elif reading is None:
-                raise NoReport(f"expected a header of format {FORMAT}, found {kind!r}")  # noqa: TRY301  # it gets its line below
+                raise NoReport(f"expected a header of format {FORMAT}, found {kind!r}")  # noqa: TRY301  # gets its line below
             else:
                 reading.take(kind, content)
         except NoReport as error:
@@ -174,10 +174,10 @@ def read_all(lines: Iterable[str]) -> list[Report]:
 
 
 def _parse_header(content: Any) -> Report:
-    """The report of a header."""
+    """Parses a header."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         shown = content.get("format") if isinstance(content, dict) else content
-        raise NoReport(f"expected a header of format {FORMAT}, found {shown!r}: another peerproof wrote it")
+        raise NoReport(f"expected a header of format {FORMAT}, found {shown!r}: it is from another version of peerproof")
     for name, kind in _HEADER.items():
         if not isinstance(content.get(name), kind):
             raise NoReport(f"the header's {name!r} is {content.get(name)!r}")
@@ -189,11 +189,11 @@ def _parse_header(content: Any) -> Report:
     return report
 
 
-_NO_FOOTER: Final = "the report has no footer: whoever wrote it did not come to the end"
+_NO_FOOTER: Final = "the report has no footer: its writer was stopped"
 
 
 class _Reading:
-    """A report while its lines are read."""
+    """A report whose lines are being read."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -201,7 +201,7 @@ class _Reading:
         self._ended = False
 
     def take(self, kind: str, content: Any) -> None:
-        """The content of one line. Raises NoReport."""
+        """Takes the content of one line. Raises NoReport."""
         if self._ended:
             raise NoReport(f"after the footer comes a {kind}")
         if kind == "case":
@@ -217,25 +217,25 @@ class _Reading:
         except KeyError as error:
             raise NoReport(f"a case without {error}") from None
         except (TypeError, ValueError, AttributeError) as error:
-            raise NoReport(f"this is no case: {error}") from None
+            raise NoReport(f"this is not a case: {error}") from None
         if result.status not in STATUSES:
-            raise NoReport(f"{result.id} has the status {result.status!r}, which is none")
+            raise NoReport(f"{result.id} has the unknown status {result.status!r}")
         if not isinstance(result.id, str) or result.id.count("/") != 2:  # noqa: PLR2004  # protocol/layer/name
-            raise NoReport(f"{result.id!r} is no name of a case")
+            raise NoReport(f"{result.id!r} is not the name of a case")
         if result.id in self._ids:
-            raise NoReport(f"{result.id} is there a second time")
+            raise NoReport(f"{result.id} occurs twice")
         self._ids.add(result.id)
         self.report.results.append(result)
 
     def _footer(self, content: Any) -> None:
         if not isinstance(content, dict) or not isinstance(content.get("totals"), dict):
-            raise NoReport("this is no footer")
+            raise NoReport("this is not a footer")
         report, self._ended = self.report, True
         report.problems, report.because = list(content.get("problems", ())), content.get("because")
         counted = {status: count for status, count in report.totals.items() if count}
-        told = {status: count for status, count in content["totals"].items() if count}
-        if told != counted:
-            report.because = f"lines are missing: the footer counts {_counts(told)}, there are {_counts(counted)}"
+        expected = {status: count for status, count in content["totals"].items() if count}
+        if expected != counted:
+            report.because = f"lines are missing: the footer counts {_counts(expected)}, there are {_counts(counted)}"
 
 
 def _counts(totals: Mapping[str, int]) -> str:
@@ -243,12 +243,12 @@ def _counts(totals: Mapping[str, int]) -> str:
 
 
 def implementation_name(report: Report) -> str:
-    """Whose report it is."""
+    """The name of the implementation of a report."""
     return f"{report.implementation['name']} {report.implementation.get('version', '')}".rstrip()
 
 
 def labels(reports: Sequence[Report]) -> list[str]:
-    """A name for each implementation that no other one has."""
+    """Returns a unique name for each implementation."""
     names = [implementation_name(report) for report in reports]
     if len(set(names)) < len(names):
         names = [
@@ -259,9 +259,9 @@ def labels(reports: Sequence[Report]) -> list[str]:
 
 
 def as_json_lines(report: Report) -> str:
-    """The report of record."""
+    """Renders the report of record."""
     return "".join(report.lines())
 
 
 def _line(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=True, separators=(",", ":")) + "\n"  # texts may hold what is no UTF-8
+    return json.dumps(content, ensure_ascii=True, separators=(",", ":")) + "\n"  # texts may hold lone surrogates

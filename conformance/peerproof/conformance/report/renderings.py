@@ -1,4 +1,4 @@
-"""Reports for people and for other programs: text, JUnit XML, Markdown, HTML, annotations of a GitHub workflow."""
+"""Reports as text, JUnit XML, Markdown, HTML, and annotations of a GitHub workflow."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Titles = Mapping[str, str]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ERRORS: Final = ("crashed", "hung", "flooded")  #: statuses that JUnit calls errors
-SHOWN: Final = 10  #: more than this of one kind a workflow does not show
-LACKS: Final = "the implementation does not offer"  #: how the reason of most skipped cases begins
+SHOWN: Final = 10  #: the most annotations of one kind that a workflow shows
+LACKS: Final = "the implementation does not offer"  #: the beginning of most reasons for skipping
 MOST_GROUPS: Final = 5  #: of failures, in the summary of a run
 
-#: Escapes of a command in data and in properties, as the runner of workflows undoes them.
+#: Escapes in the data and properties of a workflow command.
 _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
 def as_text(report: Report, titles: Titles) -> str:
-    """Each failing case, then the summary."""
+    """Renders each failing case, then the summary."""
     blocks = [explain(result, titles.get(result.vector, ""), report.arguments) for result in _wrong(report)]
     return "\n".join([*blocks, *summary(report)]) + "\n"
 
@@ -66,7 +66,7 @@ def _not_run(report: Report) -> str:
 
 
 def _expected(results: Sequence[Result]) -> Iterator[str]:
-    """Failures that are known or tolerated, by reason; the difference of one that is alone."""
+    """Yields expected and tolerated failures, by reason; a single one has its difference."""
     groups: dict[tuple[str, str | None], list[Result]] = {}
     for result in results:
         if result.status in ("tolerated", "known"):
@@ -82,11 +82,11 @@ def _expected(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _skipped(results: Sequence[Result]) -> Iterator[str]:
-    """Why cases were skipped, and how much of each layer was run in spite of it."""
+    """Yields the reasons why cases were skipped, and how many cases of each layer were run."""
     left = [result for result in results if result.status == "skipped"]
     if not left:
         return
-    while left:  # the capability that most lack, then of the rest the one that most lack, and so on
+    while left:  # the most frequent missing capability, then the most frequent one of the remaining cases, and so on
         because, count = Counter(reason for result in left for reason in _reasons(result)).most_common(1)[0]
         alone = sum(_reasons(result) == [because] for result in left)
         more = f", {count - alone} of which lack something else too" if alone < count else ""
@@ -95,23 +95,23 @@ def _skipped(results: Sequence[Result]) -> Iterator[str]:
     layers = Counter(result.id.split("/")[1] for result in results)
     run = Counter(result.id.split("/")[1] for result in results if result.status != "skipped")
     loads = Counter(result.id.split("/")[1] for result in results if f"{LACKS} state.load" in _reasons(result))
-    told = (
+    layer_texts = (
         f"{layer} {run[layer]:,} of {count:,}" + (f" ({loads[layer]:,} need state.load)" if loads[layer] else "")
         for layer, count in layers.items()
     )
-    yield f"cases run by layer: {'; '.join(told)}"
+    yield f"cases run by layer: {'; '.join(layer_texts)}"
 
 
 def _reasons(result: Result) -> list[str]:
-    """Each capability that a skipped case lacks, or whatever else it was skipped for."""
-    reason = result.reason or "no reason is given"
+    """The missing capabilities of a skipped case, or another reason."""
+    reason = result.reason or "no reason given"
     if not reason.startswith(LACKS):
         return [reason]
     return [f"{LACKS} {capability}" for capability in reason.removeprefix(LACKS).strip().split(", ")]
 
 
 def as_json(report: Report) -> str:
-    """One object, with the failures by group."""
+    """Renders one object, with the groups of failures."""
     plain = report.plain()
     cases = plain.pop("cases")
     groups = [group.plain() for group in group_failures(report)]
@@ -119,7 +119,7 @@ def as_json(report: Report) -> str:
 
 
 def as_markdown(report: Report, titles: Titles) -> str:
-    """A table of what was counted, a table of what is not as it should be, and the failures at length."""
+    """Renders a table of counts, a table of the cases that did not pass, and the failures in full."""
     lines = [f"# {_who(report)}", "", f"Vectors {report.vectors['version']}, seed `{report.seed}`.", ""]
     if report.partial:
         lines += [f"**Partial:** {report.because}; {_not_run(report)}.", ""]
@@ -142,7 +142,7 @@ def as_markdown(report: Report, titles: Titles) -> str:
 
 
 def as_html(report: Report, titles: Titles) -> str:
-    """One page that needs nothing else."""
+    """Renders one self-contained page."""
     from peerproof.conformance.report.html.page import page  # loads jinja2, which only an HTML page needs
 
     return page([report], titles)
@@ -153,7 +153,7 @@ def _cell(text: str) -> str:
 
 
 def as_junit(report: Report, titles: Titles) -> str:
-    """JUnit XML: crashes, hangs and floods are errors, known failures are skipped."""
+    """Renders JUnit XML: crashes, timeouts and floods are errors, expected failures are skipped."""
     totals = report.totals
     suite = Xml.Element(
         "testsuite",
@@ -204,7 +204,7 @@ def _why(result: Result) -> str:
 
 
 def _xml(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
+    """Removes characters that XML cannot hold."""
     return _NOT_XML.sub("\ufffd", text)
 
 
@@ -224,14 +224,14 @@ def _counted(report: Report) -> str:
 
 
 def as_annotations(report: Report) -> str:
-    """The annotations of a GitHub workflow: one for each case that makes the run fail, at the vector; then what was counted."""
+    """Renders annotations of a GitHub workflow: one at the vector of each failing case; then the counts."""
     return "\n".join(_annotations(report)) + "\n"
 
 
 def _annotations(report: Report) -> Iterator[str]:
     groups = group_failures(report)
     examples = {group.example: place for place, group in enumerate(groups)}
-    wrong = sorted(_wrong(report), key=lambda result: examples.get(result.id, len(groups)))  # one of each group comes first
+    wrong = sorted(_wrong(report), key=lambda result: examples.get(result.id, len(groups)))  # one case of each group comes first
     for result in wrong:
         yield _command("error", explain(result, result.title, report.arguments), title=_title(result), **_place(report, result))
     for problem in report.problems:
@@ -250,7 +250,7 @@ def _title(result: Result) -> str:
 
 def _place(report: Report, result: Result) -> dict[str, str]:
     """
-    A file of those who run this: the vector's, if the vectors are theirs, else the program that is judged; else none.
+    The file of an annotation: the vector if it is in this repository, else the tested program if it is, else none.
 
     A workflow shows annotations only at files of its own repository.
     """
@@ -263,7 +263,7 @@ def _place(report: Report, result: Result) -> dict[str, str]:
 
 
 def _words(implementation: str) -> list[str]:
-    """Those of a command, any of which may be a file."""
+    """The words of a command, any of which may be a file."""
     try:
         return shlex.split(implementation)
     except ValueError:
@@ -271,17 +271,17 @@ def _words(implementation: str) -> list[str]:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether a file is below the folder in which this runs."""
+    """Whether a file is below the working directory."""
     return file.is_file() and file.resolve().is_relative_to(Path.cwd())
 
 
 def _command(kind: str, text: str, **properties: str) -> str:
     order = ("file", "line", "title")
-    told = ",".join(f"{name}={properties[name].translate(_PROPERTY)}" for name in order if name in properties)
-    return f"::{kind}{' ' if told else ''}{told}::{text.rstrip().translate(_DATA)}"
+    members = ",".join(f"{name}={properties[name].translate(_PROPERTY)}" for name in order if name in properties)
+    return f"::{kind}{' ' if members else ''}{members}::{text.rstrip().translate(_DATA)}"
 
 
-#: `--format` -> how it is written
+#: `--format` -> its renderer
 FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
     "text": as_text,
     "json": lambda report, _: as_json(report),

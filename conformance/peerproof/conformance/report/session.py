@@ -1,4 +1,4 @@
-"""A run from its first case to its verdict: the cases of an implementation, and the report that grows while they are tried."""
+"""A run from its first case to its verdict, with a report that grows while the cases run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from peerproof.conformance.vectors.suite import Suite, load
 
 
 class RunVerdict(Enum):
-    """What a run says of an implementation."""
+    """The verdict of a run."""
 
-    AS_EXPECTED = "as expected"  #: no case fails that is not an expected failure
+    AS_EXPECTED = "as expected"  #: every failing case is an expected failure
     FAILED = "failed"  #: a case fails, or the list of expected failures is stale
     UNUSABLE = "unusable"  #: the implementation can no longer be started
     NOTHING_RUN = "nothing run"  #: every case was skipped or is undetermined
@@ -38,8 +38,8 @@ class Session:
     """
     The cases of one run, its expected failures, and its report so far.
 
-    `on_result` gets each result, after the list of expected failures was applied, as soon as it is in the report; what it
-    raises ends the run.
+    `on_result` receives each result after the list of expected failures was applied, as soon as it is in the report. An
+    exception of `on_result` ends the run.
     """
 
     report: Report
@@ -50,9 +50,10 @@ class Session:
 
     def run(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello, settings: Settings) -> None:
         """
-        Tries the cases. `adapter` was started and said `hello`; `reach` creates more of them. All are stopped in the end.
+        Runs the cases. All adapters are stopped at the end.
 
-        An interruption from the keyboard ends the run and the report is partial; that is no error.
+        `adapter` was started and has answered `hello`; `reach` creates further ones. A keyboard interrupt ends the run and makes
+        the report partial; it is not an error.
         """
         try:
             self.end = run(reach, adapter, hello, self.cases, settings, self.take)
@@ -63,7 +64,7 @@ class Session:
             self.interrupt(INTERRUPTED)
 
     def interrupt(self, because: str) -> None:
-        """Marks the run as interrupted, and the report as partial because of this."""
+        """Marks the run as interrupted, and the report as partial for this reason."""
         self.end, self.report.because = End(INTERRUPTED), because
 
     def take(self, result: Result) -> bool:
@@ -73,13 +74,13 @@ class Session:
         return STATUSES[result.status]
 
     def sort(self) -> None:
-        """Brings the results into the order of the cases."""
+        """Sorts the results in the order of the cases."""
         order = {case.id: place for place, case in enumerate(self.cases)}
         self.report.results.sort(key=lambda result: order[result.id])
 
     @property
     def verdict(self) -> RunVerdict:
-        """The verdict on what was tried so far."""
+        """The verdict so far."""
         if self.end.is_interrupted:
             return RunVerdict.INTERRUPTED
         if self.end.unusable:
@@ -93,7 +94,7 @@ class Session:
 def begin_report(
     hello: Hello, suite: Suite, chosen: Sequence[Case], *, seed: str = "0", arguments: Mapping[str, Any] | None = None
 ) -> Report:
-    """Returns the empty report of a run of these cases; `arguments` are the options that lead to the same run again."""
+    """Returns the empty report of a run of these cases; `arguments` are the options that repeat the run."""
     return Report(
         implementation=hello.plain(),
         vectors={"version": suite.version, "digest": suite.digest, "count": len({case.vector.id for case in chosen})},
@@ -104,7 +105,7 @@ def begin_report(
 
 
 def stale_entries(expected: ExpectedFailures, suite: Suite, today: date, slack: float = 2.0) -> list[str]:
-    """Returns what is wrong with a list of expected failures, whatever the implementation does: expired, or names no case."""
+    """Returns the faults of a list of expected failures itself: entries that have expired, or that match no case."""
     return list(expected.problems(case_ids(suite, slack), today)) if expected.entries else []
 
 
@@ -119,10 +120,10 @@ def run_implementation(  # each has its default
     on_result: Callable[[Result], None] = lambda _: None,
 ) -> Session:
     """
-    Runs an implementation on cases, and returns the session with its verdict and its report, results in the order of the cases.
+    Runs an implementation on cases; returns the session with its verdict and its report, in the order of the cases.
 
-    Without further arguments it is the reference on all cases of the suite, which takes minutes. `implementation` is what
-    `create_adapter` takes, `timeouts` are in seconds, `expected` is the list of expected failures, `on_result` sees each result
+    By default it runs the reference on all cases of the suite, which takes minutes. `implementation` is as for
+    `create_adapter`, `timeouts` are in seconds, `expected` is the list of expected failures, `on_result` receives each result
     as it comes. Raises AdapterUnavailable if the implementation cannot be started, VectorError if the suite cannot be read.
     """
     suite = suite or load()

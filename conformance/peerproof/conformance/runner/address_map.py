@@ -1,11 +1,11 @@
 """
-The addresses of a vector, and those of real sockets that stand for them.
+The map between a vector's addresses and the addresses of real sockets.
 
-A vector calls its nodes `a:1` or `127.0.0.1:5001`; over a real socket they are where there is room. Addresses are part of
-messages, of configurations and of answers to queries, and where a protocol compares them their order counts. So whatever goes out
-is rewritten to real addresses and whatever comes in is rewritten back, at the one place where it crosses; everything else, the
-story that a failure tells as well, has the vector's. The real hosts have the order of the vector's addresses, byte by byte: they
-are of 127.0.0.0/8, all of which is this machine.
+A vector calls its nodes `a:1` or `127.0.0.1:5001`; real sockets use free ports. Addresses are part of messages,
+configurations and answers to queries, and some protocols compare them. All outgoing data is therefore rewritten to real
+addresses and all incoming data is rewritten back, at this one place; everything else, including the story of a failure, has
+the vector's addresses. The real hosts sort like the vector's addresses, byte by byte: they are in 127.0.0.0/8, which is this
+machine.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 
-_LEAST: Final = 100  #: numbers of three digits, so that the order of texts is that of numbers
+_LEAST: Final = 100  #: three digits, so that texts sort like numbers
 _EACH: Final = 150
-MOST: Final = _EACH * _EACH  #: so many addresses at most
-_HOSTS: Final = ("host", "local_ip", "global_ip")  #: members of an object that are a host, and stand beside its port
+MOST: Final = _EACH * _EACH  #: the most addresses
+_HOSTS: Final = ("host", "local_ip", "global_ip")  #: members of an object that hold a host and stand beside its port
 _ADDRESS: Final = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}").fullmatch
 
 
 class Unmovable(Exception):
-    """Bytes that hold an address and cannot be written with another."""
+    """A message holds an address, and its bytes cannot be rewritten with another address."""
 
 
 class Places:
-    """Both ways between a vector's addresses and real ones."""
+    """Maps a vector's addresses to real ones, and back."""
 
     def __init__(self, protocol: str) -> None:
         self.real: dict[str, str] = {}
@@ -38,20 +38,20 @@ class Places:
         self._codec = specification(protocol).MESSAGE
 
     def put(self, address: str, real: str) -> None:
-        """This one is there."""
+        """Adds an address and its real one."""
         self.real[address] = real
         self._known[real] = address
 
     def outward(self, plain: Any) -> Any:
-        """With real addresses."""
+        """Returns plain data with real addresses."""
         return _map_addresses(plain, self.real)
 
     def inward(self, plain: Any) -> Any:
-        """With the vector's addresses."""
+        """Returns plain data with the vector's addresses."""
         return _map_addresses(plain, self._known)
 
     def outward_bytes(self, digits: str) -> bytes:
-        """A message with real addresses; what is no message stays as it is. Raises Unmovable."""
+        """Returns a message with real addresses; other bytes are unchanged. Raises Unmovable."""
         data = bytes.fromhex(digits)
         try:
             plain = self._codec.plain(self._codec.decode(data))
@@ -61,11 +61,11 @@ class Places:
         if moved == plain:
             return data
         if self._encode(plain) != data:
-            raise Unmovable("it has a message in a form that it would not have with other addresses")
+            raise Unmovable("it has a message in a form that would change with other addresses")
         return self._encode(moved)
 
     def inward_bytes(self, data: bytes) -> str:
-        """A message with the vector's addresses, in digits; what is no message, or in no canonical form, stays as it is."""
+        """Returns a message with the vector's addresses, in hex; other or non-canonical bytes are unchanged."""
         try:
             plain = self._codec.plain(self._codec.decode(data))
         except MalformedMessage:
@@ -78,7 +78,7 @@ class Places:
 
 
 def addresses(protocol: str, body: Mapping[str, Any]) -> list[str]:
-    """Everything that looks like one in a vector, also in the messages that it has as bytes; in the order of their bytes."""
+    """Returns all addresses in a vector, including those in messages given as bytes, sorted by their bytes."""
     codec = specification(protocol).MESSAGE
 
     def read(digits: str) -> Any:
@@ -106,17 +106,17 @@ def addresses(protocol: str, body: Mapping[str, Any]) -> list[str]:
 
 
 def is_address(text: str) -> bool:
-    """Whether it may be a host and a port."""
+    """Whether it has the form of a host and a port."""
     return _ADDRESS(text) is not None
 
 
 def host(rank: int) -> str:
-    """Where the address of this rank is; a higher rank is a higher text."""
+    """The real host for the address of this rank; a higher rank sorts later."""
     return f"127.0.{_LEAST + rank // _EACH}.{_LEAST + rank % _EACH}"
 
 
 def _pairs(plain: Mapping[Any, Any]) -> dict[str, str]:
-    """The addresses of an object that has their parts as members, by the member with the host; port 0 is none. [WA-52]"""
+    """The addresses of an object that holds host and port as members, by the member with the host; port 0 means none. [WA-52]"""
     port = plain.get("port")
     if type(port) is not int or not port:
         return {}

@@ -1,4 +1,4 @@
-"""What is known of the answers of a node that runs somewhere, for each protocol that `run --connect` can check."""
+"""The known properties of a running node's answers, for each protocol that `run --connect` can check."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 
 class Rules(NamedTuple):
-    """What is known of answers in a protocol."""
+    """The known properties of a protocol's answers."""
 
-    probe: str  #: a message that every node answers, whatever it knows
-    answers: tuple[str, ...]  #: types of messages that are only sent as answers
-    about: tuple[str, str] | None  #: the member with what an answer says of nodes, and whom each entry is about, if it says so
+    probe: str  #: a message that every node answers, whatever its state
+    answers: tuple[str, ...]  #: types of messages that are sent only as answers
+    about: tuple[str, str] | None  #: an answer's member with entries about nodes, and their member that names the node
 
 
 SCUTTLEBUTT: Final = Rules("01", ("delta", "digest_response"), ("entries", "addr"))

@@ -1,4 +1,4 @@
-"""The cases of a run: one of each vector, or one for each thing that is judged by itself, and how commands select them."""
+"""The cases of a run, one for each vector or each separately checked part of a vector, and how commands select them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from peerproof.conformance.runner.trial import Case, Dialogue, Over, Trial
 from peerproof.conformance.vectors.selection import find_vector, select_vectors
 from peerproof.conformance.vectors.suite import Suite, Vector
 
-#: part -> how it is tried
+#: part -> the dialogue that checks it
 DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
     "decode": codec_cases.decode,
     "encode": codec_cases.encode,
@@ -33,7 +33,7 @@ HOSTILE: Final = ("survives", "unchanged", "serves")
 
 
 def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
-    """The cases of vectors of a suite, in their order."""
+    """Returns the cases of vectors of a suite, in their order."""
     probes: dict[str, tuple[str, ...]] = {}
     found: list[Case] = []
     for vector in vectors:
@@ -53,7 +53,7 @@ def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
 
 
 def cases_over(vectors: Iterable[Vector], over: Over) -> list[Case]:
-    """The cases of those vectors that are for a real socket, over it."""
+    """Returns the cases over a real socket, of those vectors that allow this transport."""
     return [
         Case(f"{vector.id}@{over.transport}", vector, "socket", frozenset(vector.needs) - {"exchange", *CONNECTED}, over=over)
         for vector in vectors
@@ -62,7 +62,7 @@ def cases_over(vectors: Iterable[Vector], over: Over) -> list[Case]:
 
 
 def least_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
-    """A configuration with the members that have no default, as the suite's vectors have them."""
+    """Returns a configuration with the members that have no default, with values from the suite's vectors."""
     form = specification(protocol).CONFIG
     needed = [name for name in form.forms if name not in form.optional]
     configured = (
@@ -75,9 +75,9 @@ def least_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
 
 
 def legal_messages(suite: Suite, protocol: str) -> tuple[str, ...]:
-    """A message of each type as bytes: the first that the suite's vectors have with something in it, or the first at all."""
+    """Returns one message of each type as bytes: the suite's first that is not empty, else its first."""
     found: dict[str, tuple[bool, str]] = {}
-    for vector in suite.vectors:  # the layer first: a vector made from a model is expanded when its body is looked at
+    for vector in suite.vectors:  # compare the layer first: reading the body of a vector made from a model expands it
         if vector.protocol == protocol and vector.layer == "codec" and "message" in vector.body:
             message = vector.body["message"]
             full = any(value for member, value in message.items() if member != "type")
@@ -90,14 +90,14 @@ SOCKETS = ("udp", "tcp")  #: transports of real time: the implementation serves 
 
 
 class CaseNotFound(LookupError):
-    """A vector has no such case; the message lists those that it has."""
+    """The vector has no such case; the message lists the cases that it has."""
 
 
 def select_cases(suite: Suite, expression: str = "", protocol: str | None = None) -> list[Case]:
     """
-    Selects cases under virtual time, in the order of the suite, by an expression as `-k` takes it; `VECTOR#PART` is one case.
+    Selects cases under virtual time, in the order of the suite, by an expression as in `-k`; `VECTOR#PART` is one case.
 
-    Raises NothingFits for a word that no vector fits, SelectionError for a key that does not exist.
+    Raises NothingFits for a word that matches no vector, SelectionError for a key that does not exist.
 
     >>> from peerproof.conformance.vectors.suite import load
     >>> suite = load()
@@ -118,7 +118,7 @@ def select_cases(suite: Suite, expression: str = "", protocol: str | None = None
 
 def select_socket_cases(chosen: Sequence[Case], transport: str, slack: float) -> tuple[list[Case], int]:
     """
-    Returns the cases of the chosen cases' vectors over a real socket, `udp` or `tcp`, and how many vectors these are taken from.
+    Returns the cases of the chosen vectors over a real socket, `udp` or `tcp`, and the number of chosen exchange vectors.
 
     An answer may take `slack` seconds.
 
@@ -154,7 +154,7 @@ def find_cases(suite: Suite, name: str) -> list[Case]:
 
 def case_ids(suite: Suite, slack: float) -> list[str]:
     """
-    Returns the ids of all cases of a suite, over every transport: what an entry of a list of expected failures may name.
+    Returns the ids of all cases of a suite, over every transport. An entry of a list of expected failures may name these.
 
     >>> from peerproof.conformance.vectors.suite import load
     >>> "scuttlebutt/codec/digest-request-of-one#decode" in case_ids(load(), 2.0)

@@ -1,9 +1,10 @@
 """
-Cases of codec vectors: decode, encode, encode again what was decoded, reject; and what malformed datagrams do to a node.
+Cases of codec vectors: decode, encode, reencode, reject; and how a node handles malformed datagrams.
 
-A node survives them, they change nothing, and it serves afterwards. None of these needs to know the protocol. The node is first
-told some legal messages, those of the file's `receiver` or some of the suite's own vectors, so that it has a state to lose;
-whether it still serves is seen by the side of a twin that was told nothing malformed.
+A node must survive malformed datagrams, must not change because of them, and must still work afterwards. These checks are the
+same for every protocol. The node first receives some legal messages, those of the file's `receiver` or some of the suite's
+own vectors, so that it has state. To see whether it still works, it is compared with a twin that received no malformed
+datagrams.
 """
 
 from __future__ import annotations
@@ -26,30 +27,30 @@ from peerproof.spec.forms.form import Plain
 
 _SUITE, _CODEC = "suite", "codec"
 _PEER: Final = "peer:1"
-_LATER: Final = 60_000  #: milliseconds in which timers of any protocol run
+_LATER: Final = 60_000  #: milliseconds after which timers of any protocol have run
 
 
 def decode(trial: Trial) -> Dialogue:
-    """The bytes are the message."""
+    """Decoding the bytes gives the message."""
     yield from _check_decode(trial)
     return Verdict()
 
 
 def encode(trial: Trial) -> Dialogue:
-    """The message is these bytes."""
+    """Encoding the message gives the bytes."""
     yield from _check_encode(trial, _canonical(trial, trial.body["message"]))
     return Verdict()
 
 
 def reencode(trial: Trial) -> Dialogue:
-    """What the implementation decodes, it encodes to the same bytes."""
+    """Decoding the bytes and encoding the result gives the same bytes."""
     value = yield from _check_decode(trial)
     yield from _check_encode(trial, value)
     return Verdict()
 
 
 def rejects(trial: Trial) -> Dialogue:
-    """None of the malformed datagrams is a message; each for the reason that the vector names, if it names one."""
+    """Every malformed datagram is rejected, and for the class that the vector names, if it names one."""
     found = variants(trial.vector.protocol, trial.body)
     requests = [_request(trial, "decode", bytes=variant.data.hex()) for variant in found]
     replies = yield requests
@@ -76,7 +77,7 @@ def variants(protocol: str, body: Mapping[str, Any]) -> list[Variant]:
 
 
 def _check_decode(trial: Trial) -> Any:
-    """A part of a dialogue: the value that the implementation gives, if it is the right one."""
+    """A part of a dialogue: decodes the bytes and returns the value, if it is the right one."""
     digits = trial.body["bytes"]
     request = _request(trial, "decode", bytes=digits)
     trial.essence.append(request)
@@ -95,7 +96,7 @@ def _check_decode(trial: Trial) -> Any:
 
 
 def _check_encode(trial: Trial, value: Plain) -> Any:
-    """A part of a dialogue: the implementation makes the right bytes."""
+    """A part of a dialogue: encodes the value and checks the bytes."""
     request = _request(trial, "encode", value=value)
     trial.essence.append(request)
     (reply,) = yield [request]
@@ -108,7 +109,7 @@ def _check_encode(trial: Trial, value: Plain) -> Any:
 
 
 def same(expected: Plain, actual: Plain) -> bool:
-    """Whether plain data is equal at first sight; an integer is equal to its digits."""
+    """Whether plain data is equal without normalising it; an integer equals its digits."""
     if isinstance(expected, dict):
         if "u64" in expected:
             return bool(expected["u64"] == actual)
@@ -123,7 +124,7 @@ def same(expected: Plain, actual: Plain) -> bool:
 
 
 def bytes_difference(protocol: str, where: str, expected: str, actual: str) -> Difference:
-    """Bytes that differ, from which byte on, and what the specification reads in both."""
+    """The difference of bytes: the first differing byte, and both sides as the specification decodes them."""
     at = next((index for index in range(0, len(expected), 2) if expected[index : index + 2] != actual[index : index + 2]), None)
     offset = (len(expected) if at is None else at) // 2
     return Difference(
@@ -132,7 +133,7 @@ def bytes_difference(protocol: str, where: str, expected: str, actual: str) -> D
 
 
 def _canonical(trial: Trial, plain: Plain) -> Plain:
-    """Plain data as the protocol's form writes it; as it is, if it does not fit the form."""
+    """Plain data in the canonical form of the protocol; unchanged if it does not fit the form."""
     message = specification(trial.vector.protocol).MESSAGE
     try:
         return message.plain(message.value(plain))
@@ -155,7 +156,7 @@ def plain_text(plain: Plain) -> str:
 
 
 def survives(trial: Trial) -> Dialogue:
-    """The node takes every malformed datagram without dying or hanging; the runner notices if it does not."""
+    """The node neither crashes nor hangs on any malformed datagram; the runner detects it if it does."""
     stage = Stage(trial, {"node": _receiver(trial)})
     yield from stage.open()
     yield from _deliver_malformed(trial, stage)
@@ -163,7 +164,7 @@ def survives(trial: Trial) -> Dialogue:
 
 
 def stays_unchanged(trial: Trial) -> Dialogue:
-    """Nothing is sent, and every query gives what it gave before."""
+    """Malformed datagrams cause no messages, and all queries answer as before."""
     stage = Stage(trial, {"node": _receiver(trial)})
     yield from stage.open()
     yield from _deliver_probes(trial, stage)
@@ -186,7 +187,7 @@ def stays_unchanged(trial: Trial) -> Dialogue:
 
 
 def serves(trial: Trial) -> Dialogue:
-    """Afterwards it does what its twin does that has seen nothing malformed."""
+    """After malformed datagrams the node behaves like a twin that received none."""
     twins = []
     for hostile in (False, True):
         trial.choices = Choices(trial.seed)  # the same answers for both
@@ -209,18 +210,18 @@ def _receiver(trial: Trial) -> Mapping[str, Any]:
 
 
 def _deliver_malformed(trial: Trial, stage: Stage) -> Asking:
-    """Delivers every malformed datagram; gives what the node answered to each."""
+    """Delivers every malformed datagram; returns the node's answers to each."""
     digits = [variant.data.hex() for variant in variants(trial.vector.protocol, trial.body)]
     return (yield from stage.deliver_all(stage.actors["node"], _PEER, digits))
 
 
 def _deliver_probes(trial: Trial, stage: Stage) -> Asking:
-    told = trial.body.get("receiver", {}).get("told")
-    yield from stage.deliver_all(stage.actors["node"], _PEER, [one["bytes"] for one in told] if told else trial.case.probes)
+    legal = trial.body.get("receiver", {}).get("told")
+    yield from stage.deliver_all(stage.actors["node"], _PEER, [one["bytes"] for one in legal] if legal else trial.case.probes)
 
 
 def _query_all(trial: Trial, stage: Stage) -> Asking:
-    """What the node answers to every query that it offers, but for those that are about something."""
+    """The node's answers to every query that it offers and that takes no arguments."""
     answers = {}
     queries = specification(trial.vector.protocol).QUERIES
     for what in sorted(queries):
@@ -230,7 +231,7 @@ def _query_all(trial: Trial, stage: Stage) -> Asking:
 
 
 def _comparable_messages(trial: Trial, messages: list[Message]) -> list[dict[str, Any]]:
-    """What can be compared: everything, or, of a node that draws for itself, to whom it sends what kind of message."""
+    """What can be compared: whole messages, or only receivers and types if the node makes its own random choices."""
     if trial.hello.oracle:
         return [{"to": message.to, "bytes": message.bytes} for message in messages]
     shown = [(message.at, str(message.to), _kind(trial, message.bytes)) for message in messages]

@@ -1,4 +1,4 @@
-"""What is known of a case, cut to the size that a line of a report may have; it says of itself what was left out."""
+"""Cuts a result to the size that a line of a report may have, and records what was left out."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.plain_data import describe_bytes
 
-#: Which part of all each may have; what is left is for what the vector says, and for what was cut.
+#: The share of each member; the rest is for the vector's own members and for `cut`.
 _SHARES: Final = {"story": 1 / 2, "expected": 1 / 8, "essence": 1 / 8, "difference": 1 / 8, "errors": 1 / 32, "reason": 1 / 64}
-_HEAD: Final = 1 / 4  #: of a story, the beginning; the end says most
-_PART: Final = 1 / 16  #: of a story, the largest part
+_HEAD: Final = 1 / 4  #: the share of a story's beginning; its end matters most
+_PART: Final = 1 / 16  #: the largest share of one part of a story
 _NAME: Final = 200  #: bytes of the name of a member
-_READ: Final = 2**17  #: digits of a message that is read to tell its type
-_LEAST: Final = 4096  #: bytes of a line that nothing is cut from: less says nothing
+_READ: Final = 2**17  #: the most digits of a message that is decoded to find its type
+_LEAST: Final = 4096  #: bytes of a line below which nothing is cut
 
 _Part = TypeVar("_Part")
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
@@ -27,7 +27,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 def cut_to(result: Result, most: int) -> Result:
     """
-    Cuts a result so that its line in the report of record has at most about so many bytes, and says in `cut` what is missing.
+    Cuts a result so that its line in the report of record has at most about `most` bytes, and lists in `cut` what is missing.
 
     >>> arrow = Arrow(0, "a", "b", "00" * 100)
     >>> shown = cut_to(Result("p/exchange/x", "failed", "p/exchange/x", 1, "must", (), story=(arrow,) * 1000), 8192)
@@ -55,14 +55,14 @@ def cut_to(result: Result, most: int) -> Result:
 
 def _is_within(result: Result, most: int) -> bool:
     if not (result.story or result.difference or result.errors or result.essence or result.expected or result.reason):
-        return True  # nearly always: it passes
+        return True  # the usual case: it passes
     if sum(len(part.bytes or "") for part in result.story if isinstance(part, Arrow)) > most:
         return False
     return len(_encode(result.plain())) <= most
 
 
 class _Cutting:
-    """What may stay, and what was left out."""
+    """Cuts the members of one result, and collects what is missing."""
 
     def __init__(self, protocol: str, most: int) -> None:
         self.protocol = protocol
@@ -70,11 +70,11 @@ class _Cutting:
         self.missing: list[str] = []
 
     def room(self, member: str) -> int:
-        """Bytes that a member may have."""
+        """The bytes available to a member."""
         return int(self.most * _SHARES[member])
 
     def story(self, story: Sequence[Arrow | TrialEvent], judged: int) -> tuple[tuple[Arrow | TrialEvent, ...], int]:
-        """Its beginning and its end, and how much of this came before what is judged."""
+        """Keeps the beginning and the end of a story; returns it with the new value of `judged`."""
         room = self.room("story")
         draw = _draw_short(self.protocol, int(room * _PART))
         head = _fitting((draw(part) for part in story), plain_part, int(room * _HEAD))
@@ -90,21 +90,21 @@ class _Cutting:
         return (*head, TrialEvent(None, "", f"… {out:,} more messages and events left out"), *tail), place
 
     def leading(self, member: str, parts: Sequence[_Part], plain: Callable[[_Part], Any]) -> tuple[_Part, ...]:
-        """The first of these."""
+        """Keeps the first parts that fit."""
         kept = _fitting(parts, plain, self.room(member))
         if len(kept) < len(parts):
             self.missing.append(f"{member}: {len(parts) - len(kept):,} of {len(parts):,}")
         return tuple(kept)
 
     def essence(self, essence: tuple[Any, ...]) -> tuple[Any, ...]:
-        """All of it or nothing: half of what is to be put in by hand shows nothing."""
+        """Keeps all requests or none: half of a reproduction shows nothing."""
         if len(_encode(essence)) <= self.room("essence"):
             return essence
         self.missing.append(f"essence: {len(essence):,} requests")
         return ()
 
     def difference(self, difference: Difference) -> Difference:
-        """With sides that fit; what is read in bytes only whole."""
+        """Cuts the two sides; keeps their decoded forms whole or not at all."""
         room, shown = self.room("difference") // 5, difference
         if len(_encode(difference.where)) > room:
             shown = replace(shown, where=_cut_text(difference.where, room))
@@ -121,7 +121,7 @@ class _Cutting:
         return replace(shown, **readings)
 
     def text(self, member: str, name: str, text: str, *, last: bool = False) -> str:
-        """Its beginning, or its end."""
+        """Keeps the beginning of a text, or its end."""
         if len(_encode(text)) <= (room := self.room(member)):
             return text
         shown = _cut_text(text[::-1], room, mark=False)[::-1] if last else _cut_text(text, room)
@@ -130,7 +130,7 @@ class _Cutting:
 
 
 def _fitting(parts: Any, plain: Callable[[Any], Any], room: int) -> list[Any]:
-    """The first that fit together."""
+    """Returns the longest prefix that fits."""
     kept: list[Any] = []
     for part in parts:
         room -= len(_encode(plain(part))) + 1
@@ -143,18 +143,18 @@ def _fitting(parts: Any, plain: Callable[[Any], Any], room: int) -> list[Any]:
 def _kind(protocol: str, digits: str) -> str:
     """The type of a message, or its first digits."""
     shown = None
-    with suppress(KeyError):  # a protocol that only the implementation knows
+    with suppress(KeyError):  # the protocol may be known to the implementation only
         shown = describe_bytes(protocol, digits) if len(digits) <= _READ else None
     return str(shown["type"]) if isinstance(shown, dict) else f"{digits[:_NAME]}…"
 
 
 def _draw_short(protocol: str, most: int) -> Callable[[Arrow | TrialEvent], Arrow | TrialEvent]:
-    """A part of a story without what of it is too long."""
+    """Returns a function that shortens a part of a story."""
 
     def draw(part: Arrow | TrialEvent) -> Arrow | TrialEvent:
         if isinstance(part, TrialEvent):
             return part if len(part.what) * 2 <= most else part._replace(what=_cut_text(part.what, most // 2))
-        if part.bytes and len(part.bytes) > most:  # half a message cannot be read: its type is told
+        if part.bytes and len(part.bytes) > most:  # half a message cannot be decoded, so only its type is shown
             return part._replace(bytes=None, label=f"{_kind(protocol, part.bytes)} ({len(part.bytes) // 2:,} bytes)")
         return part if len(part.label) * 2 <= most else part._replace(label=_cut_text(part.label, most // 2))
 
@@ -162,7 +162,7 @@ def _draw_short(protocol: str, most: int) -> Callable[[Arrow | TrialEvent], Arro
 
 
 def _cut_text(text: str, room: int, *, mark: bool = True) -> str:
-    """The beginning of a text, of so many bytes in JSON."""
+    """The beginning of a text, at most `room` bytes in JSON."""
     shown = text[: max(0, room - 2)]
     while len(_encode(shown)) > room and shown:
         shown = shown[: len(shown) // 2]
@@ -170,7 +170,7 @@ def _cut_text(text: str, room: int, *, mark: bool = True) -> str:
 
 
 def _cut_value(value: Any, left: list[int]) -> Any:
-    """The beginning of any data of JSON; `left` holds how many bytes there still are."""
+    """The beginning of JSON data; `left` holds the number of bytes that are left."""
     if isinstance(value, (list, tuple)):
         kept: list[Any] = []
         for item in value:

@@ -1,4 +1,4 @@
-"""Which vectors can be tried over a real socket, and why the others cannot."""
+"""Which vectors can run over a real socket, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from peerproof.conformance.vectors.suite import Vector
 
 LONGEST: Final = 20_000  #: milliseconds that a vector may take over a socket
 
-#: Capabilities by which a vector reaches into time, chance or state.
+#: Capabilities that control time, randomness or state.
 VIRTUAL: Final = ("choices.oracle", "state.load", "restart", "observe.state")
 _STEPS: Final = ("picks", "crash", "restart")  #: steps that do the same
-CONNECTED: Final = ("sent", "stream")  #: steps that go over connections only
-SIZES: Final = ("max_payload", "max_datagram")  #: limits of configurations that count the bytes of addresses
+CONNECTED: Final = ("sent", "stream")  #: steps that exist only over connections
+SIZES: Final = ("max_payload", "max_datagram")  #: configured limits that count the bytes of addresses
 
 
 def unfit(vector: Vector, transport: str) -> str | None:
-    """Why a vector cannot be tried over a socket, whoever is judged; None if it can."""
+    """Returns why a vector cannot run over this transport, whatever the implementation; None if it can."""
     if transport not in vector.body.get("transports", ()):
         return f"the vector is not for {transport}"
     if transport != specification(vector.protocol).TRANSPORT:
-        return f"{vector.protocol} does not come over {transport}"
+        return f"{vector.protocol} is not carried over {transport}"
     return ineligible_reason(vector)
 
 
 def ineligible_reason(vector: Vector) -> str | None:
-    """Why an exchange vector cannot be tried over the socket of its protocol."""
+    """Returns why an exchange vector cannot run over its protocol's socket; None if it can."""
     body = vector.body
     unknown = () if specification(vector.protocol).TRANSPORT == "tcp" else CONNECTED
     if needs := sorted(set(vector.needs) & {*VIRTUAL, *unknown}):
-        return f"no real socket gives {', '.join(needs)}"
+        return f"a real socket does not support {', '.join(needs)}"
     steps = [*body.get("setup", ()), *body["steps"]]
     if wrong := next((word for step in steps for word in (*_STEPS, *unknown) if word in step), None):
-        return f"no real socket gives the step {wrong}"
+        return f"a real socket does not support the step {wrong}"
     if behind := waits_behind(steps):
         return f"it waits for a message to {behind}, where an earlier one is still open"
     if sized := next((word for node in body["nodes"].values() for word in node.get("config", {}) if word in SIZES), None):
@@ -45,19 +45,19 @@ def ineligible_reason(vector: Vector) -> str | None:
     nodes = body["nodes"].values()
     (own,) = (node["addr"] for node in nodes if node.get("role") is None)
     if own in addresses(vector.protocol, {"nodes": [node.get("config", {}) for node in nodes]}):
-        return "the node is configured with its own address, which it has not before it is there"
+        return "the node is configured with its own address, which is not known before it listens"
     senders = [body["nodes"].get(step["send"]["from"], {}).get("addr", step["send"]["from"]) for step in steps if "send" in step]
     if own in senders:
-        return "it has messages from the node's own address"
+        return "it sends messages from the node's own address"
     if strange := [addr for addr in (own, *senders) if not (isinstance(addr, str) and is_address(addr))]:
         return f"no socket has the address {strange[0]!r}"
     if len(addresses(vector.protocol, body)) > MOST:
-        return "it has more addresses than this machine"
+        return "it has more addresses than this machine can provide"
     return None
 
 
 def waits_behind(steps: Sequence[Mapping[str, Any]]) -> str | None:
-    """To whom a message must come that a node may hold back, since nobody has told it what became of one before it. [PA-19]"""
+    """Returns the target of an expected message that a node may hold back while an earlier one has no outcome yet. [PA-19]"""
     still_open: list[tuple[str, str | None]] = []
     for place, step in enumerate(steps, 1):
         if sent := step.get("sent"):
@@ -76,7 +76,7 @@ def _is_meant(to: str, kind: str | None, sent: Mapping[str, Any]) -> bool:
 
 
 def _expectations(step: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    """To whom messages go that a step waits for, and their types, if it says so."""
+    """Yields target and type (None if not given) of each message that a step expects."""
     for wanted in step.get("expect", {}).get("messages", {}).values():
         for message in wanted:
             shown = message.get("message", {})
@@ -84,5 +84,5 @@ def _expectations(step: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
 
 
 def last(steps: Iterable[Mapping[str, Any]]) -> int:
-    """The last instant that these steps speak of."""
+    """The last instant that these steps name, in milliseconds."""
     return max((step.get("at", step.get("expect", {}).get("quiet_until", 0)) for step in steps), default=0)

@@ -1,9 +1,9 @@
 """
-Cases about behaviour: one node and scripted peers (exchange), or a cluster of nodes and a network between them.
+Exchange cases (one node and scripted peers) and cluster cases (several nodes and a simulated network).
 
-What a step's action makes nodes put out is judged by the next `expect`, all of it; what no `expect` has judged when the next
-one comes, or the end, is unexpected. In a cluster the runner carries the messages; queries are judged, and what applications
-are told.
+The next `expect` checks all output that earlier steps caused. Output that no `expect` has checked when the next action comes,
+or at the end, is unexpected. In a cluster the runner carries the messages; the checks are queries and the events that
+applications receive.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from peerproof.spec.forms.form import Plain
 
 DEFAULT_DELAY: Final = 1
 MICROSECONDS: Final = 1000  #: in a millisecond
-JUDGING: Final = ("expect", "observe", "told")  #: steps that say what must be; all others make something happen
+JUDGING: Final = ("expect", "observe", "told")  #: steps that check something; all others make something happen
 AFTER: Final = "after the last step"
 
 
 def exchange(trial: Trial) -> Dialogue:
-    """One node under test; its peers are the vector's."""
+    """Runs one node under test; the vector plays its peers."""
     return (yield from Script(trial, Stage(trial, trial.body["nodes"])).play())
 
 
 def cluster(trial: Trial) -> Dialogue:
-    """Several nodes under test, and a network."""
+    """Runs several nodes under test on a simulated network."""
     delay = trial.body.get("network", {}).get("delay", DEFAULT_DELAY)
     return (yield from Script(trial, Network(trial, trial.body["nodes"], delay)).play())
 
 
 class Network(Stage):
     """
-    Nodes whose messages reach each other, each after the same delay, unless a cut lies between them then.
+    Nodes whose messages all arrive after the same delay, unless the network is cut between sender and receiver then.
 
-    Over connections the sender is told at that very moment what became of its message. Where a message is for everybody, its
-    sender gets it as well.
+    Over connections the sender learns the outcome of its message at the moment of arrival. A message to all nodes also
+    reaches its sender.
     """
 
     def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], delay: int) -> None:
@@ -55,7 +55,7 @@ class Network(Stage):
         self._count = 0
 
     def handle_message(self, message: Message) -> None:
-        """A node put out a message: it is on its way."""
+        """Queues a message that a node has sent."""
         super().handle_message(message)
         self.messages.clear()
         everybody = (message._replace(to=actor.addr) for actor in self.actors.values())
@@ -64,7 +64,7 @@ class Network(Stage):
             heappush(self._on_the_way, (message.at + self.delay, self._count, copy))
 
     def next_due(self, until: int) -> tuple[int, Callable[[], Asking]] | None:
-        """The next timer, or the next message to arrive; at the same instant, timers come first."""
+        """The next timer or message arrival; at the same instant, timers come first."""
         timer = super().next_due(until)
         if not self._on_the_way or self._on_the_way[0][0] > until or (timer and timer[0] <= self._on_the_way[0][0]):
             return timer
@@ -85,7 +85,7 @@ class Network(Stage):
 
 
 class Script:
-    """A vector's steps on a stage."""
+    """The steps of a vector, run on a virtual host."""
 
     def __init__(self, trial: Trial, stage: Stage) -> None:
         self.trial = trial
@@ -94,10 +94,10 @@ class Script:
         self.branches: list[str] = []
         self.tolerated: list[str] = []
         self.where = ""
-        self.state: Plain = None  #: of the node under test, when an expectation asks for it
+        self.state: Plain = None  #: of the node under test, if an expectation asks for it
 
     def play(self) -> Dialogue:
-        """All of it."""
+        """Runs all steps."""
         yield from self.stage.open()
         yield from self.set_up()
         for index, step in enumerate(self.trial.body["steps"]):
@@ -106,7 +106,7 @@ class Script:
         return Verdict(tuple(self.branches), "; ".join(self.tolerated) or None)
 
     def play_step(self, where: str, doing: Asking) -> Asking:
-        """Does one step. Raises Failure, unless the trial goes on after one."""
+        """Runs one step. Raises Failure, unless the trial continues after a failure."""
         self.where = self.trial.place = where
         try:
             yield from doing
@@ -120,7 +120,7 @@ class Script:
             self.clear()
 
     def step(self, step: Mapping[str, Any]) -> Asking:
-        """What a step says."""
+        """Runs a step by its kind."""
         if "expect" in step:
             yield from self.expect(step["expect"])
         elif "observe" in step:
@@ -131,19 +131,19 @@ class Script:
             yield from self.act(step)
 
     def set_up(self) -> Asking:
-        """What comes before anything is judged."""
+        """Runs the steps before the first check."""
         for index, step in enumerate(self.trial.body.get("setup", ())):
             self.where = f"setup[{index}]"
             yield from self.act(step)
         self.clear()
 
     def end(self) -> Asking:
-        """Nothing is left."""
+        """Checks that no output is left."""
         self.check_unexpected()
         yield from ()
 
     def act(self, step: Mapping[str, Any]) -> Asking:
-        """Something happens, at its time; what is due before happens before."""
+        """Runs an action at its time, after everything that is due earlier."""
         stage, at = self.stage, step["at"]
         self.trial.choices.script(step.get("picks", ()))
         named = step.get("advance")
@@ -168,7 +168,7 @@ class Script:
             self.part((), "heal")
 
     def settle(self, sent: Mapping[str, Any]) -> Asking:
-        """A node is told what became of the oldest of its messages that is meant, or of all that it has not been told of."""
+        """Reports to a node the outcome of its oldest matching message, or of all messages whose outcome is open."""
         meant = self.find_messages(sent)
         if not meant:
             raise Failure("messages", Difference(f"{self.where}.sent", sent, None))
@@ -176,29 +176,29 @@ class Script:
             yield from self.stage.settle(message, sent.get("took"))
 
     def find_messages(self, sent: Mapping[str, Any]) -> list[Message]:
-        """The messages of such a step."""
+        """The messages that such a step refers to."""
         stage = self.stage
         meant = [message for message in stage.open_ended if stage.is_meant(message, sent)]
-        if "bytes" in sent:  # a node that was loaded may have sent it before
+        if "bytes" in sent:  # a loaded node may have sent it before the vector began
             before = Message(stage.now, sent["node"], stage.address(sent["to"]), sent["bytes"])
             meant = [message for message in meant if message.bytes == before.bytes] or [before]
         return meant[:1] if "to" in sent else meant
 
     def connection(self, stream: Mapping[str, Any]) -> Asking:
-        """Something happens to a connection that somebody has opened to a node."""
+        """Applies an event to a connection that a peer has opened to a node."""
         stage, actor = self.stage, self.stage.actors[stream["node"]]
         about = {name: value for name, value in stream.items() if name != "node"}
         self.trial.story.append(TrialEvent(stage.now, actor.name, on_connection(stream)))
         yield from stage.stream(actor, about)
 
     def part(self, groups: Sequence[Sequence[str]], what: str) -> None:
-        """From now on nothing arrives between these groups."""
-        assert isinstance(self.stage, Network), "the schema knows a cut in clusters only"
+        """Cuts the network: from now on nothing passes between these groups."""
+        assert isinstance(self.stage, Network), "the schema allows a cut in clusters only"
         self.stage.groups = groups
         self.trial.story.append(TrialEvent(self.stage.now, "", what))
 
     def bytes_of(self, send: Mapping[str, Any]) -> str:
-        """The message of a step, as the specification encodes it if it is given as a message."""
+        """The bytes of a step's message; a message in plain form is encoded by the specification."""
         if "bytes" in send:
             digits: str = send["bytes"]
             return digits
@@ -206,7 +206,7 @@ class Script:
         return bytes(message.encode(message.value(send["message"]))).hex()
 
     def call(self, call: Mapping[str, Any], announced: str | bool | None) -> Asking:
-        """The application asks for something, which may be refused only if the vector says so."""
+        """Makes a call of the application. It may be refused only if the vector says so."""
         actor, args = self.stage.actors[call["node"]], call.get("args", {})
         shown = ", ".join(f"{name}={plain_text(value)}" for name, value in args.items())
         self.trial.story.append(TrialEvent(self.stage.now, actor.name, f"{call['op']}({shown})"))
@@ -220,14 +220,14 @@ class Script:
             raise Failure("refused", Difference(f"{self.where}.call", expected, actual))
 
     def observe(self, observe: Mapping[str, Any]) -> Asking:
-        """A query gives what it should."""
+        """Checks the answer to a query."""
         value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
         self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {plain_text(value)}"))
         where = f"{self.where}.observe.{observe['query']}"
         self.bound = self.check_match("observed", where, observe["equals"], value, self.bound)
 
     def check_events(self, told: Mapping[str, Any]) -> None:
-        """What the application of one node of a cluster was told of this kind, since the last time that was asked."""
+        """Checks the events of this kind that one node's application received since the last check."""
         actor, event = self.stage.actors[told["node"]], told["event"]
         if not self.trial.offered.tells(event):
             return
@@ -236,7 +236,7 @@ class Script:
         self.bound = self.check_match("events", f"{self.where}.told.{event}", told["equals"], found, self.bound)
 
     def expect(self, expect: Mapping[str, Any]) -> Asking:
-        """What came since the last time is what should have."""
+        """Checks the output since the last check."""
         if within := expect.get("within"):
             yield from self.stage.advance(self.stage.now + within)
         branches = expect.get("any_of", (expect,))
@@ -256,7 +256,7 @@ class Script:
             self.check_unexpected()
 
     def take_branch(self, branches: Sequence[Mapping[str, Any]]) -> None:
-        """The first of the allowed outcomes that fits."""
+        """Takes the first of the allowed outcomes that matches."""
         closest: Failure | None = None
         for branch in branches:
             try:
@@ -272,11 +272,11 @@ class Script:
         self.trial.wanted = {"any_of": branches}
         difference = closest.difference
         names = ", ".join(branch["branch"] for branch in branches)
-        where = f"{difference.where} (none of the branches {names} fits; shown against the first)"
+        where = f"{difference.where} (none of the branches {names} matches; compared with the first)"
         raise Failure(closest.failure, replace(difference, where=where))
 
     def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
-        """The names bound if messages, and events and state if the vector names any, are as expected. Raises Failure."""
+        """Returns the bindings if messages, and the events and state that the vector names, match. Raises Failure."""
         tells = self.trial.offered.tells
         if "events" in expect:
             expect = {**expect, "events": select_events(expect["events"], tells)}
@@ -286,7 +286,7 @@ class Script:
         matchers = [self.matcher(message, in_plain_form) for message in wanted]
         found = [self.actual_message(message, in_plain_form) for message in self.stage.messages]
         expected = matchers if order == "ordered" else {"multiset": matchers}
-        literally = not in_plain_form and matchers == found  # addresses and bytes are no matchers
+        literally = not in_plain_form and matchers == found  # addresses and bytes contain no matchers
         after = bound if literally else next(bindings(expected, found, bound), None)
         if after is None:
             raise Failure("messages", self.messages_difference(expected, found, bound))
@@ -299,20 +299,20 @@ class Script:
         return after
 
     def matcher(self, message: Mapping[str, Any], in_plain_form: bool) -> dict[str, Any]:
-        """A message that is expected, with the members that `actual_message` gives."""
+        """The pattern of an expected message, with the members that `actual_message` returns."""
         shown: dict[str, Any] = {"to": self.stage.address(message["to"]), "bytes": message.get("bytes", {"any": True})}
         return shown | ({"message": message.get("message", {"any": True})} if in_plain_form else {})
 
     def actual_message(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
-        """A message that came; in plain form only if somebody will look, since reading takes time."""
+        """A message that was sent; in plain form only if it is compared in that form, since decoding takes time."""
         shown = {"to": message.to, "bytes": message.bytes}
         return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
 
     def messages_difference(self, expected: Any, found: list[dict[str, Any]], bound: Bound) -> Difference:
-        """Where messages first differ; that one is another form of what was expected only if all others are no more than that."""
+        """The first difference between messages. It is "another form" only if no message differs in more than its form."""
         where = f"{self.where}.messages"
         difference = first_difference(expected, found, bound, where)
-        assert difference is not None, "what does not fit differs"
+        assert difference is not None, "without bindings there is a difference"
         shown = self.readable(difference)
         if shown.is_other_form:
             message = specification(self.trial.vector.protocol).MESSAGE
@@ -322,7 +322,7 @@ class Script:
         return shown
 
     def readable(self, difference: Difference) -> Difference:
-        """The difference with what the specification reads in the bytes of it."""
+        """The difference, with the bytes in it also decoded by the specification."""
         protocol, expected, actual = self.trial.vector.protocol, difference.expected, difference.actual
         if difference.where.endswith(".bytes"):
             return bytes_difference(protocol, difference.where, expected, actual)
@@ -341,25 +341,25 @@ class Script:
         return Difference(difference.where, expected, actual, expected_read, actual_read, difference.nulls)
 
     def check_match(self, failure: str, where: str, expected: Any, actual: Any, bound: Bound) -> Bound:
-        """The names bound if it fits. Raises Failure."""
+        """Returns the bindings if the value matches. Raises Failure."""
         if is_literally(expected, actual):
             return bound
         after = next(bindings(expected, actual, bound), None)
         if after is None:
             difference = first_difference(expected, actual, bound, where)
-            assert difference is not None, "what does not fit differs"
+            assert difference is not None, "without bindings there is a difference"
             raise Failure(failure, difference)
         return after
 
     def check_unexpected(self) -> None:
-        """No message is left that nothing has expected. Raises Failure."""
+        """Raises Failure if a message is left that no expectation covers."""
         if isinstance(self.stage, Network):
             return
         self.check({}, self.bound)
         self.clear()
 
     def clear(self) -> None:
-        """What has come is judged."""
+        """Marks all output as checked."""
         self.trial.judged, self.trial.wanted = len(self.trial.story), None
         self.stage.messages.clear()
         self.stage.events.clear()

@@ -1,12 +1,12 @@
 """
-The list of known failures, strict in every direction, so that it cannot rot.
+The list of expected failures, checked in both directions so that it stays current.
 
     # id-or-pattern                        failure   expiry      link                   reason
     scuttlebutt/codec/*-cut-*#survives     crashed   2027-06-30  https://…/issues/12    the decoder panics on short input
     scuttlebutt/exchange/empty-delta       messages  -           https://…/issues/15    empty deltas are not sent
 
-A case that the list names must fail, and in that way. One that passes, an entry that no case fits, and one that has expired
-make the run fail; a list that cannot be read ends it.
+A case that the list names must fail, and in the listed way. The run fails if a listed case passes, if an entry matches no
+case, or if an entry has expired; if the list cannot be read the run does not start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COLUMNS: Final = ("id-or-pattern", "failure-class", "expiry-or-dash", "link", "r
 
 
 class ListError(Exception):
-    """The list cannot be read; the message says where and what was expected."""
+    """The list cannot be read; the message names the position and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,19 @@ class Entry:
     line: int
 
     def fits(self, case_id: str) -> bool:
-        """Whether it names this case."""
+        """Whether the entry names this case."""
         return self.pattern == case_id or fnmatchcase(case_id, self.pattern)
 
 
 @dataclass(frozen=True)
 class ExpectedFailures:
-    """A list of known failures."""
+    """A list of expected failures."""
 
     file: str
     entries: Sequence[Entry]
 
     def apply_to(self, result: Result) -> Result:
-        """The result in the light of the list."""
+        """Returns the result with the list applied."""
         named = [entry for entry in self.entries if entry.fits(result.id)]
         if not named or result.status == "skipped":
             return result
@@ -68,26 +68,26 @@ class ExpectedFailures:
         return replace(result, reason=f"{result.reason}; {listed}" if result.reason else listed)
 
     def problems(self, case_ids: Iterable[str], today: date) -> Iterator[str]:
-        """What is wrong with the list, whatever the implementation does; `case_ids` are all that the suite has."""
+        """Yields the faults of the list itself, for any implementation; `case_ids` are all ids of the suite."""
         ids = list(case_ids)
         for entry in self.entries:
             if entry.expiry and entry.expiry < today:
-                yield f"{self.file}:{entry.line}: {entry.pattern} expired on {entry.expiry}: repair it, or agree on a new date"
+                yield f"{self.file}:{entry.line}: {entry.pattern} expired on {entry.expiry}: fix the bug, or set a new date"
             if not any(map(entry.fits, ids)):
                 parts = [known for known in ids if known.startswith(f"{entry.pattern}#")]
                 hint = f" (its cases are {', '.join(parts)})" if parts else ""
-                yield f"{self.file}:{entry.line}: no case fits {entry.pattern!r}{hint}: remove the entry"
+                yield f"{self.file}:{entry.line}: no case matches {entry.pattern!r}{hint}: remove the entry"
 
 
 def load_expected_failures(path: Path) -> ExpectedFailures:
-    """The list in a file. Raises ListError."""
+    """Reads the list in a file. Raises ListError."""
     file = path_text(path)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ListError(f"{file}: the list of known failures cannot be read: {error.strerror}") from None
+        raise ListError(f"{file}: the list of expected failures cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ListError(f"{file}: the list of known failures is not UTF-8, at byte {error.start}") from None
+        raise ListError(f"{file}: the list of expected failures is not UTF-8, at byte {error.start}") from None
     entries: list[Entry] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -95,7 +95,7 @@ def load_expected_failures(path: Path) -> ExpectedFailures:
             same = [other for other in entries if (other.pattern, other.failure) == (entry.pattern, entry.failure)]
             if same:
                 raise ListError(
-                    f"{file}:{number}:1: {entry.pattern} is listed as {entry.failure} already, in line {same[0].line}"
+                    f"{file}:{number}:1: {entry.pattern} is already listed as {entry.failure}, in line {same[0].line}"
                 )
             entries.append(entry)
     return ExpectedFailures(file, entries)
@@ -105,7 +105,7 @@ def _entry(line: str, number: int, file: str) -> Entry:
     words = line.split(None, len(COLUMNS) - 1)
     if len(words) < len(COLUMNS):
         absent = ", ".join(COLUMNS[len(words) :])
-        raise ListError(f"{file}:{number}:{len(line) + 1}: expected {' '.join(COLUMNS)}; there is no {absent}")
+        raise ListError(f"{file}:{number}:{len(line) + 1}: expected {' '.join(COLUMNS)}; missing: {absent}")
     pattern, failure, expiry, link, reason = words
     if failure not in FAILURES:
         expected = f"expected one of {', '.join(FAILURES)}"

@@ -1,16 +1,16 @@
 """
 Exchange vectors over a real socket, in real time.
 
-The implementation serves its node on a socket of its own; each scripted peer is a socket of the runner's. Calls and queries
-still go through the adapter. A vector's times are real milliseconds from the moment at which the node was there.
+The implementation serves its node on its own socket; each scripted peer is a socket of the runner. Calls and queries still go
+through the adapter. A vector's times are real milliseconds since the node was started.
 
-Over connections a peer acknowledges what it gets at once. If a later step of the vector says what becomes of the message (`sent`)
-the peer waits until then, and breaks off if it is not to arrive.
+Over connections a peer acknowledges messages at once. If a later step of the vector gives the outcome of the message (`sent`)
+the peer waits until then, and closes the connection if the message is not to arrive.
 
-What must come may take its time (the slack); what must not come is looked for a little while. Nothing fails because a machine is
-slow: if the runner itself was late, or the adapter, whatever looks wrong is `TimingFailure`, and no verdict.
+Expected output may take as long as the slack; unexpected output is waited for only briefly. No case fails because a machine
+is slow: if the runner or the adapter was late, a failure becomes `TimingFailure`, which gives no verdict.
 
-While it waits, a dialogue asks for nothing: so many of them can wait at once.
+While it waits, a dialogue sends no requests, so many of them can wait at once.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference
 from peerproof.spec.forms.form import Plain
 
-#: Members of configurations that are milliseconds, in each of which a node and its peers must have had their turns.
+#: Configuration members in milliseconds; a node and its peers must all get a turn within each.
 PERIODS: Final = ("interval", "heartbeat", "network_timeout")
 _WAIT: Final = 0.001  #: seconds of one wait, while others wait as well
-_LATE: Final = 0.1  #: how late the runner may be, as a part of the slack
-_LATE_FOR_ROUND: Final = 1 / 6  #: and as a part of the shortest of these times
-_LINGER: Final = 1 / 4  #: how long it lingers where nothing is waited for, as a part of that
+_LATE: Final = 0.1  #: how late the runner may be, as a fraction of the slack
+_LATE_FOR_ROUND: Final = 1 / 6  #: and as a fraction of the shortest of PERIODS
+_LINGER: Final = 1 / 4  #: how long it waits where no output is expected, as a fraction of that
 
 
 def exchange(trial: Trial) -> Dialogue:
-    """One node under test on its socket; its peers are sockets of the runner's."""
-    trial.hello = replace(trial.hello, choices="set")  # over a socket nobody asks the runner to choose
+    """Runs one node under test on its socket; its peers are sockets of the runner."""
+    trial.hello = replace(trial.hello, choices="set")  # over a socket no choices are asked of the runner
     return (yield from play_script(OverSocket(trial, SocketStage(trial, trial.body["nodes"]))))
 
 
 def play_script(script: OverSocket) -> Dialogue:
-    """A script from its beginning to its end. Raises TimingFailure in place of Failure if the runner was late."""
+    """Runs a script to its end. Raises TimingFailure instead of Failure if the runner was late."""
     try:
         return (yield from script.play())
     except Failure as miss:
@@ -66,30 +66,30 @@ class SocketStage(Stage):
         assert trial.case.over is not None, "a case over a socket says over which"
         self.over: Final = trial.case.over
         self.slack: Final = trial.case.over.slack
-        self._round: Final = _LATE_FOR_ROUND * self._period()  #: seconds that a step may be late, for whatever reason
+        self._round: Final = _LATE_FOR_ROUND * self._period()  #: seconds that a step may be late, for any reason
         self.limit: Final = min(_LATE * self.slack, self._round)  #: seconds that the runner may be late
-        self.late = ""  #: why nothing that looks wrong counts
-        self.is_quiet = True  #: nothing has been sent since it was last waited for what comes of it
+        self.late = ""  #: why failures do not count; empty if they do
+        self.is_quiet = True  #: nothing has been sent since the last wait for reactions
         self._nodes: Final = nodes
         self._places: Final = Places(trial.vector.protocol)
         self._peers: Final = Streams(trial.vector.protocol) if self.over.transport == "tcp" else Datagrams()
-        steps = (*trial.body.get("setup", ()), *trial.body.get("steps", ()))  # malformed bytes come without
-        self.to_come: Final = [step["sent"] for step in steps if "sent" in step]  #: what will be said of messages
+        steps = (*trial.body.get("setup", ()), *trial.body.get("steps", ()))  # vectors of malformed bytes have none
+        self.to_come: Final = [step["sent"] for step in steps if "sent" in step]  #: outcomes of messages that later steps give
         self._begin = self._looked = self._free = time.monotonic()
         self.node: Actor = next(iter(self.actors.values()))
 
     def _period(self) -> float:
-        """Seconds of the shortest time that the node is configured with; for ever if there is none."""
+        """Seconds of the shortest period in the node's configuration; infinite if there is none."""
         config = specification(self.trial.vector.protocol).CONFIG
         try:
             plain = config.plain(config.value(dict(next(iter(self.actors.values())).config)))
-        except ValueError:  # of which MalformedMessage is one: the adapter will say what is wrong
+        except ValueError:  # includes MalformedMessage; the adapter reports the fault
             return inf
         periods = [plain.get(name) for name in PERIODS]
         return min((period / 1000 for period in periods if type(period) is int and period), default=inf)
 
     def open(self) -> Asking:
-        """Starts all sockets, and the node."""
+        """Opens all sockets, and starts the node."""
         node, trial = self.node, self.trial
         named = addresses(trial.vector.protocol, {**trial.body, "nodes": self._nodes})
         ranks = {address: rank for rank, address in enumerate(named)}
@@ -103,11 +103,11 @@ class SocketStage(Stage):
         self._on_time(asked, "the node was served")
 
     def host(self, rank: int) -> str:
-        """Where the peer of this rank is."""
+        """The host of the peer of this rank."""
         return host(rank)
 
     def serve(self, bind: str) -> Asking:
-        """The node is started; gives its real address."""
+        """Starts the node; returns its real address."""
         node, trial = self.node, self.trial
         about = {"case": trial.case.id, "node": node.name, "protocol": trial.vector.protocol, "via": [self.transport]}
         config = self._places.outward(dict(node.config))
@@ -122,16 +122,16 @@ class SocketStage(Stage):
         return real
 
     def end(self) -> None:
-        """The sockets are free."""
+        """Closes the sockets."""
         self._peers.close()
 
     @property
     def elapsed(self) -> int:
-        """Milliseconds since the node was there."""
+        """Milliseconds since the node was started."""
         return int((time.monotonic() - self._begin) * 1000)
 
     def act(self, actor: Actor, op: str, **members: Any) -> Asking:
-        """One request about a node that is served, with real addresses; gives the reply."""
+        """Sends one request about a served node, with real addresses; returns the reply."""
         asked = time.monotonic()
         (reply,) = yield [{"op": op, "handle": actor.handle, "now_ms": self.elapsed, **self._places.outward(members)}]
         self._looked = time.monotonic()
@@ -140,11 +140,11 @@ class SocketStage(Stage):
         return reply
 
     def take(self, actor: Actor, reply: Reply) -> None:
-        """What its application was told."""
+        """Takes the events of the node's application."""
         super().take(actor, {"effects": self._places.inward(reply["effects"]), "next_timer_ms": None})
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
-        """A message goes out; where it is answered that is waited for, as the next may go another way and be faster."""
+        """Sends a message, and waits until it is acknowledged, since the next one may take another, faster way."""
         self.trial.story.append(Arrow(self.elapsed, self.name_of(sender), actor.name, digits))
         try:
             data = self._places.outward_bytes(digits)
@@ -153,8 +153,8 @@ class SocketStage(Stage):
         self._peers.send(str(sender), self._own(), data)
         yield from self._wait_for_peers()
 
-    def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:  # noqa: ARG002  # there is one
-        """Something happens to a connection of the runner's. Bytes that are not just a message keep their addresses."""
+    def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:  # noqa: ARG002  # there is only one node
+        """Applies an event to a connection of the runner's. Bytes that are not exactly one message keep their addresses."""
         assert isinstance(self._peers, Streams), "there are connections over TCP only"
         data = bytes.fromhex(about.get("bytes", ""))
         with suppress(Unmovable):
@@ -170,44 +170,44 @@ class SocketStage(Stage):
         return endpoint(self._places.real[str(self.node.addr)])
 
     def settle(self, message: Message, took: int | None) -> Asking:
-        """The peer acknowledges the message, or breaks off. How long it took is as it is."""
+        """Lets the peer acknowledge the message, or close the connection. The time that it took is the real one."""
         what = f"{self.kind(message)} to {self.name_of(message.to)} is {'not ' if took is None else ''}acknowledged"
         self.trial.story.append(TrialEvent(self.elapsed, message.sender, what))
         self._settle(message, is_confirmed=took is not None)
-        yield from self.linger()  # what comes next goes another way
+        yield from self.linger()  # the next message takes another way
 
     def _settle(self, message: Message, *, is_confirmed: bool) -> None:
-        assert isinstance(self._peers, Streams), "over datagrams nobody is told"
+        assert isinstance(self._peers, Streams), "datagrams have no outcome"
         place = [each for each in self.open_ended if each.to == message.to].index(message)
         self.open_ended.remove(message)
         self._peers.settle(str(message.to), place, is_confirmed=is_confirmed)
 
     def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
-        """The answer to a query, with the vector's addresses."""
+        """Returns the answer to a query, with the vector's addresses."""
         answer = yield from super().query(actor, what, self._places.outward(dict(args)) if args else None)
         return self._places.inward(answer)
 
     def plain(self, digits: str) -> Any:
-        """What a message from a socket says, with the vector's addresses also if its form is not the canonical one."""
+        """Decodes a message from a socket, with the vector's addresses even if its form is not canonical."""
         return self._places.inward(super().plain(digits))
 
-    def next_due(self, until: int) -> None:  # noqa: ARG002  # timers are the node's own
-        """Nothing: time passes by itself."""
+    def next_due(self, until: int) -> None:  # noqa: ARG002  # the node runs its own timers
+        """Does nothing: time passes by itself."""
         return
 
-    def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:  # noqa: ARG002  # no node is told the time
+    def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:  # noqa: ARG002  # time passes for the node by itself
         """Waits until then."""
         yield from self._wait(self._begin + until / 1000)
         self.now = max(self.now, until)
 
     def linger(self) -> Asking:
-        """Waits for what may come of what was sent."""
-        self._free = time.monotonic() + _LINGER * self.limit  # to be late with the next step because of it is no slowness
+        """Waits for reactions to what was sent."""
+        self._free = time.monotonic() + _LINGER * self.limit  # being late with the next step because of this wait does not count
         yield from self._wait(self._free)
         self.is_quiet = True
 
     def patiently(self, fits: Callable[[], bool]) -> Asking:
-        """Waits until it is as it should be, for as long as the slack."""
+        """Waits until the condition is true, at most as long as the slack."""
         end = time.monotonic() + self.slack
         while not fits() and time.monotonic() < end:
             self._look(_WAIT)
@@ -223,10 +223,10 @@ class SocketStage(Stage):
         self._on_time(due, what, self._round)
 
     def _look(self, seconds: float) -> None:
-        """Takes in what has come."""
+        """Receives what has arrived."""
         self._on_time(self._looked, "the runner had its turn")
         for datagram in self._peers.receive(seconds):
-            if datagram.sender in (None, self._places.real[str(self.node.addr)]):  # anybody may send to a socket
+            if datagram.sender in (None, self._places.real[str(self.node.addr)]):  # other programs may send to the socket
                 message = Message(self.elapsed, self.node.name, datagram.to, self._places.inward_bytes(datagram.data))
                 self.handle_message(message)
                 if datagram.is_open:
@@ -238,13 +238,13 @@ class SocketStage(Stage):
         self._looked = time.monotonic()
 
     def handle_message(self, message: Message) -> None:
-        """A message has come."""
+        """Records a message."""
         self.count(message.sender, len(message.bytes) // 2)
         self.trial.story.append(Arrow(message.at, message.sender, self.name_of(message.to), message.bytes))
         self.messages.append(message)
 
     def handle_stream(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
-        """In how many pieces something was said is no matter."""
+        """Records connection data; pieces of one connection are joined."""
         last = self.streams[-1] if self.streams else {}
         if "bytes" in stream and "bytes" in last and last["conn"] == stream["conn"]:
             self.count(actor.name, len(str(stream["bytes"])) // 2)
@@ -253,14 +253,14 @@ class SocketStage(Stage):
             super().handle_stream(actor, stream)
 
     def acknowledge(self) -> None:
-        """The peers do, of what is open, what nothing will be said of."""
+        """Lets the peers acknowledge open messages whose outcome no later step gives."""
         for message in list(self.open_ended):
             if not any(self.is_meant(message, sent) for sent in self.to_come):
                 self._settle(message, is_confirmed=True)
 
     def _on_time(self, due: float, what: str, limit: float | None = None) -> None:
         if (late := time.monotonic() - due) > (limit or self.limit) and not self.late:
-            self.late = f"{what} {late * 1000:.0f} ms late, and the machine may be too slow for this (--slack)"
+            self.late = f"{what} {late * 1000:.0f} ms late; the machine may be too slow (--slack)"
 
 
 class OverSocket(Script):
@@ -269,25 +269,25 @@ class OverSocket(Script):
     stage: SocketStage
 
     def set_up(self) -> Asking:
-        """What comes of it is waited for."""
+        """Runs the set-up, and waits for its effects."""
         yield from super().set_up()
         yield from self.stage.linger()
         yield from self.hear()
         self.clear()
 
     def hear(self) -> Asking:
-        """What the application of the node was told."""
+        """Fetches the events of the node's application."""
         yield from self.stage.act(self.stage.node, "advance")
 
     def act(self, step: Mapping[str, Any]) -> Asking:
-        """At its time. The adapter is faster than the network."""
+        """Runs an action at its time, after waiting for the network, which is slower than the adapter."""
         yield from self.stage.advance(step["at"])
         if "call" in step and not self.stage.is_quiet:
             yield from self.stage.linger()
         yield from super().act(step)
 
     def settle(self, sent: Mapping[str, Any]) -> Asking:
-        """It may take a while until the message is there."""
+        """Waits for the message, then settles it."""
         if "to" in sent:
             yield from self.stage.patiently(lambda: bool(self.find_messages(sent)))
         elif not self.stage.is_quiet:
@@ -297,28 +297,28 @@ class OverSocket(Script):
         self.stage.acknowledge()
 
     def find_messages(self, sent: Mapping[str, Any]) -> list[Message]:
-        """Only what has come."""
+        """Only messages that have arrived."""
         return [message for message in super().find_messages(sent) if message in self.stage.open_ended]
 
     def observe(self, observe: Mapping[str, Any]) -> Asking:
-        """It may take a while until a query gives what it should."""
+        """Repeats a query until its answer matches, at most as long as the slack."""
         stage = self.stage
         if not stage.is_quiet:
             yield from stage.linger()
-        end, told = time.monotonic() + stage.slack, len(self.trial.story)
+        end, length = time.monotonic() + stage.slack, len(self.trial.story)
         while True:
             try:
                 yield from super().observe(observe)
             except Failure:
                 if time.monotonic() > end:
                     raise
-                del self.trial.story[told:]
+                del self.trial.story[length:]
                 yield from stage.linger()
             else:
                 return
 
     def expect(self, expect: Mapping[str, Any]) -> Asking:
-        """What must come may take a while; what must not come is not there a while later."""
+        """Waits for expected output as long as the slack, and for unexpected output briefly."""
         stage = self.stage
         yield from stage.advance(stage.now + expect.get("within", 0))
         branches = expect.get("any_of", (expect,))
@@ -331,21 +331,21 @@ class OverSocket(Script):
             yield from self.quiet(expect["quiet_until"])
 
     def wait_for_branch(self, branches: Sequence[Mapping[str, Any]]) -> Asking:
-        """Until one of them fits, or the slack is over."""
+        """Waits until a branch matches, or the slack is over."""
         end = time.monotonic() + self.stage.slack
 
         def fits() -> bool:
             return any(self.fits(branch) for branch in branches)
 
         while True:
-            yield from self.hear()  # that it is answered shows that the node has had its turn as well
+            yield from self.hear()  # an answer shows that the node has had its turn too
             if fits() or time.monotonic() > end:
                 return
             wait = time.monotonic() + _LINGER * self.stage.limit
             yield from self.stage.patiently(lambda: fits() or time.monotonic() > wait)  # noqa: B023  # used at once
 
     def fits(self, branch: Mapping[str, Any]) -> bool:
-        """Whether what has come so far is this."""
+        """Whether the output so far matches this branch."""
         try:
             self.check(branch, self.bound)
         except Failure:
@@ -353,7 +353,7 @@ class OverSocket(Script):
         return True
 
     def quiet(self, until: int) -> Asking:
-        """Nothing comes until then; of what comes just before, nobody knows whether it came then or just after."""
+        """Checks that nothing arrives until then; ignores output so close to the end that it may have come after it."""
         stage = self.stage
         yield from stage.advance(until)
         after = [message for message in stage.messages if message.at >= until - stage.limit * 1000]
@@ -362,7 +362,7 @@ class OverSocket(Script):
         stage.messages[:] = after
 
     def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
-        """Between messages to different nodes there is no order on a network."""
+        """Checks messages, without an order between different receivers, since a network keeps none."""
         ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
         if order == "ordered" and len(wanted) > 1:
             left, sorted_ones = list(self.stage.messages), []
@@ -374,7 +374,7 @@ class OverSocket(Script):
         return super().check(expect, bound)
 
     def end(self) -> Asking:
-        """A node has its own timers: after a time of silence the next may come at any moment."""
+        """Checks that no output is left, if the vector ends without a quiet time: later timers may run at any moment."""
         if "quiet_until" not in self.trial.body["steps"][-1].get("expect", {}):
             yield from self.stage.linger()
             self.check_unexpected()

@@ -1,4 +1,4 @@
-"""What is known of a case after its trial: one line of the report of record; and which cases differ between transports."""
+"""The result of a case: one line of the report of record; and which cases differ between transports."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from peerproof.conformance.adapter.messages import Request
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
 
-#: What violates the document: the implementation does otherwise than its words demand.
+#: Statuses that mean a violation of the document's own words.
 VIOLATIONS: Final = ("failed", "crashed", "hung", "flooded")
 
-#: Every status that a case can have, and whether it makes the run fail.
+#: Every status of a case, and whether it makes the run fail.
 STATUSES: Final[Mapping[str, bool]] = {
     "passed": False,
     "failed": True,
     "crashed": True,
     "hung": True,
     "flooded": True,
-    "known": False,  #: it fails, as the list of known failures says
-    "stale": True,  #: it passes, against the list of known failures
-    "differs": False,  #: it fails what only a decision of ours demands, not the document's words
+    "known": False,  #: fails as the list of expected failures says
+    "stale": True,  #: passes although the list of expected failures names it
+    "differs": False,  #: fails only what a decision of this project requires, not the document's words
     "skipped": False,
-    "undetermined": False,  #: it hangs on time, and the machine was too slow to tell; or it was not recorded
-    "tolerated": False,  #: not quite as it should be, but nothing that it must be
+    "undetermined": False,  #: depends on timing on a machine that was too slow, or was not recorded
+    "tolerated": False,  #: deviates, but violates no requirement
 }
 
-SILENT: Final = ("skipped", "undetermined")  #: what says nothing about the implementation
+SILENT: Final = ("skipped", "undetermined")  #: statuses that say nothing about the implementation
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a case ended."""
+    """The result of a case."""
 
     id: str
     status: str
@@ -41,32 +41,32 @@ class Result:
     rev: int
     level: str
     clauses: tuple[str, ...]
-    decisions: tuple[str, ...] = ()  #: of a case that fails: what the expectation rests on; none if on the document's words
+    decisions: tuple[str, ...] = ()  #: the decisions on which a failed expectation rests; empty if on the document's words
     seed: str | None = None
-    failure: str | None = None  #: one of `trial.FAILURES`, also of a failure that is known or tolerated
-    reason: str | None = None  #: why it was skipped, tolerated or is known; what happened to a process
-    confirmed: bool | None = None  #: of a crash or a hang: whether it came again when the case was tried alone
+    failure: str | None = None  #: one of `trial.FAILURES`, also if the failure is expected or tolerated
+    reason: str | None = None  #: why it was skipped, is tolerated or expected; or what happened to a process
+    confirmed: bool | None = None  #: of a crash or a timeout: whether it happened again when the case ran alone
     branches: tuple[str, ...] = ()
     difference: Difference | None = None
     milliseconds: float | None = None
-    errors: str = ""  #: the last that the implementation wrote on standard error
-    title: str = ""  #: of the vector; this and the next two are there if it failed
-    file: str = ""  #: the vector's, below the root of the vectors
-    line: int | None = None  #: in that file
+    errors: str = ""  #: the end of the implementation's standard error
+    title: str = ""  #: of the vector; this and the next two are set if it failed
+    file: str = ""  #: of the vector, relative to the root of the vectors
+    line: int | None = None  #: in `file`
     story: tuple[Arrow | TrialEvent, ...] = ()
-    judged: int = 0  #: so much of the story came before what the expectation that was not met is about
-    expected: tuple[Arrow | TrialEvent, ...] = ()  #: all that this expectation wants; empty also if it wants nothing
+    judged: int = 0  #: the length of the story before the part that the failed expectation checks
+    expected: tuple[Arrow | TrialEvent, ...] = ()  #: all that this expectation requires; also empty if it requires no output
     essence: tuple[Request, ...] = ()
-    cut: tuple[str, ...] = ()  #: what of this is too large for a report, and is not all there
-    known: Mapping[str, str] = field(default_factory=dict)  #: the entry of the list of known failures: link, reason
+    cut: tuple[str, ...] = ()  #: which parts were too large for a report and are incomplete
+    known: Mapping[str, str] = field(default_factory=dict)  #: link and reason of the entry in the list of expected failures
 
     @property
     def outcome(self) -> str:
-        """The status, and how the case failed."""
+        """The status, followed by the failure."""
         return f"{self.status} ({self.failure})" if self.failure else self.status
 
     def plain(self) -> dict[str, Any]:
-        """For reports: the members that every case has, and those that say something."""
+        """Plain data for reports: the members that every case has, and those that are not empty."""
         shown: dict[str, Any] = {}
         for name, value in vars(self).items():
             if name in _ALWAYS or value != getattr(_BLANK, name):
@@ -82,14 +82,14 @@ class Result:
 
 _ALWAYS: Final = ("id", "status", "vector", "rev", "level", "clauses")
 _BLANK: Final = Result("", "", "", 0, "", ())
-_REPORTED: Final = {"milliseconds": "ms", "errors": "stderr"}  #: members that reports call otherwise
+_REPORTED: Final = {"milliseconds": "ms", "errors": "stderr"}  #: members with other names in reports
 _SOMETIMES: Final = {_REPORTED.get(name, name): name for name in vars(_BLANK) if name not in _ALWAYS}
 _DIAGRAMS: Final = {"story", "expected"}
 _TUPLES: Final = {"clauses", "decisions", "branches", "essence", "cut"}
 
 
 def of_plain(plain: Mapping[str, Any]) -> Result:
-    """The result that a line of a report shows."""
+    """Returns the result of a line of a report."""
     members = {name: plain[name] for name in _ALWAYS}
     members |= {_SOMETIMES[name]: value for name, value in plain.items() if name in _SOMETIMES}
     for name in _DIAGRAMS & members.keys():
@@ -103,8 +103,8 @@ def of_plain(plain: Mapping[str, Any]) -> Result:
 
 
 def plain_part(part: Arrow | TrialEvent) -> dict[str, Any]:
-    """For reports: a part of a story."""
-    always = ("source", "target", "what")  # an address may have no letter
+    """Plain data of a part of a story, for reports."""
+    always = ("source", "target", "what")  # an address may be empty
     return {name: value for name, value in part._asdict().items() if name in always or value not in (None, "")}
 
 
@@ -115,7 +115,7 @@ def _parse_part(part: Mapping[str, Any]) -> Arrow | TrialEvent:
 
 
 class TransportDifference(NamedTuple):
-    """A vector that comes out otherwise over a socket than under virtual time."""
+    """A vector whose verdict differs between virtual time and a socket."""
 
     vector: str
     virtual: Result
@@ -123,16 +123,16 @@ class TransportDifference(NamedTuple):
     socket: Result
 
     def plain(self) -> dict[str, Any]:
-        """For reports."""
+        """Plain data for reports."""
         return {"vector": self.vector, "virtual": self.virtual.status, self.over: self.socket.status}
 
     def text(self) -> str:
-        """In words."""
+        """The text for terminals."""
         return f"{self.vector}: {self.virtual.outcome} under virtual time, {self.socket.outcome} over {self.over}"
 
 
 def compare_transports(results: Iterable[Result]) -> tuple[int, list[TransportDifference]]:
-    """How many vectors came out both ways, and those that came out differently; skipped and undetermined ones did not."""
+    """Returns how many vectors ran both ways, and those whose statuses differ; leaves out skipped and undetermined ones."""
     every = {result.id: result for result in results}
     both = list(_both(every))
     return len(both), [pair for pair in both if pair.virtual.status != pair.socket.status]
@@ -147,9 +147,9 @@ def _both(every: Mapping[str, Result]) -> Iterator[TransportDifference]:
 
 
 def transport_lines(results: Iterable[Result]) -> Iterator[str]:
-    """For people; nothing if nothing was tried both ways."""
+    """Yields lines for terminals; none if no vector ran both ways."""
     count, otherwise = compare_transports(results)
     yield from (f"otherwise: {each.text()}" for each in otherwise)
     if count:
         agree = "all agree" if not otherwise else f"{len(otherwise)} disagree"
-        yield f"virtual time and real sockets: {count} vectors came out both ways, {agree}"
+        yield f"virtual time and real sockets: {count} vectors ran both ways, {agree}"

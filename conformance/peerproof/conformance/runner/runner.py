@@ -1,7 +1,7 @@
 """
-The runner: which cases an implementation is tried on, by how many processes of it, and when to stop.
+Runs the cases of a run against an implementation, on one or more adapter processes.
 
-Results come out one by one, in no particular order, as soon as they are there; whatever happens later takes none back.
+Results are reported one by one, in no particular order, as soon as they are known. A reported result never changes.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.worker import INTERRUPTED, Assume, Control, Emit, Worker, skip_result
 from peerproof.conformance.suite.bounds import USUAL, Bounds
 
-PACK: Final = 128  #: so many cases are asked together at most
-AT_ONCE: Final = 16  #: so many cases wait together at most
-_TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
+PACK: Final = 128  #: the most codec or model cases that are asked together
+AT_ONCE: Final = 16  #: the most socket cases that wait together
+_TO_END: Final = 1.0  #: seconds that a worker has to end when the run is interrupted
 
 
-#: What becomes of a case that fails what only a decision demands.
+#: What happens to a case that fails only because of a decision.
 DECISIONS: Final[Mapping[str, str]] = {
-    "report": "it differs, which does not make the run fail",
-    "strict": "it fails like any other",
+    "report": "it is reported as differs, and the run does not fail",
+    "strict": "it fails like any other case",
     "ignore": "it is tolerated",
 }
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a run is done."""
+    """The settings of a run."""
 
     seed: str = "0"
     jobs: int = 1
     most_restarts: int = 20
-    strict: bool = False  #: a vector that says should counts like one that says must
+    strict: bool = False  #: a failed `should` vector counts like a failed `must` vector
     decisions: str = "report"  #: one of DECISIONS
     fail_fast: bool = False
-    bounds: Bounds = USUAL  #: how much may come of one case
-    assume: Assume | None = None  #: which differences a case goes past
+    bounds: Bounds = USUAL  #: limits on the output of one case
+    assume: Assume | None = None  #: which assumed differences a case continues after
 
 
 @dataclass(frozen=True)
 class End:
-    """Why a run ended before all cases were judged; all None if they were."""
+    """Why a run ended before all cases were checked; all None if they were."""
 
     because: str | None = None
     unusable: bool = False
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a person, or whoever speaks for one, ended it."""
+        """Whether the user, or a signal, ended it."""
         return self.because == INTERRUPTED
 
 
@@ -99,10 +99,11 @@ def run(
     report: Callable[[Result], bool],
 ) -> End:
     """
-    Tries cases, reports each result, and says how it ended.
+    Runs cases, reports each result, and returns why the run ended.
 
-    `first` has been started and said `hello`; `reach` makes others like it. All are stopped at the end. `report` is called
-    in this thread only, and says whether the result makes the run fail. A KeyboardInterrupt ends the run and is no error.
+    `first` has been started and has answered `hello`; `reach` creates further adapters of the same kind. All are stopped at
+    the end. `report` is called in this thread only, and returns whether the result makes the run fail. A KeyboardInterrupt
+    ends the run and is not raised again.
     """
     control = Control(settings.most_restarts)
 
@@ -119,10 +120,10 @@ def run(
                 able.append(case)
         packs = deque(_packs(able, settings.jobs))
         if settings.jobs == 1 or len(packs) == 1:
-            _lane(Worker(first, hello, settings.seed, control, settings.bounds, settings.assume), packs, control, emit)
+            _run_packs(Worker(first, hello, settings.seed, control, settings.bounds, settings.assume), packs, control, emit)
         else:
             others = [reach() for _ in range(min(settings.jobs, len(packs)) - 1)]
-            _Lanes([first, *others], hello, packs, settings, control).run(emit)
+            _WorkerThreads([first, *others], hello, packs, settings, control).run(emit)
     except KeyboardInterrupt:
         control.end(INTERRUPTED)
         first.kill()
@@ -132,19 +133,19 @@ def run(
 
 
 def _apply(settings: Settings, result: Result) -> Result:
-    """The result as the settings want it."""
+    """Applies the settings `strict` and `decisions` to a result."""
     if settings.strict and result.status == "tolerated" and result.failure and result.level == "should":
         return replace(result, status="failed", reason="the vector says should (--strict)")
     if result.status == "differs" and settings.decisions == "strict":
         status = result.failure if result.failure in VIOLATIONS else "failed"
         return replace(result, status=status)
     if result.status == "differs" and settings.decisions == "ignore":
-        return replace(result, status="tolerated", reason=f"only {', '.join(result.decisions)} demands it (--decisions ignore)")
+        return replace(result, status="tolerated", reason=f"only {', '.join(result.decisions)} requires it (--decisions ignore)")
     return result
 
 
 def _packs(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
-    """Cases of the codec together, those of a model together, enough packs for every lane; each other case by itself."""
+    """Packs codec, model and socket cases, with enough packs for all workers; every other case is a pack of its own."""
     packs: list[list[Case]] = []
     for kind, most in (("codec", PACK), ("model", PACK), ("socket", AT_ONCE)):
         together = [case for case in cases if case.pack == kind]
@@ -153,31 +154,31 @@ def _packs(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
     return packs + [[case] for case in cases if case.pack is None]
 
 
-def _lane(lane: Worker, packs: deque[list[Case]], control: Control, emit: Emit) -> None:
+def _run_packs(worker: Worker, packs: deque[list[Case]], control: Control, emit: Emit) -> None:
     while control.ended is None:
         try:
             pack = packs.popleft()
         except IndexError:
             return
-        lane.run(pack, emit)
+        worker.run(pack, emit)
 
 
-class _Lanes:
-    """A thread for each lane; each has a process of its own, and mostly waits for it."""
+class _WorkerThreads:
+    """One thread for each worker. Each thread has its own adapter process, and mostly waits for it."""
 
     def __init__(
         self, adapters: Sequence[Adapter], hello: Hello, packs: deque[list[Case]], settings: Settings, control: Control
     ) -> None:
-        self._adapters = adapters  #: the first of them has said hello
+        self._adapters = adapters  #: the first has answered hello
         self._hello = hello
         self._packs = packs
         self._settings = settings
         self._control = control
-        #: Results, and for each lane that has ended the exception that ended it, or None.
+        #: Results, and for each worker that has ended the exception that ended it, or None.
         self._results: SimpleQueue[Result | BaseException | None] = SimpleQueue()
 
     def run(self, emit: Emit) -> None:
-        """Emits, in this thread, what the lanes find out, until all have ended."""
+        """Emits the workers' results in this thread, until all workers have ended."""
         threads = [threading.Thread(target=self._work, args=(adapter,), daemon=True) for adapter in self._adapters]
         for thread in threads:
             thread.start()
@@ -196,7 +197,7 @@ class _Lanes:
                 adapter.abort()
             for thread in threads:
                 thread.join(_TO_END)
-            if isinstance(error, KeyboardInterrupt):  # what was judged before it is no less judged
+            if isinstance(error, KeyboardInterrupt):  # results that were known before the interrupt are still reported
                 while not self._results.empty():
                     if isinstance(left := self._results.get(), Result):
                         emit(left)
@@ -210,10 +211,10 @@ class _Lanes:
             hello = self._hello if adapter is self._adapters[0] else adapter.start()
             settings = self._settings
             worker = Worker(adapter, hello, settings.seed, self._control, settings.bounds, settings.assume)
-            _lane(worker, self._packs, self._control, self._results.put)
+            _run_packs(worker, self._packs, self._control, self._results.put)
         except AdapterUnavailable as error:
             self._control.end(f"another process of the implementation cannot be started: {error}", unusable=True)
-        except BaseException as error:  # noqa: BLE001  # it is raised again in the thread that waits
+        except BaseException as error:  # noqa: BLE001  # raised again in the waiting thread
             failure = error
             self._control.end("internal error")
         finally:
@@ -223,14 +224,15 @@ class _Lanes:
 
 def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0", bounds: Bounds = USUAL) -> list[Result]:
     """
-    Tries each case exactly once on an adapter, which is started before and stopped after; a result for each case, in their order.
+    Runs each case exactly once on an adapter, and returns a result for each case, in their order.
 
-    With the seed of a run, everything that is chosen at random is as in that run. What the implementation does not offer is
-    skipped, and so is what follows after it has ended. Raises AdapterUnavailable if it cannot be started.
+    The adapter is started before and stopped after. With the seed of an earlier run, all random choices are the same as in
+    that run. Cases that the implementation does not support are skipped, and so are all cases after it has ended. Raises
+    AdapterUnavailable if it cannot be started.
     """
     try:
         hello = adapter.start()
-        lane = Worker(adapter, hello, seed, Control(most_restarts=1), bounds)
+        worker = Worker(adapter, hello, seed, Control(most_restarts=1), bounds)
         results: list[Result] = []
         usable = True
         for case in chosen:
@@ -239,7 +241,7 @@ def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0", boun
             elif not usable:
                 results.append(skip_result(case, "the implementation has ended"))
             else:
-                result, usable = lane.once(case)
+                result, usable = worker.once(case)
                 results.append(result)
     finally:
         adapter.stop()

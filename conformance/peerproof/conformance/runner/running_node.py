@@ -1,10 +1,10 @@
 """
-A node that runs somewhere, judged without an adapter: by what it answers to datagrams, and by nothing else.
+A running node, checked without an adapter, only by its answers to datagrams.
 
-Nobody knows what it has heard before, how it is configured, or when its next timer is due; and it cannot be asked, told or
-started again. So only this applies: malformed datagrams must not keep it from answering and must not be answered; and exchange
-vectors do where a protocol's answers hang on nothing but what the vector itself says of nodes that nobody else knows. What they
-say of the node itself is left out on both sides, since it has said other things of itself before.
+Its history, its configuration and its next timer are unknown, and it cannot be queried, called or restarted. So only two
+kinds of cases apply. Malformed datagrams must not be answered and must not keep it from answering. Exchange vectors apply
+where a protocol's answers depend only on what the vector itself says of nodes that are otherwise unknown. Entries about the
+node itself are left out on both sides, since it may have sent others before.
 """
 
 from __future__ import annotations
@@ -29,40 +29,40 @@ from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS, Reference
 
-_AGAIN: Final = 4  #: so often a question is asked within the slack, since a datagram may be lost
+_AGAIN: Final = 4  #: probes within the slack, since a datagram may be lost
 _PEER: Final = "peer:1"
 
 
 MALFORMED: Final = ("survives", "unchanged", "serves")  #: parts of a case about malformed datagrams
 
 _OF_LAYER: Final = {
-    "codec": "nobody can be asked to encode or decode",
-    "model": "it begins in a state, and only an adapter loads one",
-    "cluster": "it is about several nodes of the implementation",
+    "codec": "encoding and decoding need an adapter",
+    "model": "it begins in a given state, which only an adapter can load",
+    "cluster": "it needs several nodes of the implementation",
 }
 
 
 def _rules(protocol: str) -> Rules | None:
-    """The rules of a protocol; None if no message is known that every node answers, whatever it knows."""
+    """The rules of a protocol; None if no message is known that every node answers in any state."""
     reference: Reference[Rules] | None = PROTOCOLS[protocol].answers
     return reference.load() if reference else None
 
 
 def _rules_of(trial: Trial) -> Rules:
-    """Those of a case that `why_not` has let pass."""
+    """The rules of a case that `why_not` has accepted."""
     rules = _rules(trial.vector.protocol)
     assert rules is not None
     return rules
 
 
 def adapt_case(case: Case, over: Over) -> Case:
-    """The same case for a node that runs; `why_not` says whether it applies."""
+    """The same case for a running node; `why_not` says whether it applies."""
     part = "malformed" if case.part in MALFORMED else "answers" if case.part == "exchange" else "none"
     return replace(case, part=f"connected-{part}", needs=frozenset(), over=over)
 
 
 def why_not(case: Case) -> str | None:
-    """Why a case does not apply to a node that runs; None if it does."""
+    """Returns why a case does not apply to a running node; None if it does."""
     reason = _why_not(case)
     return reason and f"not_applicable: {reason}"
 
@@ -71,7 +71,7 @@ def _why_not(case: Case) -> str | None:
     vector = case.vector
     rules = _rules(vector.protocol)
     if rules is None:
-        return f"no message is known that every node of {vector.protocol} answers, whatever it knows"
+        return f"no message is known that every node of {vector.protocol} answers in any state"
     if case.part == "connected-malformed":
         return None
     if vector.layer != "exchange":
@@ -81,30 +81,30 @@ def _why_not(case: Case) -> str | None:
         return reason
     steps = [*body.get("setup", ()), *body["steps"]]
     if word := next((word for step in steps for word in ("call", "observe", "advance") if word in step), None):
-        return f"only an adapter gives the step {word}"
+        return f"only an adapter can do the step {word}"
     if any("config" in node for node in body["nodes"].values()):
         return "the node is configured already"
     expects = [step["expect"] for step in steps if "expect" in step]
     if any(word in expect for expect in expects for word in ("events", "state", "quiet_until", "within", "any_of")):
-        return "it judges more than the answers to messages"
+        return "it checks more than the answers to messages"
     wanted = [message for expect in expects for messages in expect["messages"].values() for message in messages]
     if not wanted or any("bytes" not in message for message in wanted):
         return "it has no answers as bytes"
     if rules.about is None:
-        return "its answers go only to who knows the node by name"
-    said = [describe_bytes(vector.protocol, message["bytes"]) for message in wanted]
-    if any(not isinstance(plain, dict) or plain["type"] not in rules.answers for plain in said):
-        return "it waits for messages that are no answers"
-    told = [describe_bytes(vector.protocol, step["send"]["bytes"]) for step in steps if "bytes" in step.get("send", {})]
+        return "its answers go only to peers that know the node by name"
+    answers = [describe_bytes(vector.protocol, message["bytes"]) for message in wanted]
+    if any(not isinstance(plain, dict) or plain["type"] not in rules.answers for plain in answers):
+        return "it expects messages that are not answers"
+    sent = [describe_bytes(vector.protocol, step["send"]["bytes"]) for step in steps if "bytes" in step.get("send", {})]
     member, whom = rules.about
-    entries = [entry for plain in (*said, *told) if isinstance(plain, dict) for entry in plain[member]]
+    entries = [entry for plain in (*answers, *sent) if isinstance(plain, dict) for entry in plain[member]]
     if not all(isinstance(name := entry[whom], str) and is_address(name) for entry in entries):
-        return "it names nodes that are no addresses, so that the node may know them from before"
+        return "it names nodes that are not addresses and that the node may know already"
     return None
 
 
 class Running:
-    """What stands in for an adapter: it can say no more than that somebody answers."""
+    """Stands in for an adapter; it only checks that a node answers."""
 
     def __init__(self, to: Endpoint, protocol: str, slack: float) -> None:
         self._to: Final = to
@@ -112,7 +112,7 @@ class Running:
         self._slack: Final = slack
 
     def start(self) -> Hello:
-        """Asks until it answers. Raises AdapterUnavailable."""
+        """Probes the node until it answers. Raises AdapterUnavailable."""
         address = f"udp://{self._to[0]}:{self._to[1]}"
         if rules := _rules(self._protocol):
             self._probe(address, bytes.fromhex(rules.probe))
@@ -120,7 +120,7 @@ class Running:
         return Hello(address, "of unknown version", offered, clock="real", sockets=("udp",))
 
     def _probe(self, address: str, probe: bytes) -> None:
-        hint = f"start the node there first, and name the address and port that it listens at: {self._protocol} over udp"
+        hint = f"start the node there first, and give the address and port at which it listens: {self._protocol} over udp"
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
             opened.settimeout(self._slack / _AGAIN)
             try:
@@ -133,50 +133,50 @@ class Running:
                         continue
                     return
             except OSError as error:
-                raise AdapterUnavailable(f"nobody can be reached at {address}: {error.strerror or error} ({hint})") from None
-        raise AdapterUnavailable(f"nobody answers at {address} within {self._slack:g} s ({hint}; --slack)")
+                raise AdapterUnavailable(f"no node can be reached at {address}: {error.strerror or error} ({hint})") from None
+        raise AdapterUnavailable(f"no node answers at {address} within {self._slack:g} s ({hint}; --slack)")
 
-    def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:  # noqa: ARG002  # there is nobody to choose
-        """Nothing is asked."""
+    def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:  # noqa: ARG002  # it asks no choices
+        """Accepts no requests."""
         assert not requests, "a node without an adapter is asked nothing"
         return []
 
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
-        """Nothing is asked."""
+        """Accepts no requests."""
         assert not choosing, "a node without an adapter is asked nothing"
         return self.ask(requests, lambda _: [])
 
     def stretch(self, times: float) -> None:
-        """Nothing is asked; what may take its time has the slack."""
+        """Does nothing: all waits use the slack."""
 
     def stop(self) -> bool:
-        """It is not ours to stop."""
+        """Does nothing: the node belongs to the user."""
         return True
 
     def kill(self) -> None:
-        """It is not ours to stop."""
+        """Does nothing: the node belongs to the user."""
 
     def abort(self) -> None:
-        """Whoever waits for it has a time-out."""
+        """Does nothing: all waits have a timeout."""
 
 
 class RunningStage(SocketStage):
-    """A node that is there already, and the sockets of its peers."""
+    """A running node, and the sockets of its peers."""
 
     def host(self, rank: int) -> str:
-        """Where the node can answer to."""
+        """The host at which the node can answer."""
         assert self.over.to is not None, "a case without an adapter says where the node is"
         own = own_host(self.over.to)
         return super().host(rank) if own.startswith("127.") else own
 
-    def serve(self, bind: str) -> Asking:  # noqa: ARG002  # it is where it is
-        """It is where the option says."""
+    def serve(self, bind: str) -> Asking:  # noqa: ARG002  # the node has its address already
+        """Returns the address of the `--connect` option."""
         assert self.over.to is not None, "a case without an adapter says where the node is"
         yield []
         return f"{socket.gethostbyname(self.over.to[0])}:{self.over.to[1]}"
 
     def answer(self, sender: str, probe: str, types: Sequence[str]) -> Asking:
-        """The first message of these types that comes to this peer after a question. Raises AdapterError if none does."""
+        """Sends a probe; returns the first message of these types to this peer. Raises AdapterError if none comes."""
         for _ in range(_AGAIN):
             yield from self.deliver(self.node, sender, probe)
             end = time.monotonic() + self.slack / _AGAIN
@@ -188,7 +188,7 @@ class RunningStage(SocketStage):
             if come():
                 return next(self.kind(message) for message in self.messages if message.to == sender)
         raise AdapterError(
-            "crashed", f"no longer answers: nothing came within {self.slack:g} s after a question that each node answers"
+            "crashed", f"no longer answers: nothing came within {self.slack:g} s after a message that every node answers"
         )
 
 
@@ -209,7 +209,7 @@ def ignores_malformed(trial: Trial) -> Dialogue:
         if part == "unchanged" and answers:
             shown = {"to": answers[0].to, "bytes": answers[0].bytes}
             what = describe_bytes(trial.vector.protocol, answers[0].bytes)
-            miss = Failure("changed", Difference("messages after what is malformed", None, shown, None, what))
+            miss = Failure("changed", Difference("messages after malformed datagrams", None, shown, None, what))
             raise TimingFailure(miss, stage.late) if stage.late else miss
         stage.messages.clear()
         after = yield from stage.answer(_PEER, rules.probe, rules.answers)
@@ -221,19 +221,19 @@ def ignores_malformed(trial: Trial) -> Dialogue:
 
 
 def answers(trial: Trial) -> Dialogue:
-    """A vector's messages, and the answers to them; of the node itself nothing is judged."""
+    """Sends a vector's messages and checks the answers, except for entries about the node itself."""
     return (yield from play_script(_Answers(trial, RunningStage(trial, trial.body["nodes"]))))
 
 
 class _Answers(OverSocket):
-    """Only answers are judged, and in them only what they say of others."""
+    """Checks only answers, and in them only the entries about other nodes."""
 
     def hear(self) -> Asking:
-        """Nobody tells."""
+        """Does nothing: there are no events."""
         yield from ()
 
     def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
-        """The names bound. Raises Failure."""
+        """Checks the answers; returns the bindings unchanged. Raises Failure."""
         protocol, rules = self.trial.vector.protocol, _rules_of(self.trial)
         stage = self.stage
         stage.messages[:] = [message for message in stage.messages if stage.kind(message) in rules.answers]
@@ -252,6 +252,6 @@ class _Answers(OverSocket):
         assert about is not None, "otherwise no exchange vector applies"
         entries, whom = about
         own = self.stage.node.addr
-        if not isinstance(plain, dict) or not isinstance(said := plain.get(entries), list):
+        if not isinstance(plain, dict) or not isinstance(parts := plain.get(entries), list):
             return plain
-        return {**plain, entries: [entry for entry in said if not (isinstance(entry, dict) and entry.get(whom) == own)]}
+        return {**plain, entries: [entry for entry in parts if not (isinstance(entry, dict) and entry.get(whom) == own)]}

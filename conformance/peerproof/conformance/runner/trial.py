@@ -1,9 +1,9 @@
 """
-One trial of a case: what is asked, what came of it, and what is kept for the report.
+One trial of a case: its requests, its outcome, and the evidence for the report.
 
-A case is a *dialogue*: a generator that yields requests and is sent their replies. It returns a `Verdict`, or raises `Failure`
-where the implementation first did what it must not. It knows neither processes nor time: the runner can pack the requests
-of many dialogues together, run one again alone, or stop in the middle.
+A case is a *dialogue*: a generator that yields requests and is sent their replies. It returns a `Verdict`, or raises
+`Failure` at the first violation. It depends on neither processes nor time: the runner can pack the requests of many dialogues
+together, run one again alone, or stop in the middle.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ from peerproof.conformance.vectors.basis import ANOTHER_FORM, OR, THE_END, finge
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
-#: How a case can fail; the words of reports and of lists of known failures.
+#: How a case can fail; the words of reports and of lists of expected failures.
 FAILURES: Final[Mapping[str, str]] = {
     "crashed": "the implementation ended",
     "hung": "the implementation did not answer in time",
-    "flooded": "the implementation put out more than a case may",
-    "garbled": "the adapter wrote what is no line of the protocol",
-    "misshapen": "the adapter's reply has not the members that it must have",
-    "error": "the adapter says that it has a problem",
+    "flooded": "the implementation produced more output than a case may",
+    "garbled": "the adapter wrote a line that is not in the protocol",
+    "misshapen": "the adapter's reply lacks members or has wrong ones",
+    "error": "the adapter reported an error",
     "bytes": "encoding gave other bytes",
     "value": "decoding gave another message",
     "rejected": "a legal message was rejected",
     "accepted": "a malformed message was accepted",
     "class": "a malformed message was rejected for another reason",
     "messages": "other messages were sent",
-    "events": "other events were told",
-    "streams": "something else was done with connections",
-    "observed": "a query gave something else",
+    "events": "other events were reported",
+    "streams": "other actions on connections",
+    "observed": "a query returned another value",
     "refused": "a call was refused, or was not, or for another reason",
-    "choice": "a choice was asked for among other options",
-    "clock": "timers stand still or lie in the past",
+    "choice": "the options of a choice were not the expected ones",
+    "clock": "timers do not advance or lie in the past",
     "changed": "a malformed message changed the node, or was answered",
     "unserving": "after malformed messages the node no longer serves as before",
 }
 
 _EVENT: Final = re.compile(r"\[\d+\]$")
 
-_DIGITS: Final = 400  #: so many hexadecimal digits of what comes over a connection are shown
+_DIGITS: Final = 400  #: the most hexadecimal digits of connection data that are shown
 
 
 class Verdict(NamedTuple):
-    """The case is as it should be, or as it may be."""
+    """The case passed, perhaps only as tolerated."""
 
-    branches: tuple[str, ...] = ()  #: the named branches that were taken
-    tolerated: str | None = None  #: why it is not quite as it should be
+    branches: tuple[str, ...] = ()  #: the named branches that the implementation took
+    tolerated: str | None = None  #: why it is only tolerated
 
 
 class Failure(Exception):
-    """The implementation did what it must not."""
+    """The implementation violated an expectation."""
 
     def __init__(self, failure: str, difference: Difference) -> None:
         super().__init__(f"{failure}: {difference.where}")
@@ -69,9 +69,10 @@ class Failure(Exception):
     @property
     def fingerprint(self) -> str:
         """
-        What came instead of what was expected, as `vectors.basis` has it.
+        A hash of the actual outcome, as `vectors.basis` computes it.
 
-        All other forms of one message are one thing; how many events came before depends on the hello.
+        All other forms of one message have the same fingerprint. The index of an event is left out, since it depends on the
+        hello.
         """
         if self.difference.is_other_form:
             return ANOTHER_FORM
@@ -80,7 +81,7 @@ class Failure(Exception):
 
 
 class Unsupported(Exception):
-    """The implementation cannot do what the case needs, and its hello has not claimed that it can; the message says what."""
+    """The implementation does not support a request of the case, and its hello did not claim so; the message names it."""
 
 
 Dialogue: TypeAlias = Generator[Sequence[Request], list[Reply], Verdict]
@@ -88,17 +89,17 @@ Asking: TypeAlias = Generator[Sequence[Request], list[Reply], Any]  #: a part of
 
 
 class Arrow(NamedTuple):
-    """A datagram, or a question to a codec and its answer."""
+    """A datagram, or a codec request or its answer."""
 
     at: int | None  #: virtual milliseconds
     source: str
     target: str
     bytes: str | None
-    label: str = ""  #: instead of what the bytes say
+    label: str = ""  #: shown instead of the decoded bytes
 
 
 class TrialEvent(NamedTuple):
-    """Something that happened at a node, or to all of them (an empty name)."""
+    """An event at a node, or at all nodes (empty name)."""
 
     at: int | None
     node: str
@@ -106,7 +107,7 @@ class TrialEvent(NamedTuple):
 
 
 def on_connection(stream: Mapping[str, Any]) -> str:
-    """What happens to a connection; of many bytes the first."""
+    """The text of a connection event; long data is shortened."""
     what = f"connection {stream['conn']}: {stream['event']}"
     digits = stream.get("bytes")
     if digits is None:
@@ -115,7 +116,7 @@ def on_connection(stream: Mapping[str, Any]) -> str:
 
 
 class TimingFailure(Failure):
-    """The same, but whether it must not hangs on time, and the runner itself was late."""
+    """A failure that depends on timing, while the runner itself was late."""
 
     def __init__(self, miss: Failure, because: str) -> None:
         super().__init__(miss.failure, miss.difference)
@@ -123,7 +124,7 @@ class TimingFailure(Failure):
 
 
 class Flood(Failure):
-    """The implementation put out so much that nobody can go on listening."""
+    """The implementation produced more output than the bounds allow."""
 
     def __init__(self, difference: Difference, because: str) -> None:
         super().__init__("flooded", difference)
@@ -131,7 +132,7 @@ class Flood(Failure):
 
 
 class Unanswered(Failure):
-    """That the implementation is a recording, which has no answer: nothing is known."""
+    """A recorded implementation has no answer to this request; there is no verdict."""
 
     def __init__(self, op: str, because: str) -> None:
         super().__init__("error", Difference(f"reply to {op}", {"ok": True}, None))
@@ -140,68 +141,68 @@ class Unanswered(Failure):
 
 @dataclass(frozen=True)
 class Over:
-    """That a case is tried over a real socket, in real time."""
+    """Marks a case that runs over a real socket, in real time."""
 
     transport: str  #: udp or tcp
     slack: float  #: seconds that an answer may take
-    to: tuple[str, int] | None = None  #: host and port of a node that runs, if there is no adapter
+    to: tuple[str, int] | None = None  #: host and port of a running node, if there is no adapter
 
 
 @dataclass(frozen=True)
 class Case:
-    """A vector, or the part of it that is judged by itself."""
+    """A vector, or a separately checked part of it."""
 
-    id: str  #: the vector's id, and `#` with the name of the part
+    id: str  #: the vector's id, followed by `#` and the name of the part
     vector: Vector
     part: str
     needs: frozenset[str]
-    probes: tuple[str, ...] = ()  #: legal messages that show whether a node serves
-    over: Over | None = None  #: none under virtual time
+    probes: tuple[str, ...] = ()  #: legal messages that show whether a node still works
+    over: Over | None = None  #: None under virtual time
 
     @property
     def codec(self) -> bool:
-        """Whether it takes no node, so that it can be asked together with others."""
+        """Whether it needs no node, so that it can be packed with others."""
         return self.part in ("decode", "encode", "reencode", "rejects")
 
     @property
     def pack(self) -> str | None:
-        """What it can be asked together with, the requests of all in turn; None if it is asked alone."""
+        """The kind of pack that it can share with other cases; None if it runs alone."""
         return "codec" if self.codec else self.part if self.part in ("model", "socket") else None
 
 
 @dataclass
 class Trial:
-    """A case being tried."""
+    """A running case."""
 
     case: Case
     run_seed: str
     hello: Hello
     bounds: Bounds = USUAL
     story: list[Arrow | TrialEvent] = field(default_factory=list)
-    essence: list[Request] = field(default_factory=list)  #: what it comes down to: the requests to put in by hand
-    handles: list[Any] = field(default_factory=list)  #: of nodes that are open
-    judged: int = 0  #: so much of the story has come before what is judged next
-    wanted: Mapping[str, Any] | None = None  #: the expectation that is being judged
-    place: str = ""  #: the step that is under way, `steps[2]`; nothing in a case without steps
-    #: Where a step was not as it should be and the case went on all the same; None: the first such step ends the case.
+    essence: list[Request] = field(default_factory=list)  #: the requests that reproduce the failure by hand
+    handles: list[Any] = field(default_factory=list)  #: of open nodes
+    judged: int = 0  #: the length of the story before the part that is checked next
+    wanted: Mapping[str, Any] | None = None  #: the expectation that is being checked
+    place: str = ""  #: the current step, such as `steps[2]`; empty in a case without steps
+    #: Failures by step, if the case continues after a failure; None: the first failure ends the case.
     missed: dict[str, Failure] | None = None
-    #: Which known differences a miss shows, if it shows no other; the case goes on after such a step.
+    #: Returns the known differences that a failure shows, if it shows no other; the case then continues.
     assume: Callable[[Trial, Failure], Sequence[str]] | None = None
-    past: list[str] = field(default_factory=list)  #: the known differences that it has gone past
+    past: list[str] = field(default_factory=list)  #: the known differences after which it has continued
 
     def goes_past(self, miss: Failure) -> bool:
-        """Whether the case goes on after this, as it is assumed; then that is kept."""
+        """Whether the case continues after this failure as a known difference; records that difference."""
         known = self.assume(self, miss) if self.assume else ()
         self.past += [difference for difference in known if difference not in self.past]
         return bool(known)
 
     @property
     def judged_at(self) -> str:
-        """The place that is judged: a step, or the part of a vector without steps."""
+        """The step that is being checked, or the part of a vector without steps."""
         return self.place or self.case.part
 
     def find_claimed(self, miss: Failure) -> list[str]:
-        """The readings that the implementation says it takes and that lead to this instead of what the vector expects."""
+        """The readings that the implementation declares in its hello and that explain this failure."""
         claims = self.hello.readings
         for key, others in self.vector.rests_on.get(self.judged_at, {}).items():
             for came in (miss.fingerprint, *open_keys(miss.failure), THE_END):
@@ -212,12 +213,12 @@ class Trial:
 
     @cached_property
     def seed(self) -> str:
-        """Of what is drawn by lot in this case."""
+        """The seed of the random choices in this case."""
         return case_seed(self.run_seed, self.case.id)
 
     @cached_property
     def choices(self) -> Choices:
-        """Who answers the implementation's questions."""
+        """The source of the answers to the implementation's questions."""
         return Choices(self.seed)
 
     @property
@@ -227,10 +228,10 @@ class Trial:
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """What the vector says."""
+        """The vector's content."""
         return self.case.vector.body
 
     @property
     def offered(self) -> Offered:
-        """What the implementation can do in this protocol."""
+        """What the implementation offers for this protocol."""
         return self.hello.protocols[self.vector.protocol]

@@ -1,4 +1,4 @@
-"""A vector as a message graph: what is put in, and what is expected."""
+"""A vector as a message graph: its inputs and its expectations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peerproof.spec.errors import MalformedMessage
 
 
 def of_vector(vector: Vector) -> MessageGraph:
-    """Its participants are its nodes and whoever else is named; what it expects is `judged`."""
+    """Returns the graph of a vector: its nodes and all other named addresses; expected messages are `judged`."""
     if vector.layer == "codec":
         return _of_codec(vector)
     graph = _Graph(vector)
@@ -26,7 +26,7 @@ def of_vector(vector: Vector) -> MessageGraph:
 
 def _of_codec(vector: Vector) -> MessageGraph:
     body = vector.body
-    exchanges: list[tuple[str, str]] = []  # questions and answers
+    exchanges: list[tuple[str, str]] = []  # requests and answers
     if "rejects" in body:
         what = body["bytes"] if "bytes" in body else " ".join(f"{kind} {how['bytes']}" for kind, how in body["family"].items())
         reason = body["rejects"].get("class", "no message")
@@ -41,7 +41,7 @@ def _of_codec(vector: Vector) -> MessageGraph:
 
 
 def of_expectation(vector: Vector, expect: Mapping[str, Any]) -> tuple[Arrow | Note, ...]:
-    """What one expectation of a vector, or a branch of one, wants: messages, and whatever else it judges."""
+    """Returns the messages and other checks of one expectation of a vector, or of one of its branches."""
     return tuple(_Graph(vector).expectation(expect))
 
 
@@ -87,7 +87,7 @@ class _Graph:
             case "observe":
                 yield Note(how["node"], f"{how['query']} = {plain_text(how['equals'])}")
             case "told":
-                yield Note(how["node"], f"was told {how['event']}: {plain_text(how['equals'])}")
+                yield Note(how["node"], f"received {how['event']}: {plain_text(how['equals'])}")
             case "expect":
                 yield from self.expectation(how)
 
@@ -95,7 +95,7 @@ class _Graph:
         for branch in expect.get("any_of", ()):
             if expect.get("picked", branch["branch"]) != branch["branch"]:
                 continue
-            drawn = f"drawn: {branch['because']}"
+            drawn = f"chosen: {branch['because']}"
             yield Note("", drawn if "picked" in expect else f"either {branch['branch']} ({branch['verdict']})")
             yield from self.expectation(branch)
         for kind, messages in expect.get("messages", {}).items():
@@ -113,7 +113,7 @@ class _Graph:
             yield Note("", f"nothing is sent until {expect['quiet_until']} ms")
 
     def name(self, who: Any) -> str:
-        """A node's name by its name or address, `all` for everybody; another address stands for itself."""
+        """A node's name by its name or address, `all` for the address of all nodes; another address is returned as text."""
         known = "all" if who == EVERYBODY else self.names.get(plain_text(who), plain_text(who))
         if known not in self.body["nodes"]:
             self.others.append(known)

@@ -1,7 +1,7 @@
 """
-The nodes of one trial under virtual time: opened, told what time it is, fed, asked; and everything that they put out.
+The nodes of one trial under virtual time, and all of their output.
 
-All time is here. Timers run when the time comes to where they are due, in the order of time and of nodes.
+Timers run when virtual time reaches them, in the order of time and of nodes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from peerproof.conformance.vectors.plain_data import describe_bytes, expand_numb
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.forms.form import Plain
 
-#: So many timers and deliveries are enough for any vector; with more, time stands still or messages breed.
+#: The most timers and deliveries of a vector; more mean that time stands still or messages multiply.
 MOST_HAPPENINGS: Final = 20_000
 
-_SENDERS: Final = 8  #: so many of those that flood are named
+_SENDERS: Final = 8  #: the most flooding nodes that are named
 
 
 @dataclass
@@ -37,13 +37,13 @@ class Actor:
     now: int = 0
     next_timer: int | None = None
     up: bool = True
-    loaded: Plain = None  #: the state in which it begins, if it is not a fresh node
-    timers: Sequence[Mapping[str, Any]] = ()  #: that run then
-    told: list[Mapping[str, Plain]] = field(default_factory=list)  #: events that nobody has judged
+    loaded: Plain = None  #: the state in which it begins, if it is not a new node
+    timers: Sequence[Mapping[str, Any]] = ()  #: timers that are set in that state
+    told: list[Mapping[str, Plain]] = field(default_factory=list)  #: events that are not checked yet
 
 
 class Message(NamedTuple):
-    """A message that a node put out."""
+    """A message that a node has sent."""
 
     at: int
     sender: str
@@ -63,18 +63,18 @@ class Stage:
         }
         self.addresses: dict[str, Plain] = {name: node["addr"] for name, node in nodes.items()}
         self.transport = specification(trial.vector.protocol).TRANSPORT
-        self.messages: list[Message] = []  #: that nobody has judged
-        self.events: list[Mapping[str, Plain]] = []  #: that nobody has judged
-        self.streams: list[Mapping[str, Plain]] = []  #: what nodes did with connections, that nobody has judged
-        self.open_ended: list[Message] = []  #: whose outcome the sender has not been told; over datagrams it never is
+        self.messages: list[Message] = []  #: not checked yet
+        self.events: list[Mapping[str, Plain]] = []  #: not checked yet
+        self.streams: list[Mapping[str, Plain]] = []  #: actions on connections that are not checked yet
+        self.open_ended: list[Message] = []  #: messages whose outcome the sender has not learnt; over datagrams it never does
         self.now = 0
         self._happened = 0
-        self._number = self._size = 0  #: of messages, events and what was done with connections, and of their bytes
+        self._number = self._size = 0  #: the number of messages, events and actions on connections, and of their bytes
         self._numbers: Counter[str] = Counter()  #: by node
         self._sizes: Counter[str] = Counter()  #: by node
 
     def name_of(self, addr: Plain) -> str:
-        """The node's name of an address, `all` for everybody's; an address of none stands for itself."""
+        """The name of the node with this address, `all` for the address of all nodes; another address is returned as text."""
         if addr == EVERYBODY:
             return "all"
         for name, known in self.addresses.items():
@@ -83,7 +83,7 @@ class Stage:
         return str(addr)
 
     def address(self, who: Plain) -> Plain:
-        """The address of a node by its name; what is no name is an address."""
+        """The address of a node by its name; anything else is returned unchanged."""
         return self.addresses.get(who, who) if isinstance(who, str) else who
 
     def open(self) -> Asking:
@@ -98,7 +98,7 @@ class Stage:
             self.take(actor, reply)
 
     def act(self, actor: Actor, op: str, **members: Any) -> Asking:
-        """One request that may have effects; gives the reply."""
+        """Sends one request that may have effects; returns the reply."""
         actor.now = max(actor.now, self.now)
         (reply,) = yield [{"op": op, "handle": actor.handle, "now_ms": actor.now, **members}]
         self._check_choices(actor)
@@ -106,12 +106,12 @@ class Stage:
         return reply
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
-        """A message comes in."""
+        """Delivers a message to a node."""
         self.trial.story.append(Arrow(self.now, self.name_of(sender), actor.name, digits))
         yield from self.act(actor, "recv", via=self.transport, **{"from": sender}, bytes=digits)
 
     def deliver_all(self, actor: Actor, sender: Plain, datagrams: Sequence[str]) -> Asking:
-        """Messages come in, one after the other at the same instant; gives those put out after each."""
+        """Delivers messages one after the other at the same instant; returns the messages sent after each."""
         request = {"op": "recv", "handle": actor.handle, "now_ms": self.now, "via": self.transport, "from": sender}
         replies = yield [{**request, "bytes": digits} for digits in datagrams]
         answers: list[list[Message]] = []
@@ -124,7 +124,7 @@ class Stage:
         return answers
 
     def settle(self, message: Message, took: int | None) -> Asking:
-        """Its sender is told what became of a message: how many microseconds it took, or None if it did not arrive."""
+        """Reports the outcome of a message to its sender: the microseconds that it took, or None if it did not arrive."""
         if message in self.open_ended:
             self.open_ended.remove(message)
         actor = self.actors[message.sender]
@@ -134,45 +134,45 @@ class Stage:
         yield from self.act(actor, "sent", to=message.to, bytes=message.bytes, took_us=took)
 
     def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:
-        """Something happens to a connection that somebody has opened to a node."""
+        """Applies an event to a connection that a peer has opened to a node."""
         yield from self.act(actor, "stream", **about)
 
     def is_meant(self, message: Message, sent: Mapping[str, Any]) -> bool:
-        """Whether a step that says what became of a message may speak of this one."""
+        """Whether a `sent` step may refer to this message."""
         if message.sender != sent["node"]:
             return False
         return "to" not in sent or (message.to == self.address(sent["to"]) and sent.get("type") in (None, self.kind(message)))
 
     def plain(self, digits: str) -> Any:
-        """What the bytes of a message say."""
+        """The decoded bytes of a message."""
         return describe_bytes(self.trial.vector.protocol, digits)
 
     def kind(self, message: Message) -> str:
         """The type of a message."""
         shown = describe_bytes(self.trial.vector.protocol, message.bytes)
-        return str(shown["type"]) if isinstance(shown, dict) else "what is no message"
+        return str(shown["type"]) if isinstance(shown, dict) else "an invalid message"
 
     def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
-        """The answer to a query, which may be about something."""
+        """Returns the answer to a query, which may take arguments."""
         about = {"args": dict(args)} if args else {}
         reply = yield from self._ask(actor, {"op": "query", "handle": actor.handle, "what": what, **about})
         return reply["value"]
 
     def crash(self, actor: Actor) -> Asking:
-        """It is gone until it is restarted, and what it has sent is nobody's any more."""
+        """Crashes a node until it is restarted; its open messages are dropped."""
         self.trial.story.append(TrialEvent(self.now, actor.name, "crash"))
         yield from self._ask(actor, {"op": "crash", "handle": actor.handle})
         actor.up, actor.next_timer = False, None
         self.open_ended = [message for message in self.open_ended if message.sender != actor.name]
 
     def restart(self, actor: Actor, config: Mapping[str, Any] | None = None) -> Asking:
-        """It starts again, with nothing kept but what the configuration of this start says."""
+        """Restarts a node; it keeps only what the configuration of this start says."""
         self.trial.story.append(TrialEvent(self.now, actor.name, " ".join(["restart", *_members(config or {})])))
         actor.up = True
         yield from self.act(actor, "restart", **({"config": dict(config)} if config else {}))
 
     def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:
-        """Time passes: what is due by then happens; nodes that are named explicitly are told the time in any case."""
+        """Advances time and runs all that is due by then; nodes that are named explicitly are advanced in any case."""
         while due := self.next_due(until):
             at, happen = due
             self.now = max(self.now, at)
@@ -188,7 +188,7 @@ class Stage:
                 yield from self.act(actor, "advance")
 
     def next_due(self, until: int) -> tuple[int, Callable[[], Asking]] | None:
-        """The instant of what happens next, and what it is, if it is due by then: the next timer of any node."""
+        """Returns the next timer of any node that is due by then: its instant, and the dialogue that runs it."""
         due: tuple[int, Actor] | None = None
         for actor in self.actors.values():
             if actor.next_timer is not None and actor.next_timer <= until and (due is None or actor.next_timer < due[0]):
@@ -196,7 +196,7 @@ class Stage:
         return due and (due[0], partial(self.act, due[1], "advance"))
 
     def take(self, actor: Actor, reply: Reply) -> None:
-        """What a node put out, and when it wants to be woken. Raises Failure."""
+        """Records a node's effects, and its next timer. Raises Failure."""
         effects = reply["effects"]
         for effect in effects[: self.trial.bounds.at_once]:
             if send := effect.get("send"):
@@ -216,7 +216,7 @@ class Stage:
             raise Failure("clock", Difference(f"{actor.name}: next_timer_ms", f"at least {actor.now}", actor.next_timer))
 
     def count(self, node: str, size: int) -> None:
-        """A node put out a message, an event, or something on a connection, of so many bytes. Raises Flood."""
+        """Counts a message, an event or connection data of this size in bytes. Raises Flood."""
         bounds = self.trial.bounds
         self._number += 1
         self._size += size
@@ -231,17 +231,17 @@ class Stage:
         named = by.most_common(_SENDERS)
         others = [f"{len(by) - len(named)} others"] if len(by) > len(named) else []
         senders = ", ".join([*(f"{name}: {number:,}" for name, number in named), *others])
-        said = f"{by.total():,} {what} until {self.now} ms ({senders}), where {option} allows {most:,}"
-        return Flood(Difference(what, {"at most": most}, dict(named)), said)
+        text = f"{by.total():,} {what} until {self.now} ms ({senders}), but {option} allows {most:,}"
+        return Flood(Difference(what, {"at most": most}, dict(named)), text)
 
     def handle_stream(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
-        """A node did something with a connection."""
+        """Records a node's action on a connection."""
         self.count(actor.name, len(str(stream.get("bytes", ""))) // 2)
         self.streams.append(stream)
         self.trial.story.append(TrialEvent(self.now, actor.name, on_connection(stream)))
 
     def handle_message(self, message: Message) -> None:
-        """A node put out a message."""
+        """Records a message that a node has sent."""
         self.count(message.sender, len(message.bytes) // 2)
         self.trial.story.append(Arrow(self.now, message.sender, self.name_of(message.to), message.bytes))
         self.messages.append(message)
@@ -258,7 +258,7 @@ class Stage:
 
 
 def _loading(actor: Actor) -> dict[str, Plain]:
-    """What makes an `open` a `load`."""
+    """The members that turn an `open` into a `load`."""
     if actor.loaded is None:
         return {}
     timers = [{"timer": running["timer"], "due_ms": running["due"]} for running in actor.timers]

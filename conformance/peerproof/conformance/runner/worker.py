@@ -1,13 +1,13 @@
 """
-A lane: one process of the implementation, and the cases that are tried on it one after the other.
+A worker: one process of the implementation, and the cases that it runs one after the other.
 
-Cases of the codec are packed together, and so are those of a model, which are many: the next requests of all of them go out at
-once. When the implementation fails to answer in the middle of a pack, each case that is still open is a suspect and is tried by
-itself. A case that then crashes is tried once more alone, on a fresh process: if it happens again it is confirmed. If no
-suspect does it by itself, the first of them stands for the pack, unconfirmed.
+Codec cases are packed, and so are the cases of a model, which are many: the next requests of all of them are sent at once. If
+the implementation fails to answer in the middle of a pack, each open case is a suspect and is run again alone. A suspect that
+crashes is run once more, on a fresh process: if it crashes again the failure is confirmed. If no suspect fails alone, the
+first one is reported for the pack, unconfirmed.
 
-That a case takes too long may be the machine's fault: it is tried once more with more time, the more the longer the process
-took to start. If it is answered then, nobody is accused, and the longer time holds for all that the lane asks from then on.
+A timeout may be the machine's fault: the case is run again with more time, in proportion to the time that the process took to
+start. If it is then answered, it does not fail, and the worker keeps the longer timeout from then on.
 """
 
 from __future__ import annotations
@@ -46,38 +46,38 @@ from peerproof.spec.forms.form import Record
 
 Emit = Callable[[Result], None]
 
-#: What a process that must be started again counts as; any other failure leaves it usable.
+#: Failures after which the process must be started again; any other failure leaves it usable.
 TROUBLES: Final = ("crashed", "hung", "flooded", "garbled")
-TRIALS: Final = 3  #: so often a case over a socket is tried that seems to fail
-INTERRUPTED: Final = "interrupted"  #: why a run ends that a person, or whoever speaks for one, ends
-ADAPTERS_OWN: Final = ("garbled", "misshapen", "error")  #: failures that say nothing of what the implementation takes a text for
-_OF_MANY: Final = ("hung", "flooded")  #: what many small requests may do together, each of which does nothing wrong
+TRIALS: Final = 3  #: the most runs of a socket case that seems to fail
+INTERRUPTED: Final = "interrupted"  #: why a run ends that the user or a signal ends
+ADAPTERS_OWN: Final = ("garbled", "misshapen", "error")  #: failures that show no reading of the document
+_OF_MANY: Final = ("hung", "flooded")  #: failures that many small requests may cause together, although each one alone is correct
 _OUTRIGHT: Final = ("crashed", "hung", "flooded")  #: failures that are statuses of their own, whatever the level
-#: A case that timed out has so many times as long when it is tried again; the more, the longer it takes to start.
+#: Timeout factor of the second run of a case that timed out; it grows with the start time.
 MORE_TIME: Final = 4
 MOST_TIME: Final = 20
-USUAL_START: Final = 0.5  #: seconds that an implementation takes at most, on a machine with nothing else to do
+USUAL_START: Final = 0.5  #: seconds that an implementation takes at most to start on an idle machine
 _FAILURE_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
 
 
 class Control:
-    """What all lanes of a run share: whether to go on, and how often the implementation was started again."""
+    """State that all workers of a run share: whether to go on, and the number of restarts."""
 
     def __init__(self, most_restarts: int) -> None:
-        self.ended: str | None = None  #: why there is no going on
-        self.unusable = False  #: because it can no longer be started
+        self.ended: str | None = None  #: why the run ends; None while it goes on
+        self.unusable = False  #: the implementation can no longer be started
         self._most_restarts = most_restarts
         self._restarts = 0
         self._lock = threading.Lock()
 
     def end(self, because: str, *, unusable: bool = False) -> None:
-        """No further case is begun."""
+        """Stops the run: no further case is started."""
         with self._lock:
-            if self.ended is None or because == INTERRUPTED:  # then processes are killed, which says nothing about them
+            if self.ended is None or because == INTERRUPTED:  # an interrupt kills processes, and their failures are not theirs
                 self.ended, self.unusable = because, unusable
 
     def count_restart(self) -> None:
-        """The implementation has to be started again because of what it did."""
+        """Counts a restart that the implementation made necessary."""
         with self._lock:
             self._restarts += 1
             spent = self._restarts >= self._most_restarts
@@ -91,12 +91,12 @@ class RunningTrial:
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.requests: Sequence[Request] = ()
-        self.outcome: Verdict | Failure | Unsupported | None = None  #: None as long as it goes on
+        self.outcome: Verdict | Failure | Unsupported | None = None  #: None while it runs
         self._dialogue = _closing(trial, DIALOGUES[trial.case.part](trial))
         self.feed(None)
 
     def feed(self, replies: list[Reply] | None) -> None:
-        """The dialogue goes on with the replies to its requests."""
+        """Continues the dialogue with the replies to its requests."""
         try:
             if replies is None:
                 self.requests = next(self._dialogue)
@@ -108,7 +108,7 @@ class RunningTrial:
             self.outcome = end.value
 
     def _misfit(self, request: Request, reply: Reply) -> Failure | Unsupported | None:
-        """What is wrong if that is no reply to the request, or the adapter's error."""
+        """The failure if the reply is invalid or is the adapter's error; None if it is a proper reply."""
         op = request["op"]
         if isinstance(reply, NoAnswer):
             return Unanswered(op, reply.because)
@@ -120,18 +120,18 @@ class RunningTrial:
         if error is None:
             return None
         if error["code"] == "unsupported" and not contradicts_hello(request, self.trial.offered, self._needed()):
-            return Unsupported(f"the implementation does not support this {op}: {error.get('message', 'it does not say why')}")
+            return Unsupported(f"the implementation does not support this {op}: {error.get('message', 'no reason given')}")
         failure = _FAILURE_OF_ERROR.get(error["code"], "error")
         return Failure(failure, Difference(f"reply to {op}", {"ok": True}, {"error": error}))
 
     def _needed(self) -> set[str]:
-        """The members that every configuration has."""
+        """The members that every configuration must have."""
         form: Record = specification(self.trial.vector.protocol).CONFIG
         return set(form.forms) - form.optional
 
 
 def _closing(trial: Trial, dialogue: Dialogue) -> Generator[Sequence[Request], list[Reply], Verdict | Failure | Unsupported]:
-    """A dialogue that ends with the goodbye to every node that it has opened, however it comes out."""
+    """Runs a dialogue, then closes every node that it has opened, whatever the outcome."""
     outcome: Verdict | Failure | Unsupported
     try:
         outcome = yield from dialogue
@@ -141,14 +141,14 @@ def _closing(trial: Trial, dialogue: Dialogue) -> Generator[Sequence[Request], l
     except Unsupported as unsupported:
         outcome = unsupported
     if trial.handles:
-        with suppress(Failure, Unsupported):  # an adapter that cannot say goodbye is no mistake of the implementation
+        with suppress(Failure, Unsupported):  # an adapter that fails to close is no fault of the implementation
             yield [{"op": "close", "handle": handle} for handle in trial.handles]
     return outcome
 
 
 def more_time(start: float) -> float:
     """
-    How many times as long a case has that timed out, if the process took so many seconds to start.
+    The timeout factor for a case that timed out, if the process took so many seconds to start.
 
     >>> more_time(0.1), more_time(1.0), more_time(60)
     (4.0, 8.0, 20)
@@ -156,7 +156,7 @@ def more_time(start: float) -> float:
     return min(MOST_TIME, MORE_TIME * max(1.0, start / USUAL_START))
 
 
-#: The known differences that a result shows, if it shows no other.
+#: Returns the known differences that a result shows, if it shows no other.
 Assume: TypeAlias = Callable[[Result], Sequence[str]]
 
 
@@ -169,14 +169,14 @@ class Worker:
         self._adapter = adapter
         self._assume = assume
         self._bounds = bounds
-        self._times = 1.0  #: so many times as long as was said may a request take
+        self._times = 1.0  #: timeout factor of a request
         self._took = 0.0  #: seconds of the last start
         self._hello = hello
         self._seed = seed
         self._control = control
 
     def run(self, pack: Sequence[Case], emit: Emit) -> None:
-        """Tries cases, as long as there is any going on."""
+        """Runs cases until the run ends."""
         if len(pack) > 1 and all(case.pack for case in pack):
             self._run_pack(pack, emit)
             return
@@ -188,7 +188,7 @@ class Worker:
                 self._emit(self.alone(case), emit)
 
     def alone(self, case: Case) -> Result:
-        """Tries a case by itself, and if it crashes, floods or hangs, once more."""
+        """Runs a case alone; if it crashes, floods or hangs, runs it once more."""
         result, usable = self._steadily(case) if case.over else self.once(case)
         if result.failure == "hung" and not self._control.ended:
             return self._with_more_time(case, result, usable)
@@ -203,16 +203,16 @@ class Worker:
         if again.failure == result.failure:
             return replace(result, confirmed=True)
         came_out = f"{again.status} ({again.failure})" if again.failure else again.status
-        return replace(result, confirmed=False, reason=f"{result.reason}; tried again alone: {came_out}")
+        return replace(result, confirmed=False, reason=f"{result.reason}; run again alone: {came_out}")
 
     def _with_more_time(self, case: Case, hung: Result, usable: bool) -> Result:
-        """Tries a case again that timed out; it is accused only if it does so again."""
+        """Runs a case that timed out again with more time; it fails only if it times out again."""
         if not usable and not self._start():
             return hung
         times = max(self._times, more_time(self._took))
         self._adapter.stretch(times)
         again, usable = self.once(case)
-        reason = f"{hung.reason or 'the adapter says that it took too long'}; tried again alone, with {times:.3g} times as long"
+        reason = f"{hung.reason or 'the adapter says that it took too long'}; run again alone, with {times:.3g} times the timeout"
         if again.failure != "hung":
             self._times = times
         self._adapter.stretch(self._times)
@@ -223,24 +223,24 @@ class Worker:
             return replace(again, confirmed=True, reason=f"{reason}: {again.reason}")
         if not usable:
             return replace(again, confirmed=False, reason=f"{reason}: {again.reason}")
-        return replace(again, reason=again.reason or f"{reason}: answered, so it is slow and not wrong")
+        return replace(again, reason=again.reason or f"{reason}: it answered, so it is slow and not wrong")
 
     def _steadily(self, case: Case) -> tuple[Result, bool]:
-        """The result over a socket, where only what is so each time is so."""
+        """Runs a socket case up to TRIALS times; only a failure of every run counts."""
         result, usable = self.once(case)
         for _ in range(TRIALS - 1):
             if not usable or result.failure is None or self._control.ended:
                 break
             again, usable = self.once(case)
             if usable and again.failure is None and result.status != "undetermined":
-                reason = f"not so when it was tried again ({result.failure}{f': {result.reason}' if result.reason else ''})"
+                reason = f"did not fail when run again ({result.failure}{f': {result.reason}' if result.reason else ''})"
                 return replace(result, status="undetermined", reason=reason), True
             if not usable or result.status == "undetermined":
                 result = again
         return result, usable
 
     def once(self, case: Case) -> tuple[Result, bool]:
-        """The result of exactly one trial, and whether the process can still be used."""
+        """Runs a case exactly once; returns its result and whether the process is still usable."""
         begin = time.perf_counter()
         playing = RunningTrial(self._trial(case))
         trial = playing.trial
@@ -257,7 +257,7 @@ class Worker:
         return Trial(case, self._seed, self._hello, self._bounds, assume=self._known if self._assume else None)
 
     def _known(self, trial: Trial, miss: Failure) -> Sequence[str]:
-        """Which known differences a miss shows, if it shows no other."""
+        """The known differences that a failure shows, if it shows no other."""
         return self._assume(result_of(trial, miss, 0)) if self._assume else ()
 
     def _emit(self, result: Result, emit: Emit) -> None:
@@ -314,7 +314,7 @@ class Worker:
         finally:
             if not found and trouble.kind not in _OF_MANY:
                 blamed = _error_result(self._trial(cases[0]), trouble, 0)
-                reason = f"{blamed.reason}; together with {len(cases) - 1} other cases, by itself none of them does it"
+                reason = f"{blamed.reason}; together with {len(cases) - 1} other cases; none of them fails this way alone"
                 first = replace(blamed, confirmed=False, reason=reason)
             for result in (first, *rest):
                 self._emit(result, emit)
@@ -335,12 +335,12 @@ def _chooser(playing: RunningTrial) -> Choose:
 
 
 def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, milliseconds: float) -> Result:
-    """The result of a trial that came to its end."""
+    """Returns the result of a finished trial."""
     if isinstance(outcome, Unsupported):
         return skip_result(trial.case, str(outcome))
     if isinstance(outcome, Verdict):
         if trial.past:
-            past = f"goes past what is assumed: {'; '.join(trial.past)}"
+            past = f"continued after assumed differences: {'; '.join(trial.past)}"
             return _result(trial, "known", milliseconds, branches=outcome.branches, reason=past, known={"reason": past})
         status = "tolerated" if outcome.tolerated else "passed"
         return _result(trial, status, milliseconds, branches=outcome.branches, reason=outcome.tolerated)
@@ -358,19 +358,19 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
     if isinstance(outcome, TimingFailure):
         status, reason = "undetermined", outcome.because
     if trial.past:
-        reason = "; ".join([*filter(None, [reason]), f"after what is assumed: {', '.join(trial.past)}"])
+        reason = "; ".join([*filter(None, [reason]), f"after assumed differences: {', '.join(trial.past)}"])
     about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expectation(trial)}
     return _result(trial, status, milliseconds, decisions=tuple(decisions), **_evidence(trial), **about)
 
 
 def _name_readings(decisions: Mapping[str, str | None]) -> str | None:
-    """Which other readings an implementation takes, if that is known."""
+    """Names the other readings that the implementation takes, if they are known."""
     named = ((decision, reading.split(OR)) for decision, reading in decisions.items() if reading)
-    return "; ".join(f"it takes {decision} as {' or '.join(map(repr, readings))}" for decision, readings in named) or None
+    return "; ".join(f"it reads {decision} as {' or '.join(map(repr, readings))}" for decision, readings in named) or None
 
 
 def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
-    """On which decisions it rests what was not met, each with the reading that was taken; None: the implementation ended."""
+    """The decisions behind the failed expectation, each with the reading taken; None for miss: the implementation ended."""
     vector, place = trial.vector, trial.judged_at
     steps = [(f"steps[{index}]", step) for index, step in enumerate(vector.body.get("steps", ()))]
     later = steps[next((at for at, (name, _) in enumerate(steps) if name == place), len(steps)) :]
@@ -396,15 +396,15 @@ def _error_result(trial: Trial, trouble: AdapterError, milliseconds: float) -> R
 
 
 def _evidence(trial: Trial) -> dict[str, Any]:
-    """Of a case that fails: which vector it is, for who has it not at hand, and what happened."""
+    """The evidence of a failed case: which vector it is, and what happened."""
     vector = trial.vector
     which = {"title": vector.title, "file": vector.file, "line": vector.line}
     return {**which, "story": tuple(trial.story), "judged": trial.judged, "essence": tuple(trial.essence)}
 
 
 def _expectation(trial: Trial) -> tuple[Arrow | TrialEvent, ...]:
-    """All that the expectation wants which was not met."""
-    from peerproof.conformance.diagrams import message_graph  # it brings the models along, which a run that passes does not need
+    """The messages and events of the expectation that was not met."""
+    from peerproof.conformance.diagrams import message_graph  # imports the models, which a passing run does not need
     from peerproof.conformance.runner.vector_diagram import of_expectation
 
     wanted = () if trial.wanted is None else of_expectation(trial.vector, trial.wanted)
@@ -417,11 +417,11 @@ def _expectation(trial: Trial) -> tuple[Arrow | TrialEvent, ...]:
 
 
 def _tell_unanswered(playing: RunningTrial, answered: int) -> None:
-    """The story ends with the request that has no answer; if it is a datagram, that is what it all comes down to."""
+    """Ends the story with the unanswered request; a datagram alone becomes the essence."""
     if not playing.requests:
         return
     trial, request = playing.trial, playing.requests[min(answered, len(playing.requests) - 1)]
-    before = f"after {answered} requests like it that were answered, " if answered else ""
+    before = f"after {answered} such requests were answered, " if answered else ""
     if request["op"] in ("recv", "decode"):
         trial.essence = [request]
         trial.story.append(TrialEvent(request.get("now_ms"), "", f"{before}{request['op']} {request['bytes'] or '(no bytes)'}"))
@@ -435,7 +435,7 @@ def _result(trial: Trial, status: str, milliseconds: float, **members: Any) -> R
 
 
 def skip_result(case: Case, reason: str) -> Result:
-    """The result of a case that is not tried."""
+    """Returns the result of a case that does not run."""
     vector = case.vector
     return Result(case.id, "skipped", vector.id, vector.rev, vector.level, vector.clauses, reason=reason)
 

@@ -1,8 +1,8 @@
 """
-Where the suite's own files are: beside the packages in the source tree, in `data` of the package once it is installed.
+The paths of the suite's own files: beside the packages in the source tree, or in the package's `data` once it is installed.
 
-The wheel carries them as package data under the same names (`pyproject.toml`, force-include). A protocol with a home of its
-own (`peerproof.spec.protocols.Protocol.home`) has its files there, in folders of the same names.
+The wheel has them as package data under the same names (`pyproject.toml`, force-include). A protocol of another distribution
+(`peerproof.spec.protocols.Protocol.home`) has its files there, in folders of the same names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SOURCE_TREE: Final = _PACKAGE.parents[1]  #: the folder `conformance` of a sour
 
 
 def vectors_root(protocol: str | None = None) -> Path:
-    """The folder of the vectors, of a protocol or of this project, `PROTOCOL/LAYER/TOPIC.yaml` in it."""
+    """The folder of the vectors, this project's or a protocol's own; it holds `PROTOCOL/LAYER/TOPIC.yaml`."""
     return _folder("vectors", protocol)
 
 
@@ -33,29 +33,29 @@ def examples() -> list[Path]:
 
 
 def skeletons_root() -> Path:
-    """The folder of the skeletons of adapters, one for each language in it, and what they have in common."""
+    """The folder of the adapter skeletons: one for each language, and their common files."""
     return _folder("skeletons")
 
 
 def reviewed_file(protocol: str) -> Path:
-    """The list of a protocol's reviewed clauses. There need not be one."""
+    """The list of a protocol's reviewed clauses. It may be missing."""
     return _folder("reviewed", protocol) / f"{protocol}.txt"
 
 
 def equivalents_file(protocol: str) -> Path:
-    """The list of a protocol's equivalent mutants. There need not be one."""
+    """The list of a protocol's equivalent mutants. It may be missing."""
     return _folder("equivalent", protocol) / f"{protocol}.yaml"
 
 
 def clauses_file(protocol: str) -> Path:
-    """A protocol's clauses and decisions in prose. There need not be any."""
+    """A protocol's clauses and decisions in prose. The file may be missing."""
     installed = _PACKAGE / "data" / "clauses"
     folder = _home(protocol) or (installed if installed.exists() else _SOURCE_TREE.parent / "spec")
     return folder / f"{protocol}.md"
 
 
 def cache_folder(name: str) -> Path | None:
-    """The folder of this name in the user's cache folder, which need not exist; None if this user has no cache folder."""
+    """A folder in the user's cache folder, which may not exist yet; None if this user has no cache folder."""
     configured = os.environ.get("XDG_CACHE_HOME", "")
     try:
         base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
@@ -65,7 +65,7 @@ def cache_folder(name: str) -> Path | None:
 
 
 def path_text(path: Path) -> str:
-    """A path as messages show it: from the working directory if it is below that."""
+    """A path as messages show it: relative to the working directory if it is below that."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except (ValueError, OSError):

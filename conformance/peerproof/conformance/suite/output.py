@@ -1,8 +1,8 @@
 """
-Where reports go, when the disk is full or somebody presses Ctrl-C.
+Output files of reports, also when the disk is full or the user presses Ctrl-C.
 
-A file that is written whole is either the old one or the new one. A file that grows line by line ends after a whole line.
-What goes to standard output steers no terminal (`printable`).
+A file that is written as a whole has either the old content or the new one. A file that grows line by line ends after a
+complete line. Standard output cannot control the terminal (`printable`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CannotWrite(Exception):
 
 
 class Deferred:
-    """In this block an interruption waits until the end of it, where `seen` tells; a second one does not wait."""
+    """Defers an interruption to the end of the block, where `seen` is set; a second interruption is not deferred."""
 
     def __init__(self) -> None:
         self.seen = False
@@ -65,7 +65,7 @@ class Growing:
         self._may_be_cut = path is not None
 
     def write(self, line: str | bytes) -> None:
-        """Adds a line, whole or not at all if it is not interrupted (`Deferred`). Raises CannotWrite."""
+        """Adds a line, whole or not at all unless it is interrupted (`Deferred`). Raises CannotWrite."""
         data = escape_controls(line).encode() if isinstance(line, str) else line
         try:
             written = 0
@@ -81,12 +81,12 @@ class Growing:
         self._size += len(data)
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Closes the file."""
         os.close(self._descriptor)
 
 
 def write_whole(path: Path | None, text: str) -> None:
-    """A file, whole or not at all; or standard output. Raises CannotWrite."""
+    """Writes a file, whole or not at all; or standard output. Raises CannotWrite."""
     try:
         if path is None:
             paint = sys.stdout.paint if isinstance(sys.stdout, Printable) else str
@@ -105,7 +105,7 @@ def write_whole(path: Path | None, text: str) -> None:
 
 
 def _discard_standard_output() -> None:
-    """What is left in its buffer would fail again when Python exits."""
+    """Discards buffered output, which would fail again when Python exits."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -128,7 +128,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def unwritable(path: Path) -> str | None:
-    """Why nothing can be written there, as far as it shows beforehand."""
+    """Returns why the path cannot be written, as far as it can be checked beforehand; None if it can."""
     if path.is_dir():
         return f"{path} is a folder"
     if not path.resolve().parent.is_dir():

@@ -1,8 +1,8 @@
 """
-Texts that a terminal only shows: what would steer it is written as escapes.
+Escapes text that would control a terminal.
 
-An adapter names itself, and its values and errors are printed; none of that may move the cursor, hide a line, or turn the
-reading direction. An escape is that of JSON strings, so that a report as JSON stays what it says.
+An adapter chooses its name, its values and its errors, and these are printed. They must not move the cursor, hide a line, or
+change the reading direction. Escapes are those of JSON strings, so that a report in JSON keeps its content.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
-#: Control characters but tab and line feed, lines and paragraphs of Unicode, and what turns the direction of reading.
+#: Control characters except tab and line feed, Unicode line and paragraph separators, and marks of the reading direction.
 _STEERING: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def escape_controls(text: str) -> str:
     r"""
-    Returns a text in which nothing steers a terminal.
+    Returns a text with all terminal controls escaped.
 
     >>> print(escape_controls("a\x1b[2Jb\r\n"), end="")
     a\u001b[2Jb\u000d
@@ -29,7 +29,7 @@ def escape_controls(text: str) -> str:
 
 def count_text(number: int, noun: str) -> str:
     """
-    Returns a number of things in words.
+    Returns a number with its noun, singular or plural.
 
     >>> count_text(1, "case"), count_text(20747, "vector")
     ('1 case', '20,747 vectors')
@@ -38,19 +38,19 @@ def count_text(number: int, noun: str) -> str:
 
 
 class Printable:
-    """A stream of text that writes everything so."""
+    """A text stream that escapes everything it writes."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.paint: Callable[[str], str] = str  #: what colours a text that has its escapes
+        self.paint: Callable[[str], str] = str  #: colours a text whose controls are escaped
 
     def write(self, text: str) -> int:
-        """Writes a text with escapes; its length is that of the text."""
+        """Writes a text with escapes; returns the length of the original text."""
         self.stream.write(self.paint(escape_controls(text)))
         return len(text)
 
     def writelines(self, lines: Any) -> None:
-        """Writes each."""
+        """Writes each text."""
         for line in lines:
             self.write(line)
 
@@ -59,13 +59,13 @@ class Printable:
 
 
 def steerable(stream: TextIO) -> TextIO:
-    """Returns the stream below, for a line of ours that is written over."""
+    """Returns the underlying stream, for a progress line that is overwritten."""
     return stream.stream if isinstance(stream, Printable) else stream
 
 
 @contextmanager
 def print_printable() -> Iterator[None]:
-    """Standard output and standard error steer no terminal while the block runs."""
+    """Escapes standard output and standard error while the block runs."""
     names = ("stdout", "stderr")
     before = {name: getattr(sys, name) for name in names}
     ours = {name: Printable(stream) for name, stream in before.items() if stream is not None}
@@ -75,5 +75,5 @@ def print_printable() -> Iterator[None]:
         yield
     finally:
         for name, stream in ours.items():
-            if getattr(sys, name) is stream:  # whoever put something else there keeps it
+            if getattr(sys, name) is stream:  # keep a stream that was replaced in between
                 setattr(sys, name, before[name])

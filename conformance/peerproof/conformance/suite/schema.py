@@ -1,7 +1,7 @@
 """
-A document against its JSON Schema, with errors for people: where, what is wrong, what was expected.
+Checks a document against its JSON Schema; errors name the place, what is wrong and what was expected.
 
-`jsonschema` is imported here only, and only when a file has changed: it takes longer to import than most vectors to judge.
+`jsonschema` is imported here only, and only when a file has changed: its import takes longer than most vectors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from peerproof.conformance.suite.locations import schema
 from peerproof.conformance.suite.strict_yaml import Document, VectorError
 
 _UNKNOWN: Final = "unknown field"
-_SHOWN: Final = 200  #: characters of a message that may show a whole document
+_SHOWN: Final = 200  #: the most characters of a message, which may show a whole document
 _IN_WORDS: Final = {
     "object": "a mapping",
     "array": "a list",
@@ -28,7 +28,7 @@ _IN_WORDS: Final = {
 
 
 def misfits(document: Document, name: str) -> list[VectorError]:
-    """Where a document does not fit the schema of this name: unknown fields first, which explain others that are missing."""
+    """Returns the errors of a document against a schema; unknown fields first, since they explain missing ones."""
     found: list[VectorError] = []
     for error in _validator(name).iter_errors(document.data):
         found += _explain(document, error)
@@ -37,7 +37,7 @@ def misfits(document: Document, name: str) -> list[VectorError]:
 
 
 def unfit(data: Any, name: str) -> str | None:
-    """What in data does not fit the schema of this name, in a sentence; the first such part."""
+    """Returns the first error of data against a schema as a sentence; None if there is none."""
     error = next(iter(sorted(_validator(name).iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))), None)
     if error is None:
         return None
@@ -55,11 +55,11 @@ def _validator(name: str) -> Any:
 def _explain(document: Document, error: Any) -> Iterator[VectorError]:
     path = tuple(error.absolute_path)
     instance, rule, value, about = error.instance, error.validator, error.validator_value, error.schema
-    if rule is None:  # a schema that is `false`, whose error has its parent's path
+    if rule is None:  # a schema that is `false`; its error has its parent's path
         parent = reduce(getitem, path, document.data)
         key = next(key for key, part in parent.items() if part is instance)
         others = ", ".join(other for other in parent if other != key)
-        yield document.error((*path, key), f"{key!r} cannot stand together with {others}", at_key=True)
+        yield document.error((*path, key), f"{key!r} cannot be combined with {others}", at_key=True)
     elif "propertyNames" in list(error.absolute_schema_path)[-3:]:
         yield document.error((*path, instance), f"expected {_describe_schema(about)}, found {instance!r}", at_key=True)
     elif rule == "additionalProperties":
@@ -78,7 +78,7 @@ def _explain(document: Document, error: Any) -> Iterator[VectorError]:
             if key in instance and (missing := [other for other in needed if other not in instance]):
                 yield document.error((*path, key), f"{key!r} needs {' and '.join(map(repr, missing))} beside it", at_key=True)
     elif rule == "oneOf":
-        if not isinstance(instance, dict):  # then its type is wrong, and said to be
+        if not isinstance(instance, dict):  # its type is wrong, which is reported elsewhere
             return
         names = [name for case in value for name in case["required"]]
         present = [name for name in names if name in instance]
@@ -100,7 +100,7 @@ def _misfit(rule: str, value: Any, instance: Any, about: dict[str, Any]) -> str:
             return f"expected at most {value} items, found {len(instance)}"
         case "uniqueItems":
             twice = next(item for item in instance if instance.count(item) > 1)
-            return f"{_value_text(twice)} is there twice"
+            return f"{_value_text(twice)} occurs twice"
         case "minProperties" | "maxProperties":
             number = "exactly one" if about.get("maxProperties") == 1 else "at least one"
             return f"expected {number} of {', '.join(about.get('properties', ('any name',)))}, found {_value_text(instance)}"
@@ -117,7 +117,7 @@ def _misfit(rule: str, value: Any, instance: Any, about: dict[str, Any]) -> str:
 def _describe_schema(about: dict[str, Any]) -> str:
     if "description" in about:
         return str(about["description"])
-    return _IN_WORDS[about["type"]] if "type" in about else f"what fits {json.dumps(about)}"
+    return _IN_WORDS[about["type"]] if "type" in about else f"a value of {json.dumps(about)}"
 
 
 def _value_text(value: Any) -> str:
@@ -132,6 +132,6 @@ def one_of(options: Iterable[Any]) -> str:
 
 
 def did_you_mean(word: str, known: Sequence[str], likeness: float = 0.6) -> str:
-    """A known word that looks like this one, as the end of a sentence; or nothing."""
+    """Returns a similar known word as the end of a sentence; empty if there is none."""
     close = get_close_matches(word, [option for option in known if isinstance(option, str)], n=1, cutoff=likeness)
     return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,10 +1,10 @@
 """
-The part of YAML that every reader reads alike.
+A strict subset of YAML that all parsers read alike.
 
-No anchors, aliases, tags, directives, merge keys or duplicate keys, one document a file, and no plain scalar that some
-readers take for something else than text: `no`, `017`, `1:30`, `1e3`, `2024-01-01`. Such a scalar is quoted or it is an
-error. Numbers are integers, and fractions as short as they can be: some readers take 1.0 for an integer. What is left is JSON
-data, and with it where each part of it stands, so that an error can say so.
+It has no anchors, aliases, tags, directives, merge keys or duplicate keys; one document a file; and no plain scalar that some
+parsers read as something other than text: `no`, `017`, `1:30`, `1e3`, `2024-01-01`. Such a scalar must be quoted. Numbers are
+integers, or fractions in their shortest form: some parsers read 1.0 as an integer. The result is JSON data with the position
+of each part, for error messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]*")
 _FRACTION: Final = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
 
-#: What some readers take plain text for, and what to write instead; the first row that fits counts.
+#: How some parsers read a plain scalar, and what to write instead; the first matching row counts.
 _AMBIGUOUS: Final = tuple(
     (re.compile(pattern), taken_for, instead)
     for pattern, taken_for, instead in (
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
 
 class VectorError(Exception):
-    """A file of the suite is not what it should be: `file:line:column: what is wrong, and what was expected`."""
+    """A file of the suite is invalid: `file:line:column: what is wrong, and what was expected`."""
 
     def __init__(self, file: str, place: Place | None, message: str) -> None:
         super().__init__(f"{file}:{place.line}:{place.column}: {message}" if place else f"{file}: {message}")
@@ -64,7 +64,7 @@ class VectorError(Exception):
 
 @dataclass(frozen=True)
 class Document:
-    """A file's data, and the places of its parts."""
+    """The data of a file, and the positions of its parts."""
 
     file: str
     data: Any
@@ -72,7 +72,7 @@ class Document:
     keys: dict[Path, Place]
 
     def error(self, path: Path, message: str, *, at_key: bool = False) -> VectorError:
-        """An error about the part at this path, or about the key that it stands under."""
+        """Returns an error about the part at this path, or about its key."""
         places = self.keys if at_key and path in self.keys else self.values
         while path not in places:
             path = path[:-1]
@@ -80,10 +80,10 @@ class Document:
 
 
 def parse(source: bytes, file: str) -> Document:
-    """The document in these bytes. Raises VectorError; `file` is how it names the file."""
+    """Parses a document. Raises VectorError; `file` is the file's name in errors."""
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast, and need not be there
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is ten times as fast, but optional
     builder = _Builder(file)
     try:
         for event in yaml.parse(source.decode(), Loader=loader):
@@ -106,14 +106,14 @@ def _place_after(before: str) -> Place:
 
 
 class _Builder:
-    """Puts a document together from the events of YAML's parser, one by one, so that nesting costs no recursion."""
+    """Builds a document from the events of YAML's parser, without recursion, so that nesting is no problem."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.values: dict[Path, Place] = {}
         self.keys: dict[Path, Place] = {}
-        self.open: list[Any] = []  #: collections around the current place
-        self.path: list[str | int] = []  #: as far as known: a mapping between two members adds nothing
+        self.open: list[Any] = []  #: collections around the current position
+        self.path: list[str | int] = []  #: the known path: a mapping between two members adds nothing
         self.root: list[Any] = []
 
     def document(self) -> Document:
@@ -151,7 +151,7 @@ class _Builder:
         if text in _CONSTANTS:
             return _CONSTANTS[text]
         if _INTEGER.fullmatch(text):
-            if len(text) > 17 or abs(int(text)) > MAX_INTEGER:  # noqa: PLR2004  # no more digits in 2^53 and a sign
+            if len(text) > 17 or abs(int(text)) > MAX_INTEGER:  # noqa: PLR2004  # 2^53 has no more digits, with a sign
                 raise VectorError(self.file, place, f'{text} is above 2^53, where readers round; write {{u64: "{text}"}}')
             return int(text)
         if _FRACTION.fullmatch(text) and repr(number := float(text)) == text:
@@ -162,7 +162,7 @@ class _Builder:
         return text
 
     def put(self, value: Any, place: Place) -> None:
-        """A scalar is a member's name or a value."""
+        """Takes a scalar as the name of a member or as a value."""
         if self.open and isinstance(self.open[-1], dict) and not self.in_member():
             self.member(value, place)
         else:
@@ -171,22 +171,22 @@ class _Builder:
 
     def enter(self, collection: Any, place: Place) -> None:
         if self.open and isinstance(self.open[-1], dict) and not self.in_member():
-            raise VectorError(self.file, place, "a key must be a text")
+            raise VectorError(self.file, place, "a key must be a string")
         if len(self.open) == MAX_DEPTH:
             raise VectorError(self.file, place, f"nested deeper than {MAX_DEPTH}")
         self.attach(collection, place)
         self.open.append(collection)
 
     def in_member(self) -> bool:
-        """Whether the innermost mapping has a key that still waits for its value."""
+        """Whether the innermost mapping has a key without a value."""
         return len(self.path) == len(self.open)
 
     def member(self, key: Any, place: Place) -> None:
         if not isinstance(key, str):
-            raise VectorError(self.file, place, f"a key must be a text, not {json.dumps(key)}; quote it")
+            raise VectorError(self.file, place, f"a key must be a string, not {json.dumps(key)}; quote it")
         self.path.append(key)
         if (first := self.keys.setdefault(tuple(self.path), place)) != place:
-            raise VectorError(self.file, place, f"key {key!r} is there twice, first in line {first.line}")
+            raise VectorError(self.file, place, f"key {key!r} occurs twice, first in line {first.line}")
 
     def attach(self, value: Any, place: Place) -> None:
         if not self.open:

@@ -1,4 +1,4 @@
-"""How long an implementation may take before it is held to be stuck."""
+"""Time limits of an implementation."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-#: The variable of the environment that says how many times as long everything may take on a slow or busy machine.
+#: The environment variable with the timeout factor, for slow or busy machines.
 SLOWNESS: Final = "PEERPROOF_PATIENCE"
 
 
 def _seconds(usually: float) -> Any:
-    """A default. Raises ValueError if the environment does not say a number."""
+    """Returns a default as a field. Raises ValueError if the environment variable is not a number."""
 
     def seconds() -> float:
-        said = os.environ.get(SLOWNESS, "1")
+        factor = os.environ.get(SLOWNESS, "1")
         try:
-            times = float(said)
+            times = float(factor)
         except ValueError:
             times = 0
         if not 0 < times < math.inf:
-            raise ValueError(f"{SLOWNESS} must be a number above 0, such as 5, not {said!r}")
+            raise ValueError(f"{SLOWNESS} must be a number above 0, such as 5, not {factor!r}")
         return usually * times
 
     return field(default_factory=seconds)
@@ -29,7 +29,7 @@ def _seconds(usually: float) -> Any:
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How many seconds an implementation may take; 0 is for ever. Made without all three, it raises ValueError as said above."""
+    """The seconds that an implementation may take; 0: no limit. Raises ValueError if the factor of a default is invalid."""
 
     hello: float = _seconds(10)
     op: float = _seconds(2)

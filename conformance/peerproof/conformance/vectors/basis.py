@@ -1,9 +1,9 @@
 """
-What expectations rest on: the document's words, or a decision of ours between several readings of them.
+The basis of expectations: the document's words, or a decision of this project between several readings.
 
-`PROTOCOL/basis.json` below the root of the vectors says it for each expectation that rests on a decision: what comes instead
-under the decision's other readings. It is found by experiment (`peerproof.conformance.readings`), never written by hand;
-`peerproof vectors lint` makes it anew and compares.
+`PROTOCOL/basis.json` below the root of the vectors lists each expectation that rests on a decision, with the outcomes under
+the decision's other readings. It is measured (`peerproof.conformance.readings`), never written by hand; `peerproof vectors
+lint` measures it again and compares.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 2
 _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
-#: What comes instead (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the name of the reading, or the names
-#: of several of one decision that all lead there, with OR between.
+#: An outcome (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the reading of a decision that leads to it,
+#: or several readings of the decision, with OR between.
 Others: TypeAlias = Mapping[str, str]
 
-#: A place in a vector -> each decision that the expectation there rests on, or several that only together make something else
-#: come, with blanks between -> what comes under its other readings, or theirs.
+#: A place in a vector -> each decision on which the expectation there rests, or several, separated by blanks, that change the
+#: outcome only together -> the outcomes under their other readings.
 Places: TypeAlias = Mapping[str, Mapping[str, Others]]
 
-ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever comes is as good
-ANY_EVENTS: Final = "*events"  #: the same, but only of what the application is told
-THE_END: Final = "!"  #: the document says nothing about it, so that an implementation may even end
-ANOTHER_FORM: Final = "="  #: the same message in other bytes; it decides about nothing else that comes
-OR: Final = "|"  #: between the names of readings of one decision that lead to the same
+ANYTHING: Final = "*"  #: the document does not say, so any outcome is allowed
+ANY_EVENTS: Final = "*events"  #: the same, but only for the application's events
+THE_END: Final = "!"  #: the document does not say, so that an implementation may even exit
+ANOTHER_FORM: Final = "="  #: the same message in other bytes; it says nothing about other outcomes
+OR: Final = "|"  #: between readings of one decision that lead to the same outcome
 
 
 def is_decision(clause: str) -> bool:
     """
-    Whether this is the id of a decision of ours, not of a clause of the document.
+    Whether this is the id of a decision of this project, not of a clause of the document.
 
     >>> is_decision("BA-12"), is_decision("B-12")
     (True, False)
@@ -47,32 +47,32 @@ def is_decision(clause: str) -> bool:
 
 
 def fingerprint(failure: str, where: str, actual: Any) -> str:
-    """What came instead of what was expected, in a few characters."""
+    """A short hash of an actual outcome."""
     return blake2b(json.dumps([failure, where, actual], sort_keys=True).encode(), digest_size=6).hexdigest()
 
 
 def open_keys(failure: str) -> tuple[str, ...]:
-    """What stands for a fingerprint where the document is silent: whatever comes is as good that fails in this class."""
+    """The keys that match any failure of this class, where the document is silent."""
     return (ANYTHING, ANY_EVENTS) if failure == "events" else (ANYTHING,)
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What the experiment has found out about the vectors of a protocol."""
+    """The measured basis of the vectors of a protocol."""
 
     tried: tuple[str, ...] = ()  #: the decisions, and weak clauses, that have another reading
     decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
-    weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must without which it fails
-    files: Mapping[str, str] = field(default_factory=dict)  #: file of vectors that were tried -> digest of what they demanded
+    weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must that it needs
+    files: Mapping[str, str] = field(default_factory=dict)  #: file of measured vectors -> digest of their expectations
     _cited: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def needed(self, vector: str) -> set[str]:
-        """The decisions, and clauses below must, without which a vector demands something else."""
+        """The decisions, and clauses below must, without which the vector would expect something else."""
         found = (key for places in self.decisions.get(vector, {}).values() for key in places)
         return {decision for key in found for decision in key.split()} | {*self.weak.get(vector, ())}
 
     def cite(self, vector: str, clauses: tuple[str, ...]) -> tuple[str, ...]:
-        """What a vector should cite that cites these clauses: what it needs, and nothing in vain if there is anything else."""
+        """The clauses that a vector should cite: those it needs, without unneeded decisions if any other clause is left."""
         if vector in self.decisions or vector in self.weak:
             return self._cite(clauses, self.needed(vector))
         if clauses not in self._cited:
@@ -85,7 +85,7 @@ class Basis:
 
 
 def parse_basis(content: bytes) -> Basis:
-    """The basis that a file holds. Raises ValueError, KeyError, TypeError, AttributeError if it is none."""
+    """Parses the content of a basis file. Raises ValueError, KeyError, TypeError, AttributeError if it is invalid."""
     plain = json.loads(content)
     if plain["format"] != FORMAT:
         raise ValueError(f"format {plain['format']!r} is not {FORMAT}")
@@ -98,7 +98,7 @@ def parse_basis(content: bytes) -> Basis:
 
 
 def basis_text(basis: Basis) -> str:
-    """The file of a basis: a line for each vector, so that two versions can be compared."""
+    """The content of a basis file: one line a vector, so that versions can be compared."""
     lines = [f'{{"format": {FORMAT},', f'"tried": {json.dumps(basis.tried)},']
     members: dict[str, Mapping[str, Any]] = {"files": basis.files, "decisions": basis.decisions, "weak": basis.weak}
     for name, member in members.items():
@@ -111,13 +111,13 @@ def decisions_at(
     clauses: Sequence[str], places: Places, at: Sequence[str], came: str | None = None, *, failure: str = "", alone: bool = True
 ) -> dict[str, str | None]:
     """
-    The decisions on which an expectation rests that was not met; none if the document's words demand it.
+    The decisions on which an expectation rests that was not met; empty if the document's words require it.
 
-    `clauses` are those of the vector, `places` what its expectations rest on; the first place of `at` that rests on anything
-    counts. `failure` is the class of the failure, `came` the fingerprint of what came instead, None if the implementation ended.
-    If a reading of a decision makes it come, or readings of several together do, these are the decisions, with the names of the
-    readings. Else, if all their readings are known, it is none of them, unless what comes hangs on chance (not `alone`). What
-    cites only decisions rests on them.
+    `clauses` are those of the vector, `places` the basis of its expectations; the first entry of `at` that has a basis
+    counts. `failure` is the class of the failure, `came` the fingerprint of the outcome, None if the implementation ended. If
+    a reading of a decision, or of several decisions together, gives this outcome, these decisions are returned with the names
+    of the readings. Otherwise, if all their readings are known, the result is empty, unless the outcome depends on random
+    choices (not `alone`). A vector that cites only decisions rests on them.
 
     >>> places = {"steps[2]": {"BA-12": {"a1": "descending"}}}
     >>> decisions_at(["B-28", "BA-12"], places, ["steps[1]", "steps[2]"], "a1")

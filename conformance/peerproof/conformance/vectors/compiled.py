@@ -1,8 +1,8 @@
 """
-The compiled form of the vectors: JSON in the user's cache folder, one file for each source, so that a change costs that source.
+The compiled form of the vectors: JSON in the user's cache folder, one file for each source.
 
-A key covers the source, the schemas and the code that reads them, so that a stale file is never read. Nothing here is an error:
-what cannot be read is not there, what cannot be written is not kept.
+A change affects one source only. A key covers the source, the schemas and the code that reads them, so that a stale file is
+never read. There are no errors: a file that cannot be read counts as missing, and a failed write is ignored.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite, write_whole
 from peerproof.spec.protocols import PROTOCOLS
 
-#: So many bytes are kept, what was used last: some states of the suite's own vectors, or of some installed versions.
+#: The most bytes that are kept, the most recently used files: several versions of the suite's own vectors.
 KEPT: Final = 256 << 20
 
-#: Seconds after which a file that is used counts as used again.
+#: Seconds after which a use of a file is recorded again.
 FRESH: Final = 3600.0
 
-#: The modules whose code decides what is compiled, from the package on.
+#: The modules that determine the compiled form, relative to the package.
 _READERS: Final = (
     *(f"vectors/{name}" for name in ("suite", "vector_file", "model_table", "model_vectors", "compiled")),
     "suite/strict_yaml",
@@ -34,13 +34,13 @@ _READERS: Final = (
 
 
 def folder() -> Path | None:
-    """Where compiled forms are; None if this user has no such place."""
+    """The folder of compiled forms; None if this user has none."""
     return locations.cache_folder("compiled")
 
 
 def readers() -> bytes:
-    """A digest of all but the source that a compiled form depends on."""
-    hashed = sha256(repr([(name, protocol.sizes) for name, protocol in PROTOCOLS.items()]).encode())  # of which needs come
+    """A digest of everything but the source on which a compiled form depends."""
+    hashed = sha256(repr([(name, protocol.sizes) for name, protocol in PROTOCOLS.items()]).encode())  # needs use these
     paths = [Path(__file__).parents[1] / f"{name}.py" for name in _READERS]
     for path in (*paths, *map(locations.schema, ("vector", "model", "retired"))):
         hashed.update(path.read_bytes() if path.exists() else b"")
@@ -48,7 +48,7 @@ def readers() -> bytes:
 
 
 def key(readers: bytes, name: str, content: bytes) -> str:
-    """Names the compiled form of this source, below this root, as this code would compile it."""
+    """The name of the compiled form of this source, relative to this root, for this code."""
     hashed = sha256(readers)
     hashed.update(f"{name}\0".encode())
     hashed.update(content)
@@ -56,7 +56,7 @@ def key(readers: bytes, name: str, content: bytes) -> str:
 
 
 def load(key: str) -> Any:
-    """The compiled form of this key, or None."""
+    """Loads the compiled form of this key; None if there is none."""
     place = folder()
     if place is None:
         return None
@@ -71,7 +71,7 @@ def load(key: str) -> Any:
 
 
 def store(key: str, form: Any) -> None:
-    """Keeps a compiled form, whole or not at all."""
+    """Stores a compiled form, whole or not at all."""
     place = folder()
     if place is None:
         return
@@ -81,7 +81,7 @@ def store(key: str, form: Any) -> None:
 
 
 def forget_old() -> None:
-    """Deletes what was not used for longest, until what is left is not too much."""
+    """Deletes the least recently used files until the rest is small enough."""
     place = folder()
     with suppress(OSError):
         found = [(path, path.stat()) for path in place.glob("*.json")] if place else []

@@ -1,8 +1,8 @@
 """
-Families of malformed datagrams: one datagram, and a way to spoil it.
+Families of malformed datagrams: a datagram, and ways to damage it.
 
-A variant can happen to be a legal message, as the prefix of a list is where an entry ends. Those are no malformed datagrams
-and are left out; what is legal is asked of the specification.
+A variant can be a legal message by chance, such as the prefix of a list that ends with an entry. These are left out; the
+specification decides which are legal.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from peerproof.spec.errors import MalformedMessage
 
 
 class Variant(NamedTuple):
-    """One spoilt datagram."""
+    """One damaged datagram."""
 
-    name: str  #: what was done to it: `truncate 3`, `flip 5.0`
+    name: str  #: how it was damaged: `truncate 3`, `flip 5.0`
     data: bytes
 
 
 def variants(family: Mapping[str, Any]) -> list[Variant]:
-    """Every spoilt datagram of a family as a vector gives it, without those that are as they were, and each once."""
+    """Returns every damaged datagram of a family, without duplicates and unchanged ones."""
     (kind, how), *_ = family.items()
     whole = bytes.fromhex(how["bytes"])
     unlike: dict[bytes, Variant] = {}
@@ -32,12 +32,12 @@ def variants(family: Mapping[str, Any]) -> list[Variant]:
 
 
 def malformed(family: Mapping[str, Any], decode: Callable[[bytes], Any]) -> list[Variant]:
-    """The variants of a family that the specification's `decode` rejects."""
+    """Returns the variants of a family that the specification's `decode` rejects."""
     return [variant for variant in variants(family) if rejection(variant.data, decode)]
 
 
 def rejection(data: bytes, decode: Callable[[bytes], Any]) -> MalformedMessage | None:
-    """Why the specification's `decode` rejects a datagram; None if it is a message."""
+    """Returns why the specification's `decode` rejects a datagram; None if it is a message."""
     try:
         decode(data)
     except MalformedMessage as error:

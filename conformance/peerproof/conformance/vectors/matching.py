@@ -1,9 +1,9 @@
 """
-What a vector expects against what came, as plain data: a closed list of matchers, and nothing that computes.
+Compares plain data with a vector's expectation: a closed list of matchers, without computations.
 
-A literal fits what is equal to it; its parts are matchers too. An integer also fits the string of its decimal digits, which
-is how plain data holds integers of 64 bits. An object has exactly the members that are named. An object whose only member
-is called like a matcher is that matcher:
+A literal matches an equal value; its parts may be matchers. An integer also matches the string of its decimal digits, which
+is how plain data holds integers of 64 bits. An object has exactly the named members. An object whose only member is the name
+of a matcher is that matcher:
 
     {any: true}           anything
     {u64: "14"}           this integer, as a number or as a string of digits
@@ -28,27 +28,27 @@ from typing import Any, Final
 Bound = Mapping[str, Any]
 ABSENT: Final = {"absent": True}
 _NOTHING: Final = object()
-_MAX_DIGITS: Final = 20  #: of an integer of 64 bits
+_MAX_DIGITS: Final = 20  #: digits of an integer of 64 bits
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place where what came is not what was expected. `None` stands for nothing there, or for the null of JSON."""
+    """The first difference between expectation and outcome. `None` means that there is no value, or JSON's null."""
 
     where: str
     expected: Any
     actual: Any
-    expected_read: Any = None  #: of bytes: what the specification's codec reads in them
+    expected_read: Any = None  #: of bytes: the message as the specification's codec decodes it
     actual_read: Any = None
-    nulls: tuple[str, ...] = ()  #: the sides, `expected` or `actual`, whose `None` is a null of JSON
+    nulls: tuple[str, ...] = ()  #: the sides, `expected` or `actual`, whose `None` is JSON's null
 
     @property
     def is_other_form(self) -> bool:
-        """Whether these are bytes in which the specification's codec reads the message that was expected."""
+        """Whether the specification's codec decodes these bytes to the expected message."""
         return self.expected_read is not None and self.expected_read == self.actual_read
 
     def plain(self) -> dict[str, Any]:
-        """For reports."""
+        """Plain data for reports."""
         shown = {"where": self.where, "expected": self.expected, "actual": self.actual}
         read = {"expected_read": self.expected_read, "actual_read": self.actual_read}
         nulls = {"nulls": list(self.nulls)} if self.nulls else {}
@@ -56,7 +56,7 @@ class Difference:
 
 
 def bindings(expected: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
-    """Every way in which `actual` fits: what is bound then. Nothing if it does not."""
+    """Yields the bindings of every way in which `actual` matches; none if it does not."""
     if isinstance(expected, dict):
         if len(expected) == 1:
             ((name, argument),) = expected.items()
@@ -73,7 +73,7 @@ def bindings(expected: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
 
 
 def is_literally(expected: Any, actual: Any) -> bool:
-    """Whether it fits without any matcher: the usual, told in a tenth of the time that `bindings` takes."""
+    """Whether it matches without any matcher: the usual case, ten times as fast as `bindings`."""
     kind = type(expected)
     if kind is not type(actual):
         return False
@@ -87,12 +87,12 @@ def is_literally(expected: Any, actual: Any) -> bool:
 
 
 def fits(expected: Any, actual: Any, bound: Bound | None = None) -> bool:
-    """Whether there is a way."""
+    """Whether it matches."""
     return next(bindings(expected, actual, bound or {}), None) is not None
 
 
 def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") -> Difference | None:
-    """Where `actual` first does not fit, as deep inside as it can be said; None if it fits."""
+    """The first place where `actual` does not match, as deep as possible; None if it matches."""
     if fits(expected, actual, bound):
         return None
     name = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else None
@@ -124,14 +124,14 @@ def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") 
 
 
 def _beyond(expected: Sequence[Any], actual: Sequence[Any], where: str) -> Difference:
-    """One of two lists is the beginning of the other."""
+    """The difference of two lists, one of which begins with the other."""
     index = min(len(expected), len(actual))
     wanted, found = (items[index] if index < len(items) else None for items in (expected, actual))
     return Difference(f"{where}[{index}]", wanted, found)
 
 
 def _pairing_difference(name: str, expected: list[Any], actual: list[Any], bound: Bound, where: str) -> Difference:
-    """The first item that nothing is left for, taking items as they come."""
+    """The first unmatched item, taking items in their order."""
     left = list(range(len(actual)))
     missing = []
     for wanted in expected:
@@ -154,8 +154,8 @@ def _equal(expected: Any, actual: Any) -> bool:
 
 
 def _in_order(expected: Sequence[Any], actual: Sequence[Any], bound: Bound) -> Iterator[Bound]:
-    """Depth first, without recursion: a list may have more items than Python's stack has room."""
-    ways = [iter((bound,))]  # in which the first 0, 1, 2 … items fit
+    """Matches items in order, depth first and without recursion, since lists may be longer than Python's stack is deep."""
+    ways = [iter((bound,))]  # in which the first 0, 1, 2 … items match
     while ways:
         found = next(ways[-1], None)
         if found is None:
@@ -174,7 +174,7 @@ def _members(expected: Mapping[str, Any], actual: Mapping[str, Any], bound: Boun
 
 
 def _pairings(expected: Sequence[Any], actual: Sequence[Any], bound: Bound) -> Iterator[Bound]:
-    """Every way to give each of the expected an item of its own; without names to bind, one way is as good as any."""
+    """Yields every assignment of items to expected items; without names to bind, only one."""
     if not any(map(_names, expected)):
         if _each_has_its_own([[fits(wanted, item, bound) for item in actual] for wanted in expected]):
             yield bound
@@ -192,7 +192,7 @@ def _names(expected: Any) -> bool:
 
 
 def _each_has_its_own(suits: Sequence[Sequence[bool]]) -> bool:
-    """Whether every row can have a column of its own that suits it: a matching, by augmenting paths."""
+    """Whether every row can have its own matching column (augmenting paths)."""
     owner: dict[int, int] = {}
 
     def settle(row: int, tried: set[int]) -> bool:

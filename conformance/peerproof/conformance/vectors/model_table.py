@@ -1,14 +1,14 @@
 """
-Vectors as tables: everything that the nodes of a configuration do, and paths through its state graph.
+Tables of vectors: all steps of the nodes of a configuration, and paths through its state graph.
 
-`peerproof vectors generate` writes `PROTOCOL/model/CONFIGURATION.json` below the root of the vectors. A state, a message or an
-event stands there once and has a number; a step is a row of numbers, and a state one of its parts. Each row is a vector, and
-has the body that somebody would have written into a YAML file, as soon as anybody asks for it.
+`peerproof vectors generate` writes `PROTOCOL/model/CONFIGURATION.json` below the root of the vectors. States, messages and
+events are stored once and have numbers; a step is a row of numbers, and a state a list of its parts. Each row is a vector;
+its body, as in a YAML file, is made when it is needed.
 
-- A *step*: a node is loaded with a state, one thing happens, and it must send these messages and be in that state then.
+- A *step*: a node is loaded with a state and gets one event; it must send these messages and then be in that state.
 - A *refusal*: a node is loaded with a state, and must refuse some calls without changing.
-- A *path*: what happens to one node along a path of the graph; the other nodes are scripted. Nothing is loaded, unless the node
-  does not begin as a fresh one there.
+- A *path*: all events of one node along a path of the graph; the other nodes are scripted. No state is loaded, unless the node
+  does not begin there as a new node.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from peerproof.spec.core import EVERYBODY, Specification
 
 LAYER: Final = "model"
 FORMAT: Final = 1
-NODE: Final = "node"  #: how bodies call the node under test
-KINDS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}  #: kind of vector -> member of the table with its rows
+NODE: Final = "node"  #: the name of the node under test in bodies
+KINDS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}  #: kind of vector -> the member with its rows
 
 Body: TypeAlias = dict[str, Any]
 Tokens: TypeAlias = int | Sequence[int]
@@ -51,23 +51,23 @@ class Table:
     protocol: str
     configuration: str
     about: str
-    clauses: Mapping[str, list[str]]  #: what an event is about (`kind`) -> clauses
-    nodes: list[Body]  #: `addr`, `config`, first `state` if it is not that of a fresh node; and `timers`: events, milliseconds
+    clauses: Mapping[str, list[str]]  #: the subject of an event (`kind`) -> clauses
+    nodes: list[Body]  #: `addr`, `config`, first `state` if the node is not new; `timers`: events, milliseconds
     states: list[tuple[int, Body]]  #: node and plain form
     events: list[list[Any]]  #: kind, then sender and bytes, or a plain form
     messages: list[tuple[int, int, str]]  #: sender, receiver and bytes
-    notices: list[Body]  #: what an application is told
+    notices: list[Body]  #: events of applications
     steps: list[Row]
     refusals: list[tuple[int, list[int]]]  #: state and events
     paths: list[list[Tokens]]  #: see `local_steps`; an edge of one token is that token
-    walks: list[tuple[int, int, int]]  #: node under test, path, and how many of its steps
-    unnoticed: list[tuple[str, int]] = field(default_factory=list)  #: what no program notices: label, and node or message
-    graph: Mapping[str, int] = field(default_factory=dict)  #: worlds and edges
-    every_edge: Mapping[str, Any] = field(default_factory=dict)  #: the paths that take every edge, where they are not all here
+    walks: list[tuple[int, int, int]]  #: node under test, path, and number of its steps
+    unnoticed: list[tuple[str, int]] = field(default_factory=list)  #: unobservable steps: label, and node or message
+    graph: Mapping[str, int] = field(default_factory=dict)  #: number of states and edges
+    every_edge: Mapping[str, Any] = field(default_factory=dict)  #: the paths that take every edge, if they are not all here
 
     @cached_property
     def draws(self) -> Mapping[tuple[int, int], list[int]]:
-        """The steps that one event can be in one state: several, if the node draws by lot."""
+        """The steps of each event in each state: several if the node makes a random choice."""
         found: dict[tuple[int, int], list[int]] = {}
         for number, step in enumerate(self.steps):
             found.setdefault((step.state, step.event), []).append(number)
@@ -79,7 +79,7 @@ class Table:
         return cast("Specification", specification(self.protocol))
 
     def steps_of(self, walk: int) -> list[int]:
-        """What happens to the node under test of a walk."""
+        """The steps of the node under test in a walk."""
         place, path, count = self.walks[walk]
         return self.projection(place, path)[:count]
 
@@ -89,17 +89,17 @@ class Table:
         return [step for step in steps if self.states[self.steps[step].state][0] == place]
 
     def count(self, kind: str) -> int:
-        """How many vectors of this kind there are."""
+        """The number of vectors of this kind."""
         return len(getattr(self, KINDS[kind]))
 
 
 def tokens_of(tokens: Tokens) -> Sequence[int]:
-    """The tokens of an edge in a path: one, or over connections those of receiver and sender."""
+    """The tokens of an edge in a path: one, or over connections one for receiver and one for sender."""
     return (tokens,) if isinstance(tokens, int) else tokens
 
 
 def table_of(plain: Mapping[str, Any]) -> Table:
-    """The table that a file holds. Raises KeyError, TypeError or ValueError if it is none."""
+    """Parses a table. Raises KeyError, TypeError or ValueError if it is invalid."""
     if plain["format"] != FORMAT:
         raise ValueError(f"format {plain['format']!r} is not {FORMAT}")
     members = {name: value for name, value in plain.items() if name not in ("format", "parts")}
@@ -107,11 +107,11 @@ def table_of(plain: Mapping[str, Any]) -> Table:
     return Table(**{**members, "states": states, "steps": [Row(*row) for row in plain["steps"]]})
 
 
-_ITEM: Final = "[]"  #: behind the name of a member whose value is a list: the part is one item of that
+_ITEM: Final = "[]"  #: suffix of a member whose value is a list: each part is one item of it
 
 
 def split_states(states: Iterable[Body]) -> tuple[list[tuple[str, Any]], list[list[int]]]:
-    """The parts that states are made of, each once, and for each state their numbers: members, or items of lists."""
+    """Splits states into distinct parts (members, or items of lists), and gives each state as a list of part numbers."""
     parts: list[tuple[str, Any]] = []
     numbers: dict[str, int] = {}
     rows = []
@@ -139,7 +139,7 @@ def _join_parts(parts: Sequence[tuple[str, Any]], numbers: Iterable[int]) -> Bod
 
 
 class Expanded(Mapping[str, Any]):
-    """The body of a row, made when it is asked for."""
+    """The body of a row, made on first use."""
 
     def __init__(self, table: Table, kind: str, number: int, labels: Mapping[str, Any]) -> None:
         self.table = table
@@ -155,7 +155,7 @@ class Expanded(Mapping[str, Any]):
         return _make_body(self.table, self.kind, self.number)[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """What a body has, without making the whole of it to find that it has not."""
+        """Returns a member, without making the whole body if it has none of this name."""
         return self[name] if name in _MADE or name in self._labels else default
 
     def __iter__(self) -> Iterator[str]:
@@ -174,7 +174,7 @@ def _make_body(table: Table, kind: str, number: int) -> Body:
 
 
 def nodes(table: Table, kind: str, number: int) -> Body:
-    """The node under test, in the state in which it begins, and the others, which are scripted."""
+    """The node under test, in its first state, and the other nodes, which are scripted."""
     place, state, event = beginning(table, kind, number)
     node = {"addr": table.nodes[place]["addr"], "config": table.nodes[place]["config"]}
     if state is not None:
@@ -189,7 +189,7 @@ def nodes(table: Table, kind: str, number: int) -> Body:
 
 
 def beginning(table: Table, kind: str, number: int) -> tuple[int, int | None, int | None]:
-    """Which node is under test, the state that it is loaded with, and the event of a step."""
+    """The node under test, the number of the loaded state, and the event of a step."""
     if kind == "path":
         place = table.walks[number][0]
         return place, table.nodes[place].get("state"), None
@@ -209,7 +209,7 @@ def _model(table: Table, kind: str, number: int) -> Body:
 
 
 def edge_text(table: Table, edge: Tokens) -> str:
-    """An edge in words, with the numbers of its steps."""
+    """Describes an edge, with the numbers of its steps."""
     return " and ".join(_token_text(table, token) for token in tokens_of(edge))
 
 
@@ -247,11 +247,11 @@ _STEPS: Final = {"step": _step, "refusal": _refusal, "path": _path}
 
 
 class OutOfTime(Exception):
-    """A timer runs out in a path when, by the clock, another thing would happen."""
+    """In a path, a timer is not due at the time at which it must run."""
 
 
 def schedule(table: Table, place: int, steps: Sequence[int]) -> Iterator[tuple[int, Row]]:
-    """When a node takes each of these steps: that of a timer when it is due, all others as soon as possible. Raises OutOfTime."""
+    """Yields the time of each step: timers when they are due, all others as early as possible. Raises OutOfTime."""
     now, due = 0, dict(table.nodes[place]["timers"])
     for number in steps:
         row = table.steps[number]
@@ -273,7 +273,7 @@ def schedule(table: Table, place: int, steps: Sequence[int]) -> Iterator[tuple[i
 
 
 def happening(table: Table, row: Row, at: int) -> list[Body]:
-    """What happens to the node under test in a step, as steps of a body."""
+    """The steps of a body for one step of the node under test."""
     kind, *what = table.events[row.event]
     picks = {"picks": [{"site": site, "pick": pick} for site, pick in row.picks]} if row.picks else {}
     match kind:
@@ -295,7 +295,7 @@ def happening(table: Table, row: Row, at: int) -> list[Body]:
 
 
 def _node_name(table: Table, row: Row, addr: str) -> str:
-    """How a body calls the node at an address."""
+    """The name in bodies of the node at an address."""
     place = table.states[row.state][0]
     return next(_name(place, other) for other, one in enumerate(table.nodes) if one["addr"] == addr)
 
@@ -307,7 +307,7 @@ def _call(table: Table, event: int, at: int) -> Body:
 
 
 def _expectation(table: Table, row: Row, *, with_state: bool) -> Body:
-    """What may come of it: one thing, or one for each way to draw; a node that is told what to draw must do that."""
+    """The allowed outcomes: one, or one for each random choice; a node whose choices the runner answers must follow them."""
     numbers = table.draws[row.state, row.event]
     if len(numbers) == 1:
         return _outcome(table, row, with_state=with_state)
@@ -321,7 +321,7 @@ def _expectation(table: Table, row: Row, *, with_state: bool) -> Body:
 
 
 def as_sent(copies: list[tuple[str, str]], spec: Specification) -> list[tuple[str, str]]:
-    """What a node has sent, by its copies: receivers and bytes. Where all messages are for everybody, a node sends each once."""
+    """The messages that a node has sent, from their copies: receivers and bytes. A message to all nodes counts once."""
     if spec.TRANSPORT != "serf":
         return copies
     return list(dict.fromkeys((EVERYBODY, digits) for _, digits in copies))
@@ -332,10 +332,10 @@ def _picks_text(row: Row) -> str:
 
 
 def _outcome(table: Table, row: Row, *, with_state: bool) -> Body:
-    """What one draw leads to. Events are judged where an implementation tells them; the vector does not need that."""
+    """The outcome of one choice. Events are checked if an implementation reports them; the vector does not need them."""
     place = table.states[row.state][0]
     sent = as_sent([(_name(place, table.messages[number][1]), table.messages[number][2]) for number in row.sent], table.spec)
     messages = [{"to": receiver, "bytes": digits} for receiver, digits in sent]
     state = {"state": table.states[row.after][1]} if with_state else {}
-    told = {"events": {"multiset": [table.notices[number] for number in row.notices]}}
-    return {"messages": {order(table.spec, [receiver for receiver, _ in sent]): messages}} | told | state
+    events = {"events": {"multiset": [table.notices[number] for number in row.notices]}}
+    return {"messages": {order(table.spec, [receiver for receiver, _ in sent]): messages}} | events | state

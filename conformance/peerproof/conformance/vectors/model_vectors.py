@@ -1,8 +1,8 @@
 """
-The vectors that a table holds: their ids, titles, clauses and needs.
+The vectors of a table: their ids, titles, clauses and needs.
 
-All this is made once, when the vectors are compiled. An id says what the vector holds: the same step of the same node has the
-same id, whatever stands before it in the file, and another one never has it.
+These are made once, when the vectors are compiled. An id is derived from the content: the same step of the same node has the
+same id wherever it stands in the file, and no other step has it.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from peerproof.conformance.vectors.model_table import KINDS, LAYER, Table, begin
 from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.conformance.vectors.vector_file import needs_of_nodes
 
-LONGEST_TITLE: Final = 160  #: characters of a title, as the schema of vectors has it; what is longer is cut
+LONGEST_TITLE: Final = 160  #: the most characters of a title, as in the schema of vectors; longer ones are cut
 
 
 def compile_table(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict[str, Any], list[list[Any]]]:
-    """A table as it is kept, and for each of its vectors kind, number, line, needs and labels. Raises VectorError."""
+    """Returns a table in compiled form, and kind, number, line, needs and labels of each vector. Raises VectorError."""
     try:
         plain = json.loads(content)
     except ValueError as error:
         place = Place(error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else None
-        raise VectorError(shown, place, f"no JSON: {error}; peerproof vectors generate makes it anew") from None
+        raise VectorError(shown, place, f"not JSON: {error}; peerproof vectors generate writes it again") from None
     if problem := unfit(plain, LAYER):
-        raise VectorError(shown, None, f"{problem}; peerproof vectors generate makes it anew")
+        raise VectorError(shown, None, f"{problem}; peerproof vectors generate writes it again")
     if (expected := f"{plain['protocol']}/{LAYER}/{plain['configuration']}.json") != path.as_posix():
-        raise VectorError(shown, None, f"it belongs into {expected}")
+        raise VectorError(shown, None, f"it belongs in {expected}")
     try:
         rows = list(_rows(table_of(plain), content.decode().splitlines()))
     except (LookupError, ValueError, TypeError) as error:
-        message = f"its rows do not fit together: {type(error).__name__}: {error}; peerproof vectors generate makes it anew"
+        message = f"its rows do not fit together: {type(error).__name__}: {error}; peerproof vectors generate writes it again"
         raise VectorError(shown, None, message) from None
     twins = [vector_id for vector_id, count in Counter(row[-1]["id"] for row in rows).items() if count > 1]
     if twins:
-        raise VectorError(shown, None, f"{twins[0]} is there twice; peerproof vectors generate makes it anew")
+        raise VectorError(shown, None, f"{twins[0]} occurs twice; peerproof vectors generate writes it again")
     return plain, rows
 
 
@@ -64,14 +64,14 @@ def _rows(table: Table, lines: Sequence[str]) -> Iterator[list[Any]]:
 
 
 def events_of(table: Table, kind: str, number: int) -> list[int]:
-    """What happens in a vector."""
+    """The events of a vector."""
     if kind == "path":
         return sorted({table.steps[step].event for step in table.steps_of(number)})
     return [table.steps[number].event] if kind == "step" else table.refusals[number][1]
 
 
 def kind_of(table: Table, event: int) -> str:
-    """What an event is about, as `Table.clauses` has it: the type of a message, command or timer; `restart`; or `sent`."""
+    """The subject of an event, as in `Table.clauses`: the type of a message, command or timer; `restart`; or `sent`."""
     kind, *what = table.events[event]
     if kind == "restart":
         return "restart"
@@ -99,7 +99,7 @@ def _needs(table: Table, kind: str, number: int) -> list[str]:
 
 
 def open_draws(table: Table, kind: str, number: int) -> bool:
-    """Whether the vector needs an implementation that can be told what to draw."""
+    """Whether the vector needs an implementation whose choices the runner answers."""
     if kind == "step":
         row = table.steps[number]
         return bool(row.picks) and table.draws[row.state, row.event][0] != number
@@ -108,7 +108,7 @@ def open_draws(table: Table, kind: str, number: int) -> bool:
 
 
 def identity(table: Table, kind: str, number: int) -> str:
-    """The end of a vector's id: what is the same has the same, whatever stands before it in the file."""
+    """The end of a vector's id, derived from its content only."""
     place, state, _ = beginning(table, kind, number)
     what: list[Any] = [table.nodes[place]["addr"], table.nodes[place]["config"]]
     if kind == "path":

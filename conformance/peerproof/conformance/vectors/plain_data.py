@@ -1,9 +1,9 @@
 """
-Plain data: what bytes say, states with many items, and what happens to one node.
+Plain data: decoded bytes, states with many items, and events of a node.
 
-In a list of a state, `{numbered: {from: 1, to: 65535, item: …}}` stands for that many items. In the texts of each, a row of `#`
-is the number of the item in as many hexadecimal digits. Vectors, tables and the local steps that they are made of show events,
-configurations and answers to questions in the same way.
+In a list of a state, `{numbered: {from: 1, to: 65535, item: …}}` stands for that many items. In the strings of an item, a row
+of `#` is replaced by the item's number in as many hexadecimal digits. Vectors, tables and the local steps of models have the
+same forms of events, configurations and choices.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _DIGITS: Final = re.compile("#+")
 
 def describe_bytes(protocol: str, digits: str) -> Any:
     """
-    The message that the specification's codec decodes from hexadecimal digits, as plain data; a text if it is none.
+    Returns the message that the specification's codec decodes from hex digits, as plain data; a text if it is none.
 
-    Raises KeyError for an unknown protocol, ValueError for what are no digits.
+    Raises KeyError for an unknown protocol, ValueError for invalid digits.
 
     >>> describe_bytes("swim", "00")
     'no message: a message is a vector of vectors, and has a header (at byte 0: bad_type)'
@@ -41,7 +41,7 @@ def describe_bytes(protocol: str, digits: str) -> Any:
 
 
 def expected_event(spec: Specification, config: Any, notice: Any) -> dict[str, Any]:
-    """A notice of a node that is configured like this, as an adapter shows it: a matcher for what no document settles."""
+    """Returns an event as an adapter reports it; has matchers where no document fixes a value."""
     plain = dict(spec.NOTICE.plain(notice))
     kind, unsettled = plain.pop("type"), PROTOCOLS[spec.NAME].unsettled
     free = unsettled.load()(config, kind) if unsettled else ()
@@ -49,14 +49,14 @@ def expected_event(spec: Specification, config: Any, notice: Any) -> dict[str, A
 
 
 def kind_of_event(expected: Any) -> str | None:
-    """The kind of event that a matcher wants; None if it does not say."""
+    """Returns the kind of event that a matcher expects; None if it names none."""
     shown = expected.get("contains", expected) if isinstance(expected, dict) else {}
     return shown.get("name") if isinstance(shown, dict) else None
 
 
 def select_events(expected: Any, tells: Callable[[str], bool]) -> Any:
     """
-    What is expected of events, without those of kinds that an implementation does not tell.
+    Returns an expectation of events without the kinds that an implementation does not report.
 
     >>> select_events({"multiset": [{"name": "join"}, {"contains": {"name": "update"}}]}, "join".__eq__)
     {'multiset': [{'name': 'join'}]}
@@ -70,11 +70,11 @@ def select_events(expected: Any, tells: Callable[[str], bool]) -> Any:
 
 
 class WrongNumbers(ValueError):
-    """Something has the name, and is no such thing."""
+    """The name `numbered` is used for other data."""
 
 
 def expand_numbered(plain: Plain) -> Plain:
-    """Plain data with all items in it. Raises WrongNumbers."""
+    """Returns plain data with all numbered items expanded. Raises WrongNumbers."""
     if isinstance(plain, dict):
         return {name: expand_numbered(value) for name, value in plain.items()}
     if not isinstance(plain, list):
@@ -114,7 +114,7 @@ def canonical(plain: Any) -> str:
 
 class Event(NamedTuple):
     """
-    What happens to a node: `send` with sender and bytes, `call` with a command, `timer` with a timer, `restart`.
+    An event of a node: `send` with sender and bytes, `call` with a command, `timer` with a timer, `restart`.
 
     Over connections also `sent` with receiver, bytes and microseconds, or None if the message did not arrive.
     """
@@ -124,12 +124,12 @@ class Event(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The same as text: equal for equal events."""
+        """A text that is equal for equal events."""
         return canonical([self.kind, self.plain])
 
 
 def plain_event(spec: Specification, event: Any) -> Event:
-    """An event of the specification as plain data."""
+    """Converts an event of the specification to plain data."""
     match event:
         case Received(_, sender, message):
             return Event("send", [sender, spec.MESSAGE.encode(message).hex()])
@@ -139,11 +139,11 @@ def plain_event(spec: Specification, event: Any) -> Event:
             return Event("call", spec.COMMAND.plain(command))
         case Expired(_, timer):
             return Event("timer", spec.TIMER.plain(timer))
-    raise TypeError(f"{event!r} is no event")
+    raise TypeError(f"{event!r} is not an event")
 
 
 def order(spec: Specification, receivers: Collection[Any]) -> str:
-    """`unordered` if the order cannot be seen: each goes to another receiver, or over a connection of its own; else `ordered`."""
+    """`unordered` if the order is not observable (different receivers, or connections of their own); else `ordered`."""
     is_seen = spec.TRANSPORT != "tcp" and len(set(receivers)) < len(receivers)
     return "ordered" if is_seen or len(receivers) <= 1 else "unordered"
 
@@ -151,7 +151,7 @@ def order(spec: Specification, receivers: Collection[Any]) -> str:
 def open_picks(
     step: Callable[[Pick], Step[Any, Any]], picks: Iterable[tuple[str, tuple[Any, ...]]]
 ) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """The answers to questions with more than one option; the others are not asked of anybody outside."""
+    """The answers to questions with more than one option; others are not asked."""
     answers, asked = iter(picks), []
 
     def pick(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # the answers are known
@@ -166,12 +166,12 @@ def open_picks(
 
 
 def pick_first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
-    """A pick for where it does not matter what is drawn."""
+    """Picks the first options, where the choice does not matter."""
     return tuple(sorted(among)[:some])
 
 
 def plain_config(spec: Specification, config: Any) -> dict[str, Any]:
-    """A configuration as vectors have it: only what is not the default."""
+    """A configuration as in vectors: only values that are not the defaults."""
     form = spec.CONFIG
     shown: dict[str, Any] = form.plain(config)
     needed = {name: getattr(config, name) for name in form.forms if name not in form.optional}

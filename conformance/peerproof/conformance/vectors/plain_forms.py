@@ -1,8 +1,8 @@
 """
-A vector's protocol data against the protocol's own forms.
+Checks a vector's protocol data against the protocol's own forms.
 
-The schema knows no protocol. Here its messages, configurations, calls and queries are held against what the specification
-declares, and codec vectors against its codec: a vector that the specification does not pass judges nobody.
+The schema is the same for all protocols. This module checks messages, configurations, calls and queries against the
+declarations of the specification, and codec vectors against its codec: a vector that the specification fails is not used.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from peerproof.conformance.vectors.plain_data import expand_numbered
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Text
 
-#: Names of matchers: plain data that has one of them in it is no plain data.
-MATCHERS: Final = frozenset(matching.MATCHERS) - {"u64"}  # that one is both
+#: Names of matchers; data with one of them is not a literal.
+MATCHERS: Final = frozenset(matching.MATCHERS) - {"u64"}  # except this one, which is both
 
 
 class Misfit(NamedTuple):
-    """A part of a vector, by its path from there, and what is wrong with it."""
+    """A part of a vector, by its path, and what is wrong with it."""
 
     where: Where
     message: str
 
 
 def misfits(protocol: str, vector: Mapping[str, Any]) -> Iterator[Misfit]:
-    """What the protocol's specification says against a vector, which is normalised; behaviour is the runner's to judge."""
+    """Yields the errors of a normalised vector against the protocol's specification; the runner checks behaviour."""
     spec = specification(protocol)
     if "rejects" in vector:
         yield from _rejecting(spec, vector)
@@ -38,7 +38,7 @@ def misfits(protocol: str, vector: Mapping[str, Any]) -> Iterator[Misfit]:
         yield from _coding(spec, vector)
     for name, node in vector.get("nodes", {}).items():
         if "role" in node:
-            continue  # nobody opens it
+            continue  # the node is never opened
         wrong = list(_fits(("nodes", name, "config"), spec.CONFIG.value, node.get("config", {})))
         yield from wrong
         if "state" in node and not wrong:
@@ -50,11 +50,11 @@ def misfits(protocol: str, vector: Mapping[str, Any]) -> Iterator[Misfit]:
 
 
 def receiver_misfits(protocol: str, receiver: Mapping[str, Any]) -> Iterator[Misfit]:
-    """What the protocol's specification says against the node that is told what the vectors of a file reject."""
+    """Yields the errors of the node that receives a file's malformed datagrams."""
     spec = specification(protocol)
     yield from _fits(("config",), spec.CONFIG.value, receiver.get("config", {}))
-    for index, told in enumerate(receiver.get("told", ())):
-        yield from _fits(("told", index, "bytes"), spec.MESSAGE.decode, bytes.fromhex(told["bytes"]))
+    for index, message in enumerate(receiver.get("told", ())):
+        yield from _fits(("told", index, "bytes"), spec.MESSAGE.decode, bytes.fromhex(message["bytes"]))
 
 
 def _fits(where: Where, reader: Any, plain: Any) -> Iterator[Misfit]:
@@ -65,7 +65,7 @@ def _fits(where: Where, reader: Any, plain: Any) -> Iterator[Misfit]:
 
 
 def _beginning(spec: Any, name: str, node: Mapping[str, Any]) -> Iterator[Misfit]:
-    """A node begins in a state that can be read, with timers that there are."""
+    """Checks that a node's first state can be decoded, and that its timers exist."""
     config, addr = spec.CONFIG.value(node.get("config", {})), Text(most=2**16).value(node["addr"])
     yield from _fits(
         ("nodes", name, "state"), lambda plain: spec.STATE.value(expand_numbered(plain), addr, config), node["state"]
@@ -99,18 +99,18 @@ def _rejecting(spec: Any, vector: Mapping[str, Any]) -> Iterator[Misfit]:
     if "bytes" in vector:
         error = rejection(bytes.fromhex(vector["bytes"]), decode)
         if error is None:
-            yield Misfit(("bytes",), "the specification takes them for a message")
+            yield Misfit(("bytes",), "the specification decodes them as a message")
         elif reason not in (None, error.reason):
             yield Misfit(("rejects", "class"), f"the specification says {error.reason}: {error.detail}")
         return
     left = malformed(vector["family"], decode)
     if not left:
-        yield Misfit(("family",), "no variant is left: the specification takes all of them for messages")
+        yield Misfit(("family",), "no variant is left: the specification decodes all of them as messages")
     for variant in left:
         error = rejection(variant.data, decode)
         if error and reason not in (None, error.reason):
-            said = f"of variant {variant.name} the specification says {error.reason}: {error.detail}"
-            yield Misfit(("rejects", "class"), said)
+            text = f"of variant {variant.name} the specification says {error.reason}: {error.detail}"
+            yield Misfit(("rejects", "class"), text)
             return
 
 
@@ -129,14 +129,14 @@ def _step(spec: Any, step: Mapping[str, Any]) -> Iterator[Misfit]:
 
 
 def _restart(spec: Any, nodes: Mapping[str, Any], step: Mapping[str, Any]) -> Iterator[Misfit]:
-    """What is configured otherwise after a restart can be."""
+    """Checks the configuration after a restart."""
     match step:
         case {"restart": name, "config": config} if name in nodes:
             yield from _fits(("config",), spec.CONFIG.value, {**nodes[name].get("config", {}), **config})
 
 
 def _check_expectation(spec: Any, where: Where, expect: Mapping[str, Any]) -> Iterator[Misfit]:
-    """Nothing that is no message can be expected."""
+    """Checks that all expected messages are messages."""
     for kind, messages in expect.get("messages", {}).items():
         for index, message in enumerate(messages):
             place = (*where, "messages", kind, index)
@@ -147,7 +147,7 @@ def _check_expectation(spec: Any, where: Where, expect: Mapping[str, Any]) -> It
 
 
 def has_matchers(value: Any) -> bool:
-    """Whether there is a matcher in it other than a literal."""
+    """Whether it contains a matcher other than a literal."""
     match value:
         case list():
             return any(map(has_matchers, value))

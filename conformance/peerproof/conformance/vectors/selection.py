@@ -1,9 +1,9 @@
 """
-Finding vectors: one by its name, and many in the language of commands: `-k 'clause:B-14 layer:codec !flag:slow digest'`.
+Selects vectors: one by its name, or many by an expression: `-k 'clause:B-14 layer:codec !flag:slow digest'`.
 
-Words are separated by blanks, and a vector is selected if it fits all of them. A plain word fits an id that contains it; a
-whole id only itself. `key:value` fits a vector with that value; `a,b` is either; `*` stands for any characters; `!` in front
-turns a word round. A word that fits no vector at all is a mistake, not an empty selection.
+Words are separated by blanks, and a vector is selected if it matches all of them. A plain word matches an id that contains
+it; a whole id matches only itself. `key:value` matches a vector with that value; `a,b` is either; `*` stands for any
+characters; a leading `!` negates a word. A word that matches no vector is an error, not an empty selection.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import Suite, Vector
 
-#: key -> the values that a vector has there
+#: key -> the values of a vector for it
 KEYS: Final[Mapping[str, Callable[[Vector], Sequence[str]]]] = {
     "id": lambda vector: (vector.id,),
     "protocol": lambda vector: (vector.protocol,),
@@ -47,7 +47,7 @@ class NothingFits(SelectionError):
 
 
 def select(vectors: Iterable[Vector], expression: str, former: Mapping[str, str] | None = None) -> list[Vector]:
-    """The vectors that fit the expression, in their order; `former` are ids that have changed. Raises SelectionError."""
+    """Returns the vectors that match, in their order; `former` maps changed ids. Raises SelectionError."""
     pool = list(vectors)
     chosen = set(range(len(pool)))
     for word in expression.split():
@@ -59,9 +59,9 @@ def select(vectors: Iterable[Vector], expression: str, former: Mapping[str, str]
 
 def select_vectors(suite: Suite, expression: str = "", protocol: str | None = None) -> list[Vector]:
     """
-    Selects vectors of a suite, in their order, by an expression as `-k` takes it, and by protocol; former ids are known.
+    Selects vectors of a suite, in their order, by an expression as in `-k`, and by protocol; former ids are known.
 
-    Raises NothingFits for a word that no vector fits, SelectionError for a key that does not exist.
+    Raises NothingFits for a word that matches no vector, SelectionError for a key that does not exist.
 
     >>> from peerproof.conformance.vectors.suite import load
     >>> [vector.id for vector in select_vectors(load(), "digest-request-of-one layer:codec", "scuttlebutt")]
@@ -71,7 +71,7 @@ def select_vectors(suite: Suite, expression: str = "", protocol: str | None = No
 
 
 def _fitting(pool: Sequence[Vector], word: str, former: Mapping[str, str]) -> set[int]:
-    """Indices of the vectors that fit one word; every alternative in it must fit one."""
+    """Indices of the vectors that match one word; each alternative in it must match a vector."""
     key, colon, rest = word.partition(":")
     if not colon:
         return _union(pool, word, lambda value: _with_id(pool, former.get(value, value)), _names)
@@ -94,7 +94,7 @@ def _union(
     for alternative in alternatives.split(","):
         if not (found := fitting(alternative)):
             known = sorted({word for vector in pool for word in words(vector)})
-            raise NothingFits(f"no vector fits {alternative!r}", _tip(alternative, known))
+            raise NothingFits(f"no vector matches {alternative!r}", _tip(alternative, known))
         union |= found
     return union
 
@@ -121,7 +121,7 @@ def _names(vector: Vector) -> list[str]:
 
 
 class VectorNotFound(LookupError):
-    """No vector, or more than one, has the name; `tip` names what comes close."""
+    """No vector, or more than one, has the name; `tip` suggests similar names."""
 
     def __init__(self, message: str, tip: str | None = None) -> None:
         super().__init__(message)
@@ -130,7 +130,7 @@ class VectorNotFound(LookupError):
 
 def find_vector(suite: Suite, name: str) -> Vector:
     """
-    Finds the only vector with this id, former id, end of an id, or part of an id; `#` and what follows is ignored.
+    Finds the only vector with this id, former id, last part of an id, or part of an id; ignores `#` and what follows.
 
     Raises VectorNotFound.
 
@@ -146,7 +146,7 @@ def find_vector(suite: Suite, name: str) -> Vector:
     if found:
         shown = [f"  {vector.id}" for vector in found[:MOST_LISTED]]
         more = [f"  and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
-        raise VectorNotFound("\n".join([f"{len(found)} vectors fit {name!r}:", *shown, *more]), "name one of them")
+        raise VectorNotFound("\n".join([f"{len(found)} vectors match {name!r}:", *shown, *more]), "name one of them")
     if reason := suite.withdrawn.get(name):
         raise VectorNotFound(f"{name} was withdrawn: {reason}")
     by_name = {end: vector.id for vector in suite.vectors for end in _names(vector)[:2]}
@@ -157,7 +157,7 @@ def find_vector(suite: Suite, name: str) -> Vector:
 
 def vector_row(suite: Suite, vector: Vector) -> dict[str, object]:
     """
-    Returns what a list of vectors says of one, as JSON data.
+    Returns the members of a vector in lists, as JSON data.
 
     >>> from peerproof.conformance.vectors.suite import load
     >>> suite = load()
@@ -183,7 +183,7 @@ def vector_source(suite: Suite, vector: Vector) -> str:
     lines = path.read_text(encoding="utf-8").splitlines()
     after = [other.line for other in suite.vectors if other.file == vector.file and other.line > vector.line]
     body = lines[vector.line - 1 : min(after, default=len(lines) + 1) - 1]
-    while body and (not body[-1].strip() or body[-1].startswith("#")):  # what stands in front of the next vector
+    while body and (not body[-1].strip() or body[-1].startswith("#")):  # comments before the next vector
         body.pop()
     flags = [f"# {flag}: {suite.notes[flag]['text']}" for flag in vector.flags if flag in suite.notes]
     return "\n".join([f"# {path_text(path)}:{vector.line}", f"# needs: {' '.join(vector.needs)}", *flags, *body])

@@ -1,9 +1,9 @@
 """
-The vectors: what a protocol's clauses mean for bytes and behaviour, as data.
+The vectors: a protocol's clauses as test data.
 
-`load` reads each source from a compiled form in the user's cache folder if it has not changed since; else from the YAML, which
-takes a hundred times as long. The sources are the truth: the compiled form is keyed by their digests, and losing it, or having
-nowhere to write it, costs nothing but time.
+`load` reads each source from a compiled form in the user's cache folder if it has not changed; otherwise from YAML, which
+takes a hundred times as long. The sources are authoritative: compiled forms are keyed by their digests, and a missing cache
+only costs time.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from peerproof.spec.collector import no_collector
 
 __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
 
-#: Of the vectors as a whole. Ids are for ever: it grows with additions, and in front only when the format changes.
+#: The version of all vectors. Ids never change: additions raise its last numbers, a change of the format its first.
 VERSION: Final = "1.0.0"
 _FIRST_ID: Final = re.compile(rb"^-? *id: *[\"']?([a-z0-9-]+/[a-z]+)/[^/]", re.MULTILINE)
 
-#: Kinds of vectors: of the codec; exchanges of messages, the same from a loaded state; paths of a model, and its single steps.
+#: Kinds of vectors: codec; message exchanges; exchanges from a loaded state; paths of a model; its single steps.
 KINDS: Final = ("codec", "exchange", "loaded", "paths", "steps")
-RETIRED: Final = "retired.yaml"  #: the file of ids that are no longer in use, below the root of the vectors
+RETIRED: Final = "retired.yaml"  #: the file of ids that are no longer used, below the root of the vectors
 
 
 @dataclass(frozen=True)
 class Vector:
-    """One vector: what is fed to an implementation, and what must come out."""
+    """One vector: inputs of an implementation, and the expected outputs."""
 
     id: str  #: protocol/layer/name
-    rev: int  #: grows when what the vector demands changes
+    rev: int  #: increases when an expectation changes
     title: str
     protocol: str
-    layer: str  #: codec, exchange, cluster, or model for what is made from a state graph
+    layer: str  #: codec, exchange, cluster, or model (from a state graph)
     level: str  #: must, should or may
     clauses: tuple[str, ...]
     flags: tuple[str, ...]
-    needs: tuple[str, ...]  #: capabilities, the derived ones included
-    body: Mapping[str, Any]  #: the vector as in YAML, with bytes as lower-case digits without blanks, and its file's `receiver`
-    file: str  #: below the root of the vectors
+    needs: tuple[str, ...]  #: capabilities, including derived ones
+    body: Mapping[str, Any]  #: as in YAML, with bytes as lower-case digits without blanks, and with its file's `receiver`
+    file: str  #: relative to the root of the vectors
     line: int
-    rests_on: Places = field(default_factory=dict)  #: what expectations rest on decisions
+    rests_on: Places = field(default_factory=dict)  #: the expectations that rest on decisions
 
     @property
     def kind(self) -> str:
-        """One of KINDS: by what it shows a clause, and whether an implementation must be put into a state for it."""
+        """One of KINDS: how it tests a clause, and whether an implementation must be loaded with a state for it."""
         loads = "state.load" in self.needs
         if self.layer == model_table.LAYER:
             return "steps" if loads else "paths"
@@ -70,7 +70,7 @@ class Suite:
     aliases: Mapping[str, str]  #: former id -> id
     withdrawn: Mapping[str, str]  #: former id -> reason
     root: Path
-    only: Path | None = None  #: the file that all of them are in, if it was one file that was asked for
+    only: Path | None = None  #: the file, if a single file was loaded
 
     def path(self, vector: Vector) -> Path:
         """The file of a vector."""
@@ -79,9 +79,9 @@ class Suite:
 
 def load(root: Path | None = None, protocol: str | None = None) -> Suite:
     """
-    The vectors below a root, or of one file; without one, those at the home of this protocol; else the suite's own.
+    Loads the vectors below a root or of one file; by default those of this protocol's home, else the suite's own.
 
-    The vectors of a protocol of this project are part of the suite's own. Raises VectorError.
+    The suite's own vectors include those of this project's protocols. Raises VectorError.
     """
     root = root or locations.vectors_root(protocol)
     only = root if root.is_file() else None
@@ -100,7 +100,7 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
     notes: dict[str, Any] = {}
     for form in forms.values():
         for flag, note in form.get("notes", {}).items():
-            notes.setdefault(flag, note)  # two meanings of one flag are lint's concern
+            notes.setdefault(flag, note)  # lint reports two meanings of one flag
     retired = forms.get(RETIRED, {})
     return Suite(
         vectors=vectors,
@@ -115,9 +115,9 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
 
 
 def _contents(root: Path) -> dict[str, bytes]:
-    """Every source below the root by its path from there: YAML, and the tables that are made from models."""
+    """Every source below the root by its relative path: YAML, and tables made from models."""
     if not root.is_dir():
-        raise VectorError(locations.path_text(root), None, "there is no such folder or file of vectors")
+        raise VectorError(locations.path_text(root), None, "no such folder or file of vectors")
     found: dict[str, bytes] = {}
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
         relative = path.relative_to(root).as_posix()
@@ -133,14 +133,14 @@ def _contents(root: Path) -> dict[str, bytes]:
 
 
 def _content(file: Path) -> dict[str, bytes]:
-    """One file, under the path that its first vector's id asks for: where it lies and how it is called does not matter."""
+    """A single file, under the path that its first vector's id gives; its real path does not matter."""
     try:
         content = file.read_bytes()
     except OSError as error:
         raise VectorError(locations.path_text(file), None, f"cannot be read: {error.strerror}") from None
     first = _FIRST_ID.search(content)
     if first is None:
-        raise VectorError(locations.path_text(file), None, "this is no file of vectors: no id PROTOCOL/LAYER/NAME is in it")
+        raise VectorError(locations.path_text(file), None, "no vectors here: the file has no id PROTOCOL/LAYER/NAME")
     place = first[1].decode()
     rests_on = file.resolve().parents[1] / basis.FILE
     known = {f"{rests_on.parent.name}/{basis.FILE}": rests_on.read_bytes()} if rests_on.is_file() else {}
@@ -148,7 +148,7 @@ def _content(file: Path) -> dict[str, bytes]:
 
 
 def _vector(found: Mapping[str, Basis], file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
-    """What a source says of a vector, and what its expectations rest on; clauses and level of a model's follow from that."""
+    """Makes a vector of a source and its basis; a model's clauses and level are derived from both."""
     name = body["id"]
     protocol, layer, _ = name.split("/")
     level, clauses = body["level"], tuple(body["clauses"])
@@ -184,12 +184,12 @@ def _is_basis(relative: str) -> bool:
 
 
 def _bases(root: Path, contents: Mapping[str, bytes]) -> dict[str, Basis]:
-    """Protocol -> what its vectors rest on. Raises VectorError."""
+    """Protocol -> the basis of its vectors. Raises VectorError."""
     return {name.partition("/")[0]: _parse_basis(root / name, contents[name]) for name in filter(_is_basis, contents)}
 
 
 def load_basis(root: Path, protocol: str) -> Basis:
-    """What the vectors of a protocol rest on, as its file below a root says; nothing if there is none. Raises VectorError."""
+    """Loads the basis of a protocol's vectors from its file below a root; empty if there is none. Raises VectorError."""
     path = root / protocol / basis.FILE
     return _parse_basis(path, path.read_bytes()) if path.exists() else Basis()
 
@@ -198,9 +198,7 @@ def _parse_basis(path: Path, content: bytes) -> Basis:
     try:
         return basis.parse_basis(content)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        message = (
-            f"this says not what vectors rest on: {type(error).__name__}: {error}; peerproof vectors lint --basis makes it anew"
-        )
+        message = f"invalid basis: {type(error).__name__}: {error}; peerproof vectors lint --basis writes it again"
         raise VectorError(locations.path_text(path), None, message) from None
 
 
@@ -259,22 +257,22 @@ def _parse(root: Path, name: str, content: bytes) -> Document:
 
 
 def _check_ids(root: Path, contents: Mapping[str, bytes], vectors: Sequence[Vector], forms: Mapping[str, Any]) -> None:
-    """Each id is there once, and what is retired is not there. Raises VectorError."""
+    """Checks that each id occurs once, and that no retired id occurs. Raises VectorError."""
     written = [vector for vector in vectors if vector.layer != model_table.LAYER]
     first: dict[str, Vector] = {}
     for vector in written:
         if (before := first.setdefault(vector.id, vector)) is not vector:
             document = _parse(root, vector.file, contents[vector.file])
             index = next(i for i, one in enumerate(one for one in written if one.file == vector.file) if one is vector)
-            raise document.error(("vectors", index, "id"), f"id {vector.id} is there twice, first at {_place(root, before)}")
+            raise document.error(("vectors", index, "id"), f"id {vector.id} occurs twice, first at {_place(root, before)}")
     retired = forms.get(RETIRED, {})
     aliases, file = retired.get("aliases", {}), locations.path_text(root / RETIRED)
     for former, now in aliases.items():
         if now not in first:
-            raise VectorError(file, None, f"alias {former} leads to {now}, which is no vector")
+            raise VectorError(file, None, f"alias {former} refers to {now}, which does not exist")
     for former in (*aliases, *retired.get("withdrawn", {})):
         if former in first:
-            raise VectorError(file, None, f"{former} is in use again, at {_place(root, first[former])}; ids are for ever")
+            raise VectorError(file, None, f"{former} is used again, at {_place(root, first[former])}; ids are never reused")
 
 
 def _place(root: Path, vector: Vector) -> str:

@@ -1,7 +1,7 @@
 """
-From a vector file to vectors: what a schema cannot say is checked, bytes are brought into one shape, needs are derived.
+Converts a vector file to vectors: checks rules beyond the schema, normalises bytes, derives needs.
 
-The other half, what is merely bad taste or doubtful, is `lint`'s.
+`lint` checks style and doubtful cases.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from peerproof.conformance.suite.strict_yaml import Document, VectorError
 from peerproof.conformance.suite.strict_yaml import Path as Where
 from peerproof.spec.protocols import PROTOCOLS
 
-#: Members whose content is the protocol's: in them, only `{hex: …}` is bytes.
+#: Members with protocol data: in them, only `{hex: …}` is bytes.
 PROTOCOLS_OWN: Final = frozenset({"message", "args", "config", "equals", "events", "picks", "state", "timers"})
-_REPEATED: Final = re.compile(r"\(([0-9a-fA-F ]+)\)x(\d+)")  #: a group of bytes, and how often it stands there
+_REPEATED: Final = re.compile(r"\(([0-9a-fA-F ]+)\)x(\d+)")  #: a group of bytes, and its number of repetitions
 
 
 def layer_of(vector_id: str) -> str:
@@ -27,7 +27,7 @@ def layer_of(vector_id: str) -> str:
 
 
 def problems(document: Document, path: PurePosixPath) -> list[VectorError]:
-    """What makes the file at this path below the root no vector file, in its order."""
+    """Returns the errors of the file at this relative path, in its order."""
     if found := misfits(document, "vector"):
         return found
     found = list(_find_misplaced(document, path))
@@ -45,7 +45,7 @@ def _find_misplaced(document: Document, path: PurePosixPath) -> Iterator[VectorE
     for index, vector in enumerate(document.data["vectors"]):
         folder = "/".join(vector["id"].split("/")[:2])
         if str(path.parent) != folder:
-            yield document.error(("vectors", index, "id"), f"{vector['id']} belongs into a file in {folder}/, not {path.parent}/")
+            yield document.error(("vectors", index, "id"), f"{vector['id']} belongs in a file in {folder}/, not {path.parent}/")
 
 
 def _offsets(document: Document, where: Where, vector: Mapping[str, Any]) -> Iterator[VectorError]:
@@ -58,7 +58,7 @@ def _offsets(document: Document, where: Where, vector: Mapping[str, Any]) -> Ite
 
 
 class _Script:
-    """The nodes and steps of an exchange or a cluster: who is named is there, and time does not run backwards."""
+    """Checks the nodes and steps of an exchange or a cluster: named nodes exist, and time does not run backwards."""
 
     def __init__(self, document: Document, where: Where, vector: Mapping[str, Any]) -> None:
         self.document = document
@@ -91,10 +91,10 @@ class _Script:
         for name, node in self.nodes.items():
             if (first := addresses.setdefault(str(node["addr"]), name)) != name:
                 yield self.document.error(
-                    (*self.where, "nodes", name, "addr"), f"{first} has the address {node['addr']!r} already"
+                    (*self.where, "nodes", name, "addr"), f"{first} already has the address {node['addr']!r}"
                 )
             if name == "all":
-                message = "'all' means every node; name this one otherwise"
+                message = "'all' means every node; choose another name"
                 yield self.document.error((*self.where, "nodes", name), message, at_key=True)
             if "role" in node and layer_of(self.vector["id"]) == "cluster":
                 yield self.document.error((*self.where, "nodes", name, "role"), "all nodes of a cluster are under test")
@@ -113,7 +113,7 @@ class _Script:
         for place, name in named:
             if name not in self.under_test and not (name == "all" and place == ("advance",)):
                 known = [*self.under_test, "all"] if place == ("advance",) else self.under_test
-                what = "is scripted" if name in self.nodes else "is not there"
+                what = "is scripted" if name in self.nodes else "does not exist"
                 message = f"node {name!r} {what}{did_you_mean(name, known)}; expected {one_of(known)}"
                 yield self.document.error((*path, *place), message)
         sides = [name for group in step.get("cut", ()) for name in group]
@@ -124,7 +124,7 @@ class _Script:
         names: list[str] = []
         for index, branch in enumerate(expect.get("any_of", ())):
             if branch["branch"] in names:
-                yield self.document.error((*path, "any_of", index, "branch"), f"branch {branch['branch']!r} is there twice")
+                yield self.document.error((*path, "any_of", index, "branch"), f"branch {branch['branch']!r} occurs twice")
             names.append(branch["branch"])
         if (picked := expect.get("picked")) is not None and picked not in names:
             message = f"there is no branch {picked!r}{did_you_mean(picked, names)}; expected {one_of(names)}"
@@ -132,13 +132,13 @@ class _Script:
 
 
 def body(file: Mapping[str, Any], vector: Mapping[str, Any]) -> dict[str, Any]:
-    """The vector, normalised; one that rejects has the file's receiver, if there is any."""
+    """Returns the normalised vector; one that rejects also has the file's receiver, if any."""
     receiver = {"receiver": file["receiver"]} if "rejects" in vector and "receiver" in file else {}
     return normalise({**vector, **receiver})
 
 
 def normalise(vector: Mapping[str, Any]) -> dict[str, Any]:
-    """The vector with all bytes as lower-case hexadecimal digits without blanks; `{"octets": …}` is such digits, anywhere."""
+    """Returns the vector with all bytes as lower-case hex digits without blanks; `{"octets": …}` is such digits, anywhere."""
     return {
         name: _hex_of(value) if name == "bytes" else _normalise_value(value, protocols_own=name in PROTOCOLS_OWN)
         for name, value in vector.items()
@@ -152,7 +152,7 @@ def _normalise_value(value: Any, *, protocols_own: bool) -> Any:
         case {"hex": str() as digits} if len(value) == 1:
             return {"hex": _hex_of(digits)}
         case {"octets": str() as digits} if len(value) == 1:
-            return _hex_of(digits)  # what a protocol has as plain digits
+            return _hex_of(digits)  # plain digits of a protocol
         case dict():
             return {
                 name: _hex_of(part)
@@ -170,7 +170,7 @@ def _hex_of(text: str) -> str:
 
 
 def needs(vector: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an implementation must be able to do for this vector, derived from what the vector does, and what it says."""
+    """Returns the capabilities that a vector needs: those it lists, and those derived from its content."""
     found = {"codec" if layer_of(vector["id"]) == "codec" else "exchange", *vector.get("needs", ())}
     if "rejects" in vector:
         found.add("codec")
@@ -186,7 +186,7 @@ def needs(vector: Mapping[str, Any]) -> tuple[str, ...]:
 
 def needs_of_nodes(protocol: str, nodes: Iterable[Mapping[str, Any]]) -> set[str]:
     """
-    What an implementation must be able to do for nodes of these configurations.
+    Returns the capabilities that nodes of these configurations need.
 
     >>> needs_of_nodes("wendy", [{"config": {"leaf_set_side": 2}}]), needs_of_nodes("wendy", [{"config": {"heartbeat": 0}}])
     ({'config.sizes'}, set())
@@ -200,7 +200,7 @@ def _needs_of_expect(expect: Mapping[str, Any]) -> set[str]:
     return {need for member, need in (("events", "events"), ("state", "observe.state")) if any(member in part for part in parts)}
 
 
-#: What a member of a step asks of an implementation.
+#: The capabilities that a member of a step needs.
 _NEEDS: Final[Mapping[str, Callable[[Any], set[str]]]] = {
     "sent": lambda _: {"sent"},
     "stream": lambda _: {"stream"},

@@ -1,4 +1,4 @@
-"""Vectors as the YAML that people read: a step a line, and beside its bytes what they say."""
+"""Writes vectors as readable YAML: one step a line, with decoded bytes as comments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNPRINTABLE: Final = re.compile("[\\x7f-\\x9f\\u2028\\u2029\\ufeff\\ufffe\\ufff
 def document(
     protocol: str, about: str, vectors: Iterable[Mapping[str, Any]], notes: Mapping[str, Mapping[str, str]] | None = None
 ) -> str:
-    """A file of these vectors."""
+    """A vector file with these vectors."""
     lines = ["format: 1", f"protocol: {protocol}", f"about: {_flow(about)}"]
     if notes:
         lines += ["notes:", *(f"  {flag}: {_flow(dict(note))}" for flag, note in notes.items())]
@@ -58,12 +58,12 @@ def _flow(value: Any) -> str:
 
 
 def _remark(protocol: str, step: Mapping[str, Any]) -> str:
-    """What the bytes in a step say, for who reads it."""
+    """The decoded bytes of a step, as a comment."""
     sent: Sequence[Mapping[str, Any]] = [step["send"]] if "send" in step else []
     for messages in step.get("expect", {}).get("messages", {}).values():
         sent = [*sent, *messages]
-    said = "; ".join(_reading(protocol, bytes.fromhex(one["bytes"])) for one in sent)
-    return f"  # {said}" if said and said.isprintable() else ""
+    text = "; ".join(_reading(protocol, bytes.fromhex(one["bytes"])) for one in sent)
+    return f"  # {text}" if text and text.isprintable() else ""
 
 
 def _reading(protocol: str, data: bytes) -> str:

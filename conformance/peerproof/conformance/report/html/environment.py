@@ -1,4 +1,4 @@
-"""The jinja2 environment of all HTML pages: what a template outputs is escaped, and a missing name is an error."""
+"""The jinja2 environment of all HTML pages: output is escaped, and a missing name is an error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make_environment(*packages: str, longest: int = maxsize) -> Environment:
     loader = ChoiceLoader([PackageLoader(package, "") for package in (*packages, __name__.rpartition(".")[0])])
 
     def source(name: str) -> Markup:
-        """A file as it is, not as a template: braces mean nothing in it."""
+        """Returns a file unchanged: it is no template, so braces have no meaning."""
         return Markup(loader.get_source(environment, name)[0])
 
     environment = Environment(
@@ -58,5 +58,5 @@ def format_number(value: float) -> str:
 
 
 def hash_for_csp(script: str) -> str:
-    """The source expression that a Content-Security-Policy names an inline script by."""
+    """The hash by which a Content-Security-Policy allows an inline script."""
     return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"

@@ -1,9 +1,9 @@
 """
-Reports as one HTML page: implementations by clauses, a filter, every failing case with its diagram, and what else is known.
+Reports as one HTML page: a matrix of implementations and clauses, a filter, and every failing case with its diagram.
 
-The page needs no network and no second file, and may load none: its Content-Security-Policy says so, and lets run no script but
-its own. It opens fast: its script draws only what is in view, and the details of failures, which may be much, are packed in
-chunks that it unpacks when a case is opened.
+The page needs no network and no second file, and its Content-Security-Policy forbids loading any; it allows only the page's
+own script. It opens fast: the script renders only what is in view, and the details of failures are compressed in chunks, each
+unpacked when a case of it is opened.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.suite import Suite
 
-PER_CHUNK: Final = 50  #: the details of so many cases are packed together
-MOST_SHOWN: Final = 4_000  #: more characters of one value are not shown; the record has them
+PER_CHUNK: Final = 50  #: cases whose details are compressed together
+MOST_SHOWN: Final = 4_000  #: characters of one value that are shown; the record has the rest
 MOST_GROUPS: Final = 50  #: of failures of one implementation
 _ASKED_FOR: Final = ("passed", "failed", "differs", "skipped")  #: statuses
 _LETTERS: Final = {status: chr(ord("a") + place) for place, status in enumerate(STATUSES)}
@@ -41,15 +41,15 @@ _ABSENT: Final = "."
 
 @dataclass(frozen=True)
 class ReportExtras:
-    """What a page shows beside the reports; each part may be missing."""
+    """Optional content of a page besides the reports."""
 
-    mutants: Mapping[str, Any] | None = None  #: what `peerproof model mutants --format json` prints
-    edges: Mapping[str, Any] | None = None  #: what `peerproof report edges` prints
+    mutants: Mapping[str, Any] | None = None  #: output of `peerproof model mutants --format json`
+    edges: Mapping[str, Any] | None = None  #: output of `peerproof report edges`
     remarks: Sequence[str] = ()
 
 
 def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExtras | None = None) -> str:
-    """The whole page; `titles` are those of the vectors that are known."""
+    """Renders the whole page; `titles` are those of the known vectors."""
     environment = make_environment(longest=2 * MOST_SHOWN)
     environment.globals |= {
         "failures": FAILURES,
@@ -82,13 +82,13 @@ def _survivor_text(survivor: Any) -> str:
 
 @dataclass
 class PageData:
-    """The cases of several reports as the page's script takes them."""
+    """The cases of several reports in the form of the page's script."""
 
     reports: Sequence[Report]
-    titles: Mapping[str, str]  #: vector -> title, as far as it is known
-    failure: Template  #: of one implementation's failure of a case
+    titles: Mapping[str, str]  #: vector -> title, if known
+    failure: Template  #: renders one implementation's failure of a case
     labels: list[str] = field(init=False)
-    details: list[str] = field(default_factory=list)  #: of cases that failed, as HTML
+    details: list[str] = field(default_factory=list)  #: of failed cases, as HTML
     branches: dict[str, list[str]] = field(default_factory=dict)  #: case -> the branches that each implementation took
     plain: dict[str, Any] = field(init=False)
 
@@ -97,7 +97,7 @@ class PageData:
         self._reasons: dict[str, int] = {}
         self._vectors: dict[str, int] = {}
         self._places: dict[str, int] = {}  # of each case
-        self._told: list[list[Any]] = []  # of each vector
+        self._rows: list[list[Any]] = []  # of each vector
         self._branches: list[list[Any]] = []
         cases = [self._case(place, results) for place, results in enumerate(self._side_by_side())]
         self._groups = [group_failures(report) for report in self.reports]
@@ -105,7 +105,7 @@ class PageData:
             "implementations": list(map(visible, self.labels)),
             "statuses": list(STATUSES),
             "wrong": list(STATUSES.values()),
-            "vectors": self._told,
+            "vectors": self._rows,
             "cases": cases,
             "branches": self._branches,
             "groups": [[self._places[case] for case in group.cases] for groups in self._groups for group in groups[:MOST_GROUPS]],
@@ -116,11 +116,11 @@ class PageData:
 
     @property
     def met_statuses(self) -> list[str]:
-        """The statuses that some case has, and those that every reader asks for."""
+        """The statuses that occur, and those that are always shown."""
         return [status for status in STATUSES if status in _ASKED_FOR or any(report.totals[status] for report in self.reports)]
 
     def count_cases(self, report: Report) -> list[int]:
-        """How many cases a report has, and how many with each status that is met."""
+        """The number of cases of a report, then the number with each shown status."""
         return [report.selected, *(report.totals[status] for status in self.met_statuses)]
 
     @property
@@ -130,7 +130,7 @@ class PageData:
 
     @property
     def groups(self) -> Iterator[tuple[str, list[tuple[FailureGroup, str]], int]]:
-        """Of each implementation that fails: its label, its groups with the commands of their examples, how many are left out."""
+        """Yields for each failing implementation its label, its groups with commands for their examples, the number left out."""
         for (label, report), groups in zip(self.reports_with_labels, self._groups, strict=True):
             results = {result.id: result for result in report.results}
             shown = [(group, command_of(group, results, report)) for group in groups[:MOST_GROUPS]]
@@ -139,12 +139,12 @@ class PageData:
 
     @property
     def protocols(self) -> list[str]:
-        """Those that have a case."""
+        """The protocols with a case."""
         return sorted({vector.partition("/")[0] for vector in self._vectors})
 
     @property
     def layers(self) -> list[str]:
-        """Those that have a case."""
+        """The layers with a case."""
         return sorted({vector.split("/")[1] for vector in self._vectors})
 
     def chunks(self) -> Iterator[str]:
@@ -159,15 +159,15 @@ class PageData:
             yield [results.get(case) for results in by_id]
 
     def _case(self, at: int, results: Sequence[Result | None]) -> list[Any]:
-        """Its vector, what its id has beside that, a letter for each implementation, the place of its details or -1, reasons."""
+        """Vector, rest of the id, a letter for each implementation, index of the details or -1, reasons."""
         some = next(filter(None, results))
         self._places[some.id] = at
         statuses = "".join(_LETTERS[result.status] if result else _ABSENT for result in results)
-        told = {number: result for number, result in enumerate(results) if result and (result.failure or result.story)}
+        shown = {number: result for number, result in enumerate(results) if result and (result.failure or result.story)}
         kept = -1
-        if told:
+        if shown:
             kept = len(self.details)
-            self.details.append("".join(self._detail(kept, number, result) for number, result in told.items()))
+            self.details.append("".join(self._detail(kept, number, result) for number, result in shown.items()))
         reasons = {
             number: self._reasons.setdefault(result.reason, len(self._reasons))
             for number, result in enumerate(results)
@@ -181,9 +181,9 @@ class PageData:
 
     def _vector(self, some: Result, results: Iterable[Result | None]) -> int:
         if some.vector not in self._vectors:
-            self._vectors[some.vector] = len(self._told)
+            self._vectors[some.vector] = len(self._rows)
             title = self.titles.get(some.vector) or next((result.title for result in results if result and result.title), "")
-            self._told.append([some.vector, visible(title), some.level, list(some.clauses)])
+            self._rows.append([some.vector, visible(title), some.level, list(some.clauses)])
         return self._vectors[some.vector]
 
     def _detail(self, number: int, place: int, result: Result) -> str:
@@ -197,7 +197,7 @@ class PageData:
 
 
 def _clauses(protocol: str) -> list[list[str]]:
-    """Id, level and text of all that has a level in the prose; nothing of a protocol without prose."""
+    """Id, level and text of each clause and decision; empty for a protocol without prose."""
     try:
         items = catalogue.load(protocol).items.values()
     except VectorError:
@@ -209,11 +209,11 @@ _SCORE: Final = ("mutants", "killed", "equivalent", "score", "survivors")
 
 
 class BadExtra(ValueError):
-    """A file is not what a page can show beside its reports; the message names it."""
+    """A file cannot be shown beside reports; the message names it."""
 
 
 def load_scores(path: Path) -> Mapping[str, Any]:
-    """Loads what `peerproof model mutants --format json` has written. Raises BadExtra."""
+    """Loads the output of `peerproof model mutants --format json`. Raises BadExtra."""
     found = _protocols(path)
     for member in _SCORE:
         if any(member not in one for one in found["protocols"].values()):
@@ -222,7 +222,7 @@ def load_scores(path: Path) -> Mapping[str, Any]:
 
 
 def load_edges(path: Path) -> Mapping[str, Any]:
-    """Loads what `peerproof report edges` has written. Raises BadExtra."""
+    """Loads the output of `peerproof report edges`. Raises BadExtra."""
     found = _protocols(path)
     if "vectors" not in found:
         raise BadExtra(f"{path}: expected what peerproof report edges writes")
@@ -246,11 +246,11 @@ def render_page(
     """
     Renders reports as one HTML page that needs no network; titles are those of the suite's vectors.
 
-    The page says which report was made with other vectors than the suite's.
+    The page names reports that were made with other vectors than the suite's.
     """
     remarks = [
-        f"{implementation_name(report)} was judged by other vectors than those at hand "
-        f"({report.vectors['version']}, {suite.version}); titles are of those at hand"
+        f"{implementation_name(report)} ran with other vectors than the suite's "
+        f"({report.vectors['version']}, {suite.version}); titles are from the suite"
         for report in reports
         if report.vectors.get("digest") != suite.digest
     ]

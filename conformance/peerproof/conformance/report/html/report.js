@@ -1,5 +1,5 @@
 "use strict";
-// The lists, the matrix and the details of the report; nothing is drawn before somebody can see it.
+// The lists, the matrix and the details of the report; only what is in view is rendered.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
@@ -27,8 +27,8 @@ function badge(letter, implementation) {
 
 const form = { text: by("text"), protocol: by("protocol"), layer: by("layer"), status: by("status"), implementation: by("implementation") };
 let haystacks = null;
-let shown = []; // places of the cases that the filter lets through
-let rendered = 0; // so many of them have a row
+let shown = []; // indices of the cases that match the filter
+let rendered = 0; // number of them with a row
 
 function words() {
   haystacks ||= data.cases.map((one) => {
@@ -235,13 +235,13 @@ function showCase(place) {
   button.focus();
 }
 
-// What people do
+// User actions
 
 async function copy(button) {
   const source = button.parentElement.querySelector("code");
   try {
     await navigator.clipboard.writeText(source.textContent);
-  } catch { // not allowed, or not there: as people did before
+  } catch { // not allowed, or not supported: use the old way
     getSelection().selectAllChildren(source);
     document.execCommand("copy");
     getSelection().removeAllRanges();
