@@ -79,7 +79,7 @@ test: $(VENV)/.developing
 
 ## quick: the tests that take less than half a second each, half of all
 quick: $(VENV)/.developing
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --failed-first -m "not slow" $(TESTS)
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --failed-first -m "not (slow or $(LONG))" $(TESTS)
 
 ## check: format, lint, types, layers, words
 check: $(VENV)/.developing

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, held back where many objects are made and none of them is a cycle."""
+"""Pausing Python's cyclic garbage collector where many objects are made and none of them is part of a cycle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["no_collector"]
 
 @contextmanager
 def no_collector() -> Iterator[None]:
-    """No collection of cycles while the block runs: in a process with many objects it would walk through all of them in vain."""
+    """Pauses the cyclic garbage collector while the block runs: with many live objects each collection scans all in vain."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Messages on connections: what a protocol over TCP offers besides its specification."""
+"""Interfaces of message framing on TCP connections, which a protocol over TCP offers besides its specification."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ class Inbound(Protocol):
     """The receiving side of a connection."""
 
     def feed(self, data: bytes) -> bytes | None:
-        """The bytes of the message, as soon as they are all there. Raises MalformedMessage."""
+        """Takes the next bytes. Returns the bytes of the message once it is complete, None before. Raises MalformedMessage."""
         ...
 
     def end(self) -> MalformedMessage:
-        """The error for a connection that was closed before that."""
+        """Returns the error for a connection that was closed before the message was complete."""
         ...
 
 
 class Confirmation(Protocol):
-    """The sending side of a connection, after the message."""
+    """The sending side of a connection, after it has sent the message."""
 
     def feed(self, data: bytes) -> bool | None:
-        """Whether these bytes confirm the message; None as long as that is open."""
+        """Takes the next bytes. Returns whether they confirm the message, None while that is undecided."""
         ...
 
 
 class Framing(Protocol):
-    """How messages are on connections: `peerproof.spec.wendy.framing` is one."""
+    """The framing of messages on connections: `peerproof.spec.wendy.framing` is one."""
 
-    ACKNOWLEDGEMENT: bytes  #: what a message is confirmed with
+    ACKNOWLEDGEMENT: bytes  #: the bytes that confirm a message
 
     def Inbound(self) -> Inbound:  # noqa: N802  # a class
-        """For a connection that a peer has made."""
+        """Returns the receiving side of a connection that a peer has opened."""
         ...
 
     def Confirmation(self) -> Confirmation:  # noqa: N802  # a class
-        """For a connection of this node, after its message."""
+        """Returns the sending side of a connection of this node, after its message."""
         ...

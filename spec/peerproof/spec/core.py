@@ -1,9 +1,8 @@
 """
-What every protocol here is made of.
+The types that every protocol here shares.
 
-A node is a value.
-Something happens to it, an *event*, and `step` says what it becomes and what it now wants done, its *effects*.
-The clock, the dice and the network are the driver's: time comes in with the event, chance through `pick`,
+A node is a value. `step` takes an *event* and returns the next state of the node and its *effects*, which the driver carries out.
+The driver has the clock, the random numbers and the network: time comes in with the event, random choices come through `pick`,
 and packets go out as effects.
 """
 
@@ -16,13 +15,14 @@ from typing import Any, Final, Generic, NamedTuple, NewType, Protocol, TypeVar
 
 from peerproof.spec.errors import NotEnabled
 
-#: Names a node for all time; a restarted node keeps it.
+#: A permanent name of a node; a restarted node keeps it.
 NodeId = NewType("NodeId", str)
 
-#: As the receiver of a message: every other node, whoever they are, where the network can do that.
+#: As the receiver of a message: all other nodes, known or not, where the network can address them.
 EVERYBODY: Final = NodeId("*")
 
-#: What carries messages: datagrams; connections, on which each is confirmed; an agent of Serf, from which each goes to everybody.
+#: The transport of messages: "udp"; "tcp", where each message is confirmed; "serf", where an agent sends each message to all
+#: nodes.
 UDP: Final = "udp"
 TCP: Final = "tcp"
 SERF: Final = "serf"
@@ -46,7 +46,7 @@ V = TypeVar("V", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Received(Generic[Message]):
-    """A message came in, whole and decoded."""
+    """A complete message was received and decoded."""
 
     now: Instant
     sender: NodeId
@@ -56,20 +56,20 @@ class Received(Generic[Message]):
 @dataclass(frozen=True, slots=True)
 class Sent(Generic[Message]):
     """
-    What became of a message, where the transport can tell.
+    The outcome of a sent message, where the transport can tell.
 
-    Over a connection there is one for each `Send`, when the peer has confirmed the message or its time is over; over UDP none.
+    Over a connection there is one for each `Send`, after the peer's confirmation or the timeout; over UDP there is none.
     """
 
     now: Instant
     to: NodeId
     message: Message
-    took: int | None  #: microseconds until it was confirmed; None if it was not
+    took: int | None  #: microseconds from sending to confirmation; None if the message was not confirmed
 
 
 @dataclass(frozen=True, slots=True)
 class Expired(Generic[Timer]):
-    """A timer set by an earlier `SetTimer` ran out."""
+    """A timer that an earlier `SetTimer` started has expired."""
 
     now: Instant
     timer: Timer
@@ -77,7 +77,7 @@ class Expired(Generic[Timer]):
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Command]):
-    """The application on top, or the protocol on top, wants something."""
+    """A command from the application, or from the protocol above."""
 
     now: Instant
     command: Command
@@ -85,7 +85,7 @@ class Asked(Generic[Command]):
 
 @dataclass(frozen=True, slots=True)
 class Send(Generic[Message]):
-    """Put one message on the wire, once; nobody promises that it arrives."""
+    """Send one message, once; delivery is not guaranteed."""
 
     to: NodeId
     message: Message
@@ -93,7 +93,7 @@ class Send(Generic[Message]):
 
 @dataclass(frozen=True, slots=True)
 class SetTimer(Generic[Timer]):
-    """Start this timer, or start it over."""
+    """Start this timer, or restart it."""
 
     timer: Timer
     after: Duration
@@ -101,33 +101,33 @@ class SetTimer(Generic[Timer]):
 
 @dataclass(frozen=True, slots=True)
 class CancelTimer(Generic[Timer]):
-    """Forget this timer; to cancel one that is not running is no error."""
+    """Cancel this timer; cancelling one that is not running is no error."""
 
     timer: Timer
 
 
 @dataclass(frozen=True, slots=True)
 class Notify(Generic[Notice]):
-    """Tell the application on top."""
+    """Notify the application, or the protocol above."""
 
     notice: Notice
 
 
 class Pick(Protocol):
     """
-    Chance, as a choice function: where a protocol says "at random", the driver chooses.
+    A choice function: where a protocol says "at random", the driver chooses.
 
-    A seeded generator, a recorded trace, a conformance vector, Hypothesis and exhaustive search are all drivers that
-    can answer. `why` names the place in the protocol (`"round.partner"`); `among` holds different options, sorted.
+    A seeded generator, a recorded trace, a conformance vector, Hypothesis and exhaustive search are all drivers that can answer.
+    `why` names the place in the protocol (`"round.partner"`); `among` holds distinct options, sorted.
     """
 
     def __call__(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
-        """`some` different ones of `among`, or all of them if there are fewer, in the order to use them in."""
+        """Returns `some` distinct options of `among`, or all of them if there are fewer, in the order in which to use them."""
         ...
 
 
 class Step(NamedTuple, Generic[State, Effect]):
-    """What a node becomes, and what it wants done, in this order."""
+    """The next state of a node, and its effects in order."""
 
     state: State
     effects: tuple[Effect, ...] = ()
@@ -135,9 +135,9 @@ class Step(NamedTuple, Generic[State, Effect]):
 
 class Table(Mapping[K, V]):
     """
-    A read-only mapping that can be hashed, and that is iterated in the order of its keys.
+    A read-only, hashable mapping that iterates in the order of its keys.
 
-    The order makes a run the same under every hash seed; two equal tables behave the same however they came about.
+    The order makes a run the same under every hash seed. Equal tables behave the same, however they were built.
     """
 
     __slots__ = ("_hash", "_is_sorted", "_rows", "_where")
@@ -169,33 +169,33 @@ class Table(Mapping[K, V]):
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (self._rows,)  # without the hash, which another process would not agree with
+        return Table, (self._rows,)  # without the hash, which differs between processes
 
     def __repr__(self) -> str:
         return f"Table({self._in_order()!r})"
 
-    # Any mapping has the next three; those of a dict are several times as fast.
+    # `Mapping` defines the next three as well; those of a dict are several times as fast.
 
     def get(self, key: object, default: Any = None) -> Any:
-        """The row of a key, or something else."""
+        """Returns the row of a key, or the default."""
         return self._rows.get(key, default)  # type: ignore[arg-type]  # a key of another type has no row
 
     def items(self) -> ItemsView[K, V]:
-        """The keys with their rows, in the order of the keys."""
+        """Returns the keys with their rows, in key order."""
         return self._in_order().items()
 
     def values(self) -> ValuesView[V]:
-        """The rows, in the order of their keys."""
+        """Returns the rows, in key order."""
         return self._in_order().values()
 
     def put(self, rows: Mapping[K, V]) -> Table[K, V]:
-        """This table with these rows added or replaced."""
+        """Returns this table with these rows added or replaced."""
         if not rows:
             return self
         table: Table[K, V] = Table()
         table._rows = {**self._rows, **rows}
         if len(table._rows) == len(self._rows):
-            table._is_sorted = self._is_sorted  # a row that is replaced keeps its place
+            table._is_sorted = self._is_sorted  # a replaced row keeps its position
             if self._where is not None and all(
                 self._where[0](row) == self._where[0](self._rows[key]) for key, row in rows.items()
             ):
@@ -204,10 +204,10 @@ class Table(Mapping[K, V]):
 
     def keys_where(self, holds: Callable[[V], bool]) -> tuple[K, ...]:
         """
-        The keys of the rows of which something holds, in order.
+        Returns the keys whose rows satisfy a predicate, in order.
 
-        What was found last is remembered, by this table and by those that are made of it with `put` as long as it stays the
-        same: a table of a thousand rows, of which one changes at a time, is not gone over each time.
+        The last result is cached by this table and by the tables that `put` makes of it, as long as it stays the same: in a table
+        of a thousand rows, of which one changes at a time, the predicate does not run on every row each time.
         """
         if self._where is None or self._where[0] is not holds:
             self._where = holds, tuple([key for key, row in self.items() if holds(row)])
@@ -220,12 +220,12 @@ class Table(Mapping[K, V]):
         return self._rows
 
     def without(self, keys: Collection[K]) -> Table[K, V]:
-        """This table without the rows of these keys, which need not be there."""
+        """Returns this table without the rows of these keys; a missing key is no error."""
         return Table({key: row for key, row in self._rows.items() if key not in keys})
 
 
 class Outcome(NamedTuple, Generic[State, Effect]):
-    """One of the steps that an event can lead to, with the answers to `pick` that lead there."""
+    """One possible step of an event, with the answers to `pick` that lead to it."""
 
     picks: tuple[tuple[str, tuple[str | int, ...]], ...]
     step: Step[State, Effect]
@@ -233,11 +233,11 @@ class Outcome(NamedTuple, Generic[State, Effect]):
 
 def outcomes(step: Callable[[Pick], Step[State, Effect]]) -> Iterator[Outcome[State, Effect]]:
     """
-    Every step that some choice leads to, one for each way to answer: `outcomes(partial(scuttlebutt.step, state, event))`.
+    Yields every possible step, one for each way to answer `pick`: `outcomes(partial(scuttlebutt.step, state, event))`.
 
-    Depth first, by running `step` again with a longer script of answers until no question is left open. Two ways to
-    answer may lead to the same step; both are given. Permutations of n options are n! outcomes. Answers that lead to what
-    the node cannot do (`NotEnabled`) are no outcome, the others still are; an event that is not enabled has none.
+    The search is depth-first: it runs `step` again with a longer script of answers until each question is answered. Two ways to
+    answer may lead to the same step; both are yielded. Permutations of n options are n! outcomes. Answers that make the node
+    raise `NotEnabled` are no outcome, the others still are; an event that is not enabled has none.
     """
     scripts: list[tuple[tuple[Any, ...], ...]] = [()]
     while scripts:
@@ -263,27 +263,27 @@ def outcomes(step: Callable[[Pick], Step[State, Effect]]) -> Iterator[Outcome[St
 
 class Specification(Protocol):
     """
-    What a protocol's package offers to drivers, traces, the suite and the pipeline: `peerproof.spec.scuttlebutt` is one.
+    The interface of a protocol's package for drivers, traces, the suite and the pipeline: `peerproof.spec.scuttlebutt` is one.
 
-    The protocol itself is three names, `initial`, `step` and `MESSAGE`. The others say how its values look as plain
-    data, and what can be asked of a node without changing it.
+    The protocol itself is `initial`, `step` and `MESSAGE`. The other names describe its values as plain data, and the queries
+    that read a state.
     """
 
     NAME: str
-    TRANSPORT: str  #: what carries its messages: "udp"; "tcp", where each is confirmed; or "serf", where each goes to everybody
+    TRANSPORT: str  #: the transport: "udp"; "tcp", where each is confirmed; or "serf", where each goes to all nodes
     MESSAGE: Any  #: packing.Codec: messages as bytes and as plain data
-    CONFIG: Any  #: wire.Form of the configuration
-    COMMAND: Any  #: wire.Form of what an application can ask for
-    TIMER: Any  #: wire.Form of the timers
-    NOTICE: Any  #: wire.Form of what an application is told
-    STATE: Any  #: `plain(state)` and `value(plain, self_id, config)`, which raises MalformedMessage: a state as plain data
+    CONFIG: Any  #: form.Form of the configuration
+    COMMAND: Any  #: form.Form of the application's commands
+    TIMER: Any  #: form.Form of the timers
+    NOTICE: Any  #: form.Form of the notifications to the application
+    STATE: Any  #: state as plain data: `plain(state)` and `value(plain, self_id, config)`, which raises MalformedMessage
     QUERIES: Mapping[str, Callable[[Any], Any]]  #: name -> plain view of a state
     PROPERTIES: tuple[Any, ...]  #: properties.Property
 
     def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
-        """A node that has just started."""
+        """Returns a node that has just started."""
         ...
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What the node does about one event."""
+        """Returns what one event makes of the node: its next state and its effects."""
         ...

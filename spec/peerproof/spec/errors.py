@@ -1,31 +1,31 @@
 """
-The two ways in which something can be wrong.
+The two errors of specifications.
 
-Either the peer sent what no peer may send (`MalformedMessage`), or the program that uses the specification asked for
-what it does not allow (`NotEnabled`). There is no third: whatever else a peer can do, `step` has an answer to it.
+`MalformedMessage`: the peer sent bytes that no peer may send. `NotEnabled`: the program that uses the specification asked for
+something that it does not allow. There is no third: `step` handles everything else that a peer can do.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Why bytes are not a message; the same words in vectors, adapters and reports.
+#: Why bytes are not a message; vectors, adapters and reports use the same words.
 REASONS: Final = ("truncated", "trailing", "bad_type", "bad_length", "bad_value", "too_large", "other")
 
 
 class MalformedMessage(ValueError):
-    """These bytes, or this plain data, are no message of the protocol: the peer's fault."""
+    """These bytes, or this plain data, are no message of the protocol; the peer is at fault."""
 
     def __init__(self, reason: str, offset: int, detail: str) -> None:
         super().__init__(f"{detail} (at byte {offset}: {reason})")
         assert reason in REASONS, reason
         self.reason = reason  #: one of `REASONS`
-        self.offset = offset  #: where, in bytes from the start
+        self.offset = offset  #: position of the error, in bytes from the start
         self.detail = detail  #: a sentence for people
 
 
 class NotEnabled(ValueError):
-    """The node cannot do that now, or ever: the caller's fault. The node has not changed."""
+    """The node cannot do this, now or ever; the caller is at fault. The node has not changed."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

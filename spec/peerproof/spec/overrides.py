@@ -1,19 +1,19 @@
 """
-Overrides: other definitions in the place of a specification's own, while a block runs or while a function is called.
+Overrides: replacements for definitions of a specification, in force while a block or a function runs.
 
-An override names a place by its dotted name, such as `peerproof.spec.swim.gossip.fanout` or
-`peerproof.spec.wendy.ids.Ring.prefix`, and says what stands there instead:
+An override maps a place, a dotted name such as `peerproof.spec.swim.gossip.fanout` or `peerproof.spec.wendy.ids.Ring.prefix`, to
+its replacement:
 
-- The name of a function or class in the module that defines it stands for all references: each module of a specification that
-  has imported the definition by name, also as another name, sees the override.
+- The name of a function or class in its defining module stands for all references: each module of a specification that has
+  imported the definition, under any name, sees the override.
 - The name of an import, in the module that imports it, stands for the reference of that module only. So does the name of a
-  constant, and of what is in a class.
+  constant, and of a member of a class.
 - The name of a builtin function gives a module its own: `peerproof.spec.scuttlebutt.reconcile.dict`.
 
-What remembers its results (`functools.lru_cache`) does not while overrides are in force: what it remembered would outlive them.
+Caches of results (`functools.lru_cache`) are off while overrides are in force: a cached result would outlive the override.
 References that are not names stay as they are: those in tables, in partial functions and in default values. Properties and
-bounded models (`peerproof.spec.swim.properties`, `peerproof.spec.swim.model`) keep their references as well: they judge, and what
-they define as an override may call the original. Of two overrides of one reference the later one counts.
+bounded models (`peerproof.spec.swim.properties`, `peerproof.spec.swim.model`) keep their references as well: they check the
+specification, and their overrides may call the original. Of two overrides of one reference the later one counts.
 
 >>> from peerproof.spec.swim import gossip
 >>> with overriding(names_in(gossip, fanout=lambda nodes: nodes - 1)):
@@ -36,29 +36,29 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Place -> what stands there instead.
+#: Place -> its replacement.
 Overrides: TypeAlias = Mapping[str, Any]
 
-#: Where specifications are.
+#: The packages of specifications.
 _SPECIFICATIONS: Final = __name__.rpartition(".")[0] + "."
 
-#: What judges a specification keeps its references: properties, and folders of bounded models.
+#: Modules that check a specification and so keep their references: properties, and folders of bounded models.
 _JUDGES: Final = frozenset({"model", "properties"})
 
 _MISSING: Final = object()
 
 
-#: A module or class, the name of an attribute, and a value of it. No named tuple: these are made at each step of a model.
+#: A module or class, an attribute's name, and a value of it. No named tuple: these are made at each step of a model.
 _Reference: TypeAlias = tuple[Any, str, Any]
 
-#: What stood where overrides are in force, by a number for each entry, the outermost ones first.
+#: The original values where overrides are in force, by a number for each entry, the outermost ones first.
 _replaced: Final[dict[int, list[_Reference]]] = {}
 _numbers: Final = count()
 
 
 def names_in(where: ModuleType | type[Any], **definitions: Any) -> dict[str, Any]:
     """
-    The overrides of these names in a module or class.
+    Returns the overrides of these names in a module or class.
 
     >>> from peerproof.spec.wendy.ids import Ring
     >>> list(names_in(Ring, prefix=min))
@@ -70,11 +70,11 @@ def names_in(where: ModuleType | type[Any], **definitions: Any) -> dict[str, Any
 
 class overriding:  # noqa: N801  # used as a function, like those of `contextlib`
     """
-    A context in which overrides are in force; it may be entered again, also within itself or another.
+    A context in which overrides are in force; it can be entered again, also within itself or another.
 
-    What stood there stands there again afterwards: also after an exception, and if another context that overrides other places
-    was entered meanwhile and is left later, as by a thread that has been given up. Raises LookupError on entry if there is no
-    such place. References are looked for on the first entry: modules that are loaded later keep theirs.
+    On exit the original definitions are restored: also after an exception, and also if another context that overrides other
+    places was entered meanwhile and exits later, as in an abandoned thread. Raises LookupError on entry if a place does not
+    exist. References are looked up on the first entry: modules that are loaded later keep theirs.
     """
 
     def __init__(self, overrides: Overrides) -> None:
@@ -101,7 +101,7 @@ class overriding:  # noqa: N801  # used as a function, like those of `contextlib
 
 def overridden(function: Callable[P, R], overrides: Overrides) -> Callable[P, R]:
     """
-    The function, during each call of which the overrides are in force; the function itself if there are none.
+    Returns a function during each call of which the overrides are in force; the function itself if there are none.
 
     >>> from peerproof.spec.swim import gossip
     >>> overridden(lambda: gossip.fanout(9), names_in(gossip, fanout=lambda nodes: nodes - 1))()
@@ -119,7 +119,7 @@ def overridden(function: Callable[P, R], overrides: Overrides) -> Callable[P, R]
 
 
 def _references(place: str) -> Iterator[tuple[Any, str]]:
-    """The owners and names of all that an override of this place overrides."""
+    """Yields the owners and names of all references that an override of this place replaces."""
     path, _, name = place.rpartition(".")
     try:
         owner = resolve_name(path)
@@ -143,7 +143,7 @@ def _references(place: str) -> Iterator[tuple[Any, str]]:
 
 
 def _forgetful(overrides: Overrides) -> Iterator[_Reference]:
-    """What remembers its results in the modules beside, without its memory, which would outlive the overrides."""
+    """Yields the cached functions of the modules beside, without their caches, which would outlive the overrides."""
     for owner in {place.rpartition(".")[0] for place in overrides}:
         for module in _modules_beside(owner):
             for name, value in vars(module).items():
@@ -152,7 +152,7 @@ def _forgetful(overrides: Overrides) -> Iterator[_Reference]:
 
 
 def _modules_beside(defining: str) -> Iterator[ModuleType]:
-    """The modules of specifications, and those of the package that a definition is in; without those that judge."""
+    """Yields the modules of specifications, and those of the definition's package, except those that check specifications."""
     package = defining.rpartition(".")[0]
     for name, module in list(sys.modules.items()):
         is_beside = name.startswith(_SPECIFICATIONS) or package in (name, name.rpartition(".")[0])

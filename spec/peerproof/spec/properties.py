@@ -1,4 +1,4 @@
-"""Named properties: what holds always, sometimes, or in the end; of one node, of one step, or of a whole cluster."""
+"""Named properties that hold always, sometimes, or eventually: of one node, one step, or a whole cluster."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class InFlight(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """Everything at one instant: the nodes, and what is under way between them."""
+    """A snapshot of all nodes and the messages under way between them."""
 
     nodes: Mapping[NodeId, Any]
     in_flight: Iterable[InFlight] = ()
 
 
 class Taken(NamedTuple):
-    """One step that a node took."""
+    """One step of a node."""
 
     before: Any  #: the state
     event: Any
@@ -36,10 +36,10 @@ class Taken(NamedTuple):
 @dataclass(frozen=True)
 class Property:
     """
-    Something that can be said of a protocol's runs, by name.
+    A named statement about the runs of a protocol.
 
-    `always` holds of every instant; `sometimes` of at least one, which shows that an `always` beside it is not empty;
-    `eventually` of the end of every fair run. `of` says what `holds` is given: a node's state, a `Taken` or a `Cluster`.
+    `always` holds at every instant; `sometimes` at one instant at least, which shows that a related `always` is not vacuous;
+    `eventually` at the end of every fair run. `of` is the kind of `holds`'s argument: a node's state, a `Taken` or a `Cluster`.
     """
 
     name: str
@@ -51,5 +51,5 @@ class Property:
 
 
 def find_violations(properties: Iterable[Property], of: str, subject: object) -> list[Property]:
-    """The `always` properties of this kind that do not hold of the subject."""
+    """Returns the `always` properties of this kind that do not hold of the subject."""
     return [p for p in properties if p.when == "always" and p.of == of and not p.holds(subject)]

@@ -1,8 +1,8 @@
 """
-The table of protocols: everything that exists for a protocol is found through its row.
+The registry of protocols: a row for each protocol names all of its parts.
 
-A row names modules by reference, and a reference imports its module when it is loaded. So this module knows where the parts of a
-protocol are in every layer, and depends on none of them. A protocol from elsewhere joins with an entry point of the group
+A row names modules by reference, and a reference imports its module when it is loaded. So this module knows the parts of a
+protocol in every layer and depends on none of them. Another distribution adds a protocol with an entry point of the group
 `peerproof.protocols` whose object is a `Protocol`; `docs/how-to/add-a-protocol.md` shows one.
 """
 
@@ -21,7 +21,7 @@ from peerproof.spec.core import Specification
 
 T = TypeVar("T")
 
-#: The group of entry points by which distributions add protocols.
+#: The group of entry points through which distributions add protocols.
 GROUP: Final = "peerproof.protocols"
 
 
@@ -37,49 +37,49 @@ class Reference(Generic[T]):
     target: str
 
     def load(self) -> T:
-        """Imports the module, and returns it or what has the name in it. Raises ImportError, AttributeError."""
+        """Imports the module; returns it, or its attribute of the given name. Raises ImportError, AttributeError."""
         module, _, name = self.target.partition(":")
         found: Any = import_module(module)
-        return getattr(found, name) if name else found  # type: ignore[no-any-return]  # the row says of which type it is
+        return getattr(found, name) if name else found  # type: ignore[no-any-return]  # the row declares its type
 
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """One protocol: a reference for each of its parts, None for a part that it does not have."""
+    """One protocol: a reference for each of its parts, None for a missing part."""
 
     name: str  #: in commands, vectors and traces
     specification: Reference[Specification]  #: the package, or the module, with `initial`, `step` and `MESSAGE`
     handlers: tuple[Reference[Any], ...] = ()  #: modules with a function `on_…` for each event; by default the specification
-    bounded: Reference[Any]  #: module with `Model`: what the constants of a model mean
-    questions: Reference[Any] | None = None  #: module with what models ask; by default they ask the specification's `PROPERTIES`
+    bounded: Reference[Any]  #: module with `Model`: the meaning of a model's constants
+    questions: Reference[Any] | None = None  #: module with the invariants of models; by default the specification's `PROPERTIES`
     variants: Reference[Any] | None = None  #: module with changed specifications that models use
-    monitors: Reference[Any] | None = None  #: module with `monitor`: what messages alone show to be wrong
+    monitors: Reference[Any] | None = None  #: module with `monitor`: checks of a node by its messages alone
     relation: Reference[Any] | None = None  #: module with `narrow` and `unfold`: steps checked without recorded choices
-    framing: Reference[Framing] | None = None  #: module with messages on connections, of a protocol over TCP
-    senders: Reference[Any] | None = None  #: module with `Senders`: who has sent a message that was seen on a connection
-    runtime: Reference[Any]  #: `peerproof.reference.runtime.protocol.Runtime`: what running nodes need besides
-    #: Id -> `peerproof.reference.divergences.divergence.Divergence`: what real implementations do otherwise.
+    framing: Reference[Framing] | None = None  #: module with the framing of messages on connections, of a protocol over TCP
+    senders: Reference[Any] | None = None  #: module with `Senders`: the sender of a message that was seen on a connection
+    runtime: Reference[Any]  #: `peerproof.reference.runtime.protocol.Runtime`: the parts that running nodes need besides
+    #: Id -> `peerproof.reference.divergences.divergence.Divergence`: behaviour of real implementations that differs.
     divergences: Reference[Mapping[str, type[Any]]] | None = None
-    inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: what fuzzing draws from
-    #: Sequence of `peerproof.conformance.readings.reading.Reading`: what the document may also mean.
+    inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: the inputs of fuzzing
+    #: Sequence of `peerproof.conformance.readings.reading.Reading`: other possible meanings of the document.
     readings: Reference[Any] | None = None
-    #: Reason -> the decisions, with blanks between, that for it have one reasonable reading only.
+    #: Reason -> the decisions, separated by blanks, that have one reasonable reading only for this reason.
     settled: Reference[Mapping[str, str]] | None = None
-    #: Name of a query -> `peerproof.spec.forms.answers.Answer`: for who writes an adapter; nothing that runs needs it.
+    #: Name of a query -> `peerproof.spec.forms.answers.Answer`: for authors of adapters; no running code needs it.
     query_answers: Reference[Mapping[str, Any]] | None = None
-    #: Site of a question of chance -> what is chosen there.
+    #: Name of a random choice (`why` of `pick`) -> its description.
     sites: Mapping[str, str] = field(default_factory=dict)
-    #: Kinds of events that no document demands: they are compared only for an implementation whose hello lists them.
+    #: Kinds of events that no document demands: compared only for an implementation whose hello lists them.
     optional_events: tuple[str, ...] = ()
-    #: Members of a configuration whose values the document fixes: a vector that gives one needs `config.sizes`.
+    #: Members of a configuration whose values the document fixes: a vector that sets one needs `config.sizes`.
     sizes: tuple[str, ...] = ()
-    #: Configuration, kind of event -> the members of such an event that no document settles; none by default.
+    #: Configuration, kind of event -> the members of such an event that no document fixes; none by default.
     unsettled: Reference[Callable[[Any, str], frozenset[str]]] | None = None
     answers: Reference[Any] | None = None  #: `peerproof.conformance.runner.answer_rules.Rules`, for `run --connect`
-    measures: Reference[Any] | None = None  #: module with `Observer`: what the pipeline measures besides messages and bytes
+    measures: Reference[Any] | None = None  #: module with `Observer`: measurements of the pipeline besides messages and bytes
     proofs: Reference[tuple[Any, ...]] | None = None  #: `peerproof.conformance.proofs.proof.Proof`, one for each statement
-    #: The folder with its clauses (`NAME.md`), vectors (`vectors/NAME/…`), models (`tla/manifest.json`, `tla/NAME/…`) and the
-    #: lists about them (`reviewed/NAME.txt`, `equivalent/NAME.yaml`); None: the folders of this project.
+    #: The folder with its clauses (`NAME.md`), vectors (`vectors/NAME/…`), models (`tla/manifest.json`, `tla/NAME/…`) and its
+    #: lists (`reviewed/NAME.txt`, `equivalent/NAME.yaml`); None: the folders of this project.
     home: Path | None = None
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Protocol:
 
 class Protocols(Mapping[str, Protocol]):
     """
-    The protocols by name: those of this project, then those that other distributions add.
+    The protocols by name: those of this project, then those of other distributions.
 
     >>> list(PROTOCOLS)[:2], PROTOCOLS["swim"].specification.load().TRANSPORT
     (['scuttlebutt', 'swim'], 'udp')
@@ -99,7 +99,7 @@ class Protocols(Mapping[str, Protocol]):
         self._own: Final = {protocol.name: protocol for protocol in own}
 
     def __getitem__(self, name: str) -> Protocol:
-        """Raises KeyError if there is no protocol of this name."""
+        """Returns the protocol of this name. Raises KeyError if there is none."""
         return self._own[name] if name in self._own else self._all[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -107,7 +107,7 @@ class Protocols(Mapping[str, Protocol]):
         return iter(self._all)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Returns the number of protocols."""
         return len(self._all)
 
     @cached_property

@@ -1,9 +1,9 @@
 """
-A protocol on a protocol, as one value and one step.
+A protocol on top of another one, as one value and one `step`.
 
-The lower one finds the way, the upper one says what is sent. Whatever comes from outside meets the lower one first, except what
-the application wants, which is the upper one's to decide; what the lower one tells its application are events of the upper one,
-and what that wants done are commands to the lower one. Neither sees the other's state.
+The lower protocol routes messages, the upper one decides what to send. Events from outside go to the lower one first, except
+commands of the application, which go to the upper one. Notifications of the lower one are events of the upper one, and requests
+of the upper one are commands to the lower one. Neither sees the other's state.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from peerproof.spec.core import Asked, Command, Instant, NodeId, Notice, Notify,
 Lower = TypeVar("Lower", covariant=True)
 Upper = TypeVar("Upper", covariant=True)
 
-#: The node that a message with this key would go to next, as routing stands now; None if it has arrived.
+#: The next hop of a message with this key, by the current routing state; None if it has arrived.
 Seek: TypeAlias = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Told(Generic[Notice]):
-    """The protocol below has told its application something: an event of the one on top."""
+    """A notification from the protocol below: an event of the protocol on top."""
 
     now: Instant
     notice: Notice
@@ -32,7 +32,7 @@ class Told(Generic[Notice]):
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[Command]):
-    """The protocol on top wants the one below to do something: an effect of the one on top."""
+    """A command to the protocol below: an effect of the protocol on top."""
 
     command: Command
 
@@ -46,29 +46,29 @@ class Stacked(Generic[Lower, Upper]):
 
     @property
     def self_id(self) -> NodeId:
-        """Its name, which the lower one knows."""
+        """The name of the node, which the lower protocol holds."""
         name: NodeId = self.lower.self_id  # type: ignore[attr-defined]  # every state has it
         return name
 
     @property
     def config(self) -> Any:
-        """How it is configured, which the lower one knows, too."""
+        """The configuration of the node, which the lower protocol holds."""
         return self.lower.config  # type: ignore[attr-defined]  # every state has it
 
 
 class Overlay(Protocol):
-    """The protocol below: a specification that can be asked for the way."""
+    """The protocol below: a specification that can answer routing queries."""
 
     def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
-        """A node that has just started."""
+        """Returns a node that has just started."""
         ...
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What the node does about one event."""
+        """Returns what one event makes of the node: its next state and its effects."""
         ...
 
     def next_hop(self, state: Any, key: Any, pick: Pick) -> Any | None:
-        """The node that a message with this key would go to; None if this node is its destination."""
+        """Returns the next hop of a message with this key; None if this node is its destination."""
         ...
 
 
@@ -76,32 +76,32 @@ class Layer(Protocol):
     """The protocol on top."""
 
     def initial(self, self_id: NodeId, config: Any) -> Any:
-        """The state of a node that has just started."""
+        """Returns the state of a node that has just started."""
         ...
 
     def step(self, state: Any, event: Any, seek: Seek) -> Step[Any, Any]:
-        """What it does about `Told`, `Asked` or `Sent`; its effects are `Request` and `Notify`."""
+        """Handles `Told`, `Asked` or `Sent`; its effects are `Request` and `Notify`."""
         ...
 
     def lower_message(self, message: Any) -> Any:
-        """A message as the protocol below has it."""
+        """Returns a message in the form of the protocol below."""
         ...
 
     def lift_message(self, message: Any) -> Any:
-        """A message of the protocol below as this one names it."""
+        """Returns a message of the protocol below in the form of this one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Down:
-    """Something that happens to the lower protocol."""
+    """An event of the lower protocol."""
 
     event: Any
 
 
 @dataclass(frozen=True, slots=True)
 class _Up:
-    """Something that happens to the upper protocol."""
+    """An event of the upper protocol."""
 
     event: Any
 
@@ -114,16 +114,16 @@ class Stack:
         self._upper: Final = upper
 
     def initial(self, self_id: NodeId, config: Any) -> Step[Stacked[Any, Any], Any]:
-        """A node of both that has just started; both have the same configuration."""
+        """Returns a node of both that has just started; both have the same configuration."""
         state, effects = self._lower.initial(self_id, config)
         return Step(Stacked(state, self._upper.initial(self_id, config)), effects)
 
     def step(self, state: Stacked[Any, Any], event: Any, pick: Pick) -> Step[Stacked[Any, Any], Any]:
         """
-        What the node does about one event.
+        Returns what one event makes of the node: its next state and its effects.
 
-        What one protocol makes of it happens to the other at once, before the next effect, so that effects are in the order in
-        which they were wanted. Raises NotEnabled, as either does, and then nothing has happened.
+        An effect of one protocol that is an event of the other is handled at once, before the next effect, so that effects keep
+        the order in which they were requested. Raises NotEnabled, as either does; then the node has not changed.
         """
         lower, upper = state.lower, state.upper
         effects: list[Any] = []
@@ -145,7 +145,7 @@ class Stack:
         return self._lower.next_hop(lower, key, pick)
 
     def _happens(self, event: Any) -> list[Any]:
-        """Whom an event happens to, and in which order."""
+        """Returns the protocols that an event goes to, in order."""
         match event:
             case Asked():
                 return [_Up(event)]

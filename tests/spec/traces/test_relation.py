@@ -124,7 +124,7 @@ def test_too_many_ways_for_chance_to_fall_are_no_verdict_when_none_was_right() -
     judgement = relation.take(Expired(NOW, Round()), Observed(sends=()))
 
     assert judgement.opinion is Opinion.UNDETERMINED
-    assert judgement.why == "more than 10 ways in which chance can fall"
+    assert judgement.why == "more than 10 combinations of random choices"
 
 
 @pytest.mark.parametrize("max_payload", [1400, 40, 22, 12])

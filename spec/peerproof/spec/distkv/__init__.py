@@ -1,10 +1,10 @@
 """
-DistKV: a replicated store without a master, whose nodes tell each other every change. [D-01, D-57]
+DistKV: a replicated store without a master, whose nodes send every change to all others. [D-01, D-57]
 
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/distkv.md` beside it.
 """
 
-from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
+from __future__ import annotations  # noqa: I001  # several names of one module on a line
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -25,10 +25,10 @@ from peerproof.spec.forms.form import Plain
 
 NAME: Final = "distkv"
 
-#: What carries its messages: a network in which each goes to everybody.
+#: The transport of its messages: a network that delivers each of them to all nodes.
 TRANSPORT: Final = "serf"
 
-#: What can be asked of a node without changing it.
+#: Queries of a state, which do not change the node.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     "get": value_at,
     "dump": dump,

@@ -1,8 +1,8 @@
 """
-Chains: who changed an entry, or pinged, and who before. [D-07…D-25]
+Chains: the nodes that changed an entry, or pinged, latest first. [D-07…D-25]
 
-A chain is a value. Change chains and ping chains are of one type and obey different rules: in a change chain no node stands
-twice, and what falls out of it is superseded. [D-13, DA-15]
+A chain is a value. Change chains and ping chains have one type and obey different rules: a change chain has each node at most
+once, and the changes that it drops are superseded. [D-13, DA-15]
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final, NamedTuple
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.messagepack import DEPTH_MAX
 
-#: A chain that is sent has so many elements at most: each nests deeper than the one before it. [DA-92]
+#: The maximum number of elements of a sent chain: each nests deeper than the one before it. [DA-92]
 ELEMENTS_MAX: Final = DEPTH_MAX
 
-#: The name of a node has so many bytes at most. [DA-83]
+#: Maximum bytes of a node's name. [DA-83]
 NAME_MAX: Final = 64
 
 
 class Element(NamedTuple):
-    """A node, and its tick then; no tick stands for a node that is not initialised yet, in ping chains only. [D-10]"""
+    """A node, and its tick then; None means that the node is not initialised yet, in ping chains only. [D-10]"""
 
     node: NodeId
     tick: int | None
@@ -29,10 +29,10 @@ class Element(NamedTuple):
 
 class Chain(NamedTuple):
     """
-    The latest element first. [D-11, D-17…D-20]
+    A change chain or ping chain, the latest element first. [D-11, D-17…D-20]
 
-    A chain that is `cut` had more elements once, or may have had: nothing is said about what came before its last one. It stays
-    so, whatever is put in front. [DA-11]
+    A chain that is `cut` had more elements, or may have had: the elements after its last one are unknown. It stays `cut` when
+    elements are put in front. [DA-11]
     """
 
     elements: tuple[Element, ...] = ()
@@ -45,35 +45,39 @@ class Chain(NamedTuple):
 
     @property
     def prev(self) -> Chain:
-        """The chain without its head: what that was based on. [D-44]"""
+        """The chain without its head: the message that the head is based on. [D-44]"""
         return Chain(self.elements[1:], self.cut)
 
     def has_twice(self) -> bool:
-        """Whether a node stands in it twice, which makes it no change chain. [D-12, D-48]"""
+        """Whether a node has two elements, which a change chain must not have. [D-12, D-48]"""
         return len({element.node for element in self.elements}) < len(self.elements)
 
     def within(self, most: int) -> Chain:
-        """The chain with no more than so many elements. [D-14, D-15, DA-13]"""
+        """Returns the chain with at most this many elements. [D-14, D-15, DA-13]"""
         return self if len(self.elements) <= most else Chain(self.elements[:most], cut=True)
 
     def tick_of(self, node: NodeId) -> int | None:
-        """The tick of a node's newest element; None if it has no tick or no element."""
+        """Returns the tick of a node's newest element; None if it has no tick or no element."""
         return next((element.tick for element in self.elements if element.node == node), None)
 
     def position(self, node: NodeId) -> int | None:
-        """Where a node's newest element stands, the head at 0; None if nowhere. [DA-38, DA-41]"""
+        """Returns the index of a node's newest element, 0 for the head; None if it has none. [DA-38, DA-41]"""
         return next((place for place, element in enumerate(self.elements) if element.node == node), None)
 
 
 class Changed(NamedTuple):
-    """A change chain with a new head, and the elements that are not in it any more, the oldest last. [D-16, DA-15]"""
+    """A change chain with a new head, and the elements that were dropped, the oldest last. [D-16, DA-15]"""
 
     chain: Chain
     superseded: tuple[Element, ...]
 
 
 def with_change(chain: Chain, element: Element, most: int) -> Changed:
-    """The change chain after this change. Its node's old element goes first, and may make room for all others. [D-12…D-16]"""
+    """
+    Returns the change chain after this change.
+
+    It drops the node's old element first, which may make enough room. [D-12…D-16]
+    """
     others = tuple([other for other in chain.elements if other.node != element.node])
     old = tuple([other for other in chain.elements if other.node == element.node])
     kept = Chain((element, *others), chain.cut).within(most)
@@ -81,12 +85,12 @@ def with_change(chain: Chain, element: Element, most: int) -> Changed:
 
 
 def with_ping(chain: Chain, element: Element, most: int) -> Chain:
-    """The ping chain after this ping, also of the node that pinged last. [D-13, DA-34]"""
+    """Returns the ping chain after this ping; the node may also be the last one that pinged. [D-13, DA-34]"""
     return Chain((element, *chain.elements), chain.cut).within(most)
 
 
 class Relation(Enum):
-    """How one change stands to another of the same entry. [D-22, DA-02]"""
+    """The relation of two changes of the same entry. [D-22, DA-02]"""
 
     EQUAL = "equal"
     BEFORE = "before"
@@ -96,10 +100,10 @@ class Relation(Enum):
 
 def relation(chain: Chain | None, other: Chain | None) -> Relation:
     """
-    How the change at the head of a change chain stands to that of another; None is before every change. [D-22]
+    Returns the relation between the heads of two change chains; None is before every change. [D-22]
 
-    It is a shortcut and no order: bounded chains call changes concurrent that follow each other, and the relation is not
-    transitive. Two chains that each claim to follow the other are concurrent. [DA-02, DA-18, DA-19]
+    It is a shortcut and no order: with bounded chains, changes that follow each other may appear as concurrent, and the relation
+    is not transitive. Two chains that each claim to follow the other are concurrent. [DA-02, DA-18, DA-19]
     """
     if chain is None or other is None:
         return Relation.EQUAL if chain is other else Relation.BEFORE if chain is None else Relation.AFTER
@@ -117,17 +121,17 @@ def _has_seen(chain: Chain, head: Element) -> bool:
 
 
 class Claim(NamedTuple):
-    """What decides between two messages: the higher tock, then the higher tick, then the lower name. [D-80…D-82]"""
+    """The sort key that decides between two messages: the higher tock, then the higher tick, then the lower name. [D-80…D-82]"""
 
     tock: int
     head: Element
 
     def beats(self, other: Claim) -> bool:
         """
-        Whether this one wins; of two that are equal in all of it neither does.
+        Whether this claim wins; of two equal ones neither does.
 
-        Names are compared as their bytes are, which for UTF-8 is the order of code points, as Python's is. Who is not
-        initialised loses against everybody who is. [DA-01, DA-22, DA-35, DA-36]
+        Names are compared by their bytes, which for UTF-8 is the order of code points, as Python's is. A node that is not
+        initialised loses against every other. [DA-01, DA-22, DA-35, DA-36]
         """
         mine, others = self.head.tick, other.head.tick
         if (mine is None) != (others is None):
@@ -143,7 +147,7 @@ def agree(chain: Chain, other: Chain) -> bool:
     """
     Whether two chains can be the same: element by element, up to where either was cut. [DA-32]
 
-    A chain that has ended does not agree with one that goes on; one that was cut agrees with whatever follows.
+    A chain that has ended does not agree with a longer one; one that was cut agrees with any continuation.
     """
     shorter, longer = sorted((chain, other), key=lambda one: len(one.elements))
     common = len(shorter.elements)
@@ -152,10 +156,9 @@ def agree(chain: Chain, other: Chain) -> bool:
 
 def side_of(mine: Chain, other: Chain) -> frozenset[NodeId]:
     """
-    Who has pinged in one chain since it and another one parted; all of it, where they have nothing in common. [DA-75]
+    Returns the nodes that have pinged in one chain since it separated from another one; all without a common part. [DA-75]
 
-    They part before the first place of the one, its head left out, from which on it is the same as the other is from some place
-    on, whose head is left out, too.
+    The common part is the longest suffix of the first chain that agrees with a suffix of the other one, both without their heads.
     """
     for place in range(1, len(mine.elements)):
         rest = Chain(mine.elements[place:], mine.cut)
@@ -165,7 +168,7 @@ def side_of(mine: Chain, other: Chain) -> frozenset[NodeId]:
 
 
 def is_authoritative(chain: Chain) -> bool:
-    """Whether a ping chain has a node with a tick other than zero. [D-106, DA-16, DA-52]"""
+    """Whether a ping chain has a node with a tick above zero. [D-106, DA-16, DA-52]"""
     return any(element.tick for element in chain.elements)
 
 
@@ -180,12 +183,12 @@ def zero_may_ping(chain: Chain) -> bool:
 
 
 def is_change_chain(chain: Chain) -> bool:
-    """Whether it can be the chain of a change: not empty, each element with a tick above 0, no node twice. [D-10, D-12, DA-90]"""
+    """Whether it is valid as a change chain: not empty, each element with a tick above 0, no node twice. [D-10, D-12, DA-90]"""
     return bool(chain.elements) and all(element.tick for element in chain.elements) and not chain.has_twice()
 
 
 def is_name(text: str) -> bool:
-    """Whether it can be the name of a node: 1 to 64 bytes of UTF-8. [D-06, DA-83]"""
+    """Whether it is valid as the name of a node: 1 to 64 bytes of UTF-8. [D-06, DA-83]"""
     try:
         return 1 <= len(text.encode()) <= NAME_MAX
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Changes: this node's, and those of others. [D-49, D-57…D-59, DA-12, DA-17, DA-80, DA-84]"""
+"""Changes by this node and by others. [D-49, D-57…D-59, DA-12, DA-17, DA-80, DA-84]"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def on_change(state: State, path: Path, value: Value) -> Next:
 
 
 def change(state: State, path: Path, value: Value) -> Next:
-    """This node changes an entry, and tells everybody. Raises NotEnabled. [D-49, D-51, DA-12, DA-21]"""
+    """Changes an entry on this node, and sends the update to all others. Raises NotEnabled. [D-49, D-51, DA-12, DA-21]"""
     tick, tock = state.own_tick + 1, state.tock + 1
     if max(tick, tock) > TICK_MAX:
         raise NotEnabled("exhausted", f"no tick or tock follows {TICK_MAX}")
@@ -44,7 +44,7 @@ def change(state: State, path: Path, value: Value) -> Next:
 
 
 def on_update(state: State, arrived: Update) -> Next:
-    """A change of anybody; what was asked for and is on its chain has been answered. [D-57, D-58, DA-78, DA-84]"""
+    """Handles an update; missing changes on its chain are no longer requested from this node. [D-57, D-58, DA-78, DA-84]"""
     stored, outcome = state.entries.apply_update(arrived, state.config.change_length)
     after = replace(state, entries=stored)
     if state.wanted:

@@ -1,13 +1,13 @@
 """
 DistKV messages as bytes. [D-02, D-03, D-06, D-17…D-20, D-28…D-32, DA-24…DA-30, DA-90, DA-92]
 
-A message travels as a user event of Serf, which has a name and a payload; the name says of which type the message is. As one
-string of bytes, which traces and vectors have of each message, it is the name with the default root as a string of MessagePack,
-then the payload. The type is not taken from the payload's keys: a mutilated update would be a ping. The root is not what is
-configured: whoever talks to Serf exchanges it, and a node needs to know nothing of it (`events`).
+A message is sent as a user event of Serf, which has a name and a payload; the name determines the type of the message. Traces and
+vectors have each message as one byte string: the name with the default root, as a string of MessagePack, followed by the payload.
+The type is not derived from the payload's keys: a corrupt update would be a ping. The configured root is not used here: the
+client of Serf replaces it, and a node need not know it (`serf_events`).
 
-What is written has its keys in the order of the original, and all of it in its shortest form. What is read may be in any order
-and form; keys that nobody knows are passed over, and a message of which anything is wrong is none at all.
+Encoding has the keys in the order of the original, and all values in their shortest form. Decoding accepts any order and form,
+and ignores unknown keys; a message with any other fault is rejected as a whole.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _NODE, _TICK, _PREV, _TOCK, _PATH, _VALUE, _CHAIN, _KNOWN, _TICKS, _MISSING, _RE
 
 
 def encode(message: Message) -> bytes:
-    """The event that carries a message. Raises NotEnabled for what the format cannot hold."""
+    """Encodes a message as an event. Raises NotEnabled if the format cannot hold it."""
     return _EVENTS[type(message)] + payload(message)
 
 
 def payload(message: Message) -> bytes:
-    """The payload of that event, without its name. Raises NotEnabled."""
+    """Returns the payload of that event, without its name. Raises NotEnabled."""
     return _PAYLOADS[type(message)](message)
 
 
@@ -81,13 +81,13 @@ def _info(message: Info) -> bytes:
 
 
 def chain_bytes(chain: Chain) -> bytes:
-    """A chain as nested maps. Raises NotEnabled for one with no element, or too many. [D-17…D-20]"""
+    """Encodes a chain as nested maps. Raises NotEnabled for one with no element, or too many. [D-17…D-20]"""
     count, fields = _chain_fields(chain, ELEMENTS_MAX - 1)  # within the map of the message
     return map_header(count) + fields
 
 
 def _chain_fields(chain: Chain, most: int = ELEMENTS_MAX) -> tuple[int, bytes]:
-    """How many fields the map of a chain has, and these; what nests comes last in each map."""
+    """Returns the number of fields in the map of a chain, and the fields; the nested map comes last in each map."""
     elements, cut = chain
     if not 1 <= len(elements) <= most:
         raise NotEnabled("bad_value", f"a chain that is sent has 1 to {most} elements here, not {len(elements)}")
@@ -113,14 +113,14 @@ def _name_bytes(node: str) -> bytes:
 
 
 def number_bytes(number: int) -> bytes:
-    """A tick or tock. Raises NotEnabled for what is none. [D-26]"""
+    """Encodes a tick or tock. Raises NotEnabled if it is out of range. [D-26]"""
     if not 0 <= number <= TICK_MAX:
         raise NotEnabled("bad_value", f"{number} is no tick or tock from 0 to 2^63-1")
     return integer_bytes(number)
 
 
 def ranges_bytes(ranges: Ranges) -> bytes:
-    """A set of ticks. [D-30]"""
+    """Encodes a set of ticks. [D-30]"""
     items = [
         integer_bytes(item) if type(item) is int else b"\x92" + integer_bytes(item[0]) + integer_bytes(item[1])  # type: ignore[index]  # a pair
         for item in ranges.wire()
@@ -138,7 +138,7 @@ def _sets_bytes(sets: TickSets) -> bytes:
 
 
 def decode(data: bytes) -> Message:
-    """The message that an event carries. Raises MalformedMessage."""
+    """Decodes an event to its message. Raises MalformedMessage."""
     if not data:
         raise MalformedMessage("truncated", 0, "an empty datagram has no event name")
     name, at = read(data, 0)
@@ -149,7 +149,7 @@ def decode(data: bytes) -> Message:
 
 
 def of_payload(kind: str, data: bytes, at: int = 0) -> Message:
-    """The message of this type that begins here, and goes on to the end of the data. Raises MalformedMessage."""
+    """Decodes the message of this type from this offset to the end of the data. Raises MalformedMessage."""
     raw, end = read(data, at)
     if end != len(data):
         raise MalformedMessage("trailing", end, f"{len(data) - end} bytes follow the message")
@@ -157,7 +157,7 @@ def of_payload(kind: str, data: bytes, at: int = 0) -> Message:
 
 
 def _fields(raw: Any) -> dict[str, Any]:
-    """The entries of a map whose keys are strings."""
+    """Returns the entries of a map whose keys are strings."""
     if type(raw) is not list:
         raise _bad("bad_type", f"expected a map, found {raw!r:.60}")
     fields = {key: value for key, value in raw if type(key) is str}
@@ -196,7 +196,7 @@ def _read_info(fields: dict[str, Any]) -> Info:
 
 
 def read_chain(fields: dict[str, Any]) -> Chain:
-    """The chain whose head these fields are. Raises MalformedMessage. [D-17…D-20]"""
+    """Returns the chain whose head is in these fields. Raises MalformedMessage. [D-17…D-20]"""
     elements = [_element(fields)]
     while (prev := fields.get("prev")) is not None:
         fields = _fields(prev)
@@ -205,13 +205,13 @@ def read_chain(fields: dict[str, Any]) -> Chain:
 
 
 def _element(fields: dict[str, Any]) -> Element:
-    """A node and its tick, which may be missing or Null. [D-10, DA-16]"""
+    """Returns a node and its tick, which may be missing or Null. [D-10, DA-16]"""
     tick = fields.get("tick")
     return Element(_node(fields.get("node")), None if tick is None else read_number(tick))
 
 
 def _sender(fields: dict[str, Any]) -> Element:
-    """Who sent an info, or an update again, which nobody does who is not initialised. [DA-90]"""
+    """Returns the sender of an info, or of an update that is sent again; it must be initialised. [DA-90]"""
     sender = _element(fields)
     if sender.tick is None:
         raise _bad("bad_value", "its sender has a tick")
@@ -231,7 +231,7 @@ def _tock(fields: dict[str, Any]) -> int:
 
 
 def read_number(raw: Any) -> int:
-    """A tick or tock. Raises MalformedMessage. [D-26, DA-17]"""
+    """Returns a tick or tock. Raises MalformedMessage. [D-26, DA-17]"""
     if type(raw) is int and 0 <= raw <= TICK_MAX:
         return raw
     raise _bad("bad_value", f"a tick or tock is a number from 0 to 2^63-1, not {raw!r:.60}")
@@ -245,7 +245,7 @@ def _by_node(raw: Any, row: Callable[[Any], Any]) -> dict[NodeId, Any]:
 
 
 def _ticks(raw: Any) -> Ticks:
-    """Nodes that are not initialised are left out. [DA-45]"""
+    """Returns ticks by node, without nodes that are not initialised. [DA-45]"""
     rows = _by_node(raw, lambda tick: None if tick is None else read_number(tick))
     return Table({node: tick for node, tick in rows.items() if tick is not None})
 
@@ -258,7 +258,7 @@ def _bad(reason: str, detail: str) -> MalformedMessage:
     return MalformedMessage(reason, 0, detail)
 
 
-#: What begins an event, by type of message.
+#: The first bytes of an event, by type of message.
 _EVENTS: Final[Mapping[type[Any], bytes]] = {kind: string_bytes(event_name(name)) for kind, name in MESSAGE_FORM.names.items()}
 _TYPES: Final[Mapping[str, str]] = {event_name(kind): kind for kind in TYPES}
 

@@ -1,4 +1,4 @@
-"""Who pings next. [D-71…D-86, D-106, D-107, DA-31…DA-41, DA-65…DA-67, DA-69, DA-70]"""
+"""The election of the node that pings next. [D-71…D-86, D-106, D-107, DA-31…DA-41, DA-65…DA-67, DA-69, DA-70]"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peerproof.spec.distkv.state import State, is_authoritative_for, is_startup
 
 
 def on_ping(state: State, ping: Ping, pick: Pick) -> Next:
-    """A ping of another node. [DA-69]"""
+    """Handles a ping of another node. [DA-69]"""
     sender, last = ping.chain.head.node, state.last
     taken = greet(state, ping.chain) if is_startup(ping) else Step(state)
     kind = kind_of(ping, last, state.heard.get(sender))
@@ -34,14 +34,14 @@ def on_ping(state: State, ping: Ping, pick: Pick) -> Next:
 
 
 def accept(state: State, ping: Ping, pick: Pick) -> Next:
-    """A ping becomes the one that the next is based on. [DA-66]"""
+    """Makes a ping the one that the next is based on. [DA-66]"""
     last = Ping(ping.chain.within(state.config.ping_length), ping.tock)
     taken = cancel_timer(replace(state, last=last), InitialPingDue())
     return then(taken, seek_download, lambda now: decide(now, pick))
 
 
 def seek_download(state: State) -> Next:
-    """A passive node has heard of nodes with data, and is to download what they have. [D-103, D-122, DA-70]"""
+    """A passive node has learnt of nodes with data, and starts to download from them. [D-103, D-122, DA-70]"""
     if state.participates or not is_authoritative_for(state):
         return Step(state)
     trying = frozenset() if state.source is None else frozenset((state.source,))
@@ -50,7 +50,7 @@ def seek_download(state: State) -> Next:
 
 
 def try_next(state: State) -> Next:
-    """The newest node of the chain that has data and was not tried is downloaded from. [DA-70]"""
+    """Requests a download from the newest node of the chain that has data and was not tried. [DA-70]"""
     elements = () if state.last is None else state.last.chain.elements
     tried = {state.self_id, *state.tried}
     source = next((node for node, tick in elements if tick and node not in tried), None)
@@ -60,7 +60,7 @@ def try_next(state: State) -> Next:
 
 
 def decide(state: State, pick: Pick) -> Next:
-    """When this node is to ping, going by the ping accepted last. [DA-09, DA-66, DA-67]"""
+    """Sets the timer for this node's ping, by the last accepted ping. [DA-09, DA-66, DA-67]"""
     last, clock = state.last, state.config.clock
     if last is None or (is_startup(last) and last.chain.head.node == state.self_id):
         return Step(state)
@@ -71,7 +71,7 @@ def decide(state: State, pick: Pick) -> Next:
 
 
 def _moment(state: State, chain: Chain, pick: Pick) -> Duration:
-    """How long after the last ping this node pings, if nobody does before. [DA-38, DA-39, DA-66]"""
+    """Returns the delay of this node's ping after the last one, if no other node pings before. [DA-38, DA-39, DA-66]"""
     clock, place = state.config.clock, state.position(chain)
     if place is not None:
         return schedule.ping(clock, place, state.config.ping_length)
@@ -83,7 +83,7 @@ def _moment(state: State, chain: Chain, pick: Pick) -> Duration:
 
 
 def on_ping_due(state: State, pick: Pick) -> Next:
-    """It is this node's turn. [D-84, DA-66]"""
+    """Sends this node's ping when its turn has come. [D-84, DA-66]"""
     if state.last is None:
         return Step(state)
     me = Element(state.self_id, state.message_tick)
@@ -92,7 +92,7 @@ def on_ping_due(state: State, pick: Pick) -> Next:
 
 
 def on_initial_ping_due(state: State) -> Next:
-    """Nobody has followed this node, or will. [D-95…D-97, DA-65]"""
+    """Repeats the initial ping, since no other node has followed it. [D-95…D-97, DA-65]"""
     chain = Chain((Element(state.self_id, state.message_tick),))
     again = schedule.silence(state.config.clock)
     return then(_ping(state, chain), lambda now: set_timer(now, InitialPingDue(), again))

@@ -1,8 +1,8 @@
 """
-Entries, and what becomes of them when an update arrives. [D-57…D-60, DA-01…DA-04, DA-10, DA-18, DA-84]
+Entries, and the effects of updates on them. [D-57…D-60, DA-01…DA-04, DA-10, DA-18, DA-84]
 
-Changes that a node knows are either *present*, on the chain of a stored entry, or *superseded*. A node keeps the entries and
-all it knows; what is superseded is the rest, so no change can be both, also if a chain brings one back.
+A known change is either *present*, on the chain of a stored entry, or *superseded*. A node stores the entries and all known
+changes; the superseded ones are the difference, so no change can be both, even if a chain brings one back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from peerproof.spec.distkv.values import NULL, Value
 
 
 class Entry(NamedTuple):
-    """The value of a path, and who changed it. A deleted entry keeps its chain, and its value is Null. [DA-10]"""
+    """The value of a path, with its change chain. A deleted entry keeps its chain, and its value is Null. [DA-10]"""
 
     chain: Chain
     value: Value
@@ -29,23 +29,23 @@ class Entry(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it is the rest of an entry. [D-59]"""
+        """Whether the entry is deleted. [D-59]"""
         return self.value == NULL
 
 
 class Outcome(Enum):
-    """What an update is to an entry."""
+    """The outcome of an update for an entry."""
 
-    ACCEPT = "accept"  #: it follows what is stored
-    DUPLICATE = "duplicate"  #: it is what is stored
-    STALE = "stale"  #: what is stored follows it
-    CONFLICT_ACCEPT = "conflict-accept"  #: neither follows the other, and it wins
-    CONFLICT_IGNORE = "conflict-ignore"  #: neither follows the other, and it loses
-    CONTRADICTION = "contradiction"  #: it claims to be the change that is stored, and has another value
+    ACCEPT = "accept"  #: the update follows the stored change
+    DUPLICATE = "duplicate"  #: the update is the stored change
+    STALE = "stale"  #: the stored change follows the update
+    CONFLICT_ACCEPT = "conflict-accept"  #: they are concurrent, and the update wins
+    CONFLICT_IGNORE = "conflict-ignore"  #: they are concurrent, and the update loses
+    CONTRADICTION = "contradiction"  #: the update has the chain head of the stored change, and another value
 
 
 class Applied(NamedTuple):
-    """An entry after an update, and which changes are on no chain of it any more. [D-16]"""
+    """An entry after an update, and the changes that are no longer on its chain. [D-16]"""
 
     outcome: Outcome
     entry: Entry
@@ -54,9 +54,9 @@ class Applied(NamedTuple):
 
 def apply(entry: Entry | None, update: Update, most: int) -> Applied:
     """
-    An entry after an update of it; all who get the same updates agree, in whatever order these come. [D-22, DA-84]
+    Applies an update to an entry; nodes with the same updates agree, whatever their order was. [D-22, DA-84]
 
-    Its chain is stored with no more than `most` elements [DA-85].
+    The stored chain has at most `most` elements [DA-85].
     """
     outcome = Outcome.ACCEPT if entry is None else _outcome(entry, update)
     is_kept = entry is None or outcome in (Outcome.ACCEPT, Outcome.CONFLICT_ACCEPT)
@@ -66,7 +66,7 @@ def apply(entry: Entry | None, update: Update, most: int) -> Applied:
 
 
 def _outcome(entry: Entry, arrived: Update) -> Outcome:
-    """Whether one change follows the other comes first; only if that cannot be said, the tocks decide. [DA-02]"""
+    """Returns the outcome: by the relation of the two changes, or by the tocks if they are concurrent. [DA-02]"""
     stands = relation(arrived.chain, entry.chain)
     if stands is Relation.EQUAL:
         return Outcome.DUPLICATE if arrived.value == entry.value else Outcome.CONTRADICTION
@@ -79,38 +79,38 @@ def _outcome(entry: Entry, arrived: Update) -> Outcome:
 
 
 class Entries(NamedTuple):
-    """All entries of a node, the deleted ones too, and all changes that it knows, the superseded ones too. [D-63, DA-04]"""
+    """All entries of a node, including deleted ones, and all known changes, including superseded ones. [D-63, DA-04]"""
 
     rows: Table[Path, Entry] = Table()
     known: TickSets = Table()
 
     def present(self) -> TickSets:
-        """The changes that are on the chain of an entry."""
+        """The changes on the chains of entries."""
         return on_chains(self.rows)
 
     def superseded(self) -> TickSets:
-        """The changes that are known and on no chain any more. [D-16]"""
+        """The known changes that are on no chain any more. [D-16]"""
         return difference(self.known, self.present())
 
     def value(self, path: Path) -> Value | None:
-        """The value of a path; None if there is none. [D-59]"""
+        """Returns the value of a path; None if there is none. [D-59]"""
         entry = self.rows.get(path)
         return None if entry is None or entry.is_deleted else entry.value
 
     def apply_update(self, update: Update, most: int) -> tuple[Entries, Outcome]:
-        """What a node has after an update, and what the update was to it. [D-57, D-58]"""
+        """Returns the entries after an update, and its outcome. [D-57, D-58]"""
         before = self.rows.get(update.path)
         outcome, entry, _ = apply(before, update, most)
         rows = self.rows if entry is before else self.rows.put({update.path: entry})
         return Entries(rows, with_elements(self.known, update.chain.elements)), outcome
 
     def mark_superseded(self, known: Mapping[NodeId, Ranges]) -> Entries:
-        """What a node has when it is told that these changes are on no chain any more. [D-117, DA-04]"""
+        """Returns the entries after another node has reported these changes as superseded. [D-117, DA-04]"""
         return self._replace(known=union(self.known, known))
 
 
 def on_chains(rows: Mapping[Path, Entry]) -> TickSets:
-    """The changes on the chains of these entries, by node."""
+    """Returns the changes on the chains of these entries, by node."""
     ticks: dict[NodeId, list[int]] = {}
     for entry in rows.values():
         for node, tick in entry.chain.elements:
@@ -120,25 +120,25 @@ def on_chains(rows: Mapping[Path, Entry]) -> TickSets:
 
 
 def change(entries: Entries, path: Path, value: Value, element: Element, tock: int, most: int) -> Update:
-    """The update of a change here: its node and new tick go to the head of the entry's chain. [D-49, DA-21]"""
+    """Returns the update of a change by this node: its name and new tick are put in front of the entry's chain. [D-49, DA-21]"""
     entry: Entry | None = entries.rows.get(path)
     chain = Chain() if entry is None else entry.chain
     return Update(with_change(chain, element, most).chain, path, value, tock)
 
 
 class Answer(NamedTuple):
-    """What a node can say to somebody who misses changes. [D-116, D-117, DA-48]"""
+    """The answer to a request for missing changes. [D-116, D-117, DA-48]"""
 
-    updates: tuple[Update, ...]  #: of the entries on whose chains they are, as they came
-    known: TickSets  #: those which are superseded
-    unanswered: TickSets  #: those which this node does not know either
+    updates: tuple[Update, ...]  #: of the entries with these changes on their chains, as they were received
+    known: TickSets  #: the superseded ones
+    unanswered: TickSets  #: the ones that this node does not know either
 
 
 def answer(entries: Entries, missing: TickSets) -> Answer:
     """
-    Which entries to send again, each once with its whole chain and its own tock. [D-68, DA-03, DA-48]
+    Selects the entries to send again, each once with its whole chain and its own tock. [D-68, DA-03, DA-48]
 
-    Those with the lowest tock come first, of these those with the lowest path [DA-51].
+    They are sorted by tock, then by path [DA-51].
     """
     found = {
         path: entry

@@ -1,4 +1,4 @@
-"""How DistKV values look as plain data: messages, what is asked of a node and what it tells."""
+"""The plain data of DistKV values: messages, commands and notices."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ class NodeName(Form):
 
 @dataclass(frozen=True)
 class Packed(Form):
-    """A value or path, whose bytes are shown as what they say."""
+    """A value or path, whose plain data is the decoded content of its bytes."""
 
     what: str
     show: Callable[[Any], Plain]
     read: Callable[[Plain], Any]  #: raises NotEnabled
 
     def plain(self, value: Any) -> Plain:
-        """What the bytes say."""
+        """The decoded content of the bytes."""
         return self.show(value)
 
     def value(self, plain: Plain, where: str = "") -> Any:
-        """From what they say."""
+        """From the decoded content."""
         try:
             return self.read(plain)
         except NotEnabled as error:
@@ -77,7 +77,7 @@ class Packed(Form):
 
 
 class RangeList(Form):
-    """A set of ticks, as it is sent: single ticks and pairs. [D-30, DA-24]"""
+    """A set of ticks as in messages: single ticks and pairs. [D-30, DA-24]"""
 
     def plain(self, value: Any) -> Plain:
         """A list of ticks, each a decimal string, and pairs of such."""
@@ -98,7 +98,7 @@ class RangeList(Form):
 
 @dataclass(frozen=True)
 class ByNode(Form):
-    """Something for each of some nodes; rows that say nothing are left out. [DA-25]"""
+    """An object with a value for each node; empty rows are omitted. [DA-25]"""
 
     form: Form
 
@@ -116,7 +116,7 @@ class ByNode(Form):
 
 @dataclass(frozen=True)
 class ChainOf(Form):
-    """A chain with at least one element, and no more than can be sent. [D-10, D-12]"""
+    """A chain with at least one element, and no more than a message can have. [D-10, D-12]"""
 
     is_change: bool = False  #: it obeys the rules of changes
     needs_tick: bool = False  #: its head has a tick

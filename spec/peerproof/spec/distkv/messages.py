@@ -1,8 +1,8 @@
 """
-What DistKV nodes say to each other, what is asked of them, and what they tell.
+The messages, commands, timers and notices of DistKV.
 
-Every message goes to everybody [D-01]. Its node, tick and prev are one chain, whose head is the node and its tick: of an
-update, that of the change; of all others, that of the sender [D-39…D-47].
+Every message goes to all nodes [D-01]. Its node, tick and prev are one chain, whose head is the node and its tick: in an update
+those of the change, in all other messages those of the sender [D-39…D-47].
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Update:
     """
     The entry at a path has this value; Null means that it is deleted. [D-57…D-60]
 
-    Whoever sends it again sends it as it was, tock included [DA-03, DA-49]. The original then puts itself in front: it is the
-    `sender`, with its own tick, whom nothing else depends on.
+    A node that sends it again sends it unchanged, including the tock [DA-03, DA-49]. The original then adds itself as the
+    `sender`, with its own tick; nothing else depends on the sender.
     """
 
     chain: Chain
@@ -39,22 +39,23 @@ class Update:
 @dataclass(frozen=True, slots=True)
 class Info:
     """
-    What the sender knows; an empty table is none. [D-61, DA-25]
+    Data that the sender knows; an empty table counts as none. [D-61, DA-25]
 
-    The chain goes on with that of the ping which it answers; it is cut after the sender if it answers none [D-64, DA-44].
+    Its chain is that of the ping which it answers, behind the sender; if it answers none, the chain is cut after the
+    sender [D-64, DA-44].
     """
 
     chain: Chain
     tock: int
-    known: TickSets = _NOTHING  #: seen, and on no chain any more [D-62, D-117, DA-04]
-    ticks: Ticks = _NOTHING  #: the last of each node [D-65]
-    missing: TickSets = _NOTHING  #: not seen [D-67]
+    known: TickSets = _NOTHING  #: known changes that are on no chain any more [D-62, D-117, DA-04]
+    ticks: Ticks = _NOTHING  #: the last tick of each node [D-65]
+    missing: TickSets = _NOTHING  #: unknown changes [D-67]
     reason: Chain | None = None  #: the ping chain of the side that lost [D-69, D-70, DA-50]
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """I am alive, and these have pinged before. [D-71]"""
+    """A sign of life of the sender, with the nodes that have pinged before. [D-71]"""
 
     chain: Chain
     tock: int
@@ -80,7 +81,7 @@ class DeleteValue:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was downloaded from a node: its entries as updates, and the rest of what it keeps. [D-103, DA-71, DA-73]"""
+    """The data downloaded from a node: its entries as updates, and the rest of its state. [D-103, DA-71, DA-73]"""
 
     node: NodeId
     entries: tuple[Update, ...]
@@ -91,7 +92,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class LoadFailed:
-    """Nothing could be downloaded from a node. [DA-70]"""
+    """A download from a node has failed. [DA-70]"""
 
     node: NodeId
 
@@ -100,7 +101,7 @@ Command: TypeAlias = SetValue | DeleteValue | Loaded | LoadFailed
 
 
 class RecoveryStep(Enum):
-    """What is sent after a split has healed, in this order. [D-112…D-117]"""
+    """The messages after a split has healed, in order. [D-112…D-117]"""
 
     TICKS = "ticks"
     MISSING = "missing"
@@ -109,49 +110,49 @@ class RecoveryStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class InitialPingDue:
-    """A node that nobody has followed pings, once more. [D-94…D-97, DA-65]"""
+    """The repetition of the first ping is due, since no other node has followed it. [D-94…D-97, DA-65]"""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundingDue:
-    """There was time enough to hear of a network; without one, this node is the first. [D-105, DA-72]"""
+    """The time to hear of a network is over; without one, this node is the first. [D-105, DA-72]"""
 
 
 @dataclass(frozen=True, slots=True)
 class OldDataDue:
-    """There was time enough to hear of a chain; without one, old data is as good as any. [D-104, DA-51]"""
+    """The time to hear of a chain is over; without one, the old data is valid. [D-104, DA-51]"""
 
 
 @dataclass(frozen=True, slots=True)
 class PingDue:
-    """The moment for this node's ping has come. [D-72…D-77, DA-66]"""
+    """This node's ping is due. [D-72…D-77, DA-66]"""
 
 
 @dataclass(frozen=True, slots=True)
 class GreetingDue:
-    """Nobody before this node has answered a newcomer. [D-98, DA-68]"""
+    """The answer to a newcomer is due, since no node before this one has answered. [D-98, DA-68]"""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryDue:
-    """Nobody before this node has taken a step of the recovery. [D-125, D-126, DA-76…DA-78]"""
+    """A step of the recovery is due, since no node before this one has taken it. [D-125, D-126, DA-76…DA-78]"""
 
     step: RecoveryStep
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryOver:
-    """Whatever the recovery could do is done. [DA-74]"""
+    """The time of the recovery is over. [DA-74]"""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairDue:
-    """Time to ask for what is missing. [D-119, DA-79]"""
+    """The request for missing changes is due. [D-119, DA-79]"""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairAllowed:
-    """This node may ask again for what is missing. [D-120, DA-79]"""
+    """This node may request missing changes again. [D-120, DA-79]"""
 
 
 Timer: TypeAlias = (
@@ -161,7 +162,7 @@ Timer: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class EntryChanged:
-    """An entry has another value now. [D-57, DA-80, DA-84]"""
+    """An entry has a new value. [D-57, DA-80, DA-84]"""
 
     path: Path
     value: Value
@@ -169,19 +170,19 @@ class EntryChanged:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The node has what there is, and takes clients. [DA-59]"""
+    """The node has the network's data, and accepts clients. [DA-59]"""
 
 
 @dataclass(frozen=True, slots=True)
 class NeedsDownload:
-    """Please fetch what a node has: `Loaded` or `LoadFailed`. [D-122, DA-70]"""
+    """The application should download the data of a node: `Loaded` or `LoadFailed` follows. [D-122, DA-70]"""
 
     node: NodeId
 
 
 @dataclass(frozen=True, slots=True)
 class SplitHealed:
-    """There are two chains of pings, and a recovery has begun. [DA-74]"""
+    """Two chains of pings have met, and a recovery has begun. [DA-74]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,16 +194,16 @@ class Contradiction:
 
 
 class FaultKind(Enum):
-    """What cannot be helped from here."""
+    """The kinds of faults that the node cannot resolve."""
 
     NAME_TAKEN = "name_taken"  #: another node has this node's name [DA-63]
-    EXHAUSTED = "exhausted"  #: there is no tock left to send with [DA-86]
+    EXHAUSTED = "exhausted"  #: no tock is left for further messages [DA-86]
     TOO_LARGE = "too_large"  #: a stored change cannot be sent again [DA-82]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something is wrong that somebody has to look at."""
+    """A fault that needs an operator's attention."""
 
     kind: FaultKind
 

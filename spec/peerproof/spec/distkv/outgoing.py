@@ -1,4 +1,4 @@
-"""What a node puts out: new messages, those sent again, and timers. [D-52…D-54, DA-03, DA-21, DA-62, DA-82, DA-86]"""
+"""Effects of a node: new messages, repeated messages, and timers. [D-52…D-54, DA-03, DA-21, DA-62, DA-82, DA-86]"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Next: TypeAlias = Step[State, Effect]
 
 
 def then(taken: Next, *doing: Callable[[State], Next]) -> Next:
-    """One thing after the other."""
+    """Runs functions one after the other, each on the state that the last one left; collects their effects."""
     state, effects = taken
     for do in doing:
         state, more = do(state)
@@ -27,7 +27,7 @@ def then(taken: Next, *doing: Callable[[State], Next]) -> Next:
 
 
 def set_timer(state: State, timer: Timer, after: Duration) -> Next:
-    """Starts a timer, or starts it over."""
+    """Starts or restarts a timer."""
     return Step(replace(state, timers=state.timers | {timer}), (SetTimer(timer, after),))
 
 
@@ -39,7 +39,7 @@ def cancel_timer(state: State, timer: Timer) -> Next:
 
 
 def originate(state: State, make: Callable[[int], Message]) -> tuple[Message | None, Next]:
-    """A new message, made with the tock that it has; None, and a fault, where there is none left. [D-52…D-54, DA-21, DA-86]"""
+    """Sends a new message with the next tock; returns None with a fault if no tock is left. [D-52…D-54, DA-21, DA-86]"""
     if state.tock >= TICK_MAX:
         return None, Step(state, (Notify(Fault(FaultKind.EXHAUSTED)),))
     message = make(state.tock + 1)
@@ -47,7 +47,7 @@ def originate(state: State, make: Callable[[int], Message]) -> tuple[Message | N
 
 
 def send_again(state: State, updates: Iterable[Update]) -> Next:
-    """Changes as they were sent first; those that cannot be sent are a fault. [DA-03, DA-82]"""
+    """Sends changes again, unchanged; reports a fault for those that are too large. [DA-03, DA-82]"""
     effects: list[Effect] = []
     for update in updates:
         fits = len(payload(update)) <= state.config.max_payload
@@ -57,9 +57,9 @@ def send_again(state: State, updates: Iterable[Update]) -> Next:
 
 def send_info(state: State, what: str, rows: Mapping[Any, Any], prev: Chain | None = None, reason: Chain | None = None) -> Next:
     """
-    Infos with all of this, as many as it takes; `what` is the member: `ticks`, `missing` or `known`. [DA-44, DA-82]
+    Sends this data in as many infos as needed; `what` is the member: `ticks`, `missing` or `known`. [DA-44, DA-82]
 
-    If nothing would fit beside `prev` and `reason`, first the one is left out, then the other.
+    If no data would fit beside `prev` and `reason`, first `reason` is left out, then `prev`.
     """
     taken: Next = Step(state)
     rest = _pieces(rows)
@@ -72,12 +72,12 @@ def send_info(state: State, what: str, rows: Mapping[Any, Any], prev: Chain | No
     return taken
 
 
-#: A row of a map of an info, or one range of it.
+#: A row of a map in an info, or one range of it.
 _Piece: TypeAlias = tuple[Any, Any]
 
 
 def _pieces(rows: Mapping[Any, Any]) -> list[_Piece]:
-    """The rows in the order of their names, sets of ticks one range after the other."""
+    """Returns the rows sorted by name, with sets of ticks split into ranges."""
     found: list[_Piece] = []
     for node, row in rows.items():
         if isinstance(row, Ranges):
@@ -98,8 +98,8 @@ def _together(pieces: Iterable[_Piece]) -> Table[Any, Any]:
 def _fit_pieces(
     state: State, what: str, pieces: list[_Piece], beside: Iterable[tuple[Chain | None, Chain | None]]
 ) -> tuple[int, tuple[Chain | None, Chain | None]]:
-    """How many of the pieces the next info takes, and what stands beside them."""
-    pieces = pieces[: state.config.max_payload]  # each has a byte at least
+    """Returns how many of the pieces fit into the next info, and the `prev` and `reason` that fit beside them."""
+    pieces = pieces[: state.config.max_payload]  # each takes at least a byte
     for prev, reason in beside:
         if _fits(state, _info(state, what, _together(pieces), prev, reason)):
             return len(pieces), (prev, reason)
@@ -116,12 +116,12 @@ def _fit_pieces(
 def _fits(state: State, info: Callable[[int], Info]) -> bool:
     try:
         return len(payload(info(min(state.tock + 1, TICK_MAX)))) <= state.config.max_payload
-    except NotEnabled:  # a chain of more elements than can be sent
+    except NotEnabled:  # a chain of too many elements
         return False
 
 
 def _info(state: State, what: str, rows: Table[Any, Any], prev: Chain | None, reason: Chain | None) -> Callable[[int], Info]:
-    """An info of this node, but for its tock; the tick is the one that the node shows now. [DA-20]"""
+    """Returns a maker of this node's info from a tock; the tick is the one that the node shows now. [DA-20]"""
     me = Element(state.self_id, state.message_tick)
     chain = Chain((me,), cut=True) if prev is None else Chain((me, *prev.elements), prev.cut)
     return lambda tock: Info(chain, tock, **{what: rows}, reason=reason)

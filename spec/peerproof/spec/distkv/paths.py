@@ -1,8 +1,8 @@
 """
-Paths: lists of names that lead to an entry. [D-32…D-36]
+Paths: the lists of names that identify entries. [D-32…D-36]
 
-A path is kept as its canonical bytes, as a value is, with the empty byte string written as the empty string. So two paths are
-the same path if their bytes are equal: 1, 1.0 and true are three names, and no text is normalised. [D-34, D-35, DA-27]
+A path is stored as its canonical bytes, like a value, with the empty byte string written as the empty string. So two paths are
+equal if their bytes are equal: 1, 1.0 and true are three names, and no text is normalised. [D-34, D-35, DA-27]
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.forms.messagepack import array_header, pack, unpack
 
-#: A name on a path; None only as the first, for the meta hierarchy. [D-33, D-36, DA-26]
+#: A name on a path; None is valid only as the first one, for the meta hierarchy. [D-33, D-36, DA-26]
 Name: TypeAlias = str | bytes | int | float | bool | None
 
 #: The canonical MessagePack of a list of names.
 Path = NewType("Path", bytes)
 
-#: The path of the root entry, which has no names. [D-105]
+#: The path of the root entry, without names. [D-105]
 ROOT: Final = Path(b"\x90")
 
 _NAMES: Final = frozenset((str, bytes, int, float, bool))
 
 
 def path_of(names: Iterable[Name]) -> Path:
-    """The path of these names. Raises NotEnabled for what is none."""
+    """Returns the path of these names. Raises NotEnabled if one is invalid."""
     parts = []
     for place, name in enumerate(names):
         if name is None and place > 0:
@@ -42,7 +42,7 @@ def path_of(names: Iterable[Name]) -> Path:
 
 
 def names_of(path: Path) -> tuple[Name, ...]:
-    """The names of a path."""
+    """Returns the names of a path."""
     names: tuple[Name, ...] = unpack(path)
     return names
 
@@ -53,7 +53,7 @@ def is_meta(path: Path) -> bool:
 
 
 def read(raw: Any) -> Path:
-    """The path that was received. Raises MalformedMessage."""
+    """Decodes a received path. Raises MalformedMessage."""
     if type(raw) is not tuple:
         raise MalformedMessage("bad_type", 0, f"a path is a list of names, not {raw!r}")
     try:
@@ -63,12 +63,12 @@ def read(raw: Any) -> Path:
 
 
 def plain_of_path(path: Path) -> Plain:
-    """The list of a path's names, each as values look."""
+    """Returns the list of a path's names, each in the form of values."""
     return [plain_of_raw(name) for name in names_of(path)]
 
 
 def path_of_plain(plain: Plain) -> Path:
-    """The path that plain data shows. Raises NotEnabled."""
+    """Returns the path from plain data. Raises NotEnabled."""
     if not isinstance(plain, list):
         raise NotEnabled("bad_value", f"a path is a list of names, not {plain!r}")
     return path_of(raw_of_plain(name, 0) for name in plain)

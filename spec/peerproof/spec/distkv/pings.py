@@ -1,4 +1,4 @@
-"""What a ping is to a node that has its last ping. [D-71, D-84…D-87, D-98, DA-31…DA-33]"""
+"""The classification of pings by the last accepted one. [D-71, D-84…D-87, D-98, DA-31…DA-33]"""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from peerproof.spec.distkv.messages import Ping
 
 
 class Kind(Enum):
-    """The five kinds. [DA-31]"""
+    """The five kinds of pings. [DA-31]"""
 
     NEXT = "next"  #: it follows the last ping
     STALE = "stale"  #: its sender has sent it before another one that is known
     COLLISION = "collision"  #: it follows the ping before the last one, as the last one does
     INITIAL = "initial"  #: its sender is new
-    SPLIT = "split"  #: it comes from another chain, so there was a split
+    SPLIT = "split"  #: it is from another chain, so there was a split
 
 
 def kind_of(ping: Ping, last: Ping | None, tock: int | None) -> Kind:
     """
-    What a ping is after the last accepted one, if the last that is known of its sender had this tock. [DA-31]
+    Classifies a ping by the last accepted one; `tock` is the last known tock of the ping's sender. [DA-31]
 
-    Whether it is old comes first: in a quiet network chains come again, and an old ping can look like the next one [DA-33]. So
-    can one that collides; what looks like both must prove by its tock that it follows [DX-20]. To a node that has no last ping,
-    any is the next one [D-100].
+    Old pings are detected first: in a quiet network chains repeat, and an old ping can look like the next one [DA-33]. So can one
+    that collides; a ping that looks like both must have a tock that proves that it follows [DX-20]. For a node without a last
+    ping, any ping is the next one [D-100].
     """
     if tock is not None and ping.tock <= tock:
         return Kind.STALE
@@ -38,5 +38,5 @@ def kind_of(ping: Ping, last: Ping | None, tock: int | None) -> Kind:
 
 
 def winner(ping: Ping, last: Ping) -> Ping:
-    """Of two pings of which neither follows the other, the one that is the basis of the next cycle. [D-80…D-83, D-90]"""
+    """Returns which of two concurrent pings is the basis of the next cycle. [D-80…D-83, D-90]"""
     return ping if Claim(ping.tock, ping.chain.head).beats(Claim(last.tock, last.chain.head)) else last

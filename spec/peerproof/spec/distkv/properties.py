@@ -1,8 +1,8 @@
 """
-What holds in every run of DistKV, and what should be seen to happen in some; DI- names are those of `spec/distkv.md`.
+Properties of every run of DistKV, and reachability checks; DI- names are those of `spec/distkv.md`.
 
-What is said of a node or of a step holds whatever others say. What is said of a cluster holds while nobody lies and nobody loses
-its data; of nodes in worlds, only those count that run.
+Properties of a node or of a step hold whatever messages arrive. Properties of a cluster hold while no node sends false data or
+loses its own; in models they consider only the running nodes.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from peerproof.spec.properties import Cluster, Property, Taken
 
 
 def chains_bounded(state: State) -> bool:
-    """No node stands twice in a chain of changes, and none is too long. [DI-01]"""
+    """No node is twice in a chain of changes, and no chain is too long. [DI-01]"""
     most = state.config.change_length
     return all(is_change_chain(entry.chain) and len(entry.chain.elements) <= most for entry in state.entries.rows.values())
 
 
 def present_is_known(state: State) -> bool:
-    """What stands on a stored chain is known, and nothing is known beyond the tick of its node. [DI-03]"""
+    """All changes on stored chains are known, and no known change is above the tick of its node. [DI-03]"""
     present, known = on_chains(state.entries.rows), state.entries.known
     beyond = any(ranges.ends[-1] > state.ticks.get(node, 0) + 1 for node, ranges in known.items())
     return not difference(present, known) and not beyond
 
 
 def zero_is_silent(state: State) -> bool:
-    """A node with the tick zero is to ping only on a chain that lets it. [D-107, DA-67]"""
+    """A node with the tick zero sets its ping timer only after a chain that permits it. [D-107, DA-67]"""
     if PingDue() not in state.timers or state.message_tick:
         return True
     return state.last is not None and zero_may_ping(state.last.chain)
 
 
 def head_is_change(taken: Taken) -> bool:
-    """An entry becomes what an update says, or has the node's own change at the head. [DI-01, DA-80, DA-84]"""
+    """A changed entry equals a received update, or has the node's own change at its head. [DI-01, DA-80, DA-84]"""
     before, after = taken.before.entries.rows, taken.after.entries.rows
     said = {(update.path, update.chain.head, update.value, update.tock) for update in _incoming_updates(taken)}
     own = Element(taken.after.self_id, taken.after.own_tick), taken.before.tock + 1
@@ -71,7 +71,7 @@ def tock_rises(taken: Taken) -> bool:
 
 
 def tock_of_entry(taken: Taken) -> bool:
-    """The tock of an entry goes down only if somebody lies: what came after another change has the higher one. [DI-08, DI-05]"""
+    """The tock of an entry decreases only after false data: a later change has the higher tock. [DI-08, DI-05]"""
     rows = taken.after.entries.rows
     return all(
         rows[path].tock >= entry.tock or relation(rows[path].chain, entry.chain) is Relation.AFTER
@@ -81,7 +81,7 @@ def tock_of_entry(taken: Taken) -> bool:
 
 
 def deleted_stays(taken: Taken) -> bool:
-    """What was deleted is replaced only by what did not come before the deletion. [DI-09]"""
+    """A deleted entry is replaced only by a change that did not come before the deletion. [DI-09]"""
     rows = taken.after.entries.rows
     deleted = [(path, entry) for path, entry in taken.before.entries.rows.items() if entry.is_deleted]
     return all(
@@ -90,7 +90,7 @@ def deleted_stays(taken: Taken) -> bool:
     )
 
 
-#: From which phase to which. [DA-59]
+#: The permitted changes of phase. [DA-59]
 _NEXT: Final[Mapping[Phase, frozenset[Phase]]] = {
     Phase.EMPTY: frozenset({Phase.EMPTY, Phase.SETTLING, Phase.READY}),
     Phase.OLD: frozenset({Phase.OLD, Phase.READY}),
@@ -105,7 +105,7 @@ def ready_once(taken: Taken) -> bool:
 
 
 def ready_with_data(taken: Taken) -> bool:
-    """A node becomes ready by a download, by old data, as the first, or with nothing missing. [DI-16]"""
+    """A node becomes ready by a download, by old data, as the first node, or when nothing is missing. [DI-16]"""
     before, after = taken.before, taken.after
     if after.phase is not Phase.READY or before.phase is Phase.READY:
         return True
@@ -120,7 +120,7 @@ def ready_with_data(taken: Taken) -> bool:
 
 
 def passive_is_quiet(taken: Taken) -> bool:
-    """An empty or old node sends nothing but pings, as long as it is that. [DI-18, DA-42]"""
+    """A node in the phases empty or old sends only pings. [DI-18, DA-42]"""
     if taken.before.participates:
         return True
     others = [message for message in messages_sent(taken) if not isinstance(message, Ping)]
@@ -132,7 +132,7 @@ def passive_is_quiet(taken: Taken) -> bool:
 
 
 def messages_sent(taken: Taken) -> Iterator[Any]:
-    """The messages of the protocol that a node has sent in a step, in their order."""
+    """Yields the messages that a node has sent in a step, in order."""
     messages = (effect.message for effect in taken.effects if isinstance(effect, Send))
     return (message for message in messages if isinstance(message, (Update, Info, Ping)))
 
@@ -153,7 +153,7 @@ def _tocks_of(event: Any) -> Iterator[int]:
 
 
 def _download(taken: Taken) -> Loaded | None:
-    """What was downloaded, if that is what has happened; in a world it is a message."""
+    """Returns the downloaded data, if a download has ended; in models it is a message."""
     match taken.event:
         case Asked(command=Loaded() as loaded) | Received(message=Loaded() as loaded):
             return loaded
@@ -171,12 +171,12 @@ def _incoming_updates(taken: Taken) -> Iterable[Update]:
 
 
 def running(cluster: Cluster) -> list[State]:
-    """The nodes that run."""
+    """Returns the running nodes."""
     return [state for state in cluster.nodes.values() if getattr(state, "up", True)]
 
 
 def changes(cluster: Cluster) -> Mapping[Path, set[Update]]:
-    """All changes that somebody has, or will get, by path."""
+    """Returns all changes that some node has or will receive, by path."""
     found: defaultdict[Path, set[Update]] = defaultdict(set)
     for state in cluster.nodes.values():
         for update in updates_of(state.entries):
@@ -189,12 +189,12 @@ def changes(cluster: Cluster) -> Mapping[Path, set[Update]]:
 
 
 def of_pairs(holds: Callable[[Update, Update], bool]) -> Callable[[Cluster], bool]:
-    """It holds of any two different changes of one entry."""
+    """Returns a predicate that holds if all pairs of different changes of one entry satisfy `holds`."""
     return lambda cluster: all(holds(*pair) for updates in changes(cluster).values() for pair in combinations(updates, 2))
 
 
 def tocks_follow(one: Update, other: Update) -> bool:
-    """A change that came before another has the lower tock. [DI-05]"""
+    """A change that came before another one has the lower tock. [DI-05]"""
     match relation(one.chain, other.chain):
         case Relation.BEFORE:
             return one.tock < other.tock
@@ -209,7 +209,7 @@ def one_is_better(one: Update, other: Update) -> bool:
 
 
 def better_is_order(cluster: Cluster) -> bool:
-    """Of two different changes exactly one wins, and no cycle comes of it. [DI-06]"""
+    """Of two different changes exactly one wins, and wins form no cycle. [DI-06]"""
     if not of_pairs(one_is_better)(cluster):
         return False
     for updates in changes(cluster).values():
@@ -224,7 +224,7 @@ def _beats(one: Update, other: Update) -> bool:
 
 
 def one_tick_one_change(cluster: Cluster) -> bool:
-    """A node and a tick name one change. [DI-15]"""
+    """A node and a tick identify one change. [DI-15]"""
     named: dict[Element, tuple[Path, Any, int]] = {}
     for path, updates in changes(cluster).items():
         for update in updates:
@@ -235,12 +235,12 @@ def one_tick_one_change(cluster: Cluster) -> bool:
 
 
 def own_complete(cluster: Cluster) -> bool:
-    """What a node knows of itself is exactly what it has changed. [DI-02]"""
+    """A node knows exactly its own changes about itself. [DI-02]"""
     return all(state.entries.known.get(state.self_id, up_to(0)) == up_to(state.own_tick) for state in cluster.nodes.values())
 
 
 def all_known(cluster: Cluster) -> bool:
-    """Nothing is under way, and every node that runs has seen all changes that one of them knows of."""
+    """No message is under way, and every running node knows all changes that any running node knows of."""
     if tuple(cluster.in_flight):
         return False
     states = running(cluster)
@@ -251,7 +251,7 @@ def all_known(cluster: Cluster) -> bool:
 
 
 def same_stores(cluster: Cluster) -> bool:
-    """The nodes that run have the same entries, but for how long chains are."""
+    """The running nodes have the same entries, except for the lengths of chains."""
     stores = {
         frozenset((path, entry.chain.head, entry.value, entry.tock) for path, entry in state.entries.rows.items())
         for state in running(cluster)
@@ -260,12 +260,12 @@ def same_stores(cluster: Cluster) -> bool:
 
 
 def converged(cluster: Cluster) -> bool:
-    """Once all are known to all, all stores are equal. [DI-07]"""
+    """When all nodes know all changes, all stores are equal. [DI-07]"""
     return not all_known(cluster) or same_stores(cluster)
 
 
 def ping_order(cluster: Cluster) -> bool:
-    """Of two pings of different nodes the same one wins, whichever comes first. [DI-10]"""
+    """Of two pings of different nodes the same one wins, in either order of arrival. [DI-10]"""
     pings = {state.last for state in cluster.nodes.values() if state.last is not None}
     pings |= {message for _, _, message in cluster.in_flight if isinstance(message, Ping)}
     return all(
@@ -276,13 +276,13 @@ def ping_order(cluster: Cluster) -> bool:
 
 
 def all_the_same(cluster: Cluster) -> bool:
-    """All nodes that run are ready and have the same entries, and nobody misses anything. [DL-01, DL-02, DL-04]"""
+    """All running nodes are ready and have the same entries, and no node misses changes. [DL-01, DL-02, DL-04]"""
     states = running(cluster)
     return all(state.phase is Phase.READY and not state.misses for state in states) and same_stores(cluster)
 
 
 def conflicts(taken: Taken) -> bool:
-    """A change comes of which nobody can say whether it came before or after what is there."""
+    """A change arrives that is concurrent to the stored one."""
     before = taken.before.entries.rows
     arrived = [(update, before[update.path]) for update in _incoming_updates(taken) if update.path in before]
     return any(relation(update.chain, entry.chain) is Relation.CONCURRENT for update, entry in arrived)
@@ -294,12 +294,12 @@ def recovers(taken: Taken) -> bool:
 
 
 def asks(taken: Taken) -> bool:
-    """Somebody asks for what it misses."""
+    """A node requests missing changes."""
     return any(isinstance(message, Info) and message.missing for message in messages_sent(taken))
 
 
 def sends_again(taken: Taken) -> bool:
-    """Somebody sends a change again."""
+    """A node sends a change again."""
     return any(not is_originated(taken.before, message) for message in messages_sent(taken))
 
 
@@ -309,28 +309,35 @@ def loads(taken: Taken) -> bool:
 
 
 PROPERTIES: Final = (
-    Property("ChainsBounded", "chains of changes are such", ("DI-01", "D-12", "D-14"), "node", chains_bounded),
-    Property("HeadIsChange", "an entry is what was changed last", ("DI-01", "DA-84"), "step", head_is_change),
+    Property("ChainsBounded", "chains of changes are valid", ("DI-01", "D-12", "D-14"), "node", chains_bounded),
+    Property("HeadIsChange", "an entry has the last change at its head", ("DI-01", "DA-84"), "step", head_is_change),
     Property("OwnComplete", "a node knows its own changes", ("DI-02", "D-21"), "cluster", own_complete),
-    Property("PresentIsStored", "what is stored is known", ("DI-03", "DA-04"), "node", present_is_known),
+    Property("PresentIsStored", "stored changes are known", ("DI-03", "DA-04"), "node", present_is_known),
     Property("TockRises", "tocks of messages rise", ("DI-04", "D-53", "D-54"), "step", tock_rises),
     Property("ChainsFollowTocks", "tocks rise along chains", ("DI-05",), "cluster", of_pairs(tocks_follow)),
-    Property("BetterIsOrder", "of changes one wins", ("DI-06", "DA-01"), "cluster", better_is_order),
-    Property("Converged", "who has seen the same has the same", ("DI-07",), "cluster", converged),
-    Property("TockOfEntry", "an entry's tock never goes down", ("DI-08",), "step", tock_of_entry),
-    Property("DeletedStays", "what is deleted stays so", ("DI-09", "DA-10"), "step", deleted_stays),
-    Property("PingOrder", "of pings the same one wins", ("DI-10", "D-80"), "cluster", ping_order),
-    Property("ReadyOnce", "who is ready stays so", ("DI-12", "DA-59"), "step", ready_once),
+    Property("BetterIsOrder", "of two changes one wins, without cycles", ("DI-06", "DA-01"), "cluster", better_is_order),
+    Property("Converged", "nodes that know the same changes have the same entries", ("DI-07",), "cluster", converged),
+    Property("TockOfEntry", "an entry's tock never decreases", ("DI-08",), "step", tock_of_entry),
+    Property("DeletedStays", "older changes do not restore a deleted entry", ("DI-09", "DA-10"), "step", deleted_stays),
+    Property("PingOrder", "of two pings the same one wins at all nodes", ("DI-10", "D-80"), "cluster", ping_order),
+    Property("ReadyOnce", "a ready node stays ready", ("DI-12", "DA-59"), "step", ready_once),
     Property("OneTickOneChange", "a tick names one change", ("DI-15",), "cluster", one_tick_one_change),
-    Property("ReadyWithData", "who is ready has data", ("DI-16", "DA-73"), "step", ready_with_data),
-    Property("PassiveIsQuiet", "who has no data only pings", ("DI-18", "DA-42"), "step", passive_is_quiet),
-    Property("ZeroIsSilent", "who has no tick leaves the chain to those who do", ("D-107", "DA-67"), "node", zero_is_silent),
+    Property("ReadyWithData", "a ready node has data", ("DI-16", "DA-73"), "step", ready_with_data),
+    Property("PassiveIsQuiet", "a node without data only pings", ("DI-18", "DA-42"), "step", passive_is_quiet),
     Property(
-        "AllTheSame", "all have the same, and are ready", ("DL-01", "DL-02", "DL-04"), "cluster", all_the_same, "eventually"
+        "ZeroIsSilent", "a node without a tick yields the chain to nodes with one", ("D-107", "DA-67"), "node", zero_is_silent
+    ),
+    Property(
+        "AllTheSame",
+        "all nodes have the same data, and are ready",
+        ("DL-01", "DL-02", "DL-04"),
+        "cluster",
+        all_the_same,
+        "eventually",
     ),
     Property("SomebodyConflicts", "changes are concurrent", ("DA-01",), "step", conflicts, "sometimes"),
     Property("SomebodyRecovers", "a split heals", ("D-86", "DA-74"), "step", recovers, "sometimes"),
-    Property("SomebodyAsks", "somebody asks for what it misses", ("D-67",), "step", asks, "sometimes"),
+    Property("SomebodyAsks", "a node requests missing changes", ("D-67",), "step", asks, "sometimes"),
     Property("SomebodySendsAgain", "a change is sent again", ("D-68", "DA-03"), "step", sends_again, "sometimes"),
     Property("SomebodyLoads", "a download makes a node ready", ("D-103", "DA-73"), "step", loads, "sometimes"),
 )

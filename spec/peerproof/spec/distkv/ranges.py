@@ -1,8 +1,8 @@
 """
-Sets of ticks, as the ranges that they consist of. [D-28…D-31, DA-24]
+Sets of ticks, stored as ranges. [D-28…D-31, DA-24]
 
-There is one form for each set: ranges are half-open, ascending, and two of them never touch. All that is done with whole sets
-takes time linear in their ranges, however many ticks are in these.
+Each set has exactly one form: ranges are half-open, ascending, and do not touch. Operations on whole sets take time linear in the
+number of ranges, not of ticks.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from peerproof.spec.errors import MalformedMessage
 #: The largest tick. [D-26]
 TICK_MAX: Final = 2**63 - 1
 
-#: A set as it is sent: single ticks and pairs of begin and end. [D-30]
+#: A set as in messages: single ticks and pairs of begin and end. [D-30]
 RangeList: TypeAlias = tuple[int | tuple[int, int], ...]
 
-#: Below and above all that can be a bound; an exclusive end may be 2^63. [DA-17]
+#: Bounds below and above all others; an exclusive end may be 2^63. [DA-17]
 _BELOW: Final = -1
 _ABOVE: Final = TICK_MAX + 2
 
@@ -31,8 +31,8 @@ class Ranges(NamedTuple):
     """
     A set of ticks: from `begins[i]` up to and without `ends[i]`, for each i.
 
-    Make one with `of_ticks`, `of_range`, `up_to` or `read`. It is a tuple of bounds, and equal to another that holds the same
-    ticks; `tick in ranges` would ask about the bounds, `ranges.has(tick)` asks about the ticks.
+    Make one with `of_ticks`, `of_range`, `up_to` or `read`. It is a tuple of bounds, and equal to another one with the same
+    ticks; `tick in ranges` would test the bounds, `ranges.has(tick)` tests the ticks.
     """
 
     begins: tuple[int, ...] = ()
@@ -44,26 +44,26 @@ class Ranges(NamedTuple):
         return place > 0 and tick < self.ends[place - 1]
 
     def ticks(self) -> Iterator[int]:
-        """The ticks themselves, ascending."""
+        """Yields the ticks, ascending."""
         return one_after_another.from_iterable(map(range, self.begins, self.ends))
 
     def size(self) -> int:
-        """How many ticks are in the set."""
+        """Returns the number of ticks in the set."""
         return sum(self.ends) - sum(self.begins)
 
     def is_empty(self) -> bool:
-        """Whether there is no tick in the set."""
+        """Whether the set is empty."""
         return not self.begins
 
     def with_tick(self, tick: int) -> Ranges:
-        """The set with one tick more; quick where it is there already, or follows the last one."""
+        """Returns the set with one more tick; fast if the tick is in the set already, or follows the last one."""
         if self.ends and self.ends[-1] == tick:
             return Ranges(self.begins, (*self.ends[:-1], tick + 1))
         return self if self.has(tick) else self.union(Ranges((tick,), (tick + 1,)))
 
     def union(self, other: Ranges) -> Ranges:
         """
-        What is in one of the sets, or in both. [DA-24]
+        Returns the union of both sets. [DA-24]
 
         Sorting two ascending runs is a merge.
         """
@@ -74,17 +74,17 @@ class Ranges(NamedTuple):
         return _merge(sorted(self.begins + other.begins), sorted(self.ends + other.ends))
 
     def difference(self, other: Ranges) -> Ranges:
-        """What is in this set and not in the other."""
+        """Returns the ticks of this set that are not in the other one."""
         if not self.begins or not other.begins:
             return self
         return _between(_rest(self).union(other))
 
     def intersection(self, other: Ranges) -> Ranges:
-        """What is in both sets."""
+        """Returns the ticks in both sets."""
         return _between(_rest(self).union(_rest(other)))
 
     def wire(self) -> RangeList:
-        """As it is sent: one tick alone, several as a pair. [D-30, DA-24]"""
+        """Returns the set as in messages: one tick alone, several as a pair. [D-30, DA-24]"""
         return tuple([begin if end == begin + 1 else (begin, end) for begin, end in zip(self.begins, self.ends, strict=True)])
 
 
@@ -93,27 +93,26 @@ NONE: Final = Ranges()
 
 def _merge(begins: list[int], ends: list[int]) -> Ranges:
     """
-    What is in at least one of some ranges, from all their begins and all their ends, each ascending.
+    Returns the union of ranges, from all their begins and all their ends, each ascending.
 
-    When the k-th end comes before the (k+1)-th begin, then as many ranges have ended as have begun: there, and only there,
-    nothing covers what is between.
+    If the k-th end comes before the (k+1)-th begin, then as many ranges have ended as have begun: exactly there is a gap.
     """
     gaps = list(map(gt, begins[1:], ends))
     return Ranges((begins[0], *compress(begins[1:], gaps)), (*compress(ends, gaps), ends[-1]))
 
 
 def _rest(ranges: Ranges) -> Ranges:
-    """What is not in a set, from below all ticks to above them."""
+    """Returns the complement of a set, from below all ticks to above them."""
     return Ranges((_BELOW, *ranges.ends), (*ranges.begins, _ABOVE))
 
 
 def _between(ranges: Ranges) -> Ranges:
-    """What is not in a set that holds what is below all ticks and above them."""
+    """Returns the complement of a set that has the bounds below and above all ticks."""
     return Ranges(ranges.ends[:-1], ranges.begins[1:])
 
 
 def of_ticks(ticks: Iterable[int]) -> Ranges:
-    """The set of these ticks, in any order."""
+    """Returns the set of these ticks, in any order."""
     ordered = sorted(ticks)
     if not ordered:
         return NONE
@@ -123,26 +122,26 @@ def of_ticks(ticks: Iterable[int]) -> Ranges:
 
 
 def of_range(begin: int, end: int) -> Ranges:
-    """The ticks from `begin` up to and without `end`."""
+    """Returns the ticks from `begin` up to and without `end`."""
     return Ranges((begin,), (end,)) if begin < end else NONE
 
 
 def up_to(tick: int) -> Ranges:
-    """The ticks of all changes of a node whose tick this is: 1 and so on. [D-09, D-21]"""
+    """Returns the ticks of all changes of a node with this tick: 1 to `tick`. [D-09, D-21]"""
     return of_range(1, tick + 1)
 
 
 def missing(tick: int, known: Ranges) -> Ranges:
-    """Which of a node's changes are not known, if its tick is this. [D-21, D-67]"""
+    """Returns the unknown changes of a node with this tick. [D-21, D-67]"""
     return up_to(tick).difference(known)
 
 
 def read(items: Any) -> Ranges:
     """
-    The set of a received list. [D-29…D-31, DA-24, DA-90]
+    Returns the set of a received list. [D-29…D-31, DA-24, DA-90]
 
-    What stands in it may touch, and a pair may hold a single tick; the tick 0, which is of no change, is left out. Raises
-    MalformedMessage for what is no list of ticks and pairs, or not ascending, for an empty range and for ranges that overlap.
+    Items may touch, and a pair may hold a single tick; the tick 0, which belongs to no change, is left out. Raises
+    MalformedMessage for items that are no ticks or pairs, or not ascending, for an empty range and for ranges that overlap.
     """
     if type(items) is not tuple:
         raise MalformedMessage("bad_type", 0, f"a set of ticks is a list, not {items!r}")

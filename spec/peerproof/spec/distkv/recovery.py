@@ -1,5 +1,5 @@
 """
-What is told and asked for: to newcomers, after a split has healed, and when something has got lost.
+Infos and requests: to newcomers, after a split has healed, and when changes are missing.
 
 [D-87…D-89, D-98, D-111…D-120, D-125…D-127, DA-68, DA-74…DA-79, DA-87]
 """
@@ -42,17 +42,17 @@ def greet(state: State, newcomer: Chain) -> Next:
 
 
 def on_greeting_due(state: State) -> Next:
-    """Nobody before this node has answered the newcomer. [D-98, DA-68]"""
+    """Answers the newcomer, since no node before this one has. [D-98, DA-68]"""
     return tell_ticks(replace(state, newcomer=None), state.newcomer, None)
 
 
 def tell_ticks(state: State, prev: Chain | None, reason: Chain | None) -> Next:
-    """What this node has seen of whom; in a recovery the next step follows. [D-65, DA-77]"""
+    """Sends the last known tick of each node; in a recovery the next step follows. [D-65, DA-77]"""
     return then(send_info(state, "ticks", state.ticks, prev, reason), _next_is_missing)
 
 
 def begin(state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: bool) -> Next:
-    """A split has healed: this node has another chain than somebody else, and takes its turn in step 1. [DA-74, DA-76]"""
+    """A split has healed: this node has another chain than the sender, and takes its turn in step 1. [DA-74, DA-76]"""
     if not state.participates or state.recovery is not None:
         return Step(state)
     recovery = Recovery(mine, side_of(mine, other), lost, None if is_reason else other)
@@ -67,7 +67,7 @@ def begin(state: State, mine: Chain, other: Chain, *, lost: bool, is_reason: boo
 
 
 def on_ticks_due(state: State) -> Next:
-    """Step 1: the ticks, with the chain that lost, if it is this side's. [D-113, DA-50, DA-76]"""
+    """Step 1: sends the ticks, with the chain that lost, if it is this side's. [D-113, DA-50, DA-76]"""
     recovery = state.recovery
     if recovery is None:
         return Step(state)
@@ -75,7 +75,7 @@ def on_ticks_due(state: State) -> Next:
 
 
 def _next_is_missing(state: State) -> Next:
-    """Ticks were sent or received: what is missing is asked for later. [D-115, DA-77]"""
+    """Ticks were sent or received: schedules the request for missing changes. [D-115, DA-77]"""
     recovery = state.recovery
     place = state.position(None if recovery is None else recovery.mine)
     if place is None or STEP_2 in state.timers:
@@ -84,13 +84,13 @@ def _next_is_missing(state: State) -> Next:
 
 
 def on_missing_due(state: State) -> Next:
-    """Step 2: what is missing, but for what others of this side have asked for. [D-115, DA-77]"""
+    """Step 2: requests missing changes, except those that others of this side have requested. [D-115, DA-77]"""
     covered: TickSets = Table() if state.recovery is None else state.recovery.covered
     return ask_for(state, difference(state.missing, covered))
 
 
 def ask_for(state: State, missing: TickSets) -> Next:
-    """Asks for changes, and not again for a while. [D-67, D-120]"""
+    """Requests changes, and blocks further requests for a while. [D-67, D-120]"""
     if not missing:
         return Step(state)
     allowed = schedule.repair_allowed(state.config.clock)
@@ -98,7 +98,7 @@ def ask_for(state: State, missing: TickSets) -> Next:
 
 
 def on_known_due(state: State) -> Next:
-    """Step 3: what was asked for, and which of it is on no chain any more. [D-116, D-117, DA-78]"""
+    """Step 3: sends the requested changes, and reports those that are superseded. [D-116, D-117, DA-78]"""
     updates, known, _ = answer(state.entries, state.wanted)
     return then(
         send_again(replace(state, wanted=Table()), updates),
@@ -107,12 +107,12 @@ def on_known_due(state: State) -> Next:
 
 
 def on_recovery_over(state: State) -> Next:
-    """Whatever could be done is done. [DA-74]"""
+    """Ends the recovery. [DA-74]"""
     return then(Step(replace(state, recovery=None)), lambda now: cancel_timer(now, STEP_1), lambda now: cancel_timer(now, STEP_2))
 
 
 def on_info(state: State, info: Info) -> Next:
-    """What another node says: what it has seen, what is superseded, what it misses. [DA-87]"""
+    """Handles an info of another node: known ticks, superseded changes, missing changes. [DA-87]"""
     taken: Next = Step(state)
     if info.reason is not None:
         reason = info.reason
@@ -129,14 +129,14 @@ def on_info(state: State, info: Info) -> Next:
 
 
 def _on_reason(state: State, reason: Chain) -> Next:
-    """Another side has lost; if this is the one that won, it recovers as well. [D-70, DA-50]"""
+    """Another side has lost; if this is the winning side, it recovers as well. [D-70, DA-50]"""
     if state.last is None or agree(state.last.chain, reason):
         return Step(state)
     return begin(state, state.last.chain, reason, lost=False, is_reason=True)
 
 
 def _on_ticks(state: State, info: Info) -> Next:
-    """Somebody has taken step 1, or has answered the newcomer. [D-89, DA-05, DA-68, DA-76, DA-77]"""
+    """Another node has taken step 1, or has answered the newcomer. [D-89, DA-05, DA-68, DA-76, DA-77]"""
     taken: Next = Step(state)
     recovery = state.recovery
     if _says_it_all(info.ticks, state.ticks):
@@ -148,12 +148,12 @@ def _on_ticks(state: State, info: Info) -> Next:
 
 
 def _says_it_all(ticks: Ticks, mine: Ticks) -> bool:
-    """Whether these are nowhere below the own ones; who is not in them is there with 0."""
+    """Whether these are nowhere below the own ones; a node that is not listed counts as 0."""
     return all(ticks.get(node, 0) >= tick for node, tick in mine.items())
 
 
 def _on_missing(state: State, info: Info) -> Next:
-    """Somebody misses changes: this node answers in its turn with what it knows of them. [D-68, DA-47, DA-77, DA-78]"""
+    """Another node misses changes: this node answers in its turn with those that it knows. [D-68, DA-47, DA-77, DA-78]"""
     if not state.participates:
         return Step(state)
     recovery = state.recovery
@@ -171,12 +171,12 @@ def _on_missing(state: State, info: Info) -> Next:
 
 
 def without_wanted(state: State, said: TickSets) -> State:
-    """Somebody has answered this. [DA-78]"""
+    """Drops changes that another node has sent from the requested ones. [DA-78]"""
     return replace(state, wanted=difference(state.wanted, said)) if state.wanted else state
 
 
 def look_for_repair(state: State, pick: Pick) -> Next:
-    """Whether this node is to ask for what it misses by and by; looked at after each event. [D-119, D-120, DA-08, DA-79]"""
+    """Schedules a request for missing changes, if there are any; runs after each event. [D-119, D-120, DA-08, DA-79]"""
     may_ask = state.participates and state.recovery is None and RepairAllowed() not in state.timers
     if not (may_ask and state.misses):
         return cancel_timer(state, RepairDue())

@@ -1,4 +1,4 @@
-"""Which answers of chance stand for all others, when a DistKV node's steps are checked without knowing the answers."""
+"""Answers of `pick` that represent all others, for checks of a DistKV node's steps without its recorded answers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from peerproof.spec.traces.relation import Answer, Question
 
-#: Questions about a moment -> the timer that is set to it.
+#: Random choices of a moment -> the timer that is set to it.
 _TIMERS: Final = {"ping.early": "ping_due", "ping.late": "ping_due", "repair.moment": "repair_due"}
 
 
 def narrow(question: Question) -> Iterable[Answer] | None:
     """
-    One moment, where there are thousands: it shows in the timer that is set, and nowhere else. [DA-39, DA-62, DA-79]
+    One moment, where there are thousands: it is visible in the timer that is set, and nowhere else. [DA-39, DA-62, DA-79]
 
-    If timers were seen, it is the moment to which that one was set last. Early is the number 0, of the others any is late.
+    If timers were observed, it is the moment to which this timer was set last. The number 0 means early, any other one late.
     """
     if question.why not in _TIMERS:
         return None
@@ -30,7 +30,7 @@ def narrow(question: Question) -> Iterable[Answer] | None:
 
 
 def _set(effects: Iterable[Any], timer: str) -> Iterator[int]:
-    """To how many milliseconds a timer is set."""
+    """Yields the delays, in milliseconds, to which a timer is set."""
     for effect in effects:
         if "set_timer" in effect and effect["set_timer"]["timer"]["type"] == timer:
             yield int(effect["set_timer"]["after"])

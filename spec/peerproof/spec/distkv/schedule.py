@@ -1,7 +1,7 @@
 """
-When things are due, in whole milliseconds after what they wait for, rounded down. [D-72…D-78, D-94, D-97, D-115, D-120, DA-62]
+Delays, in whole milliseconds from the event that starts them, rounded down. [D-72…D-78, D-94, D-97, D-115, D-120, DA-62]
 
-All of it is in units of the clock. A window is from its first moment to its last; which moment it is in between is chance.
+All are multiples of the clock. A window includes its first and last moment; a random choice selects the moment in it.
 """
 
 from __future__ import annotations
@@ -13,62 +13,62 @@ from peerproof.spec.distkv.messages import RecoveryStep
 
 
 class Window(NamedTuple):
-    """A stretch of time, its last moment included."""
+    """A period of time, including its last moment."""
 
     first: Duration
     last: Duration
 
 
 def pick_moment(pick: Pick, why: str, window: Window) -> Duration:
-    """A moment of a window, by chance. [DA-62]"""
+    """Chooses a moment of a window at random. [DA-62]"""
     (moment,) = pick(why, range(window.first, window.last + 1))
     return Duration(moment)
 
 
-#: In so many clocks there is a ping. [D-78]
+#: Number of clocks in which there is one ping. [D-78]
 SILENCE: Final = 3
 
-#: There is one request for what is missing in so many clocks. [D-120]
+#: Number of clocks in which there is one request for missing changes. [D-120]
 REPAIR: Final = 10
 
 
 def first_message(clock: Duration) -> Window:
-    """When a new node sends its first message. [D-94]"""
+    """Returns the window for a new node's first message. [D-94]"""
     return Window(Duration(clock // 2), clock)
 
 
 def silence(clock: Duration) -> Duration:
-    """When a new node repeats its ping, an old one has heard nobody, a recovery is over. [D-97, DA-51, DA-67, DA-74]"""
+    """Returns the delay until a new node repeats its ping, old data is accepted, a recovery ends. [D-97, DA-51, DA-67, DA-74]"""
     return Duration(SILENCE * clock)
 
 
 def ping(clock: Duration, position: int, length: int) -> Duration:
     """
-    When the node at this position in the chain pings, after the accepted ping. [D-72…D-74, DA-37, DA-38]
+    Returns the delay of the ping of the node at this position in the chain. [D-72…D-74, DA-37, DA-38]
 
-    The head at the end of the window, the others the earlier the further back they are; the last of a full chain comes first.
+    The head pings at the end of the window, the others the earlier the further back they are; the last of a full chain is first.
     """
     return Duration((2 * length - position) * clock // length)
 
 
 def early_ping(clock: Duration) -> Duration:
-    """When a node that is not in the chain pings, if chance has it so. [D-75]"""
+    """Returns the delay of an early ping, by a node that is not in the chain and is selected at random. [D-75]"""
     return clock
 
 
 def early_odds(nodes: int) -> int:
-    """One in how many times a node pings early that is not in the chain, when so many are known, itself among them. [DA-39]"""
+    """Returns n, where a node outside of the chain pings early with probability 1/n; `nodes` counts all known nodes. [DA-39]"""
     return 10 * nodes
 
 
 def late_ping(clock: Duration) -> Window:
-    """When a node pings if nobody has pinged before it. [D-77]"""
+    """Returns the window for a ping if no other node has pinged before. [D-77]"""
     return Window(Duration(5 * clock // 2), Duration(SILENCE * clock))
 
 
 def recovery(clock: Duration, step: RecoveryStep, position: int) -> Duration:
     """
-    How long the node at this position of its side's chain waits for others to take a step of the recovery.
+    Returns how long the node at this position of its side's chain waits for others to take a step of the recovery.
 
     After the ping, the ticks message and the missing message respectively: 0, 1/2, 3/4, 7/8 of a clock; and for the second step
     1/2, 3/4, 7/8, 15/16. [D-115, D-125, D-126, DA-06, DA-07]
@@ -78,10 +78,10 @@ def recovery(clock: Duration, step: RecoveryStep, position: int) -> Duration:
 
 
 def repair(clock: Duration) -> Window:
-    """When a node asks for what it misses, if that is allowed. [D-119, DA-79]"""
+    """Returns the window for a request for missing changes, if it is allowed. [D-119, DA-79]"""
     return Window(clock, Duration(2 * clock))
 
 
 def repair_allowed(clock: Duration) -> Duration:
-    """For how long a node does not ask again. [D-120, DA-79]"""
+    """Returns the minimum time between two such requests. [D-120, DA-79]"""
     return Duration(REPAIR * clock)

@@ -1,4 +1,4 @@
-"""How a whole DistKV node looks as plain data, and how it is configured, for those who look into one or put one together."""
+"""The plain data of a whole DistKV node, and of its configuration, for tools that read or build a state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CONFIG: Final = Record(
 
 @dataclass(frozen=True, slots=True)
 class RecoveryOf:
-    """A recovery, of which what is left out is as at its begin."""
+    """A recovery; missing members are as at its beginning."""
 
     mine: Chain
     side: frozenset[NodeId]
@@ -60,15 +60,15 @@ _RECOVERY: Final = Record(RecoveryOf, mine=PING_CHAIN, side=set_of(NODE), lost=F
 
 
 class StateForm(state_form.StateForm):
-    """How a state looks as plain data: entries are shown by their updates, and beside them the changes on no chain any more."""
+    """The plain data of a state: entries as their updates, and the superseded changes beside them."""
 
     def field_values(self, state: State) -> Mapping[str, Any]:
-        """The values that are shown."""
+        """Returns the values to show."""
         entries = {"entries": updates_of(state.entries), "superseded": state.entries.superseded()}
         return {name: entries[name] if name in entries else getattr(state, name) for name in self.forms}
 
     def state(self, plain: Plain, self_id: NodeId, config: Config, shown: dict[str, Any]) -> State:
-        """The state of a node that shows these values. Raises MalformedMessage for what no node can be."""
+        """Returns the state of a node with these values. Raises MalformedMessage for an impossible state."""
         updates: tuple[Update, ...] = shown.pop("entries", ())
         rows = {update.path: Entry(update.chain, update.value, update.tock) for update in updates}
         if len(rows) < len(updates):
@@ -100,29 +100,29 @@ STATE: Final[Any] = StateForm(
 
 
 def value_at(state: State, names: Plain) -> Plain:
-    """What an entry holds; none if there is no such entry, or it is deleted. [D-59]"""
+    """Returns the value of an entry; None if there is no such entry, or it is deleted. [D-59]"""
     found = state.entries.value(path_of_plain(names))
     return None if found is None else VALUE.plain(found)
 
 
 def dump(state: State) -> Plain:
-    """All entries that are not deleted: path, value, chain and tock each."""
+    """Returns all entries that are not deleted: path, value, chain and tock each."""
     return [UPDATE.plain(update) for update in updates_of(state.entries) if not state.entries.rows[update.path].is_deleted]
 
 
 def download(state: State) -> Plain:
-    """What others get who download from the node; none if it refuses. [DA-71]"""
+    """Returns the data for nodes that download from this one; None if it refuses. [DA-71]"""
     loaded = download_of(state)
     return None if loaded is None else LOADED.plain(loaded)
 
 
 def disk_contents(state: State) -> Plain:
-    """What the node has on disk. [DA-81]"""
+    """Returns the data that the node has on disk. [DA-81]"""
     return STORED.plain(stored_of(state))
 
 
 def own(state: State) -> Plain:
-    """What the node knows of itself."""
+    """Returns the node's data about itself."""
     last = state.last
     return {
         "phase": state.phase.value,
@@ -134,7 +134,7 @@ def own(state: State) -> Plain:
     }
 
 
-#: What queries answer.
+#: The shapes of answers to queries.
 ANSWERS: Final = {
     "get": Answer(
         'What the entry at `"args": {"names": […]}` holds; null if there is no such entry, or it is deleted.', Optional(VALUE)

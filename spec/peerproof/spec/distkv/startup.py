@@ -1,4 +1,4 @@
-"""How a node begins: alone, with old data, or with what others have. [D-94…D-110, D-121…D-124, DA-51, DA-65, DA-70…DA-73]"""
+"""The start of a node: as the first, with old data, or by download. [D-94…D-110, D-121…D-124, DA-51, DA-65, DA-70…DA-73]"""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from peerproof.spec.errors import NotEnabled
 
 def initial(self_id: NodeId, config: Config) -> Next:
     """
-    A node that has just started, with what it had stored. [DA-65, DA-72, DA-81]
+    Returns a node that has just started, with its stored data. [DA-65, DA-72, DA-81]
 
-    Raises ValueError for a name that is none, and for a root that could not be sent.
+    Raises ValueError for an invalid name, and for a root that is too large to be sent.
     """
     if config.root is not None:
         founding = Update(Chain((Element(self_id, TICK_MAX),)), ROOT, config.root, TICK_MAX)
@@ -61,7 +61,7 @@ def _restore(state: State, stored: Stored | None) -> State:
 
 
 def _ticks_of(found: Stored | Loaded) -> Ticks:
-    """Its ticks, and those of the changes in it, which no download and no disk has without the other. [DA-64]"""
+    """Returns its ticks, raised to those of the changes in it; downloads and disks have both. [DA-64]"""
     highest = {node: ranges.ends[-1] - 1 for node, ranges in found.superseded.items()}
     for entry in found.entries:
         for node, tick in entry.chain.elements:
@@ -70,17 +70,17 @@ def _ticks_of(found: Stored | Loaded) -> Ticks:
 
 
 def ready(state: State) -> Next:
-    """The node has what there is. [DA-59]"""
+    """Makes the node ready: it has the network's data. [DA-59]"""
     return Step(replace(state, phase=Phase.READY), (Notify(Ready()),))
 
 
 def check_settled(state: State) -> Next:
-    """Whoever had lost its data is ready when nothing is missing; looked at after each event. [D-123, D-124, DA-53, DA-73]"""
+    """Makes a node that had lost its data ready when nothing is missing; runs after each event. [D-123, D-124, DA-53, DA-73]"""
     return ready(state) if state.phase is Phase.SETTLING and not state.misses else Step(state)
 
 
 def on_founding_due(state: State, pick: Pick) -> Next:
-    """Nobody was there: this is the first node of a new network. [D-105, DA-72]"""
+    """Founds a new network, since no other node was heard. [D-105, DA-72]"""
     root = state.config.root
     if root is None or state.phase is not Phase.EMPTY or is_authoritative_for(state):
         return Step(state)
@@ -92,9 +92,9 @@ def on_founding_due(state: State, pick: Pick) -> Next:
 
 def on_old_data_due(state: State) -> Next:
     """
-    Nobody knows better: the old data is good, and is for all. [D-104, DA-51]
+    Accepts the old data as valid, and publishes it, since no other node has newer data. [D-104, DA-51]
 
-    Whoever does know better may be gone before it has told it: as long as the node waits for it, it looks again.
+    A node with newer data may disappear before it has sent it: while the node waits for it, it checks again.
     """
     if state.phase is not Phase.OLD:
         return Step(state)
@@ -104,7 +104,7 @@ def on_old_data_due(state: State) -> Next:
 
 
 def on_loaded(state: State, loaded: Loaded, pick: Pick) -> Next:
-    """What another node has is this one's, too. Raises NotEnabled. [D-103, D-123, DA-73]"""
+    """Adds the data downloaded from another node. Raises NotEnabled. [D-103, D-123, DA-73]"""
     _is_from_source(state, loaded.node)
     was, own = state.phase, state.ticks
     after = replace(state, source=None, tock=max(state.tock, loaded.tock), ticks=latest(state.ticks, _ticks_of(loaded)))
@@ -126,7 +126,7 @@ def _finish_load(state: State) -> Next:
 
 
 def on_load_failed(state: State, failed: LoadFailed) -> Next:
-    """The next one is tried. Raises NotEnabled. [DA-70]"""
+    """Tries the next node. Raises NotEnabled. [DA-70]"""
     _is_from_source(state, failed.node)
     after = replace(state, source=None)
     return Step(after) if state.participates or not is_authoritative_for(state) else try_next(after)

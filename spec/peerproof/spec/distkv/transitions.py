@@ -1,9 +1,9 @@
 """
-What a DistKV node does: `initial` makes one, `step` says what it does about one event.
+The transitions of a DistKV node: `initial` makes one, `step` handles one event.
 
-All nodes hold the same entries. Whoever changes one tells all others (`changing`); pings say who is there, and show by their
-chains when two sides of a network have found each other again (`electing`); then everybody finds out what it has missed
-(`recovering`). Until a node has what others have, it only pings (`startup`).
+All nodes hold the same entries. A node that changes one sends the change to all others (`changes`). Pings show which nodes are
+alive, and their chains show when two sides of a network have met again (`election`); then all nodes request the changes that they
+have missed (`recovery`). Until a node has the network's data, it only pings (`startup`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ __all__ = ["initial", "step"]
 
 
 def step(state: State, event: Event, pick: Pick) -> Next:
-    """What the node does about one event. Raises NotEnabled for commands that it refuses. [DA-61, DA-73, DA-79, DA-80]"""
+    """Handles one event. Raises NotEnabled for commands that it refuses. [DA-61, DA-73, DA-79, DA-80]"""
     match event:
         case Received(message=message):
             taken = on_message(state, message, pick)
@@ -83,7 +83,7 @@ def step(state: State, event: Event, pick: Pick) -> Next:
 
 def on_message(state: State, message: Message, pick: Pick) -> Next:
     """
-    A message of anybody, in whatever order they come: what it is about, and its tock and its ticks, which always count.
+    Handles a message of any node, in any order: its content, and its tock and ticks, which always count.
 
     [D-55, D-56, DA-21, DA-54, DA-63, DA-64, DA-83, DA-91]
     """
@@ -106,7 +106,7 @@ def on_message(state: State, message: Message, pick: Pick) -> Next:
 
 
 def ticks_in(message: Message) -> Iterator[tuple[NodeId, int]]:
-    """The highest tick of each node that stands in a message, in pairs that ascend for each node. [DA-64]"""
+    """Yields the highest tick of each node in a message, as pairs that ascend for each node. [DA-64]"""
     elements = [*message.chain.elements]
     found: list[tuple[NodeId, int]] = []
     match message:
@@ -121,14 +121,14 @@ def ticks_in(message: Message) -> Iterator[tuple[NodeId, int]]:
 
 
 def has_room(state: State, message: Message, ticks: dict[NodeId, int]) -> bool:
-    """Whether no more names come of it than are kept. [DA-83]"""
+    """Whether the message's new names stay within the limit. [DA-83]"""
     names = (*ticks, message.chain.head.node, *(message.missing if isinstance(message, Info) else ()))
     new = {name for name in names if name not in state.ticks and name not in state.heard}
     return not new or len({*state.ticks, *state.heard, *new}) <= NAMES_MAX
 
 
 def is_of_namesake(state: State, message: Message) -> bool:
-    """Whether another node has this one's name: it has sent what this one has not. [DA-63]"""
+    """Whether another node has this one's name: the message has data that this node has not sent. [DA-63]"""
     head = message.chain.head
     if not state.participates or head.node != state.self_id:
         return False
@@ -136,7 +136,7 @@ def is_of_namesake(state: State, message: Message) -> bool:
 
 
 def on_timer(state: State, timer: Timer, pick: Pick) -> Next:
-    """A timer has run out; one that does not run any more means nothing."""
+    """Handles an expired timer; one that does not run any more is ignored."""
     if timer not in state.timers:
         return Step(state)
     now = replace(state, timers=state.timers - {timer})
@@ -163,7 +163,7 @@ def on_timer(state: State, timer: Timer, pick: Pick) -> Next:
 
 
 def on_recovery_due(state: State, step: RecoveryStep) -> Next:
-    """It is this node's turn in one of the three steps. [D-113, D-115, D-116, DA-76, DA-77, DA-78]"""
+    """Takes this node's turn in one of the three steps. [D-113, D-115, D-116, DA-76, DA-77, DA-78]"""
     match step:
         case RecoveryStep.TICKS:
             return on_ticks_due(state)
@@ -175,17 +175,17 @@ def on_recovery_due(state: State, step: RecoveryStep) -> Next:
 
 
 def on_repair_due(state: State) -> Next:
-    """What is missing is asked for. [D-119, DA-79]"""
+    """Requests the missing changes. [D-119, DA-79]"""
     return ask_for(state, state.missing)
 
 
 def on_repair_allowed(state: State) -> Next:
-    """It may be asked for again. [D-120, DA-79]"""
+    """Allows the next request for missing changes. [D-120, DA-79]"""
     return Step(state)
 
 
 def on_command(state: State, command: Command, pick: Pick) -> Next:
-    """What the application wants. Raises NotEnabled. [DA-61]"""
+    """Handles a command of the application. Raises NotEnabled. [DA-61]"""
     match command:
         case SetValue():
             return on_set_value(state, command)
@@ -199,10 +199,10 @@ def on_command(state: State, command: Command, pick: Pick) -> Next:
 
 
 def on_set_value(state: State, command: SetValue) -> Next:
-    """An entry is to have another value. Raises NotEnabled. [D-42, D-49, D-57, DA-80]"""
+    """Sets the value of an entry. Raises NotEnabled. [D-42, D-49, D-57, DA-80]"""
     return on_change(state, command.path, command.value)
 
 
 def on_delete_value(state: State, command: DeleteValue) -> Next:
-    """An entry is to have none. Raises NotEnabled. [D-59, DA-10, DA-80]"""
+    """Deletes an entry. Raises NotEnabled. [D-59, DA-10, DA-80]"""
     return on_change(state, command.path, NULL)

@@ -1,10 +1,10 @@
 """
-What an entry holds: anything that MessagePack can carry. [D-37]
+The values of entries: all data that MessagePack can carry. [D-37]
 
-A value is kept as its canonical bytes, which can be compared and hashed, tell 1 from 1.0 and from true, and are what is sent.
-As plain data it looks like JSON where JSON has the same; the rest is an object with one member: `{"$bin": "ff"}` are bytes,
-`{"$int": "…"}` is an integer that JSON readers would round, `{"$float": "1.0"}` a float that they would take for an integer or
-for no number, `{"$ext": [7, "ff"]}` an extension, and `{"$map": [[key, value], …]}` a map whose keys are not all strings, or
+A value is stored as its canonical bytes, which can be compared and hashed, differ for 1, 1.0 and true, and are sent unchanged.
+Plain data is the same as JSON where JSON has the type; the rest is an object with one member: `{"$bin": "ff"}` are bytes,
+`{"$int": "…"}` is an integer that JSON parsers would round, `{"$float": "1.0"}` a float that they would take for an integer or
+reject, `{"$ext": [7, "ff"]}` an extension, and `{"$map": [[key, value], …]}` a map whose keys are not all strings, or
 begin with a dollar.
 """
 
@@ -22,21 +22,21 @@ from peerproof.spec.forms.messagepack import DEPTH_MAX, S63, U64, Extension, pac
 #: The canonical MessagePack of a value.
 Value = NewType("Value", bytes)
 
-#: What an entry holds that is deleted. [D-59]
+#: The value of a deleted entry. [D-59]
 NULL: Final = Value(b"\xc0")
 
-#: Beyond this, readers of JSON round integers.
+#: JSON parsers round integers beyond this.
 _EXACT: Final = 2**53
 
 #: An integer of at most 64 bits has no more than twenty digits.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
 
-#: The map of the message is around a value.
+#: The nesting depth that is left for a value inside the message's map.
 _DEPTH: Final = DEPTH_MAX - 1
 
 
 def value_of(raw: Any) -> Value:
-    """The value that `messagepack.read` gave. Raises MalformedMessage if a key stands twice in a map."""
+    """Returns the value from the result of `messagepack.read`. Raises MalformedMessage for a duplicate key in a map."""
     try:
         return Value(pack(raw))
     except NotEnabled as error:
@@ -44,12 +44,12 @@ def value_of(raw: Any) -> Value:
 
 
 def plain_of(value: Value) -> Plain:
-    """The plain data of a value."""
+    """Returns the plain data of a value."""
     return plain_of_raw(unpack(value))
 
 
 def plain_of_raw(raw: Any) -> Plain:
-    """The plain data of what `messagepack.read` gave."""
+    """Returns the plain data from the result of `messagepack.read`."""
     show = _PLAIN.get(type(raw))
     return raw if show is None else show(raw)
 
@@ -64,7 +64,7 @@ def _plain_map(pairs: list[tuple[Any, Any]]) -> Plain:
     return {"$map": [[plain_of_raw(key), plain_of_raw(item)] for key, item in pairs]}
 
 
-#: How values look that are not in JSON, or not there as they are.
+#: The plain data of values that JSON does not have, or has in another form.
 _PLAIN: Final[Mapping[type[Any], Callable[[Any], Plain]]] = {
     int: lambda number: number if -_EXACT <= number <= _EXACT else {"$int": str(number)},
     float: _plain_float,
@@ -76,12 +76,12 @@ _PLAIN: Final[Mapping[type[Any], Callable[[Any], Plain]]] = {
 
 
 def value_of_plain(plain: Plain) -> Value:
-    """The value that plain data shows. Raises NotEnabled for what it cannot be."""
+    """Returns the value from plain data. Raises NotEnabled for invalid data."""
     return Value(pack(raw_of_plain(plain, 0)))
 
 
 def raw_of_plain(plain: Plain, depth: int) -> Any:
-    """What plain data shows, as `messagepack.read` would give it. Raises NotEnabled."""
+    """Returns plain data in the types of `messagepack.read`. Raises NotEnabled."""
     if plain is None or isinstance(plain, (bool, int, str)):
         return _within_64_bits(plain) if type(plain) is int else plain
     if isinstance(plain, float):

@@ -1,4 +1,4 @@
-"""What queries answer: the shapes of plain data that is only looked at, and never read into a value."""
+"""Shapes of the answers to queries: plain data that is only compared, and never read into a value."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Items(Form):
 
 @dataclass(frozen=True)
 class Keyed(Form):
-    """An object with a member for each of several things."""
+    """An object with one member for each key."""
 
     key: Form
     form: Form

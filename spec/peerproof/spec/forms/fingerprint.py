@@ -1,8 +1,8 @@
 """
-Fingerprints: 64 bits that say whether two states are equal, on every machine and in every process.
+Fingerprints: 64 bits that are equal for equal states, on every machine and in every process.
 
-`fingerprint` is what they are: a hash of the state's canonical JSON. `Fingerprints` gives the same of one state after the
-other, at the cost of what has changed between them: a step replaces few of the values that a state is made of.
+`fingerprint` defines them: a hash of the state's canonical JSON. `Fingerprints` computes the same for successive states, at a
+cost in proportion to the changes between them: a step replaces few of the values in a state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SIZE: Final = 8
 
 
 def canonical(value: Any) -> Plain:
-    """Any value of a specification as JSON data, the same for equal values in every process; for fingerprints only."""
+    """Converts any value of a specification to JSON data, the same for equal values in every process; for fingerprints only."""
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, Enum):
@@ -43,16 +43,16 @@ def canonical(value: Any) -> Plain:
 
 
 def fingerprint(state: Any) -> str:
-    """64 bits of a state, as 16 hexadecimal digits."""
+    """Returns the fingerprint of a state: 64 bits as 16 hexadecimal digits."""
     return blake2b(_text(state).encode(), digest_size=_SIZE).hexdigest()
 
 
 class Fingerprints:
     """
-    The fingerprints of one state after the other: `Fingerprints().of(state) == fingerprint(state)`.
+    Computes the fingerprints of successive states: `Fingerprints().of(state) == fingerprint(state)`.
 
-    It keeps the last state's canonical text, part by part. A part whose value is the same object as before, which cannot have
-    changed, keeps its text; what stands before the first field that has changed is not hashed again.
+    It keeps the canonical text of the last state, part by part. A part whose value is the same object as before keeps its text;
+    the text before the first changed field is not hashed again.
     """
 
     __slots__ = ("_fields", "_hashes", "_last", "_state")
@@ -60,11 +60,11 @@ class Fingerprints:
     def __init__(self) -> None:
         self._state: Any = None
         self._last = ""
-        self._fields: list[_Drawn] = []
-        self._hashes: list[Any] = []  #: what has been hashed when each field begins
+        self._fields: list[_Rendered] = []
+        self._hashes: list[Any] = []  #: the hash of all text before each field
 
     def of(self, state: Any) -> str:
-        """The fingerprint of a state."""
+        """Returns the fingerprint of a state."""
         if state is self._state and self._last:
             return self._last
         kind: Any = type(state)  # a class; to mypy, whose instances may have no hash
@@ -85,7 +85,7 @@ class Fingerprints:
         return self._last
 
     def _hash_from(self, changed: int) -> str:
-        """The hash of the fields, of which those before `changed` are as they were."""
+        """Returns the hash of the fields; those before index `changed` are unchanged."""
         del self._hashes[changed + 1 :]
         for _, text, _ in self._fields[changed:-1]:
             upto = self._hashes[-1].copy()
@@ -97,12 +97,12 @@ class Fingerprints:
         return digest
 
 
-#: A value, its canonical text, and what is kept of its parts; a tuple without names, since millions of them are made.
-_Drawn: TypeAlias = tuple[Any, str, Any]
+#: A value, its canonical text, and the cached data of its parts; a plain tuple, since millions of them are made.
+_Rendered: TypeAlias = tuple[Any, str, Any]
 
 
-def _render(value: Any, before: _Drawn | None) -> _Drawn:
-    """A value, where that one was before."""
+def _render(value: Any, before: _Rendered | None) -> _Rendered:
+    """Renders a value; `before` is the rendering of the previous value in its place."""
     if value is None:
         return None, "null", None
     kind: Any = type(value)
@@ -121,29 +121,29 @@ def _render(value: Any, before: _Drawn | None) -> _Drawn:
     return value, _text(value), None
 
 
-def _render_fields(value: Any, values_of: Callable[[Any], tuple[Any, ...]], old: list[_Drawn] | None) -> list[_Drawn]:
+def _render_fields(value: Any, values_of: Callable[[Any], tuple[Any, ...]], old: list[_Rendered] | None) -> list[_Rendered]:
     if not old:
         return [_render(part, None) for part in values_of(value)]
     return [before if part is before[0] else _render(part, before) for part, before in zip(values_of(value), old, strict=True)]
 
 
-def _render_table(table: Table[Any, Any], old: dict[Any, tuple[Any, str, _Drawn]]) -> _Drawn:
-    """The parts are the rows: of each its value, its text with that of its key, and what `_render` has made of it."""
-    rows: dict[Any, tuple[Any, str, _Drawn]] = {}
+def _render_table(table: Table[Any, Any], old: dict[Any, tuple[Any, str, _Rendered]]) -> _Rendered:
+    """Renders a table. The parts are its rows: of each the value, its text with that of its key, and the rendering of the row."""
+    rows: dict[Any, tuple[Any, str, _Rendered]] = {}
     for key, row in table.items():
         before = old.get(key)
         if before is None or before[0] is not row:
-            drawn = _render(row, before[2] if before else None)
-            before = row, f"[{_text(key)},{drawn[1]}]", drawn
+            rendered = _render(row, before[2] if before else None)
+            before = row, f"[{_text(key)},{rendered[1]}]", rendered
         rows[key] = before
     return table, f"[{','.join([row[1] for row in rows.values()])}]", rows
 
 
-def _render_tuple(value: tuple[Any, ...], before: _Drawn | None) -> _Drawn:
+def _render_tuple(value: tuple[Any, ...], before: _Rendered | None) -> _Rendered:
     """
-    Integers, of which the last may be new and the first may have gone, as in a window that slides; or anything.
+    Renders a tuple; the part is whether all items are integers.
 
-    The part is whether they are integers.
+    For integers, it reuses the text where items were added at the end or removed at the beginning, as in a sliding window.
     """
     if before is not None and value and type(value[-1]) is int and bool not in map(type, value):  # True equals 1
         if value[:-1] == before[0][1:]:
@@ -156,7 +156,7 @@ def _render_tuple(value: tuple[Any, ...], before: _Drawn | None) -> _Drawn:
 
 @cache
 def _fields_of(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]] | None:
-    """What gets the values of the fields of a dataclass; None for what is written in another way."""
+    """Returns a getter for the field values of a dataclass; None for a class that has another canonical form."""
     if issubclass(kind, (str, int, Enum, Mapping, frozenset, set, tuple, list)) or not is_dataclass(kind):
         return None
     assert kind.__name__.isascii(), kind  # then the name is its own JSON

@@ -1,16 +1,16 @@
 """
 Declared forms: how the values of a protocol look as *plain* data.
 
-Plain data is what JSON can hold: YAML vectors show it, traces and adapters carry it. A form is declared once per message,
-command, timer, notice and configuration (in the protocol's `codec.py`); `packing` turns the same declaration into bytes,
-the documentation into tables, the suite into Hypothesis strategies.
+Plain data is data that JSON can hold: YAML vectors show it, traces and adapters carry it. A form is declared once per message,
+command, timer, notice and configuration (in the protocol's `codec.py`). The same declaration gives the bytes (`packing`), the
+tables of the documentation and the Hypothesis strategies of the suite.
 
 Two conventions hold everywhere:
 
-- a 64-bit integer is a decimal string, because half of the world's JSON readers round above 2^53; on the way in an
-  integer and `{"u64": "…"}` will do too;
-- a text is a string; one that is not UTF-8 is `{"hex": "fffe"}`. In Python it is a `str` with surrogate escapes, so that
-  every byte string has exactly one text and the other way round (`octets`, `text`).
+- A 64-bit integer is a decimal string, because many JSON parsers round above 2^53. An integer and `{"u64": "…"}` are accepted
+  as input too.
+- A text is a string; one that is not UTF-8 is `{"hex": "fffe"}`. In Python it is a `str` with surrogate escapes, so that each
+  byte string has exactly one text and each text one byte string (`octets`, `text`).
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 U64_MAX: Final = 2**64 - 1
 
-#: JSON values; mypy cannot say it recursively without pain at every use.
+#: JSON values; a recursive type in mypy would burden every use.
 Plain = Any
 
 
 def octets(text: str) -> bytes:
-    """The bytes of a text. Raises UnicodeEncodeError for a lone surrogate that stands for no byte."""
+    """Returns the bytes of a text. Raises UnicodeEncodeError for a lone surrogate that stands for no byte."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def text(octets: bytes) -> str:
-    """The text of any bytes; `octets` gives them back."""
+    """Returns the text of any bytes; `octets` reverses it."""
     return octets.decode("utf-8", "surrogateescape")
 
 
 def encode_string(name: str, string: str, most: int) -> bytes:
     """
-    The bytes of a string, if it is the text of at most `most` bytes. Raises NotEnabled.
+    Returns the bytes of a string that is the text of at most `most` bytes. Raises NotEnabled.
 
     A Python string need not be the text of any bytes (a lone surrogate), nor the only one of its bytes ("é" written as two
-    surrogate escapes); a node that kept one of these would not agree with what its peers read from its messages.
+    surrogate escapes); a node that kept such a string would differ from its peers, which decode its messages to another one.
     """
     try:
         raw = octets(string)
@@ -57,14 +57,14 @@ def encode_string(name: str, string: str, most: int) -> bytes:
 
 
 class Form:
-    """How one kind of value looks as plain data."""
+    """The plain-data form of one kind of value."""
 
     def plain(self, value: Any) -> Plain:
-        """The plain data of a value that fits this form; by default the value is plain data itself."""
+        """Returns the plain data of a value that fits this form; by default the value itself."""
         return value
 
     def value(self, plain: Plain, where: str = "") -> Any:
-        """The value of plain data. Raises MalformedMessage, naming the place `where` it does not fit."""
+        """Returns the value of plain data. Raises MalformedMessage with the place `where` the data does not fit."""
         raise NotImplementedError
 
 
@@ -80,7 +80,7 @@ class U64(Form):
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From an integer, a decimal string, or `{"u64": "…"}`."""
-        if type(plain) is str and plain.isascii() and plain.isdigit() and len(plain) < 20:  # noqa: PLR2004  # surely below 2^64
+        if type(plain) is str and plain.isascii() and plain.isdigit() and len(plain) < 20:  # noqa: PLR2004  # below 2^64
             plain = int(plain)
             if plain <= self.most:
                 return plain
@@ -137,7 +137,7 @@ class Text(Form):
 
 @dataclass(frozen=True)
 class Flag(Form):
-    """Yes or no."""
+    """True or false."""
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From true or false, nothing else."""
@@ -195,12 +195,12 @@ class ListOf(Form):
             raise misfit(where, "a list", plain)
         try:
             return tuple([self.form.value(item) for item in plain])
-        except MalformedMessage:  # once more, to name the place
+        except MalformedMessage:  # again, now with the index in the error
             return tuple(self.form.value(item, f"{where}[{index}]") for index, item in enumerate(plain))
 
 
 class Record(Form):
-    """A dataclass or named tuple, field by field. What has a default in the class may be left out of plain data."""
+    """A dataclass or named tuple, field by field. Plain data may omit a field that has a default in the class."""
 
     def __init__(self, kind: type[Any], /, **forms: Form) -> None:
         declared = [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind._fields)
@@ -214,17 +214,17 @@ class Record(Form):
         return {name: form.plain(getattr(value, name)) for name, form in self.forms.items()}
 
     def value(self, plain: Plain, where: str = "") -> Any:
-        """From an object with no other members than the fields."""
+        """From an object with no members other than the fields."""
         if type(plain) is dict and plain.keys() == self.forms.keys():
             try:
                 return self.kind(*[form.value(plain[name]) for name, form in self.forms.items()])
-            except MalformedMessage:  # once more, to name the place
+            except MalformedMessage:  # again, now with the field's name in the error
                 pass
         return self.kind(**members(self.forms, self.optional, plain, where))
 
 
 def optional_fields(kind: type[Any]) -> frozenset[str]:
-    """The fields of a dataclass that have a default."""
+    """Returns the fields of a dataclass that have a default."""
     return frozenset(
         field.name
         for field in (fields(kind) if is_dataclass(kind) else ())
@@ -233,7 +233,7 @@ def optional_fields(kind: type[Any]) -> frozenset[str]:
 
 
 def members(forms: Mapping[str, Form], optional: Collection[str], plain: Plain, where: str) -> dict[str, Any]:
-    """The values of an object's members, of which some may be left out. Raises MalformedMessage."""
+    """Returns the values of an object's members, of which the `optional` ones may be missing. Raises MalformedMessage."""
     if not isinstance(plain, Mapping):
         raise misfit(where, f"an object with {', '.join(forms) or 'no members'}", plain)
     for name in plain:
@@ -246,7 +246,7 @@ def members(forms: Mapping[str, Form], optional: Collection[str], plain: Plain, 
 
 
 class Tagged(Form):
-    """One of several records; the member `type` of the plain data, and a tag in the bytes, say which."""
+    """One of several records; `type` in the plain data, and a tag in the bytes, select the record."""
 
     def __init__(self, /, **cases: tuple[int, Record]) -> None:
         assert all("type" not in record.forms for _, record in cases.values()), "`type` says which record it is"
@@ -255,7 +255,7 @@ class Tagged(Form):
         self.names: Mapping[type[Any], str] = {record.kind: name for name, record in self.cases.items()}
 
     def plain(self, value: Any) -> Plain:
-        """The record's object with `type` in front."""
+        """The record's object, with `type` as its first member."""
         name = self.names[type(value)]
         return {"type": name, **self.cases[name].plain(value)}
 
@@ -270,7 +270,7 @@ class Tagged(Form):
 
 
 def misfit(where: str, expected: str, found: Plain) -> MalformedMessage:
-    """The error for plain data that does not fit its form."""
+    """Returns the error for plain data that does not fit its form."""
     shown = repr(found)
     shown = shown if len(shown) <= 60 else shown[:57] + "…"  # noqa: PLR2004  # enough to recognise it
     return MalformedMessage("bad_value", 0, f"{where + ': ' if where else ''}expected {expected}, found {shown}")

@@ -1,8 +1,8 @@
 """
-The JSON text of plain data, straight from values.
+The JSON text of values, without plain data in between.
 
-`writer(form)` makes what `dumps(form.plain(value))` would, without the plain data in between and several times as fast: a
-replay compares a trace with the specification as text, and as data only where the texts differ.
+`writer(form)` writes the same text as `dumps(form.plain(value))`, several times as fast. A replay compares a trace with the
+specification as text first, and as data only where the texts differ.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from peerproof.spec.forms.form import U64, Form, Integer, ListOf, Optional, Plai
 
 Writer: TypeAlias = Callable[[Any], str]
 
-#: A memory is emptied when it holds so many results; those for longer texts, or of longer tuples, it does not take.
+#: A cache is cleared when it holds this many results; it does not take results for longer texts or longer tuples.
 MOST_REMEMBERED: Final = 2**12
 LONGEST_REMEMBERED: Final = 2**11
 
 
 def dumps(plain: Plain, *, sort: bool = False) -> str:
-    """JSON without spaces; what is not ASCII stands for itself."""
+    """Returns JSON without spaces; characters that are not ASCII are not escaped."""
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=False, sort_keys=sort)
 
 
 def writer(form: Form, *, sort: bool = False) -> Writer:
-    """What writes values of this form, with their members as declared or sorted by name."""
+    """Returns a function that writes values of this form, with their members as declared or sorted by name."""
     if isinstance(form, U64):
         return '"{}"'.format
     if isinstance(form, Integer):
@@ -39,7 +39,7 @@ def writer(form: Form, *, sort: bool = False) -> Writer:
         return lambda value: "null" if value is None else write(value)
     if isinstance(form, ListOf):
         item = writer(form.form, sort=sort)
-        if isinstance(form.form, Record) and issubclass(form.form.kind, tuple):  # those have their hash from C
+        if isinstance(form.form, Record) and issubclass(form.form.kind, tuple):  # named tuples hash in C
             item = remembering(item)
         return lambda values: f"[{','.join(map(item, values))}]"
     if isinstance(form, Record):
@@ -51,7 +51,7 @@ def writer(form: Form, *, sort: bool = False) -> Writer:
 
 
 def effect_writer(spec: Specification, *, sort: bool = False) -> Writer:
-    """What writes effects as `trace.effect_plain` shows them."""
+    """Returns a function that writes effects in the form of `trace.effect_plain`."""
     to = writer(Text(most=2**16))
     message, timer, notice = (writer(form, sort=sort) for form in (spec.MESSAGE.form, spec.TIMER, spec.NOTICE))
 
@@ -76,9 +76,9 @@ def effect_writer(spec: Specification, *, sort: bool = False) -> Writer:
 
 def remembering(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
-    The same function, which remembers some of its results, none of them None.
+    Returns the function with a cache for some of its results, none of them None.
 
-    `functools.lru_cache` takes longer to keep its order, which short work has no use for. Long texts are not remembered, so that
+    `functools.lru_cache` takes longer, to keep its order, which short functions do not need. Long texts are not cached, so that
     the memory is bounded.
     """
     known: dict[Any, Any] = {}
@@ -100,7 +100,7 @@ def _record(form: Record, constant: dict[str, str], *, sort: bool) -> Writer:
     names = [*constant, *form.forms]
     if sort:
         names.sort()
-    members = [f"{dumps(name)}:{constant.get(name, '%s')}" for name in names]  # names have no per cent
+    members = [f"{dumps(name)}:{constant.get(name, '%s')}" for name in names]  # names have no `%`
     template = f"{{{','.join(members)}}}"
     parts = [(name, writer(form.forms[name], sort=sort)) for name in names if name in form.forms]
     if len(parts) == 1:

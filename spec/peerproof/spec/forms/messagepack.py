@@ -1,9 +1,9 @@
 """
-MessagePack, as far as any protocol here needs it: one value at a time, each written in its shortest form.
+The part of MessagePack that the protocols here need: one value at a time, each written in its shortest form.
 
-Read values are None, bools, integers, floats, strings, bytes, tuples for arrays, lists of pairs for maps (in the order in which
-they were written, so that a key that stands twice is seen), and `Extension`. Reading is total: for all bytes there is a value
-or MalformedMessage, in time linear in the bytes that are there, whatever headers promise.
+Decoded values are None, bools, integers, floats, strings, bytes, tuples for arrays, lists of pairs for maps (in the order in
+which they were written, so that a duplicate key is visible), and `Extension`. Decoding is total: all bytes give a value or
+MalformedMessage, in time linear in the actual number of bytes, whatever lengths the headers state.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
-#: Arrays and maps nest so deep at most.
+#: The maximum nesting depth of arrays and maps.
 DEPTH_MAX: Final = 64
 
 S63, U64 = 2**63, 2**64
 
-#: Of so many strings of at most so many characters the bytes are remembered.
+#: Cache size for the bytes of strings: the number of strings, and their maximum length in characters.
 REMEMBERED: Final = 4096
 SHORT: Final = 64
 
 
 class Extension(NamedTuple):
-    """A value of a type that MessagePack leaves to others."""
+    """A value of a MessagePack extension type, which applications define."""
 
     code: int
     data: bytes
 
 
 def unpack(data: bytes) -> Any:
-    """The value that these bytes are. Raises MalformedMessage."""
+    """Decodes bytes that are exactly one value. Raises MalformedMessage."""
     value, end = read(data, 0)
     if end != len(data):
         raise MalformedMessage("trailing", end, f"{len(data) - end} bytes follow the value")
@@ -42,7 +42,7 @@ def unpack(data: bytes) -> Any:
 
 
 def read(data: bytes, at: int) -> tuple[Any, int]:
-    """The value that begins here, and where it ends. Raises MalformedMessage."""
+    """Decodes the value at this offset; returns it and the offset of its end. Raises MalformedMessage."""
     try:
         value, end = _read(data, at, 0)
     except (IndexError, struct.error):
@@ -55,7 +55,7 @@ def read(data: bytes, at: int) -> tuple[Any, int]:
 
 
 def _read(data: bytes, at: int, depth: int) -> tuple[Any, int]:
-    """As `read`; what is not there shows as IndexError, struct.error, or an end beyond the last byte."""
+    """As `read`; missing bytes cause IndexError, struct.error, or an end beyond the last byte."""
     head = data[at]
     at += 1
     if head < 0x80:  # noqa: PLR2004  # the ranges of MessagePack's first byte, as its specification lists them
@@ -82,7 +82,7 @@ def _array(data: bytes, at: int, length: int, depth: int) -> tuple[Any, int]:
     items = []
     for _ in range(length):
         item: Any = data[at]
-        if item < 0x80:  # noqa: PLR2004  # most of what arrays hold, without a call for each
+        if item < 0x80:  # noqa: PLR2004  # the most frequent items, without a call for each
             at += 1
         else:
             item, at = _read(data, at, depth)
@@ -153,7 +153,7 @@ def _fixext_reader(size: int) -> _Read:
 _i8 = struct.Struct(">b")
 _u8, _u16, _u32, _double = (struct.Struct(form) for form in (">B", ">H", ">I", ">d"))
 
-#: What follows a first byte; the others are in `_read`. c1 is never used.
+#: First byte -> reader of the rest; `_read` handles the other first bytes. c1 is never used.
 _READ: Final[Mapping[int, _Read]] = {
     0xC0: _constant(None),
     0xC2: _constant(value=False),
@@ -169,27 +169,27 @@ _READ: Final[Mapping[int, _Read]] = {
 
 
 def array_header(length: int) -> bytes:
-    """What begins an array of so many values."""
+    """Returns the header of an array of `length` items."""
     return bytes((0x90 | length,)) if length < 16 else _wide(0xDC, length, _u16, _u32)  # noqa: PLR2004  # fixarray
 
 
 def map_header(length: int) -> bytes:
-    """What begins a map of so many entries."""
+    """Returns the header of a map of `length` entries."""
     return bytes((0x80 | length,)) if length < 16 else _wide(0xDE, length, _u16, _u32)  # noqa: PLR2004  # fixmap
 
 
 def string_header(size: int) -> bytes:
-    """What begins a string of so many bytes."""
+    """Returns the header of a string of `size` bytes."""
     return bytes((0xA0 | size,)) if size < 32 else _wide(0xD9, size, _u8, _u16, _u32)  # noqa: PLR2004  # fixstr
 
 
 def older_string(data: bytes) -> bytes:
-    """Any bytes as a string of MessagePack before it had bytes: programs that do not know it since read nothing else."""
+    """Encodes bytes as a string of the old MessagePack, which had no bytes type; some programs decode nothing else."""
     return (bytes((0xA0 | len(data),)) if len(data) < 32 else _wide(0xDA, len(data), _u16, _u32)) + data  # noqa: PLR2004
 
 
 def _wide(first: int, length: int, *layouts: struct.Struct) -> bytes:
-    """The header with the narrowest of these lengths that holds it; their first bytes follow each other."""
+    """Returns the header with the narrowest of these layouts that holds the length; their first bytes are consecutive."""
     for place, layout in enumerate(layouts):
         if length < 1 << 8 * layout.size:
             return bytes((first + place,)) + layout.pack(length)
@@ -197,7 +197,7 @@ def _wide(first: int, length: int, *layouts: struct.Struct) -> bytes:
 
 
 def string_bytes(text: str) -> bytes:
-    """A string with its header. Raises NotEnabled for what is no Unicode."""
+    """Returns a string with its header. Raises NotEnabled for a string that is not valid Unicode."""
     return _short_string_bytes(text) if len(text) <= SHORT else _string_bytes(text)
 
 
@@ -213,7 +213,7 @@ _short_string_bytes = lru_cache(REMEMBERED)(_string_bytes)
 
 
 def integer_bytes(value: int) -> bytes:
-    """An integer in its shortest form. Raises NotEnabled for one of more than 64 bits."""
+    """Returns an integer in its shortest form. Raises NotEnabled for one of more than 64 bits."""
     if 0 <= value < len(_SMALL):
         return _SMALL[value]
     for least, most, head, form in _INTEGERS:
@@ -241,7 +241,7 @@ _INTEGERS: Final = tuple(
 
 
 def float_bytes(value: float) -> bytes:
-    """A float, always of 64 bits, and always the same NaN."""
+    """Returns a float in 64 bits; all NaNs have the same bytes."""
     return b"\xcb" + _double.pack(value if value == value else _NAN)  # noqa: PLR0124  # only a NaN differs from itself
 
 
@@ -250,10 +250,10 @@ _NAN: Final = float("nan")
 
 def pack(value: Any) -> bytes:
     """
-    The bytes of a value as `read` gives it: the same for values that are the same, and different for others.
+    Encodes a value of the types that `read` returns: equal values have equal bytes, different ones different bytes.
 
-    Keys of maps are in the order of their bytes. Raises NotEnabled for a key that stands twice, for what nests deeper than
-    `read` would read, and for what is no value.
+    Keys of maps are in the order of their bytes. Raises NotEnabled for a duplicate key, for nesting that is too deep for `read`,
+    and for any other type.
     """
     return _pack(value, 0)
 
@@ -289,7 +289,7 @@ def _extension_bytes(value: Extension) -> bytes:
     return header + _i8.pack(value.code) + value.data
 
 
-#: How values are written that hold no others.
+#: Encoders of values that contain no others.
 _WRITE: Final[Mapping[type[Any], Callable[[Any], bytes]]] = {
     str: string_bytes,
     int: integer_bytes,

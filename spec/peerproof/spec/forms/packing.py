@@ -1,10 +1,9 @@
 """
 Packing of declared forms into bytes.
 
-`binary` makes the codec of a protocol whose datagrams are a type byte and fields one after the other: an unsigned 64-bit
-integer is eight bytes, most significant first; a text is one byte of length and its bytes; a list goes on to the end of the
-datagram. Decoding is total: for every byte string it gives a message or raises MalformedMessage, in time and memory linear
-in its length.
+`binary` makes the codec of a protocol whose datagrams are a type byte followed by the fields: an unsigned 64-bit integer is
+eight bytes, most significant first; a text is one byte of length and its bytes; a list extends to the end of the datagram.
+Decoding is total: every byte string gives a message or raises MalformedMessage, in time and memory linear in its length.
 """
 
 from __future__ import annotations
@@ -27,28 +26,28 @@ Size = Callable[[Any], int]
 
 @dataclass(frozen=True)
 class Codec(Generic[M]):
-    """A protocol's messages as values, as bytes, and as plain data."""
+    """The conversions of a protocol's messages between values, bytes and plain data."""
 
     form: Tagged
-    encode: Callable[[M], bytes]  #: raises NotEnabled for what the format cannot hold
+    encode: Callable[[M], bytes]  #: raises NotEnabled for a message that the format cannot hold
     decode: Callable[[bytes], M]  #: raises MalformedMessage
 
     def plain(self, message: M) -> Plain:
-        """The message as vectors and traces show it."""
+        """Returns the message as plain data, as vectors and traces show it."""
         return self.form.plain(message)
 
     def value(self, plain: Plain) -> M:
-        """The message that plain data shows. Raises MalformedMessage."""
+        """Returns the message of plain data. Raises MalformedMessage."""
         message: M = self.form.value(plain)
         return message
 
 
 def binary(form: Tagged) -> Codec[Any]:
     """
-    The codec of datagrams with a type byte in front.
+    Returns the codec of datagrams that begin with a type byte.
 
-    Raises TypeError for a declaration whose bytes could not be read back: a list that something follows, a list of what
-    takes no bytes, a string whose size is more than a byte, a type that is more than a byte or stands for two messages.
+    Raises TypeError for a declaration whose bytes could not be decoded: a list followed by another field, a list of items without
+    bytes, a string whose size needs more than a byte, a type that is more than a byte or stands for two messages.
     """
     if not set(form.tags.values()) <= set(range(_BYTE_MAX + 1)) or len(set(form.tags.values())) < len(form.tags):
         raise TypeError(f"each message needs a type byte of its own, not {dict(form.tags)}")
@@ -76,7 +75,7 @@ def binary(form: Tagged) -> Codec[Any]:
 
 
 def size(form: Form) -> Size:
-    """How many bytes a value of this form takes."""
+    """Returns a function that computes the number of bytes of a value of this form."""
     if isinstance(form, U64):
         return lambda _: 8
     if isinstance(form, Text):
@@ -89,7 +88,7 @@ def size(form: Form) -> Size:
 
         def record_size(value: Any) -> int:
             total = fixed
-            for name in texts:  # not by a function of each part: this is asked of every entry of every message
+            for name in texts:  # inlined: this runs for every entry of every message
                 string = getattr(value, name)
                 total += len(string) if string.isascii() else len(octets(string))
             for name, part in records:
@@ -202,7 +201,7 @@ def _unpack_list(unpack_item: Unpack) -> Unpack:
 
 
 def _unpack_record(kind: type[Any], unpacks: list[Unpack]) -> Unpack:
-    # A named tuple made from its fields at once costs half of what its own constructor does.
+    # Making a named tuple from all its fields at once costs half of its own constructor.
     make = partial(tuple.__new__, kind) if issubclass(kind, tuple) else lambda fields: kind(*fields)
 
     def unpack_record(data: bytes, at: int) -> tuple[Any, int]:

@@ -1,7 +1,7 @@
 """
-How whole states look as plain data: a form for each field of the state's class.
+The plain-data form of whole states: a form for each field of the state's class.
 
-Sets and tables look like lists. The same declaration reads a state and writes it, so a snapshot names its fields once.
+Sets and tables become lists. The same declaration reads and writes a state, so a snapshot names its fields once.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from peerproof.spec.forms.form import Form, ListOf, Plain, Record, members, misf
 
 @dataclass(frozen=True)
 class ShownAs(Form):
-    """Values that look like other values: sets and tables like tuples."""
+    """Values with the plain data of other values: sets and tables as tuples."""
 
     form: Form
-    show: Callable[[Any], Any]  #: value -> what it looks like
+    show: Callable[[Any], Any]  #: value -> the value that represents it
     read: Callable[[Any], Any]
-    expected: str = ""  #: what plain data must have if `read` may not leave out anything
+    expected: str = ""  #: what the plain data must be, for the error, if `read` must not drop anything
 
     def plain(self, value: Any) -> Plain:
-        """The plain data of what it looks like."""
+        """The plain data of the value that represents it."""
         return self.form.plain(self.show(value))
 
     def value(self, plain: Plain, where: str = "") -> Any:
-        """From plain data of what it looks like."""
+        """From the plain data of the value that represents it."""
         shown = self.form.value(plain, where)
         value = self.read(shown)
         if self.expected and len(value) < len(shown):
@@ -37,24 +37,24 @@ class ShownAs(Form):
 
 
 def set_of(form: Form, key: Callable[[Any], Any] | None = None) -> ShownAs:
-    """A frozenset as a list, sorted by a key."""
+    """Returns the form of a frozenset as a list, sorted by a key."""
     return ShownAs(ListOf(form), lambda value: sorted(value, key=key), frozenset)
 
 
 def table_of(form: Form, show: Callable[..., Any], read: Callable[[Any], tuple[Any, Any]] = tuple, expected: str = "") -> ShownAs:
-    """A table as a list: `show` makes an item of a key and its row, `read` the key and the row of an item."""
+    """Returns the form of a table as a list: `show` maps a key and its row to an item, `read` maps an item back."""
     return ShownAs(
         ListOf(form), lambda table: [show(*row) for row in table.items()], lambda items: Table(dict(map(read, items))), expected
     )
 
 
 def rows_by(form: Form, key: Callable[[Any], Any]) -> ShownAs:
-    """A table as the list of its rows, of which each says its key."""
+    """Returns the form of a table as the list of its rows, each of which contains its key."""
     return table_of(form, lambda _, row: row, lambda row: (key(row), row))
 
 
 def rows_of(kind: type[Any], name: str, key: Form, /, expected: str = "", **forms: Form) -> ShownAs:
-    """A table as a list of objects: the key, by this name, and the fields of the row, which is of this kind."""
+    """Returns the form of a table as a list of objects: the key, under `name`, and the fields of the row, a value of `kind`."""
     defaults = {known.name: known for known in fields(kind)} if is_dataclass(kind) else {}
     own = [(part, Any, _same_default(defaults[part])) if part in defaults else (part, Any) for part in forms]
     entry = make_dataclass(kind.__name__, [(name, Any), *own], frozen=True)
@@ -74,10 +74,10 @@ def _same_default(known: Any) -> Any:
 
 class StateForm:
     """
-    How the states of a protocol look as plain data: objects with the fields of the state.
+    The plain-data form of a protocol's states: objects with the fields of the state.
 
-    The node's name and configuration are not shown. What has a default in the state's class may be left out. A protocol whose
-    states show something else as well overrides `field_values` and `state`; one whose states must fit together, `check`.
+    The node's name and configuration are not included. A field with a default in the state's class may be missing. A protocol
+    whose states show other values as well overrides `field_values` and `state`; one whose fields depend on each other, `check`.
     """
 
     def __init__(self, kind: type[Any], /, **forms: Form) -> None:
@@ -86,22 +86,22 @@ class StateForm:
         self._optional: Final = optional_fields(kind) | (forms.keys() - {known.name for known in fields(kind)})
 
     def plain(self, state: Any) -> Plain:
-        """The plain data of a state."""
+        """Returns the plain data of a state."""
         shown = self.field_values(state)
         return {name: form.plain(shown[name]) for name, form in self.forms.items()}
 
     def value(self, plain: Plain, self_id: NodeId, config: Any, where: str = "") -> Any:
-        """The state that plain data shows, of the node with this name. Raises MalformedMessage for what no node can be."""
+        """Returns the state of the node with this name from plain data. Raises MalformedMessage for an impossible state."""
         state = self.state(plain, self_id, config, members(self.forms, self._optional, plain, where))
         self.check(state, plain)
         return state
 
     def field_values(self, state: Any) -> Mapping[str, Any]:
-        """The values that are shown, by the names of their forms."""
+        """Returns the values to show, by the names of their forms."""
         return {name: getattr(state, name) for name in self.forms}
 
     def state(self, plain: Plain, self_id: NodeId, config: Any, shown: dict[str, Any]) -> Any:  # noqa: ARG002  # for errors
-        """The state of a node that shows these values."""
+        """Returns the state of a node that has these values."""
         return self.kind(self_id, config, **shown)
 
     def check(self, state: Any, plain: Plain) -> None:
@@ -110,7 +110,7 @@ class StateForm:
 
 @dataclass(frozen=True)
 class StatesOf(Form):
-    """The states of one node, for a protocol on another one."""
+    """The states of one node, for a protocol on top of another one."""
 
     form: StateForm
     self_id: NodeId

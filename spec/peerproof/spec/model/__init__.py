@@ -1,1 +1,1 @@
-"""Model checking: bounded models of nodes and a faulty network, their exploration, and what is asked of them."""
+"""Model checking: bounded models of nodes and a faulty network, their exploration, and their invariants."""

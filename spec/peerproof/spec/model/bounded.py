@@ -1,16 +1,17 @@
 """
-Nodes and a faulty network as one pure system, small enough to look at every state of it.
+A bounded model: nodes and a faulty network as one pure system, small enough to check exhaustively.
 
-A *world* is a tuple of integers: the state of each node, the restarts that are left, and the messages under way, in order. What
-a number stands for is kept once, in the `System`; so is what an event makes of a node's state, whatever the other nodes
-are doing. That makes a world cheap to keep, to compare and to move on, and two worlds are the same exactly if their numbers are.
+A *world* is one state of the model, as a tuple of integers: the number of each node's state, the restarts that are left, and the
+numbers of the messages under way, in order. The `System` keeps the value of each number once, and caches each step of a node,
+which does not depend on the other nodes. So worlds are cheap to store, compare and advance, and two worlds are equal exactly if
+their numbers are.
 
-The network is a set, in which messages overtake each other, or keeps them in order for each pair of nodes; see `network`. A
-configuration says how many there may be, whether they get lost or arrive twice, and how often a node may restart. What
-would go over a bound does not happen: bounds are guards, so that every state has all its edges.
+The network is either a set, in which messages overtake each other, or keeps the messages of each pair of nodes in order; see
+`in_flight`. A configuration bounds the messages under way and the restarts of nodes, and says whether messages get lost or
+arrive twice. A step that would exceed a bound is not taken: bounds are guards, so that every state has all its edges.
 
-Over connections nothing is lost and nothing arrives twice. A message arrives, or its receiver is not there and it fails; in the
-same step its sender is told which.
+Over connections no message is lost or arrives twice. A message arrives, or it fails because its receiver is not running; its
+sender learns the outcome in the same step.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ World: TypeAlias = tuple[int, ...]
 #: A protocol's `step`.
 Taking: TypeAlias = Callable[[Any, Any, Any], Step[Any, Any]]
 
-#: Makes another step of a step.
+#: Wraps a step.
 Change: TypeAlias = Callable[[Taking], Taking]
 
-#: Time does not pass in a world; what may happen late may happen at any moment.
+#: Time does not pass in a model; an event that may happen late may happen at any moment.
 NOW = Instant(0)
 
 RECEIVE, RECEIVE_AGAIN, LOSE, FAIL, RESTART = "Receive", "ReceiveAgain", "Lose", "Fail", "Restart"
@@ -47,7 +48,7 @@ RECEIVE, RECEIVE_AGAIN, LOSE, FAIL, RESTART = "Receive", "ReceiveAgain", "Lose",
 
 @dataclass(frozen=True)
 class Faults:
-    """What the network and the machines may do, at most."""
+    """The faults of the network and the machines, with their limits."""
 
     in_flight: int  #: messages under way at once
     loss: bool = False
@@ -60,20 +61,20 @@ class Faults:
 
 class Model(ABC):
     """
-    What a protocol brings so that its bounded model can be explored: what the constants of a configuration mean for its nodes.
+    The part of a bounded model that a protocol defines: the meaning of a configuration's constants for its nodes.
 
-    The constants that say which nodes there are and what goes wrong mean the same for every protocol. A model whose nodes can
-    crash, or have applications with something to do, is an `ApplicationModel`. A variant, whose nodes take other steps than the
-    protocol does, is a subclass with `overrides` and `changes`.
+    The constants for the nodes and the faults mean the same for every protocol. A model whose nodes can crash, or have
+    applications with pending commands, is an `ApplicationModel`. A variant, whose nodes take other steps than the protocol does,
+    is a subclass with `overrides` and `changes`.
     """
 
     spec: Specification
     nodes: tuple[tuple[NodeId, Any], ...]  #: each node with its first state, in the order of `names`
-    under_way: tuple[InFlight, ...] = ()  #: the messages that are under way from the start
+    under_way: tuple[InFlight, ...] = ()  #: the messages under way in the initial state
     has_connections: ClassVar[bool] = False
-    first_moment: ClassVar[Pick | None] = None  #: a pick that stands for all, if choices at random only decide on moments
-    overrides: ClassVar[Overrides] = {}  #: other definitions while a step is taken
-    changes: ClassVar[tuple[Change, ...]] = ()  #: what is done around each step, the innermost first
+    first_moment: ClassVar[Pick | None] = None  #: a pick that represents all others, if random choices only select moments
+    overrides: ClassVar[Overrides] = {}  #: other definitions during a step
+    changes: ClassVar[tuple[Change, ...]] = ()  #: wrappers around each step, the innermost first
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))  #: the nodes in the TLA+ module
@@ -88,7 +89,7 @@ class Model(ABC):
         )
 
     def vary(self, step: Taking) -> Taking:
-        """The step with the overrides and changes of this model."""
+        """Returns the step with the overrides and changes of this model."""
         step = overridden(step, self.overrides)
         for change in self.changes:
             step = change(step)
@@ -101,83 +102,83 @@ class Model(ABC):
 
     @property
     def has_nodes(self) -> bool:
-        """Whether what happens here could happen to nodes that run the protocol on the network."""
+        """Whether the runs of this model could be runs of nodes that execute the protocol on the network."""
         return True
 
     @staticmethod
     def address(number: int, /) -> NodeId:
-        """The address of a node of the TLA+ module: by default its number."""
+        """Returns the address of a node of the TLA+ module: by default its number."""
         return NodeId(str(number))
 
     @staticmethod
     def number(address: NodeId, /) -> int:
-        """The node of the TLA+ module that has this address."""
+        """Returns the node of the TLA+ module that has this address."""
         return int(address)
 
     @abstractmethod
     def offers(self, state: Any) -> Iterable[tuple[str, Any]]:
-        """What may happen to a node in this state without a message: labels and events."""
+        """Returns the events, with labels, that may happen to a node in this state without a message."""
 
     def restart(self, state: Any) -> Any:
-        """What a node in this state is when it comes back after a restart: by default a fresh one."""
+        """Returns the state of a node after a restart from this state: by default a fresh one."""
         return self.spec.initial(state.self_id, state.config).state
 
     def configuration_after(self, state: Any) -> Any:
-        """How a node in this state is configured when it comes back after a restart."""
+        """Returns the configuration of a node after a restart from this state."""
         return self.restart(state).config
 
     def project_state(self, state: Any) -> Any:
-        """The part of this state that the node's program has: a state of the specification."""
+        """Returns the part of this state that the node's program has: a state of the specification."""
         return state
 
-    def project_event(self, state: Any, event: Any) -> Any | None:  # noqa: ARG002  # all of it, whatever the state
-        """What an event is for the program of a node in this state: an event of the specification, or nothing."""
+    def project_event(self, state: Any, event: Any) -> Any | None:  # noqa: ARG002  # unused by default
+        """Returns the event of the specification that this event is for a node's program in this state, or None."""
         return event
 
     @abstractmethod
     def variables(self, state: Any) -> Mapping[str, Any]:
-        """A node's state as the variables of the TLA+ module: numbers, texts, tuples, frozensets and mappings."""
+        """Returns a node's state as variables of the TLA+ module: numbers, texts, tuples, frozensets and mappings."""
 
     def node_values(self, state: Any) -> tuple[Any, ...]:
-        """The values of `node_variables`."""
+        """Returns the values of `node_variables`."""
         return tuple(self.variables(state).values())
 
     def message_value(self, message: InFlight) -> Any:
-        """A message under way: `<<from, to, ...>>`, which is an element of the variable `net`; with order see `queue_value`."""
+        """Returns a message under way, `<<from, to, ...>>`, as an element of the variable `net`; with order see `queue_value`."""
         return self.number(message.sender), self.number(message.to), *self.content_value(message.message)
 
     @abstractmethod
     def content_value(self, message: Any) -> tuple[Any, ...]:
-        """What follows sender and receiver in the value of a message."""
+        """Returns the elements after sender and receiver in the value of a message."""
 
     @staticmethod
-    def content_text(message: Any, /) -> str | None:  # noqa: ARG004  # none of its own
-        """How diagrams show a message value of the TLA+ module, if in a way of this model's own."""
+    def content_text(message: Any, /) -> str | None:  # noqa: ARG004  # none by default
+        """Returns the text of a message value of the TLA+ module in diagrams; None for the common one."""
         return None
 
     @staticmethod
-    def change_texts(variable: str, was: Any, now: Any, /) -> Iterable[str] | None:  # noqa: ARG004  # none of its own
-        """How diagrams show that a variable of a node changes, if in a way of this model's own."""
+    def change_texts(variable: str, was: Any, now: Any, /) -> Iterable[str] | None:  # noqa: ARG004  # none by default
+        """Returns the texts for a change of a node's variable in diagrams; None for the common ones."""
         return None
 
-    def is_there(self, state: Any) -> bool:  # noqa: ARG002  # they always do
-        """Whether messages over connections arrive at a node in this state."""
+    def is_there(self, state: Any) -> bool:  # noqa: ARG002  # always by default
+        """Whether a node in this state receives messages over connections."""
         return True
 
     def took(self, message: InFlight) -> int:
-        """What the sender of a message over a connection learns when it has arrived: microseconds."""
+        """Returns the microseconds that `Sent` reports to the sender of this message when it has arrived over a connection."""
         raise NotImplementedError
 
 
 class ApplicationSpecification:
     """
-    A specification for bounded models: a node that has crashed does nothing, and an application does what it has to.
+    A specification for bounded models in which a node may have crashed, and its application has pending commands.
 
-    The state has `up`, and `todo`: tuples, of which the first member says what is to be done. They stand in a set, or in the
-    order in which they are to be done. `Asked` with such a tuple is the application doing it.
+    The state has `up` and `todo`. `todo` holds the pending commands, tuples whose first member names the command: a set, or a
+    sequence in the order of execution. `Asked` with such a tuple executes it.
     """
 
-    specification: Any  #: the protocol's
+    specification: Any  #: of the protocol
 
     def __init__(self, step: Taking) -> None:
         self._step = step
@@ -186,7 +187,7 @@ class ApplicationSpecification:
         return getattr(self.specification, name)
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What the node does about one event. Raises NotEnabled, also for what would go beyond the bounds of the model."""
+        """Returns what one event makes of the node. Raises NotEnabled, also for a step beyond the bounds of the model."""
         match event:
             case core.Asked(command=tuple() as todo):
                 left = state.todo - {todo} if isinstance(state.todo, frozenset) else state.todo[1:]
@@ -194,34 +195,34 @@ class ApplicationSpecification:
         return self.take(state, event, pick) if state.up else Step(state)
 
     def perform(self, state: Any, todo: Any, pick: Pick) -> Step[Any, Any]:
-        """What comes of something that the application does."""
+        """Executes a pending command of the application."""
         if todo[0] == "crash":
             return Step(replace(state, up=False))
         return self.take(state, core.Asked(NOW, self.command(state, todo)), pick)
 
     def command(self, state: Any, todo: Any) -> Any:
-        """The command of the protocol that stands for something that the application does."""
+        """Returns the protocol's command for a pending command of the application."""
         raise NotImplementedError
 
     def take(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What the protocol makes of an event."""
+        """Applies an event to the protocol's part of the state."""
         after = self._step(state, event, pick)
         if self.is_beyond(after.state):
-            raise NotEnabled("bound", "the nodes of this model go no further")
+            raise NotEnabled("bound", "this step exceeds the bounds of the model")
         return after
 
-    def is_beyond(self, state: Any) -> bool:  # noqa: ARG002  # nothing is
+    def is_beyond(self, state: Any) -> bool:  # noqa: ARG002  # never by default
         """Whether a state is beyond the bounds of the model."""
         return False
 
 
 class ApplicationModel(Model):
-    """A model whose nodes can crash, and have applications with something to do; `spec` is an `ApplicationSpecification`."""
+    """A model whose nodes can crash, and whose applications have commands to do; `spec` is an `ApplicationSpecification`."""
 
-    state_kind: ClassVar[type[Any]]  #: the protocol's states; those of the model have some fields more
+    state_kind: ClassVar[type[Any]]  #: the protocol's states; those of the model have further fields
 
     def commands(self, state: Any) -> Iterator[tuple[str, Any]]:
-        """Whatever its application still has to do, in any order, as far as it can be done now."""
+        """Yields the application's pending commands, in any order, that the node can execute now."""
         for todo in sorted(state.todo):
             try:
                 self.spec.step(state, core.Asked(NOW, todo), no_choice)
@@ -230,11 +231,11 @@ class ApplicationModel(Model):
             yield "Command", core.Asked(NOW, todo)
 
     def project_state(self, state: Any) -> Any:
-        """Neither that the node runs nor what its application still has to do."""
+        """Omits whether the node runs, and the application's pending commands."""
         return recast(self.state_kind, state)
 
     def project_event(self, state: Any, event: Any) -> Any | None:
-        """Commands instead of what there is to do; nothing of a crash, nor after it."""
+        """Maps pending commands to commands of the protocol; None for a crash, and for a node that has crashed."""
         match event:
             case core.Asked(now, tuple() as todo):
                 return None if todo[0] == "crash" else core.Asked(now, cast("Any", self.spec).command(state, todo))
@@ -247,42 +248,42 @@ class ApplicationModel(Model):
 
 def variant(model: type[M], *changes: Change, overrides: Overrides | None = None) -> type[M]:
     """
-    A variant of a model: `overrides` are other definitions while a step is taken, `changes` make another step of a step.
+    Makes a variant of a model: `overrides` are other definitions during a step, `changes` wrap each step.
 
-    A protocol's module `variants` has `VARIANTS`: the definitions by which TLA+ models replace definitions of their own -> the
-    model with the same done to it, written independently. It also has `BEHAVIOURS`: next-state relations and specifications in
-    TLA+ -> the monitor that watches the same runs, if any; and `UNFAIR`, those with runs less fair than `liveness` assumes.
+    A protocol's module `variants` has `VARIANTS`: the definitions with which TLA+ models replace their own -> the model with the
+    same change, written independently. It also has `BEHAVIOURS`: next-state relations and specifications in TLA+ -> the monitor
+    of the same runs, if any; and `UNFAIR`, those with runs less fair than `liveness` assumes.
     """
     return type(model.__name__, (model,), {"overrides": overrides or {}, "changes": changes})
 
 
 def recast(kind: type[T], value: Any, **changes: Any) -> T:
-    """A dataclass of this kind with the fields that a value has too, some of them changed."""
+    """Returns a dataclass of this kind with the fields that it shares with a value, some of them changed."""
     found = {field.name: getattr(value, field.name) for field in fields(cast("Any", kind)) if hasattr(value, field.name)}
     return kind(**found | changes)
 
 
 def no_choice(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
-    """A pick for what leaves nothing to chance."""
-    raise AssertionError(f"{why} is left to chance: {some} of {among}")
+    """A pick for steps without random choices; it fails if it is called."""
+    raise AssertionError(f"unexpected random choice {why}: {some} of {among}")
 
 
-#: What is asked of the protocol about one node: (LOCAL, state), (RESTARTED, state), or one of the others with a state and a
-#: message, which that node gets (RECEIVED), or has sent and is told about (CONFIRMED, FAILED). All by number.
+#: A question about one node's next step: (LOCAL, state), (RESTARTED, state), or one of the others with a state and a message that
+#: the node receives (RECEIVED), or has sent and gets the outcome of (CONFIRMED, FAILED). States and messages are numbers.
 Question: TypeAlias = tuple[int, ...]
 
 LOCAL, RESTARTED, RECEIVED, CONFIRMED, FAILED = 0, 1, 2, 3, 4
 
 
 class Branch(NamedTuple):
-    """What one event can make of one node: its next state and the messages it sends, by number."""
+    """One possible result of an event at one node: its next state and the messages it sends, by number."""
 
     state: int
     sent: tuple[int, ...]
 
 
 def in_flight(sender: NodeId, effects: Iterable[Any], nodes: Iterable[NodeId]) -> Iterator[InFlight]:
-    """What a node sends, one message for each that is to get it: what is for everybody goes to all others of the nodes."""
+    """Yields the messages that a node sends, one per receiver: a broadcast goes to all other nodes."""
     for effect in effects:
         if isinstance(effect, core.Send):
             others = (node for node in nodes if node != sender)
@@ -290,18 +291,18 @@ def in_flight(sender: NodeId, effects: Iterable[Any], nodes: Iterable[NodeId]) -
 
 
 class Violation(NamedTuple):
-    """A property that does not hold, where it was seen."""
+    """A property that does not hold, and its subject."""
 
     property: Property
     subject: Any
 
 
 class Unanswered(Exception):
-    """A question that somebody else has to ask first, so that all give the same numbers."""
+    """A new question that this process must not ask yet, so that all processes give the same numbers."""
 
 
 class System:
-    """A model whose states and messages have numbers; the numbers are given in the order of first sight."""
+    """A model with numbered states and messages; numbers are assigned on first use."""
 
     def __init__(self, model: Model, properties: Iterable[Property] = ()) -> None:
         self.model = model
@@ -309,29 +310,29 @@ class System:
         self.places = tuple(node for node, _ in model.nodes)
         self.states: list[Any] = []
         self.messages: list[InFlight] = []
-        self.receivers: list[int] = []  #: message -> place of the node that it goes to
-        self.senders: list[int] = []  #: message -> place of the node that it comes from
-        self._pairs: list[int] = []  #: message -> number of the pair of nodes that it goes between
+        self.receivers: list[int] = []  #: message -> index of its receiver
+        self.senders: list[int] = []  #: message -> index of its sender
+        self._pairs: list[int] = []  #: message -> number of its pair of nodes
         self.network = Network(self._pairs, is_ordered=model.faults.ordered)
         self.there: list[bool] = []  #: state -> whether messages over connections arrive
-        self.violations: list[Violation] = []  #: of nodes and steps, as they come up
-        self.asked: list[Question] = []  #: in order: who answers the same ones in this order has the same numbers
-        self.may_ask = True  #: else what is asked for the first time raises `Unanswered`, except through `answer`
+        self.violations: list[Violation] = []  #: of nodes and steps, in order of discovery
+        self.asked: list[Question] = []  #: in order: processes that answer the same questions in this order have the same numbers
+        self.may_ask = True  #: if False, a new question raises `Unanswered`, except through `answer`
         self._state_numbers: dict[Any, int] = {}
         self._message_numbers: dict[InFlight, int] = {}
         self._local: dict[int, tuple[tuple[str, Branch], ...]] = {}
         self._received: dict[tuple[int, int], tuple[Branch, ...]] = {}
-        self._told: dict[Question, tuple[Branch, ...]] = {}
+        self._confirmed: dict[Question, tuple[Branch, ...]] = {}
         self._restarted: dict[int, int] = {}
         self.fresh = tuple(self._state(state) for _, state in model.nodes)
         self._under_way = self.network.arrange(map(self._message, model.under_way))
 
     def initial(self) -> World:
-        """All nodes just started, and what is under way from the start."""
+        """Returns the initial world: all nodes just started, with the messages that are under way from the start."""
         return (*self.fresh, self.model.faults.restarts, *self._under_way)
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
-        """Every edge that leaves a world: its label, and the world it leads to; equal edges as often as there are ways."""
+        """Yields every edge that leaves a world, as label and target; equal edges once for each way to take them."""
         faults, network, count = self.model.faults, self.network, len(self.fresh)
         with_messages, ordered = network.with_messages, faults.ordered
         nodes, restarts, net = world[:count], world[count], world[count + 1 :]
@@ -359,16 +360,16 @@ class System:
                 yield LOSE, (*nodes, restarts, *rest)
 
     def exchanges(self, nodes: World, message: int) -> Iterator[tuple[str, World, tuple[int, ...]]]:
-        """How a message over a connection can end: the label, the nodes then, and what they have sent, the receiver first."""
+        """Yields the outcomes of a message over a connection: label, nodes, and the messages they sent, the receiver's first."""
         sender, to = self.senders[message], self.receivers[message]
         if not self.there[nodes[to]]:
-            for told in self.confirm(FAILED, nodes[sender], message):
-                yield FAIL, _put(nodes, sender, told.state), told.sent
+            for confirmed in self.confirm(FAILED, nodes[sender], message):
+                yield FAIL, _put(nodes, sender, confirmed.state), confirmed.sent
             return
         arrivals, confirmations = self.receive(nodes[to], message), self.confirm(CONFIRMED, nodes[sender], message)
         for taken in arrivals:
-            for told in confirmations:
-                yield RECEIVE, _put(_put(nodes, to, taken.state), sender, told.state), (*taken.sent, *told.sent)
+            for confirmed in confirmations:
+                yield RECEIVE, _put(_put(nodes, to, taken.state), sender, confirmed.state), (*taken.sent, *confirmed.sent)
 
     def _ends(self, nodes: World, restarts: int, message: int, rest: tuple[int, ...]) -> Iterator[tuple[str, World]]:
         for label, after, sends in self.exchanges(nodes, message):
@@ -376,27 +377,27 @@ class System:
                 yield label, (*after, restarts, *sent)
 
     def local(self, state: int) -> tuple[tuple[str, Branch], ...]:
-        """What can happen to a node in this state by itself."""
+        """Returns what can happen to a node in this state by itself."""
         known = self._local.get(state)
         return self._first_time((LOCAL, state)) if known is None else known
 
     def receive(self, state: int, message: int) -> tuple[Branch, ...]:
-        """What a message can make of a node in this state."""
+        """Returns what a message can make of a node in this state."""
         known = self._received.get((state, message))
         return self._first_time((RECEIVED, state, message)) if known is None else known
 
     def confirm(self, kind: int, state: int, message: int) -> tuple[Branch, ...]:
-        """What it makes of the sender of a message, in this state, that it is CONFIRMED or has FAILED."""
-        known = self._told.get((kind, state, message))
+        """Returns what the outcome of a message, CONFIRMED or FAILED, can make of its sender in this state."""
+        known = self._confirmed.get((kind, state, message))
         return self._first_time((kind, state, message)) if known is None else known
 
     def restart(self, state: int) -> int:
-        """What a node in this state is after a restart."""
+        """Returns the state of a node after a restart from this state."""
         known = self._restarted.get(state)
         return self._first_time((RESTARTED, state)) if known is None else known
 
     def answer(self, question: Question) -> Any:
-        """What `local`, `restart`, `receive` or `confirm` say; what is new in it is numbered."""
+        """Returns the result of `local`, `restart`, `receive` or `confirm`, and numbers new states and messages."""
         match question:
             case (kind, state) if kind == LOCAL:
                 if state not in self._local:
@@ -416,16 +417,16 @@ class System:
                     self._received[state, message] = self._branches(state, core.Received(NOW, sender, content))
                 return self._received[state, message]
             case (kind, state, message) if kind in (CONFIRMED, FAILED):
-                if question not in self._told:
+                if question not in self._confirmed:
                     self.asked.append(question)
                     sent = self.messages[message]
                     took = self.model.took(sent) if kind == CONFIRMED else None
-                    self._told[question] = self._branches(state, core.Sent(NOW, sent.to, sent.message, took))
-                return self._told[question]
+                    self._confirmed[question] = self._branches(state, core.Sent(NOW, sent.to, sent.message, took))
+                return self._confirmed[question]
         raise ValueError(f"no question: {question!r}")
 
     def open_questions(self, world: World) -> Iterator[tuple[int, Question]]:
-        """What `moves` would ask about a world for the first time, each with its place in the order of asking."""
+        """Yields the questions that `moves` would ask about a world for the first time, with their positions in the order."""
         count = len(self.fresh)
         for place, state in enumerate(world[:count]):
             if state not in self._local:
@@ -437,25 +438,25 @@ class System:
             if not self.network.is_first(net, index - count):
                 continue
             to, sender = world[self.receivers[message]], world[self.senders[message]]
-            is_told = self.model.faults.connections
-            arrives = not is_told or self.there[to]
+            is_confirmed = self.model.faults.connections
+            arrives = not is_confirmed or self.there[to]
             if arrives and (to, message) not in self._received:
                 yield 2 * index, (RECEIVED, to, message)
-            if is_told and (question := (CONFIRMED if arrives else FAILED, sender, message)) not in self._told:
+            if is_confirmed and (question := (CONFIRMED if arrives else FAILED, sender, message)) not in self._confirmed:
                 yield 2 * index + 1, question
 
     def cluster(self, world: World) -> Cluster:
-        """A world as properties see it."""
+        """Returns a world in the form that properties check."""
         count = len(self.fresh)
         nodes = dict(zip(self.places, (self.states[number] for number in world[:count]), strict=True))
         return Cluster(nodes, tuple(self.messages[number] for number in world[count + 1 :]))
 
     def net_value(self, net: Net) -> frozenset[Any]:
-        """These messages as the variable `net`."""
+        """Returns these messages as the variable `net`."""
         return frozenset(map(self.queue_value, self.network.queues(net)))
 
     def queue_value(self, queue: Net) -> Any:
-        """What `network.queues` gives as an element of the variable `net`."""
+        """Returns an item of `network.queues` as an element of the variable `net`."""
         values = [self.model.message_value(self.messages[number]) for number in queue]
         return queue_value(values) if self.network.is_ordered else values[0]
 

@@ -1,11 +1,11 @@
 """
-An exploration on disk, level by level, to be gone on with after an interruption.
+Checkpoints: an exploration on disk, level by level, to be resumed after an interruption.
 
-A folder holds a file for each level that was explored to its end, written under another name first, so that it is there
-as a whole or not at all. A file has what the level has led to: the new worlds, as numbers; from which world each was
-reached; and the questions about nodes that were asked. The nodes' states are not in it: whoever goes on asks the same questions
-again and so gets the same states under the same numbers, which a hash of the answers confirms. Each file also has the hash
-of the one before, and the first that of the model; so a file that is changed, missing or from elsewhere is noticed.
+A folder holds a file for each complete level. The file is written under another name first, so that it exists completely or not
+at all. A file has the results of its level: the new worlds, as numbers; the parent world of each; and the questions about nodes
+that were asked. It does not have the nodes' states: a resumed exploration asks the same questions again and so gets the same
+states under the same numbers, which a hash of the answers confirms. Each file also has the hash of the one before, and the first
+that of the model; so a changed, missing or foreign file is detected.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from peerproof.spec.model.exploration import Exploration
 from peerproof.spec.properties import Property
 
 _FORMAT: Final = 1
-_ITEM: Final = "I"  #: of the arrays: numbers of states and messages, lengths, places in a level
+_ITEM: Final = "I"  # of the arrays: numbers of states and messages, lengths, indexes into a level
 
 
 class BadCheckpoint(Exception):
-    """What is in the folder is not an earlier part of this exploration; the message says why, and what to do."""
+    """The folder does not hold an earlier part of this exploration; the message says why, and what to do."""
 
 
 class Checkpoint:
-    """The levels of one exploration in a folder."""
+    """The levels of one exploration, in a folder."""
 
     def __init__(self, folder: Path, exploration: Exploration, properties: tuple[Property, ...]) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class Checkpoint:
         self._asked = self._states = self._messages = 0
 
     def restore(self, level: list[World]) -> list[World]:
-        """Takes everything into the exploration that is in the folder, and gives the level where it goes on."""
+        """Loads all levels of the folder into the exploration, and returns the level at which it continues."""
         self._folder.mkdir(parents=True, exist_ok=True)
         while (path := self._path(self._level)).exists():
             level = self._load_level(path, level)
@@ -56,7 +56,7 @@ class Checkpoint:
         return level
 
     def save(self, before: list[World], level: list[World]) -> None:
-        """Writes the level that `before` has led to. Raises OSError if that is not possible."""
+        """Writes the level that follows `before`. Raises OSError if that fails."""
         exploration, path = self._exploration, self._path(self._level)
         flat = array(_ITEM)
         for world in level:
@@ -106,7 +106,7 @@ class Checkpoint:
         return level
 
     def _answers(self) -> str:
-        """A hash of what was asked and answered since the last call, and of the states and messages that came up by it."""
+        """Returns a hash of the questions and answers since the last call, with the states and messages that they added."""
         system = self._exploration.system
         asked = system.asked[self._asked :]
         answers = [[question, system.answer(question)] for question in asked]

@@ -1,4 +1,4 @@
-"""A state graph, as far as it has been explored, and the shortest way to each of its worlds."""
+"""The explored part of a state graph, with a shortest path to each world."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from peerproof.spec.properties import Property
 
 
 class Edge(NamedTuple):
-    """One step of one world: what happened, and where it led."""
+    """A step from one world: its label, and the world it leads to."""
 
     label: str
     target: World
@@ -31,7 +31,7 @@ def path_to(
 
 
 class Counterexample(NamedTuple):
-    """The shortest run to a world in which a property does not hold: edges, from the initial world."""
+    """A shortest path to a world in which a property does not hold: edges from the initial world."""
 
     property: Property
     path: tuple[Edge, ...]
@@ -40,18 +40,18 @@ class Counterexample(NamedTuple):
 @dataclass
 class Exploration:
     """
-    A state graph, as far as it has been explored: run it with `explore`, ask it afterwards.
+    The explored part of a state graph: `explore` fills it, queries come afterwards.
 
-    Worlds are identified by their own numbers and not by fingerprints: two different worlds are never taken for one.
+    Worlds are identified by their own numbers, not by fingerprints: two different worlds are never confused.
     """
 
     system: System
-    depths: dict[World, int] = field(default_factory=dict)  #: every world, in breadth-first order, and its distance
+    depths: dict[World, int] = field(default_factory=dict)  #: every world, in breadth-first order, with its distance
     parents: dict[World, World] = field(default_factory=dict)
-    edges: Counter[str] = field(default_factory=Counter)  #: how many, by label
+    edges: Counter[str] = field(default_factory=Counter)  #: number of edges by label
     counterexample: Counterexample | None = None
-    digest: GraphDigest | None = None  #: of the whole graph, if it was asked for
+    digest: GraphDigest | None = None  #: of the whole graph, if requested
 
     def path(self, world: World) -> tuple[Edge, ...]:
-        """A shortest way to a world."""
+        """Returns a shortest path to a world."""
         return path_to(world, self.parents, self.system.moves)

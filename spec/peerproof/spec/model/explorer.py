@@ -1,4 +1,4 @@
-"""Breadth-first exploration of a world into its state graph, and the shortest way to what should not be."""
+"""Breadth-first exploration of a model's state graph, with a shortest path to the first violation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peerproof.spec.model.exploration import Counterexample, Edge, Exploration
 from peerproof.spec.model.graph_digest import GraphDigest, WorldKeys
 from peerproof.spec.properties import Property
 
-#: Called now and then with worlds seen, worlds waiting, and depth.
+#: Called from time to time with the worlds seen, the worlds waiting, and the depth.
 Progress: TypeAlias = Callable[[int, int, int], None]
 
 
@@ -30,18 +30,18 @@ def explore(
     digest: bool = False,
 ) -> Exploration:
     """
-    Every world that can be reached, nearest first; stops at the first that violates an `always` property.
+    Explores every reachable world, nearest first; stops at the first one that violates an `always` property.
 
     `visit` is called for every world with all its edges, in breadth-first order: a state graph need not be kept to be
-    compared or written. The result is the same whatever the number of `processes`; where a property is violated, several
+    compared or written. The result is the same for any number of `processes`; where a property is violated, several processes
     finish the level.
 
-    `checkpoint` is a folder: what has been explored is written there level by level, and what is there already is not
-    explored again. Raises `checkpoint.BadCheckpoint` for what is broken, or of another model. Neither several processes
-    nor a checkpoint go with `visit`.
+    `checkpoint` is a folder: each explored level is written there, and levels that are there already are not explored again.
+    Raises `checkpoint.BadCheckpoint` for a folder that is damaged or of another model. `visit` cannot be combined with
+    several processes or with a checkpoint.
     """
     if visit and (processes > 1 or checkpoint):
-        raise ValueError("visit sees every world only in one process that starts at the beginning")
+        raise ValueError("visit cannot be combined with several processes or with a checkpoint")
     chosen = tuple(p for p in properties if p.when == "always")
     of_clusters = tuple(p for p in chosen if p.of == "cluster")
     exploration, level = _start_exploration(model, chosen, digest=digest)
@@ -63,12 +63,12 @@ def explore(
 
 PROGRESS_EVERY = 10_000
 
-#: So many worlds on a level, and several processes are started.
+#: The size of a level at which several processes are started.
 WORTH_SHARING = 500
 
 
 def _start_exploration(model: Model, properties: tuple[Property, ...], *, digest: bool) -> tuple[Exploration, list[World]]:
-    """An exploration that has seen the initial world."""
+    """Returns an exploration that has seen the initial world, and its first level."""
     exploration = Exploration(System(model, properties), digest=GraphDigest() if digest else None)
     first = exploration.system.initial()
     exploration.depths[first] = 0
@@ -84,7 +84,7 @@ def _expand_here(
     progress: Progress | None,
     level: list[World],
 ) -> list[World]:
-    """The level after this one, noted in the exploration; not all of it if a property is violated."""
+    """Explores a level in this process and returns the next one; only a part of it if a property is violated."""
     system, depths, parents, counted = exploration.system, exploration.depths, exploration.parents, exploration.edges
     keys, found = WorldKeys(system), list[World]()
     depth = depths[level[0]] + 1
@@ -114,7 +114,7 @@ def _expand_here(
 def _expand_there(
     exploration: Exploration, of_clusters: tuple[Property, ...], others: shards.Shards, level: list[World]
 ) -> list[World]:
-    """The same by several processes; all of it."""
+    """Explores levels with several processes, each level completely."""
     system, depths = exploration.system, exploration.depths
     first, violating = len(depths) - len(level), None
     for rank, question in others.questions():

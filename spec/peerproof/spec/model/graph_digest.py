@@ -1,15 +1,15 @@
 """
-One number for a whole labelled state graph, whoever explored it, in whichever order.
+A digest of a whole labelled state graph, independent of the explorer and the order of exploration.
 
-A state has a key of 128 bits: the sum of the keys of its parts, that is of each node's values with the node's place, of the
-restarts left, and of each message under way, or, with order, of those of each pair of nodes together. A part's key is a hash
-of its values as text, and that text is one for equal values. The digest of a graph is the sum of one hash for each state, over
-its key and its labelled edges, sorted; and of one hash for each initial state. A sum has no order, so that parts of a graph can
-be taken in any order and by several processes, and an edge that is there twice counts twice.
+A state has a key of 128 bits: the sum of the keys of its parts. The parts are each node's values with the node's index, the
+restarts left, and each message under way, or, with order, the messages of each pair of nodes. A part's key is a hash of its
+values as text, which is the same for equal values. The digest of a graph is the sum of a hash for each state, over its key and
+its labelled edges, sorted; and of a hash for each initial state. A sum does not depend on the order, so that several processes
+can add parts of a graph in any order; a duplicate edge counts twice.
 
-Two different states have equal keys with a chance of 2^-128. In a graph of n states some two of them have with a chance
-of at most n^2 / 2^129, see `chance_of_collision`; the same bounds the chance that a graph other than the one that was
-written down has its digest by accident.
+The collision probability of two states is 2^-128. In a graph of n states the probability of any collision is at most
+n^2 / 2^129, see `chance_of_collision`; the same bounds the probability that a different graph has the digest that was
+recorded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NODE, RESTARTS, MESSAGE = "node", "restarts", "message"
 
 def text(value: Any) -> str:
     """
-    The one text of a value: of numbers, truths, texts, tuples, frozensets and mappings, nested; a mapping on 1..n is a tuple.
+    Returns the canonical text of nested numbers, booleans, texts, tuples, frozensets and mappings; a mapping on 1..n is a tuple.
 
     >>> text({"b": frozenset({2, 1}), "a": (True, "x")})
     '("a":<true,"x">,"b":{1,2})'
@@ -54,22 +54,22 @@ def text(value: Any) -> str:
 
 
 def key(*part: Any) -> int:
-    """The key of a part of a state: `NODE`, its place and its values; `RESTARTS` and how many; `MESSAGE` and its value."""
+    """Returns the key of a part: `NODE`, its index and its values; `RESTARTS` and their number; `MESSAGE` and its value."""
     return _number(text(part).encode())
 
 
 class GraphDigest:
-    """A digest in the making."""
+    """A digest under construction."""
 
     def __init__(self) -> None:
         self.sum = 0
 
     def begin(self, initial: int) -> None:
-        """Takes an initial state, by its key."""
+        """Adds an initial state, by its key."""
         self.sum += _number(b"initial" + _octets(initial))
 
     def add(self, source: int, edges: Iterable[tuple[str, int]]) -> None:
-        """Takes a state with all its edges: its key, and of each edge the label and the key of the target."""
+        """Adds a state with all its edges: its key, and for each edge the label and the target's key."""
         ends = sorted([f"{label}\0".encode() + _octets(target) for label, target in edges])
         self.sum += _number(_octets(source) + b"".join(ends))
 
@@ -78,7 +78,7 @@ class GraphDigest:
 
 
 class WorldKeys:
-    """The keys of a system's worlds; each part's is worked out once."""
+    """The keys of a system's worlds; the key of each part is computed once."""
 
     def __init__(self, system: System) -> None:
         model, self._count = system.model, len(system.places)
@@ -94,7 +94,7 @@ class WorldKeys:
         self._network = system.network
 
     def __call__(self, world: World) -> int:
-        """The key of a world."""
+        """Returns the key of a world."""
         count = self._count
         key_of = self._nodes.__getitem__
         total = self._restarts[world[count]] + sum(map(key_of, world[:count]))
@@ -115,7 +115,7 @@ class _Kept(dict[Any, int]):
 
 
 def chance_of_collision(states: int) -> float:
-    """At most this likely is it that two of so many states have the same key."""
+    """Returns an upper bound on the probability that two of this many states have the same key."""
     return states * states / 2 / _ALL
 
 

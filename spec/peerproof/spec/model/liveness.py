@@ -1,14 +1,15 @@
 """
-What happens in the end: of every fair run of a finite state graph, decided by the components that no edge leaves.
+Liveness: temporal properties of every fair run of a finite state graph, decided by its bottom components.
 
-Some things are said to have ended: the application changes nothing any more, nobody restarts. Of what goes on, a run is fair
-if an edge that could be taken infinitely often is taken infinitely often; so every message that is sent again and again
-arrives at last, and every way to pick partners comes up. Such a run ends in a *bottom component*, a set of worlds with
-ways from each to each and no way out, and visits all of it for ever. So, with the end of those things left open,
+Certain actions are assumed to have ended, such as changes of the application and restarts. Of the rest, a run is fair if it
+infinitely often takes each edge that is enabled infinitely often; so a message that is sent again and again arrives
+eventually, and every choice of partners occurs. A fair run ends in a *bottom component*, a set of worlds with paths
+between all of them and no edge out of it, and visits all of its worlds for ever. So, without the edges of the ended actions:
 
-- a goal is reached for good in every fair run exactly if every bottom component lies within it;
-- it can always be reached again exactly if every bottom component has a world of it: there is a way from everywhere;
-- something always leads to it exactly if, once such worlds have no edges, no other bottom component can be reached from there.
+- A goal holds for good in every fair run exactly if every bottom component lies within it.
+- A goal can always be reached again exactly if every bottom component has a world of it.
+- A condition always leads to a goal exactly if, with the edges of the goal's worlds removed, no other bottom component can be
+  reached from a world of the condition.
 """
 
 from __future__ import annotations
@@ -28,26 +29,30 @@ _UNSEEN: Final = -1
 
 @dataclass(frozen=True)
 class Ending:
-    """What must come of every fair run: the goal for good; if it `returns`, again and again; with `since`, after such worlds."""
+    """
+    A temporal property of every fair run.
+
+    The goal is reached for good; if it `returns`, again and again; with `since`, after each such world.
+    """
 
     name: str
     about: str
     clauses: tuple[str, ...]
     goal: Says
-    ended: frozenset[str]  #: labels of what happens no more
+    ended: frozenset[str]  #: labels of actions that no longer happen
     returns: bool = False
     since: Says | None = None
 
 
 class Trap(NamedTuple):
-    """A bottom component in which the goal is missed: its world that is nearest to the initial one, and how many it has."""
+    """A bottom component that misses the goal: its world nearest to the initial one, and its number of worlds."""
 
     entrance: World
     size: int
 
 
 def trap(graph: Graph, worlds: Iterable[World], ending: Ending) -> Trap | None:
-    """The nearest component that a fair run can end in against the ending; `worlds` are all, nearest first."""
+    """Returns the nearest component that violates the ending and in which a fair run can end; `worlds` are all, nearest first."""
     goal = ending.goal
 
     def goes_on(world: World) -> Iterator[World]:
@@ -69,7 +74,7 @@ def trap(graph: Graph, worlds: Iterable[World], ending: Ending) -> Trap | None:
 
 
 def _reachable_worlds(starts: Iterable[World], goes_on: Callable[[World], Iterator[World]]) -> list[World]:
-    """These worlds, and those that can be reached from them."""
+    """Returns these worlds, and those that can be reached from them."""
     found = dict.fromkeys(starts)
     level = list(found)
     while level:
@@ -82,9 +87,9 @@ def _reachable_worlds(starts: Iterable[World], goes_on: Callable[[World], Iterat
 
 def bottom_components(worlds: Sequence[World], targets_of: Callable[[World], Iterable[World]]) -> Iterator[list[int]]:
     """
-    The strongly connected components that no edge leaves, as indexes into `worlds`, which must be all worlds there are.
+    Yields the strongly connected components that no edge leaves, as indexes into `worlds`, which must be all worlds.
 
-    Tarjan's algorithm, without recursion. The edges are not kept but asked for, each once.
+    Tarjan's algorithm, without recursion. The edges are not stored; `targets_of` runs once for each world.
     """
     search = _DepthFirst(worlds, targets_of)
     for start in range(len(worlds)):
@@ -93,20 +98,20 @@ def bottom_components(worlds: Sequence[World], targets_of: Callable[[World], Ite
 
 
 class _DepthFirst:
-    """Where a search is, and what it has seen."""
+    """The position and the visited worlds of a search."""
 
     def __init__(self, worlds: Sequence[World], targets_of: Callable[[World], Iterable[World]]) -> None:
         self.worlds, self.targets_of = worlds, targets_of
         self.number = {world: index for index, world in enumerate(worlds)}
         self.seen = 0
-        self.seen_at = array("q", [_UNSEEN]) * len(worlds)  # in which order
-        self.low = array("q", [0]) * len(worlds)  # the earliest on the stack that is known to be in the same component
+        self.seen_at = array("q", [_UNSEEN]) * len(worlds)  # order of the first visit
+        self.low = array("q", [0]) * len(worlds)  # the earliest world on the stack that is known to be in the same component
         self.on_stack, self.leads_out = bytearray(len(worlds)), bytearray(len(worlds))
         self.stack: list[int] = []
-        self.path: list[tuple[int, Iterator[int]]] = []  # from where the search began to where it is
+        self.path: list[tuple[int, Iterator[int]]] = []  # from the start of the search to its position
 
     def bottoms_from(self, start: int) -> Iterator[list[int]]:
-        """The bottom components that can be reached from here and have not been seen before."""
+        """Yields the bottom components that can be reached from here and have not been seen before."""
         seen_at, low, path = self.seen_at, self.low, self.path
         self.enter(start)
         while path:
@@ -131,7 +136,7 @@ class _DepthFirst:
                 self.leads_out[before] = True
 
     def enter(self, index: int) -> None:
-        """Goes on to a world that has not been seen."""
+        """Visits a new world."""
         self.seen_at[index] = self.low[index] = self.seen
         self.seen += 1
         self.stack.append(index)
@@ -139,7 +144,7 @@ class _DepthFirst:
         self.path.append((index, iter([self.number[target] for target in self.targets_of(self.worlds[index])])))
 
     def pop_component(self, root: int) -> list[int]:
-        """The component whose first world was this one."""
+        """Returns the component whose first world is this one."""
         at = len(self.stack) - 1
         while self.stack[at] != root:
             at -= 1

@@ -1,8 +1,8 @@
 """
-What models ask of a world: questions about its nodes, its messages, and what comes of the messages that arrive.
+Checks that models apply to a world: predicates of its nodes, its messages, and the results of messages that arrive.
 
-A protocol's module `questions` has them by their names in TLA+: `QUESTIONS`, and `ENDINGS` for temporal properties. A `Never...`
-is false of every run in which something interesting happens. It must fail, or the properties that speak of that hold of nothing.
+A protocol's module `questions` has them by their TLA+ names: `QUESTIONS`, and `ENDINGS` for temporal properties. A `Never...`
+is a reachability check: it must fail in some run, or the invariants about that situation are vacuous.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from peerproof.spec.model.bounded import NOW, Model
 from peerproof.spec.model.liveness import Ending
 from peerproof.spec.properties import Cluster, InFlight
 
-#: Whether something holds of a world of a model: of a `Cluster`, or of a `Watched` one.
+#: A predicate of a model's world: of a `Cluster`, or of a `Watched` one.
 Question: TypeAlias = Callable[[Any, Any], bool]
 
-#: What must come of every fair run of a model.
+#: The temporal properties of a model's fair runs.
 Endings: TypeAlias = Callable[[Any], Iterable[Ending]]
 
 
 class Arrival(NamedTuple):
-    """A message that would arrive now, and what that would make of its receiver; over a connection, also of its sender."""
+    """A message that could arrive now and its effect on its receiver, or, over a connection, on its sender."""
 
     sender: Any  #: the state
     message: Any
-    before: Any  #: the state of the node that it makes something of
+    before: Any  #: the state of the node that it affects
     after: Any
 
 
 def arriving(model: Model, cluster: Cluster) -> Iterator[InFlight]:
-    """The messages on their way to nodes that are there."""
+    """Yields the messages under way to nodes that are running."""
     return (sent for sent in cluster.in_flight if model.is_there(cluster.nodes[sent.to]))
 
 
 def arrivals(model: Model, cluster: Cluster) -> Iterator[Arrival]:
-    """All that can come of these messages, each on its own: at its receiver, and at its sender where that is told."""
+    """Yields every possible result of each message: at its receiver, and at its sender where that learns the outcome."""
     for sent in arriving(model, cluster):
         sender, to, message = sent
         events: list[tuple[Any, Any]] = [(cluster.nodes[to], Received(NOW, sender, message))]
@@ -50,30 +50,30 @@ def arrivals(model: Model, cluster: Cluster) -> Iterator[Arrival]:
 
 
 def of_cluster(holds: Callable[[Cluster], bool]) -> Question:
-    """It holds of all nodes together."""
+    """Holds of all nodes together."""
     return lambda _, cluster: holds(cluster)
 
 
 def of_nodes(holds: Callable[[Any], bool]) -> Question:
-    """It holds of every node."""
+    """Holds of every node."""
     return lambda _, cluster: all(map(holds, cluster.nodes.values()))
 
 
 def never_node(is_it: Callable[[Any], bool]) -> Question:
-    """No node is like this."""
+    """Holds if no node satisfies the predicate."""
     return lambda _, cluster: not any(map(is_it, cluster.nodes.values()))
 
 
 def never_message(is_it: Callable[[Any], bool]) -> Question:
-    """No message under way is like this."""
+    """Holds if no message under way satisfies the predicate."""
     return lambda _, cluster: not any(is_it(message) for _, _, message in cluster.in_flight)
 
 
 def never_arrival(is_it: Callable[[Arrival], bool]) -> Question:
-    """Nothing like this comes of a message that arrives."""
+    """Holds if no arrival of a message satisfies the predicate."""
     return lambda model, cluster: not any(map(is_it, arrivals(model, cluster)))
 
 
 def one_ending(ending: Ending) -> Endings:
-    """The same of every model."""
+    """Returns the same ending for every model."""
     return lambda _: (ending,)

@@ -1,9 +1,9 @@
 """
-Watching the runs of a world: only some of them, and with a memory of what no single world shows.
+Monitors of runs: they restrict a state graph to certain steps, and remember what a single world does not show.
 
-A question such as "do both nodes agree when the round is over?" is about a run and not about a world. A `Monitor` says
-which steps to look at, and remembers as much of the past as the question needs. A watched world is a world with what is
-remembered, as one more number in front; `search` goes through them nearest first, and `liveness` takes them too.
+A question such as "do both nodes agree when the round is over?" is about a run, not about a world. A `Monitor` selects the
+steps to follow, and remembers as much of the past as the question needs. A watched world is a world with the number of the memory
+in front; `search` explores watched worlds nearest first, and `liveness` accepts them too.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from peerproof.spec.properties import Cluster, InFlight
 
 
 class Graph(Protocol):
-    """Worlds and the edges between them; a `System` is one, and so is a `Monitored` one."""
+    """Worlds and the edges between them: a `System` or a `Monitored`."""
 
     def initial(self) -> World:
         """The first world."""
         ...
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
-        """Every edge that leaves a world."""
+        """Yields every edge that leaves a world."""
         ...
 
     def cluster(self, world: World) -> Any:
-        """A world as properties see it."""
+        """Returns a world in the form that properties check."""
         ...
 
 
 class Monitor(Protocol):
-    """Which steps to look at, and what to remember of them."""
+    """The steps to follow, and the memory of them."""
 
-    start: Hashable  #: what is remembered before the first step
-    names: Mapping[str, str]  #: labels -> what the actions are called in the TLA+ module that watches, where it has its own
+    start: Hashable  #: the memory before the first step
+    names: Mapping[str, str]  #: labels -> names of the actions in the TLA+ module that watches, where they differ
 
     def allows(self, before: Cluster, label: str, after: Cluster) -> bool:
-        """Whether to look at a step with this label."""
+        """Whether to follow a step with this label."""
         ...
 
     def remembers(self, memory: Hashable, label: str, after: Cluster) -> Hashable:
-        """What is remembered after a step."""
+        """Returns the memory after a step."""
         ...
 
     def values(self, memory: Any) -> Mapping[str, Any]:
-        """What is remembered, as variables of the TLA+ module that watches the same."""
+        """Returns the memory as variables of the equivalent TLA+ module."""
         ...
 
 
 class Watched(NamedTuple):
-    """A cluster and what is remembered of how it came about."""
+    """A cluster, and the memory of the run that led to it."""
 
     nodes: Mapping[NodeId, Any]
     in_flight: Iterable[InFlight]
@@ -62,7 +62,7 @@ class Watched(NamedTuple):
 
 
 class Monitored:
-    """A system in the eyes of a monitor."""
+    """A system restricted to the steps that a monitor follows, with its memory."""
 
     def __init__(self, system: System, monitor: Monitor) -> None:
         self.system = system
@@ -71,11 +71,11 @@ class Monitored:
         self._numbers: dict[Hashable, int] = {}
 
     def initial(self) -> World:
-        """The first world, with the first memory."""
+        """Returns the initial world, with the initial memory."""
         return (self._number(self.monitor.start), *self.system.initial())
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
-        """The edges that the monitor looks at."""
+        """Yields the edges that the monitor follows."""
         memory, before = self.memories[world[0]], self.system.cluster(world[1:])
         for label, target in self.system.moves(world[1:]):
             after = self.system.cluster(target)
@@ -84,11 +84,11 @@ class Monitored:
                 yield self.monitor.names.get(label, label), (self._number(remembered), *target)
 
     def cluster(self, world: World) -> Watched:
-        """A watched world as properties see it."""
+        """Returns a watched world in the form that properties check."""
         return Watched(*self.system.cluster(world[1:]), self.memories[world[0]])
 
     def bare(self, path: Iterable[Edge]) -> tuple[Edge, ...]:
-        """The same path of the system that is watched."""
+        """Returns the same path in the underlying system."""
         labels = {name: label for label, name in self.monitor.names.items()}
         return tuple(Edge(labels.get(name, name), target[1:]) for name, target in path)
 
@@ -101,7 +101,7 @@ class Monitored:
 
 @dataclass
 class Search:
-    """What has been seen of a graph, nearest first; `broken` is the name of what does not hold in the last world."""
+    """The result of a search, nearest first; `broken` names the invariant that does not hold in the last world."""
 
     graph: Graph
     parents: dict[World, World | None] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Search:
     broken: str | None = None
 
     def path(self, world: World | None = None) -> tuple[Edge, ...]:
-        """A shortest way to a world; without one, to the last."""
+        """Returns a shortest path to a world, by default the last one."""
         return path_to(next(reversed(self.parents)) if world is None else world, self.parents, self.graph.moves)
 
 
@@ -118,9 +118,9 @@ def search(
     graph: Graph, invariants: Mapping[str, Callable[[Any], bool]], progress: Callable[[int, int, int], None] = lambda *_: None
 ) -> Search:
     """
-    Every world that can be reached, breadth first; ends at the first one in which an invariant does not hold.
+    Explores every reachable world, breadth first; ends at the first one in which an invariant does not hold.
 
-    `progress` is called for each depth, with worlds seen, worlds waiting and the depth.
+    `progress` is called for each depth, with the worlds seen, the worlds waiting and the depth.
     """
     first = graph.initial()
     found = Search(graph, {first: None})

@@ -1,16 +1,16 @@
 """
-Exploration by several processes, with the same result as by one, down to the order of the worlds.
+Exploration by several processes, with the same result as by one, including the order of the worlds.
 
-Each process owns the worlds in which one chosen node has certain states, and knows them alone: so what happens to other
-nodes, and to the network, needs no exchange. A level is explored in three turns, through the
-process that started the others and does none of the exploring itself:
+Each process owns the worlds in which one chosen node has certain states, and only it stores them: so events at other nodes and in
+the network need no exchange. A level is explored in three phases, coordinated by the process that started the others, which
+does none of the exploring itself:
 
-1. Each process takes its worlds on, as far as what happens to single nodes is known already, and names the questions that
-   are new. All answer all of these, in the order in which one process would have asked them: so they give the same numbers
-   without telling each other a state. Then the other worlds are taken on.
-2. The worlds that a process finds and does not own go to their owners. With a world goes the place of the edge that led there
-   among all edges of the level; of several the first counts, as in one process.
-3. The owners' new worlds are put in the order of these places: that is their breadth-first order.
+1. Each process expands its worlds as far as the steps of single nodes are cached, and reports the new questions. All processes
+   answer all of these, in the order in which one process would have asked them: so they assign the same numbers without
+   exchanging states. Then the other worlds are expanded.
+2. Worlds that a process finds and does not own go to their owners, with the position of the edge that led there among all edges
+   of the level; of several edges the first counts, as in one process.
+3. The owners' new worlds are sorted by these positions: that is their breadth-first order.
 """
 
 from __future__ import annotations
@@ -33,42 +33,42 @@ from peerproof.spec.model.exploration import Exploration
 from peerproof.spec.model.graph_digest import GraphDigest, WorldKeys
 from peerproof.spec.properties import Property
 
-#: A place among the edges of a level: the rank of the world that it leaves, then its number among those of that world.
+#: A position among the edges of a level: the rank of the source world, then the edge's index among those of that world.
 _EDGE_BITS: Final = 20
-_MARSHAL: Final = 2  #: the version of the format that looks for no shared objects
+_MARSHAL: Final = 2  # the version of the format that does not look for shared objects
 
 
 class ProcessLost(Exception):
-    """A process of the exploration has ended before its time."""
+    """A process of the exploration has ended unexpectedly."""
 
 
 class Found(NamedTuple):
-    """What the next level is, in order, and where the first property breaks: at a place of this one."""
+    """The next level, in order, and the position of the first violation in this one."""
 
     worlds: list[World]
     places: list[int]  #: of the edges that led there
-    broken: tuple[int, int] | None  #: the place of the edge, and the number of the property
+    broken: tuple[int, int] | None  #: the position of the edge, and the number of the property
 
 
 class Shards:
-    """The processes, from the side of the one that started them."""
+    """The processes, as seen by the process that started them."""
 
     def __init__(self, exploration: Exploration, processes: list[Connection]) -> None:
         self._exploration = exploration
         self._processes = processes
 
     def questions(self) -> Iterator[tuple[int, Question]]:
-        """What is asked for the first time in this level, in order, with the rank of the world that it is asked about."""
+        """Yields the new questions of this level in order, each with the rank of the world that it is about."""
         first: dict[Question, tuple[int, int]] = {}
         for asked in self._receive():
             for question, place in asked:
                 first[question] = min(first.get(question, place), place)
         ordered = sorted(first.items(), key=itemgetter(1))
-        yield from ((rank, question) for question, (rank, _) in ordered)  # who cannot be answered raises here
+        yield from ((rank, question) for question, (rank, _) in ordered)  # a failing question raises here
         self._send([[question for question, _ in ordered]] * len(self._processes))
 
     def expand(self) -> Found:
-        """Takes the level on; counts its edges in the exploration."""
+        """Expands the level; counts its edges in the exploration."""
         counted = self._receive()
         for labels, digest, _ in counted:
             self._exploration.edges.update(labels)
@@ -105,7 +105,7 @@ class Shards:
 
 
 def place_of(place: int) -> int:
-    """The rank of the world that an edge leaves, by the place of the edge."""
+    """Returns the rank of an edge's source world, from the position of the edge."""
     return place >> _EDGE_BITS
 
 
@@ -113,8 +113,8 @@ def place_of(place: int) -> int:
 def start_shards(
     exploration: Exploration, level: list[World], of_clusters: tuple[Property, ...], processes: int
 ) -> Iterator[Shards]:
-    """Processes that go on from here; they end with the context, and if the process that started them does."""
-    context = get_context("fork")  # a model and its states need not be picklable, and are there at once
+    """Starts processes that continue from here; they end with the context, and if the process that started them ends."""
+    context = get_context("fork")  # a model and its states need not be picklable, and need no copying
     pipes = [context.Pipe() for _ in range(processes)]
     deciding = _deciding(exploration, level, processes)
     started: list[Any] = []
@@ -128,7 +128,7 @@ def start_shards(
             started.append(worker)
         for _, theirs in pipes:
             theirs.close()
-        with no_collector():  # worlds are no cycles
+        with no_collector():  # worlds contain no cycles
             yield Shards(exploration, [ours for ours, _ in pipes])
     finally:
         for worker in started:
@@ -140,7 +140,7 @@ def start_shards(
 
 
 class _Turn:
-    """What a process has found in one level: worlds of its own and of others, with the places of the edges that led there."""
+    """The results of a process in one level: worlds of its own and of others, with the positions of the edges to them."""
 
     def __init__(self, of: int) -> None:
         self.found: dict[World, int] = {}
@@ -161,7 +161,7 @@ class _Shard:
         self.known = {world for world in exploration.depths if world[deciding] % of == number}
 
     def questions(self, level: Mapping[World, int]) -> list[tuple[Question, tuple[int, int]]]:
-        """What is asked about these worlds for the first time, each with the rank of the world and its place there."""
+        """Returns the new questions about these worlds, each with the rank of the world and its position there."""
         asked: dict[Question, tuple[int, int]] = {}
         for world, rank in level.items():
             for place, question in self.system.open_questions(world):
@@ -169,7 +169,7 @@ class _Shard:
         return list(asked.items())
 
     def expand(self, level: Mapping[World, int], turn: _Turn, *, late: bool = False) -> dict[World, int]:
-        """Takes worlds on, the later ones perhaps out of order; returns those about which something is unanswered."""
+        """Expands worlds, the later ones possibly out of order; returns those with an unanswered question."""
         known, deciding, moves, of, number = self.known, self.deciding, self.system.moves, self.of, self.number
         found, labels, parcels = turn.found, turn.labels, turn.parcels
         waiting: dict[World, int] = {}
@@ -194,7 +194,7 @@ class _Shard:
         return waiting
 
     def take(self, parcel: bytes, found: dict[World, int]) -> None:
-        """Worlds that another process has found."""
+        """Adds worlds that another process has found."""
         known = self.known
         for world, place in marshal.loads(parcel).items():
             if world not in known:
@@ -224,9 +224,9 @@ def _work(
     level: list[World],
     of_clusters: tuple[Property, ...],
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
     for end in others:
-        end.close()  # or nobody would notice that the other side has gone
+        end.close()  # or the end of the other side would go undetected
     shard = _Shard(number, of, deciding, exploration, of_clusters)
     first = len(exploration.depths) - len(level)
     mine = {world: rank for rank, world in enumerate(level, first) if world[deciding] % of == number}
@@ -241,13 +241,13 @@ def _work(
         while True:
             mine = _turn(shard, mine, send, receive)
     except (EOFError, OSError):
-        return  # the other side has gone
-    except Exception as problem:  # noqa: BLE001  # whatever it is, the other side has to know
+        return  # the other side has closed the connection
+    except Exception as problem:  # noqa: BLE001  # any error is reported to the other side
         send(f"{type(problem).__name__}: {problem}")
 
 
 def _deciding(exploration: Exploration, level: list[World], of: int) -> int:
-    """The place of the node whose states part these worlds most evenly."""
+    """Returns the index of the node whose states split these worlds most evenly."""
 
     def largest(place: int) -> int:
         return max(Counter(world[place] % of for world in level).values())
@@ -256,7 +256,7 @@ def _deciding(exploration: Exploration, level: list[World], of: int) -> int:
 
 
 def _turn(shard: _Shard, level: dict[World, int], send: Callable[[Any], None], receive: Callable[[], Any]) -> dict[World, int]:
-    """One level; returns what is this process's own of the next, with ranks."""
+    """Explores one level; returns this process's own worlds of the next one, with ranks."""
     turn = _Turn(shard.of)
     waiting = shard.expand(level, turn)
     send(shard.questions(waiting))
@@ -279,4 +279,4 @@ def _turn(shard: _Shard, level: dict[World, int], send: Callable[[Any], None], r
 
 
 def _process_lost() -> ProcessLost:
-    return ProcessLost("a process of the exploration has been killed, perhaps for want of memory; take fewer, or a smaller model")
+    return ProcessLost("a process of the exploration was killed, perhaps for lack of memory; use fewer, or a smaller model")

@@ -1,11 +1,11 @@
 """
-Peter: trees of subscriptions on Wendy, so that what is published on a topic reaches everybody who wants it. [P-01, P-06]
+Peter: trees of subscriptions on Wendy, through which an event on a topic reaches all its subscribers. [P-01, P-06]
 
-`tree.py` is what Peter adds to Wendy; read it with `spec/peter.md` beside it. `initial`, `step` and `MESSAGE` are the protocol as
-a whole: a node of both, one on the other.
+`tree.py` is Peter's own part; read it with `spec/peter.md` beside it. `initial`, `step` and `MESSAGE` are the whole protocol: a
+node of both, Peter on top of Wendy.
 """
 
-from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
+from __future__ import annotations  # noqa: I001  # several names of one module on a line
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -27,7 +27,7 @@ from peerproof.spec.wendy import Config, Timer
 
 NAME: Final = "peter"
 
-#: What carries its messages.
+#: The transport of its messages.
 TRANSPORT: Final = "tcp"
 
 
@@ -35,7 +35,7 @@ def _of_wendy(query: Callable[..., Plain]) -> Callable[[Any], Plain]:
     return lambda state: query(state.lower)
 
 
-#: What can be asked of a node without changing it.
+#: Queries of a state, which do not change the node.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     **{name: _of_wendy(query) for name, query in wendy.QUERIES.items() if name != "state"},
     "topics": lambda state: topics.plain_topics(state.upper),

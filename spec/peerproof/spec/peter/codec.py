@@ -11,12 +11,12 @@ from peerproof.spec.peter.messages import Message, lift_message, lower_message
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of a message. Raises NotEnabled for what the format cannot hold. [PA-24]"""
+    """Encodes a message. Raises NotEnabled if the format cannot hold it. [PA-24]"""
     return wendy.MESSAGE.encode(lower_message(message))
 
 
 def decode(data: bytes) -> Message:
-    """The message that these bytes are. Raises MalformedMessage. [PA-24]"""
+    """Decodes a message. Raises MalformedMessage. [PA-24]"""
     return lift_message(wendy.MESSAGE.decode(data))
 
 

@@ -1,4 +1,4 @@
-"""How Peter's values look as plain data: those of Wendy, and its own."""
+"""The plain data of Peter's values: those of Wendy, and its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from peerproof.spec.wendy.forms import HEADER, ID, OCTETS
 
 
 class TopicText(Form):
-    """The text of a topic: any string; too short a one is no misfit, but is refused by the node. [P-02, PA-02]"""
+    """The text of a topic: any string; a string that is too short fits the form, but the node refuses it. [P-02, PA-02]"""
 
     def plain(self, value: Any) -> Plain:
         """The string."""
@@ -41,7 +41,7 @@ TOPIC: Final = TopicText()
 
 
 def _with(form: Tagged, *left_out: str, **more: tuple[int, Record]) -> Tagged:
-    """The cases of one form but some, and more."""
+    """Returns a form with further cases, and without those in `left_out`."""
     cases = {name: (form.tags[name], record) for name, record in form.cases.items() if name not in left_out}
     return Tagged(**cases, **more)
 

@@ -1,4 +1,4 @@
-"""Messages on TCP, as Wendy has them. [P-01, WA-64]"""
+"""Framing of messages on TCP, the same as Wendy's. [P-01, WA-64]"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
-What Peter nodes say to each other, what is asked of them, and what they tell.
+The messages, commands and notices of Peter.
 
-Peter's messages are application messages of Wendy with purposes of their own, all with the topic's id as their key. The topic's
+Peter's messages are application messages of Wendy with purposes of their own; the topic's id is the key of each. The topic's
 text is never sent. [P-01, P-03]
 """
 
@@ -24,14 +24,14 @@ NOTIFY: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class SubscribeMessage:
-    """The sender wants to be a child of the receiver in the tree of the topic. [P-07…P-12, PA-08]"""
+    """The sender asks to become a child of the receiver in the tree of the topic. [P-07…P-12, PA-08]"""
 
     header: Header
 
 
 @dataclass(frozen=True, slots=True)
 class UnsubscribeMessage:
-    """The sender does not want to be a child any more. [P-20…P-22]"""
+    """The sender asks to be no longer a child. [P-20…P-22]"""
 
     header: Header
 
@@ -58,21 +58,21 @@ Message: TypeAlias = wendy.Message | Own
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Wants what is published on a topic from now on. [P-06]"""
+    """Subscribes to the events of a topic from now on. [P-06]"""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unsubscribe:
-    """Does not want it any more. [P-20]"""
+    """Ends a subscription. [P-20]"""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """Sends an event to everybody who is subscribed to a topic. [P-24]"""
+    """Sends an event to all subscribers of a topic. [P-24]"""
 
     topic: str
     value: bytes
@@ -83,7 +83,7 @@ Command: TypeAlias = Subscribe | Unsubscribe | Publish | wendy.Join | wendy.Leav
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Somebody has published an event on a topic to which this node is subscribed. [P-06, P-27]"""
+    """An event was published on a topic to which this node is subscribed. [P-06, P-27]"""
 
     topic: Id
     value: bytes
@@ -95,22 +95,22 @@ Timer: TypeAlias = wendy.Timer
 
 @dataclass(frozen=True, slots=True)
 class Rerouted:
-    """The tables that decide the way have changed: a message that had arrived may now have to go further. [PA-27]"""
+    """The routing tables have changed: the next hop of a message may differ now. [PA-27]"""
 
-    new: frozenset[Id] = frozenset()  #: who is in one of them, and was not in it before
+    new: frozenset[Id] = frozenset()  #: nodes that were added to one of the tables
 
 
-#: What happens to the tree, and what it wants. [P-01]
+#: Events and effects of the tree. [P-01]
 TreeEvent: TypeAlias = Told[wendy.Notice | Rerouted] | Asked[Command] | Sent[Message]
 TreeEffect: TypeAlias = Request[wendy.Command] | Notify[Notice]
 
-#: What happens to a whole node, and what it wants.
+#: Events and effects of a whole node.
 Event: TypeAlias = Received[Message] | Sent[Message] | Expired[Timer] | Asked[Command]
 Effect: TypeAlias = Send[Message] | SetTimer[Timer] | CancelTimer[Timer] | Notify[Notice]
 
 
 def lower_message(message: Message) -> wendy.Message:
-    """A message as Wendy has it. [PA-24]"""
+    """Returns a message in Wendy's form. [PA-24]"""
     match message:
         case SubscribeMessage(header):
             return Application(header, SUBSCRIBE, b"")
@@ -125,7 +125,7 @@ def lower_message(message: Message) -> wendy.Message:
 
 
 def lift_message(message: wendy.Message) -> Message:
-    """A message of Wendy as Peter names it: those with Peter's purposes are Peter's. [PA-24]"""
+    """Returns a message of Wendy in Peter's form: those with Peter's purposes are Peter's. [PA-24]"""
     if not isinstance(message, Application):
         return message
     header, purpose, value = message.header, message.purpose, message.value or b""

@@ -1,4 +1,4 @@
-"""Peter on Wendy: the two as one protocol. [P-01]"""
+"""Peter on Wendy: both as one protocol. [P-01]"""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ Next: TypeAlias = Step[State, Effect]
 
 
 class Underlay:
-    """Wendy, which asks before it lets a message go on. [WA-58]"""
+    """Wendy, which asks the layer above before it forwards a message. [WA-58]"""
 
     def initial(self, self_id: NodeId, config: wendy.Config) -> Step[Any, Any]:
         """See `stack.Overlay`."""
         return wendy.initial(self_id, config)
 
     def step(self, state: wendy.State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """See `stack.Overlay`. Also tells of other routes, once it is in the ring: before, it knows too few. [PA-27]"""
+        """
+        See `stack.Overlay`.
+
+        Also notifies of changed routes, once it is in the ring: before, it knows too few nodes. [PA-27]
+        """
         after, told = wendy.step(state, event, pick)
         is_in_ring = after.stage in (wendy.Stage.ALONE, wendy.Stage.JOINED)
         if is_in_ring and (after.leaf_set, after.routing_table) != (state.leaf_set, state.routing_table):
@@ -33,19 +37,19 @@ class Underlay:
             return Step(after, (*told, Notify(Rerouted(new))))
         return Step(after, told)
 
-    def next_hop(self, state: wendy.State, key: wendy.Id, pick: Pick) -> wendy.Node | None:  # noqa: ARG002  # not left to chance
-        """See `stack.Overlay`. Of two nodes that are equally far one is taken, here as there. [W-39…W-44, PA-20]"""
+    def next_hop(self, state: wendy.State, key: wendy.Id, pick: Pick) -> wendy.Node | None:  # noqa: ARG002  # no random choice
+        """See `stack.Overlay`. Of two nodes at the same distance, every query selects the same one. [W-39…W-44, PA-20]"""
         return next_hop(state, key)
 
 
 def _members(state: wendy.State) -> tuple[frozenset[wendy.Id], frozenset[wendy.Id]]:
-    """Who is in each of the two tables that decide the way."""
+    """Returns the members of the two tables that decide routes."""
     leaves = frozenset([node.id for side in state.leaf_set for node in side])
     return leaves, frozenset([node.id for node in state.routing_table.values()])
 
 
 class Trees:
-    """What Peter adds. [P-06…P-28]"""
+    """Peter's own part. [P-06…P-28]"""
 
     initial = staticmethod(tree.initial)
     step = staticmethod(tree.step)
@@ -57,10 +61,14 @@ STACK: Final = Stack(Underlay(), Trees())
 
 
 def initial(self_id: NodeId, config: wendy.Config) -> Next:
-    """A node that knows nobody and wants nothing. Wendy asks it about every message, whatever the configuration says. [WA-58]"""
+    """
+    Returns a node that knows no other and has no subscriptions.
+
+    Wendy asks it about every message in any configuration. [WA-58]
+    """
     return STACK.initial(self_id, replace(config, is_consulted=True))
 
 
 def step(state: State, event: Event, pick: Pick) -> Next:
-    """What a node of both protocols does about one event. Raises NotEnabled."""
+    """Handles one event at a node of both protocols. Raises NotEnabled."""
     return STACK.step(state, event, pick)

@@ -1,9 +1,9 @@
 """
-What holds in every run of Peter, and what should be seen to happen in some; PI- and PL- names are those of `spec/peter.md`.
+Properties of every run of Peter, and reachability checks; PI- and PL- names are those of `spec/peter.md`.
 
 The properties are of nodes on Wendy, and of nodes on another router that has `known`, the nodes that a node knows, and registers
-its own `has_way` and `is_busy`: the abstract router of the bounded models does. What speaks of a tree at rest says something only
-where nothing is under way, nobody knows anybody who is not there, and every node but the meeting point has a way to go.
+its own `has_way` and `is_busy`: the abstract router of the bounded models does. Properties of a tree at rest apply only where
+no message is under way, no node knows one that is not running, and every node but the meeting point has a next hop.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from peerproof.spec.wendy.state import address_of
 
 
 class Tree(NamedTuple):
-    """What the nodes that are there keep of one topic."""
+    """The data of all running nodes about one topic."""
 
-    nodes: Collection[Id]  #: all that are there
-    owner: Id  #: the meeting point: the closest of them
-    rows: Mapping[Id, Row]  #: of those who want the topic
+    nodes: Collection[Id]  #: all running nodes
+    owner: Id  #: the meeting point: the node closest to the topic
+    rows: Mapping[Id, Row]  #: of the nodes that want the topic
 
     def children(self, node: Id) -> list[Id]:
-        """The children of a node, as far as they are there."""
+        """Returns the running children of a node."""
         return [child for child in self.rows[node].children if child in self.nodes] if node in self.rows else []
 
     def reachable_nodes(self) -> set[Id]:
-        """The nodes that events from the meeting point come to."""
+        """Returns the nodes that events from the meeting point reach."""
         found: set[Id] = set()
         ahead = [self.owner] if self.owner in self.rows else []
         while ahead:
@@ -49,24 +49,24 @@ class Tree(NamedTuple):
 
 @singledispatch
 def has_way(lower: Any, topic: Id) -> bool:
-    """Whether the node knows another one that is nearer to the meeting point of a topic, as Wendy answers it."""
+    """Whether the node knows another one closer to the topic's meeting point, by Wendy's routing."""
     return next_hop(lower, topic) is not None
 
 
 @singledispatch
 def is_busy(lower: Any) -> bool:
-    """Whether the node is about to do something by itself, as Wendy answers it."""
+    """Whether the node will act by itself, by Wendy's state."""
     return properties.is_busy(lower)
 
 
 def present(cluster: Cluster) -> dict[Id, Any]:
-    """The nodes that run and have not left."""
+    """Returns the nodes that run and have not left."""
     states = cluster.nodes.values()
     return {state.lower.id: state for state in states if getattr(state, "up", True) and not state.upper.has_left}
 
 
 def trees_at_rest(cluster: Cluster) -> Iterator[Tree]:
-    """The trees in which nothing changes any more by itself."""
+    """Yields the trees in which nothing changes any more by itself."""
     if not properties.has_only_heartbeats(cluster):
         return
     states = present(cluster)
@@ -78,7 +78,7 @@ def trees_at_rest(cluster: Cluster) -> Iterator[Tree]:
 
 
 def trees(states: Mapping[Id, Any]) -> Iterator[tuple[Tree, Id]]:
-    """What there is of the trees of all topics that somebody wants, each with its topic."""
+    """Yields the tree of each wanted topic, with the topic."""
     for topic in dict.fromkeys(topic for state in states.values() for topic in state.upper.topics):
         ring = next(iter(states.values())).lower.config.ring
         owner = min(states, key=lambda node: ring.rank(node, topic))
@@ -87,13 +87,13 @@ def trees(states: Mapping[Id, Any]) -> Iterator[tuple[Tree, Id]]:
 
 
 def children_and_parents_agree(tree: Tree) -> bool:
-    """Whoever has a parent is its child, and the other way round. [PI-02]"""
+    """Each node with a parent is a child of it, and each child has it as its parent. [PI-02]"""
     children = {(node, child) for node in tree.rows for child in tree.children(node)}
     return children == {(row.parent.id, node) for node, row in tree.rows.items() if row.parent is not None}
 
 
 def one_root(tree: Tree) -> bool:
-    """Parents lead from everywhere to the meeting point, which has none. [PI-03]"""
+    """Parents lead from every node to the meeting point, which has none. [PI-03]"""
     for start in tree.rows:
         node, seen = start, {start}
         while (parent := tree.rows[node].parent) is not None:
@@ -107,37 +107,37 @@ def one_root(tree: Tree) -> bool:
 
 
 def in_tree_iff_wanted(tree: Tree) -> bool:
-    """Those who want events are those whom they reach. [PI-04]"""
+    """The nodes that want events are the nodes that events reach. [PI-04]"""
     return tree.reachable_nodes() == tree.rows.keys()
 
 
 def no_orphan(tree: Tree) -> bool:
-    """Every subscriber is reached. [PI-05]"""
+    """Every subscriber is reached by events. [PI-05]"""
     return {node for node, row in tree.rows.items() if row.is_local} <= tree.reachable_nodes()
 
 
 def one_parent(tree: Tree) -> bool:
-    """Nobody is the child of two, nor the meeting point anybody's. [PI-06]"""
+    """No node is the child of two, and the meeting point is no child. [PI-06]"""
     children = [child for node in tree.rows for child in tree.children(node)]
     return len(set(children)) == len(children) and tree.owner not in children
 
 
 def is_tree(tree: Tree) -> bool:
-    """All of the above, which is what there should be in the end. [PL-01]"""
+    """All properties above; eventually they hold. [PL-01]"""
     return all(holds(tree) for holds in (children_and_parents_agree, one_root, in_tree_iff_wanted, no_orphan, one_parent))
 
 
 def rows_right(state: Stacked[Any, Any]) -> bool:
-    """Only what is wanted is kept, and no node is its own child or parent."""
+    """Only wanted topics are kept, and no node is its own child or parent."""
     return find_inconsistency(state.upper) is None
 
 
 def requests_alternate(taken: Taken) -> bool:
     """
-    A node asks nobody for a topic whose parent it has and keeps, and tells nobody else than that that it wants it no more.
+    A node subscribes to a topic only if it does not keep its present parent, and unsubscribes only from its parent.
 
-    So what it sends of a topic alternates, but for parents that have departed, or have just said that they have come. A
-    parent is whom it asked last. [PI-08, PA-12]
+    So its requests for a topic alternate, except to parents that have departed, or have just announced that they have joined. A
+    parent is the node that it subscribed to last. [PI-08, PA-12]
     """
     before, after = taken.before.upper, taken.after.upper
     sends, come = _own_requests(taken), _come(taken)
@@ -161,18 +161,18 @@ def requests_alternate(taken: Taken) -> bool:
 
 
 def topics_independent(taken: Taken) -> bool:
-    """What concerns one topic changes nothing of another. [PI-09]"""
+    """An event about one topic changes no other topic. [PI-09]"""
     touched = _topics_affected(taken)
     match taken.event:
         case Received(_, _, message) if isinstance(message, Own):
             return touched <= {message.header.key}
-        case Asked() if taken.before.lower is taken.after.lower:  # nobody has come or gone by it
+        case Asked() if taken.before.lower is taken.after.lower:  # no node has joined or gone by it
             return len(touched) <= 1
     return True
 
 
 def delivered_to_subscribers(taken: Taken) -> bool:
-    """Nobody is told an event of a topic that it is not subscribed to, nor twice at once, nor copies it to whom it came from."""
+    """A node delivers only events of its subscriptions, each once, and sends no copy back to its source."""
     updates = [e.notice.topic for e in taken.effects if isinstance(e, Notify) and isinstance(e.notice, Update)]
     source = taken.event.sender if isinstance(taken.event, Received) and isinstance(taken.event.message, NotifyMessage) else None
     copied = [e.to for e in taken.effects if isinstance(e, Send) and isinstance(e.message, NotifyMessage)]
@@ -185,13 +185,13 @@ def delivered_to_subscribers(taken: Taken) -> bool:
 
 
 def _own_requests(taken: Taken) -> list[tuple[NodeId, SubscribeMessage | UnsubscribeMessage]]:
-    """The node's own messages that say what it wants, and whom it sends them to."""
+    """Returns the node's own subscribe and unsubscribe messages, with their receivers."""
     sends = ((effect.to, effect.message) for effect in taken.effects if isinstance(effect, Send))
     return [(to, message) for to, message in sends if isinstance(message, (SubscribeMessage, UnsubscribeMessage))]
 
 
 def _topics_affected(taken: Taken) -> set[Id]:
-    """The topics of which something has changed, or something is sent."""
+    """Returns the topics that have changed, or whose messages are sent."""
     touched = {message.header.key for _, message in _own_requests(taken)}
     before, after = taken.before.upper.topics, taken.after.upper.topics
     if before is not after:
@@ -200,34 +200,34 @@ def _topics_affected(taken: Taken) -> set[Id]:
 
 
 def _come(taken: Taken) -> Mapping[NodeId | None, Id]:
-    """Who has just said that it has come, by where it is."""
+    """Returns the nodes that have just announced that they have joined, by address."""
     notices = [effect.notice for effect in taken.effects if isinstance(effect, Notify)]
     come = [notice.node for notice in notices if isinstance(notice, NodeJoined)]
     return {address_of(taken.after.upper.config, node): node.id for node in come}
 
 
 def all_trees(cluster: Cluster) -> bool:
-    """Of every topic there is a tree. [PL-01]"""
+    """Each topic has a proper tree. [PL-01]"""
     return all(is_tree(tree) for tree, _ in trees(present(cluster)))
 
 
 def subscribes(taken: Taken) -> bool:
-    """Somebody asks another for events."""
+    """A node subscribes at another one."""
     return any(isinstance(message, SubscribeMessage) for _, message in _own_requests(taken))
 
 
 def unsubscribes(taken: Taken) -> bool:
-    """Somebody tells another that it wants them no more."""
+    """A node unsubscribes from another one."""
     return any(isinstance(message, UnsubscribeMessage) for _, message in _own_requests(taken))
 
 
 def copies(taken: Taken) -> bool:
-    """Somebody copies an event to a child."""
+    """A node copies an event to a child."""
     return any(isinstance(effect, Send) and isinstance(effect.message, NotifyMessage) for effect in taken.effects)
 
 
 def changes_parent(taken: Taken) -> bool:
-    """Somebody turns from one parent to another, because somebody has come or gone."""
+    """A node changes its parent because a node has joined or gone."""
     before, after = taken.before.upper.topics, taken.after.upper.topics
     if before is after:
         return False
@@ -243,17 +243,17 @@ PROPERTIES: Final = (
     Property("RowsRight", "topics are kept while they are wanted", ("PI-01", "PA-04"), "node", rows_right),
     _at_rest("Mutual", "at rest parents know their children", ("PI-02",), children_and_parents_agree),
     _at_rest("OneRoot", "at rest parents lead to the meeting point", ("PI-03", "P-12"), one_root),
-    _at_rest("TreeOfInterested", "at rest those who want a topic are its tree", ("PI-04",), in_tree_iff_wanted),
+    _at_rest("TreeOfInterested", "at rest the nodes that want a topic are its tree", ("PI-04",), in_tree_iff_wanted),
     _at_rest("NoOrphan", "at rest every subscriber is reached", ("PI-05", "P-27"), no_orphan),
-    _at_rest("OneParent", "at rest nobody has two parents", ("PI-06",), one_parent),
+    _at_rest("OneParent", "at rest no node has two parents", ("PI-06",), one_parent),
     Property(
         "DeliveredToSubscribers", "events are for subscribers", ("PI-07", "P-28", "PA-26"), "step", delivered_to_subscribers
     ),
-    Property("Alternate", "who asks is no child already", ("PI-08", "PA-04"), "step", requests_alternate),
-    Property("Independent", "topics do not meet", ("PI-09",), "step", topics_independent),
+    Property("Alternate", "a node that subscribes is no child already", ("PI-08", "PA-04"), "step", requests_alternate),
+    Property("Independent", "topics are independent", ("PI-09",), "step", topics_independent),
     Property("EventuallyTree", "each topic has one tree", ("PL-01",), "cluster", all_trees, "eventually"),
-    Property("SomebodySubscribes", "somebody asks for events", ("P-11",), "step", subscribes, "sometimes"),
-    Property("SomebodyUnsubscribes", "somebody does not want them any more", ("P-22",), "step", unsubscribes, "sometimes"),
+    Property("SomebodySubscribes", "a node subscribes at another one", ("P-11",), "step", subscribes, "sometimes"),
+    Property("SomebodyUnsubscribes", "a node unsubscribes from another one", ("P-22",), "step", unsubscribes, "sometimes"),
     Property("SomebodyCopies", "an event goes down a tree", ("P-25", "P-26"), "step", copies, "sometimes"),
-    Property("SomebodyTurns", "somebody gets another parent", ("P-15", "P-18"), "step", changes_parent, "sometimes"),
+    Property("SomebodyTurns", "a node changes its parent", ("P-15", "P-18"), "step", changes_parent, "sometimes"),
 )

@@ -1,8 +1,8 @@
 """
-Who has sent a message that was seen on a connection. [WA-52, WA-64]
+The senders of messages on connections. [WA-52, WA-64]
 
-Messages of the tree are made by who sends them [PA-08]. All others are as Wendy's, an event on its way to its meeting point like
-any message of an application.
+Messages of the tree come from the node that made them [PA-08]. All others follow Wendy's rules; an event on its way to its
+meeting point is like any message of an application.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from peerproof.spec.wendy.senders import address_of_maker
 
 
 class Senders:
-    """Follows the messages of a cluster."""
+    """Follows the messages of a cluster to determine their senders."""
 
     def __init__(self) -> None:
         self._wendy: Final = WendySenders()
 
     def sender(self, message: Message, source: NodeId, target: NodeId) -> NodeId:
-        """Its address; only its host if nobody was seen to receive what it passes on."""
+        """Returns the sender's address; only its host if no observed node has received the message that it forwards."""
         if isinstance(message, (SubscribeMessage, UnsubscribeMessage, NotifyMessage)):
             return address_of_maker(message.header.sender, source)
         return self._wendy.sender(lower_message(message), source, target)

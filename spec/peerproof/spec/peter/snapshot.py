@@ -1,4 +1,4 @@
-"""How a whole Peter node looks as plain data, for those who look into one or put one together."""
+"""The plain data of a whole Peter node, for tools that read or build a state."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ TOPICS: Final = rows_of(
 
 
 class StateForm:
-    """How a state looks as plain data: a node of Wendy, and its topics."""
+    """The plain data of a state: a node of Wendy, and its topics."""
 
     forms: Final = {"wendy": WENDY, "topics": TOPICS}
 
     def plain(self, state: Stacked[Any, State]) -> Plain:
-        """The plain data of a state."""
+        """Returns the plain data of a state."""
         return {"wendy": WENDY.plain(state.lower), "topics": TOPICS.plain(state.upper.topics)}
 
     def value(self, plain: Plain, self_id: NodeId, config: Config) -> Stacked[Any, State]:
-        """The state that plain data shows, of the node with this name. Raises MalformedMessage for what no node can be."""
+        """Returns the state of the node with this name from plain data. Raises MalformedMessage for an impossible state."""
         config = replace(config, is_consulted=True)
         plain = {"wendy": {}, "topics": [], **plain} if isinstance(plain, Mapping) else plain
         lower, topics = members({"wendy": StatesOf(WENDY, self_id, config), "topics": TOPICS}, (), plain, "").values()
@@ -41,12 +41,12 @@ class StateForm:
         if (problem := find_inconsistency(upper)) is not None:
             raise misfit("topics", problem, plain["topics"])
         if not all(is_reachable(upper, node) for node in lower.known.values()):
-            raise misfit("wendy", "tables of nodes with addresses of their own", plain["wendy"])  # else no parent could be asked
+            raise misfit("wendy", "tables of nodes with addresses of their own", plain["wendy"])  # parents need one
         return Stacked(lower, upper)
 
 
 def find_inconsistency(state: State) -> str | None:
-    """What is wrong with a node's topics, as what should be; None if nothing is. [PA-04, PA-29, PA-30]"""
+    """Returns the condition that a node's topics violate; None if they are consistent. [PA-04, PA-29, PA-30]"""
     if any(not row.is_wanted for row in state.topics.values()):
         return "only topics that the node or a child wants"
     others = [node for row in state.topics.values() for node in (*row.children.values(), row.parent) if node is not None]
@@ -58,7 +58,7 @@ def find_inconsistency(state: State) -> str | None:
 STATE: Final[Any] = StateForm()
 
 
-#: What queries answer.
+#: The shapes of answers to queries.
 ANSWERS: Final = {
     **{name: answer for name, answer in WENDY_ANSWERS.items() if name != "state"},
     "topics": Answer(

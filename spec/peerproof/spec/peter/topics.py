@@ -1,7 +1,7 @@
 """
-Topics, and what a node keeps of each: whether it is subscribed itself, its children, and its parent.
+Topics, and a node's data about each: whether it is subscribed itself, its children, and its parent.
 
-A topic that nobody wants, neither this node nor a child, leaves no trace. [PA-04]
+A topic that neither this node nor a child wants is not stored. [PA-04]
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from peerproof.spec.wendy import Config, Id, Node, id_of_bytes, id_text
 from peerproof.spec.wendy.ids import ID_BYTES
 from peerproof.spec.wendy.state import address_of
 
-#: Children of a node, of all its topics together. [PA-29]
+#: The maximum number of children of a node, for all its topics together. [PA-29]
 MOST_CHILDREN: Final = 2**16
 
 
 class Row(NamedTuple):
-    """What a node keeps of one topic. [PA-04, PA-09]"""
+    """A node's data about one topic. [PA-04, PA-09]"""
 
     is_local: bool = False  #: whether the node itself is subscribed
     children: Table[Id, Node] = Table()
-    parent: Node | None = None  #: whom it has asked for the events; none at the meeting point
+    parent: Node | None = None  #: the node that it has asked for the events; None at the meeting point
 
     @property
     def is_wanted(self) -> bool:
@@ -35,30 +35,34 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """What Peter adds to a node of Wendy."""
+    """Peter's part of a node's state."""
 
     self_id: NodeId
-    config: Config  #: the node's, as Wendy has it
-    topics: Table[Id, Row] = field(default_factory=Table)  #: those that are wanted; at first none [PA-11, PA-21]
+    config: Config  #: of the node, the same as Wendy's
+    topics: Table[Id, Row] = field(default_factory=Table)  #: the wanted topics; at first none [PA-11, PA-21]
     has_left: bool = False
 
     def row(self, topic: Id) -> Row:
-        """What is kept of a topic; of one that nobody wants, nothing."""
+        """Returns the row of a topic; an empty one if the topic is not wanted."""
         row: Row = self.topics.get(topic, Row())
         return row
 
     def with_row(self, topic: Id, row: Row) -> State:
-        """The node that keeps this of a topic."""
+        """Returns the node with this row of a topic."""
         topics = self.topics.put({topic: row}) if row.is_wanted else self.topics.without((topic,))
         return replace(self, topics=topics)
 
     def children(self) -> int:
-        """How many children there are, of all topics together. [PA-29]"""
+        """Returns the number of children of all topics together. [PA-29]"""
         return sum(len(row.children) for row in self.topics.values())
 
 
 def id_of_topic(topic: str) -> Id:
-    """The id of a topic: the first 16 bytes of its text. Raises NotEnabled if there are fewer. [P-03…P-05, PA-01…PA-03]"""
+    """
+    Returns the id of a topic: the first 16 bytes of its text.
+
+    Raises NotEnabled for a shorter text. [P-03…P-05, PA-01…PA-03]
+    """
     try:
         octets = topic.encode()
     except UnicodeEncodeError:
@@ -69,12 +73,12 @@ def id_of_topic(topic: str) -> Id:
 
 
 def is_reachable(state: State, node: Node) -> bool:
-    """Whether something can be sent to a node, and it is not this one. [PA-30]"""
+    """Whether a node has an address, and is not this one. [PA-30]"""
     return node.id != state.config.id and address_of(state.config, node) not in (None, state.self_id)
 
 
 def plain_topics(state: State) -> Plain:
-    """The topics that are wanted, as plain data."""
+    """Returns the wanted topics as plain data."""
     return {
         id_text(topic): {
             "local": row.is_local,

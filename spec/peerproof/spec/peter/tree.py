@@ -1,9 +1,9 @@
 """
-The trees of subscriptions: what Peter does about what Wendy tells it, and about what its application wants.
+The trees of subscriptions: how Peter handles Wendy's notices and its application's commands.
 
 For each topic there is a tree with the meeting point, the node closest to the topic's id, as its root. A node wants a topic if
-it is subscribed itself or has children that do; it asks its next hop for the topic's events when it begins to want them, and
-takes that back when it wants them no more. [PA-04]
+it is subscribed itself or has children. It subscribes at its next hop when it begins to want the topic, and unsubscribes when it
+no longer wants it. [PA-04]
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ from peerproof.spec.wendy.state import Config, address_of
 
 Next: TypeAlias = Step[State, TreeEffect]
 
-#: A copy that so many nodes have received is not copied any more. [PA-25]
+#: A copy that this many nodes have received is not copied again. [PA-25]
 MOST_HOPS: Final = 255
 
 
 def initial(self_id: NodeId, config: Config) -> State:
-    """A node that wants nothing."""
+    """Returns a node without subscriptions."""
     return State(self_id, config)
 
 
 def step(state: State, event: TreeEvent, seek: Seek) -> Next:
-    """What Peter does about one event: the table of contents of this module. Raises NotEnabled."""
+    """Dispatches one event to its handler. Raises NotEnabled."""
     if state.has_left:
         return on_nothing(state, event)
     match event:
@@ -82,14 +82,14 @@ def step(state: State, event: TreeEvent, seek: Seek) -> Next:
 
 
 def on_nothing(state: State, event: TreeEvent) -> Next:
-    """A node that has left does nothing any more, and is asked in vain. [PA-32]"""
+    """Handles an event at a node that has left: commands are refused, all else is ignored. [PA-32]"""
     if isinstance(event, Asked):
         raise NotEnabled("left", "a node that has left does nothing any more")
     return Step(state)
 
 
 def on_command(state: State, command: Command, seek: Seek) -> Next:
-    """What the application wants. Raises NotEnabled."""
+    """Handles a command of the application. Raises NotEnabled."""
     match command:
         case Subscribe(topic):
             return on_subscribe(state, id_of_topic(topic), seek)
@@ -110,7 +110,7 @@ def on_command(state: State, command: Command, seek: Seek) -> Next:
 
 
 def on_notice(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next:
-    """What Wendy tells: who comes and goes, and which messages come by. [P-01]"""
+    """Handles Wendy's notices: nodes that join or go, and messages that pass through this node. [P-01]"""
     match notice:
         case Delivered(application):
             message = lift_message(application)
@@ -137,15 +137,15 @@ def on_notice(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next
 
 
 def after(notice: wendy.Notice, taken: Next) -> Next:
-    """A step after which the application is told the same as Peter was."""
+    """Returns a step, followed by the same notice for the application."""
     return Step(taken.state, (Notify(notice), *taken.effects))
 
 
 def on_message(state: State, message: Own, seek: Seek) -> Next:
     """
-    A message ends here: the journey of those of the tree, and that of a publish message at the meeting point. [P-08, P-13]
+    Handles a message that ends here: one of the tree, or a publish message at the meeting point. [P-08, P-13]
 
-    Those that this node has made itself and that come back could not be sent; that has been seen to. [PA-28]
+    A message that this node has made itself and gets back could not be sent; `on_sent` has handled that. [PA-28]
     """
     sender, topic = message.header.sender, message.header.key
     match message:
@@ -164,35 +164,35 @@ def on_message(state: State, message: Own, seek: Seek) -> Next:
 
 
 def on_subscribe(state: State, topic: Id, seek: Seek) -> Next:
-    """The application wants a topic's events. [P-06, P-07, PA-04]"""
+    """The application subscribes to a topic. [P-06, P-07, PA-04]"""
     return update_row(state, topic, state.row(topic)._replace(is_local=True), seek)
 
 
 def on_unsubscribe(state: State, topic: Id, seek: Seek) -> Next:
-    """The application does not want them any more. [P-20, PA-04]"""
+    """The application unsubscribes from a topic. [P-20, PA-04]"""
     return update_row(state, topic, state.row(topic)._replace(is_local=False), seek)
 
 
 def on_publish(state: State, topic: Id, value: bytes) -> Next:
-    """The application has an event for all subscribers, wherever they are: it goes to the meeting point. [P-24, P-28]"""
+    """The application publishes an event for all subscribers: it goes to the meeting point. [P-24, P-28]"""
     return Step(state, (Request(Route(topic, value, PUBLISH)),))
 
 
 def on_notify(state: State, copy: NotifyMessage) -> Next:
-    """A copy of an event has come down the tree. [P-26, PA-15, PA-17, PA-18, PA-26, PA-34]"""
+    """Handles a copy of an event that comes down the tree. [P-26, PA-15, PA-17, PA-18, PA-26, PA-34]"""
     header = copy.header
     return fan_out(state, header.key, copy.value, header.hop, source=header.sender.id)
 
 
 def on_sent(state: State, sent: Sent[Message], seek: Seek) -> Next:
-    """If a message of Peter's did not arrive, whoever was at its address has gone, whether or not Wendy knew it. [PA-28]"""
+    """Treats the node at an address as gone if a message of Peter's did not arrive there, known to Wendy or not. [PA-28]"""
     if sent.took is not None or not isinstance(sent.message, Own):
         return Step(state)
     return on_departure(state, lambda node: address_of(state.config, node) == sent.to, seek)
 
 
 def on_subscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:
-    """The previous hop becomes a child. [P-09…P-12, PA-05, PA-06, PA-29, PA-30]"""
+    """Adds the previous hop as a child. [P-09…P-12, PA-05, PA-06, PA-29, PA-30]"""
     row = state.row(topic)
     if not is_reachable(state, child) or (child.id not in row.children and state.children() >= MOST_CHILDREN):
         return Step(state)
@@ -200,16 +200,16 @@ def on_subscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Ne
 
 
 def on_unsubscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:
-    """The previous hop is a child no more, if it was one. [P-21…P-23, PA-07]"""
+    """Removes the previous hop from the children, if it is one. [P-21…P-23, PA-07]"""
     row = state.row(topic)
     return update_row(state, topic, row._replace(children=row.children.without((child.id,))), seek)
 
 
 def update_row(state: State, topic: Id, row: Row, seek: Seek) -> Next:
     """
-    The node with another row for a topic: only if that changes whether it wants the events, it says so. [PA-04]
+    Returns the node with another row for a topic; it notifies others only if that changes whether it wants the topic. [PA-04]
 
-    When it begins to want them it asks its next hop, which becomes its parent; when it ceases to, it tells its parent.
+    When it begins to want it, it subscribes at its next hop, its new parent; when it ends, it unsubscribes from its parent.
     """
     if row == state.row(topic):
         return Step(state)
@@ -221,22 +221,23 @@ def update_row(state: State, topic: Id, row: Row, seek: Seek) -> Next:
 
 
 def subscribe_to_parent(state: State, topic: Id, row: Row, seek: Seek) -> Next:
-    """The node after it asked its next hop for a topic's events; the meeting point need not ask. [P-11…P-13, PA-09]"""
+    """Subscribes at the next hop, which becomes the parent; the meeting point has none. [P-11…P-13, PA-09]"""
     parent = seek(topic)
     return Step(state.with_row(topic, row._replace(parent=parent)), tree_message(parent, topic, SUBSCRIBE))
 
 
 def tree_message(to: Node | None, topic: Id, purpose: int) -> tuple[TreeEffect, ...]:
-    """A message of this node's own to its parent, if it has one; it must not overtake another. [PA-08, PA-10, PA-19]"""
+    """Returns a message of this node to its parent, if it has one; messages must stay in order. [PA-08, PA-10, PA-19]"""
     return () if to is None else (Request(SendTo(to, topic, b"", purpose)),)
 
 
 def fan_out(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     """
-    An event is delivered here, if this node is subscribed, and copied to each child but the one that it came from.
+    Delivers an event here, if this node is subscribed, and copies it to each child but the one that it came from.
 
-    `source` is who has sent a copy; what comes from another than the parent is not copied on. `hop` nodes have received the
-    event, which cannot be very many unless it goes in a circle. [P-25, P-26, PA-17, PA-18, PA-25, PA-26, PA-34]
+    `source` is the sender of a copy; a copy that does not come from the parent is not copied on. `hop` is the number of nodes
+    that have received the event, which is large only if the event goes in a circle. [P-25, P-26, PA-17, PA-18, PA-25, PA-26,
+    PA-34]
     """
     row = state.row(topic)
     effects: tuple[TreeEffect, ...] = (Notify(Update(topic, value)),) if row.is_local else ()
@@ -248,12 +249,12 @@ def fan_out(state: State, topic: Id, value: bytes, hop: int, source: Id | None =
 
 
 def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
-    """Somebody has joined: who is now on the way to a topic becomes the parent. [P-17…P-19, PA-10…PA-13, PA-33]"""
+    """A node has joined: if it is the next hop for a topic now, it becomes the parent. [P-17…P-19, PA-10…PA-13, PA-33]"""
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
         if row.parent is not None and row.parent.id == node.id:
-            effects += tree_message(node, topic, SUBSCRIBE)  # it may have come back without what it knew [PA-12]
-            state = state.with_row(topic, row._replace(parent=node))  # at another address, perhaps
+            effects += tree_message(node, topic, SUBSCRIBE)  # it may have restarted without its state [PA-12]
+            state = state.with_row(topic, row._replace(parent=node))  # perhaps at another address
             continue
         there = seek(topic)
         if there is not None and there.id == node.id:
@@ -264,9 +265,9 @@ def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
 
 def on_rerouted(state: State, seek: Seek, new: frozenset[Id] | None) -> Next:
     """
-    This node has joined, or has learnt of others: of what it already wants it may be the meeting point no more. [PA-27]
+    This node has joined, or has learnt of others: for topics that it wants it may be the meeting point no more. [PA-27]
 
-    Nor may its parent be on the way any more, if one of the `new` nodes is; if this node itself has joined, all are new: None.
+    Nor may its parent be the next hop any more, if one of the `new` nodes is; None: this node has joined, and all are new.
     """
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
@@ -280,7 +281,7 @@ def on_rerouted(state: State, seek: Seek, new: frozenset[Id] | None) -> Next:
 
 def on_departure(state: State, is_gone: Callable[[Node], bool], seek: Seek) -> Next:
     """
-    Somebody has gone: children are taken out, and who has lost a parent asks the next hop.
+    Nodes have gone: they are removed as children, and a node that has lost its parent subscribes at the next hop.
 
     [P-14…P-16, PA-14, PA-22, PA-28, PA-33]
     """

@@ -4,7 +4,7 @@ Scuttlebutt: anti-entropy gossip of versioned key-value pairs.
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/scuttlebutt.md` beside it.
 """
 
-from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
+from __future__ import annotations  # noqa: I001  # several names of one module on a line
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -23,10 +23,10 @@ from peerproof.spec.scuttlebutt.transitions import Next, initial, step
 
 NAME: Final = "scuttlebutt"
 
-#: What carries its messages.
+#: The transport of its messages.
 TRANSPORT: Final = "udp"
 
-#: What can be asked of a node without changing it.
+#: Queries of a state, which do not change the node.
 QUERIES: Final[Mapping[str, Callable[[State], Plain]]] = {"peers": peers, "view": view, "status": status, "state": STATE.plain}
 
 __all__ = [

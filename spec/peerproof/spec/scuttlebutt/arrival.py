@@ -1,10 +1,10 @@
 """
-The phi accrual failure detector: how much a silence says.
+The phi accrual failure detector: a suspicion level computed from the time since the last sign of life.
 
 The document names the hooks (a delta is a sign of life, some nodes become critical, each node's status is up or down) and
 leaves the detector open. This is the one of Hayashibara, Defago, Yared and Katayama, "The phi accrual failure detector"
-(SRDS 2004), with the exponential distribution that Cassandra uses: the chance that a node which is alive stays silent for
-t milliseconds, when its signs of life come every m on average, is e^(-t/m); phi is -log10 of that, t / (m ln 10).
+(SRDS 2004), with the exponential distribution that Cassandra uses: the probability that a live node stays silent for t
+milliseconds, when its signs of life come every m on average, is e^(-t/m); phi is -log10 of that, t / (m ln 10).
 
 Phi is compared in integers, so that a state holds no floats and every machine agrees. [BA-23, BA-28, BA-29]
 """
@@ -21,18 +21,18 @@ ONE_BY_LN_10: Final = (4_342_944_819_033, 10_000_000_000_000)
 
 DEFAULT_BOOTSTRAP: Final = Duration(2000)
 
-#: Thresholds are given in thousandths of phi.
+#: Thresholds are in thousandths of phi.
 THOUSANDTHS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """How the failure detector is configured."""
+    """The configuration of the failure detector."""
 
     window: int = 100  #: intervals remembered per peer
-    bootstrap: Duration = DEFAULT_BOOTSTRAP  #: the first interval of every window: what to expect of a peer never heard
-    critical: int = 5000  #: above this phi, in thousandths, a peer is critical and gets a digest
-    down: int = 8000  #: above this phi, in thousandths, a peer is down
+    bootstrap: Duration = DEFAULT_BOOTSTRAP  #: the assumed first interval of every window
+    critical: int = 5000  #: phi, in thousandths, above which a peer is critical and gets a digest
+    down: int = 8000  #: phi, in thousandths, above which a peer is down
 
     def __post_init__(self) -> None:
         if self.window < 1 or self.bootstrap < 1 or self.critical < 0 or self.down < 0:
@@ -41,26 +41,26 @@ class Detector:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalWindow:
-    """When a peer was last heard, and the last intervals between its signs of life, oldest first."""
+    """The time of a peer's last sign of life, and the last intervals between its signs of life, oldest first."""
 
     last: Instant
     intervals: tuple[Duration, ...]
 
 
 def open_window(now: Instant, detector: Detector) -> ArrivalWindow:
-    """The window of a peer that has just become known: its silence counts from now. [BA-29]"""
+    """Returns the window of a new peer: its silence counts from now. [BA-29]"""
     return ArrivalWindow(now, (detector.bootstrap,))
 
 
 def record_arrival(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
-    """The window after a sign of life. One that comes with a clock set back counts as an interval of nothing."""
+    """Returns the window after a sign of life. If the clock was set back, the interval counts as 0."""
     interval = Duration(max(0, now - window.last))
     return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])
 
 
 def phi_exceeds(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
     """
-    Whether phi is above a threshold, exactly: t * n / (sum * ln 10) > threshold / 1000, without dividing.
+    Whether phi is above a threshold, computed exactly as t * n / (sum * ln 10) > threshold / 1000, without division.
 
     The mean interval counts as at least one millisecond, the clock's grain.
     """

@@ -1,11 +1,11 @@
 """
-How Scuttlebutt values look: messages in bytes and as plain data, everything else as plain data. [B-40…B-45]
+The encodings of Scuttlebutt values: messages as bytes and as plain data, all others as plain data. [B-40…B-45]
 
     datagram     = type entry*                      type: 1 digest request, 2 digest response, 3 delta
     digest entry = addr version                     addr: size (1 byte) bytes
     delta entry  = addr key value version           version: 8 bytes, most significant first [BA-01]
 
-Bytes that are anything else are no message, not even as far as they would be one. [BA-20]
+All other bytes are malformed as a whole, even if they begin with valid entries. [BA-20]
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-What Scuttlebutt nodes say to each other, what is asked of them, and what they tell.
+The messages, commands, timers and notices of Scuttlebutt.
 
-The three messages are the document's; `UpdateLocal`, `Round` and the notices name what it describes in prose.
+The three messages are the document's; `UpdateLocal`, `Round` and the notices name what the document describes in prose.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Receiv
 
 
 class DigestEntry(NamedTuple):
-    """A peer and its version as the sender knows it, without any key-value pair. [B-10, B-23]"""
+    """A peer and its version as the sender knows it, without key-value pairs. [B-10, B-23]"""
 
     addr: NodeId
     version: int
@@ -21,14 +21,14 @@ class DigestEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DigestRequest:
-    """What the sender knows, so as to be sent what it lacks. It need not list every peer that the sender knows. [B-10, B-25]"""
+    """The peers and versions that the sender knows, possibly not all of them; it asks for newer pairs. [B-10, B-25]"""
 
     entries: tuple[DigestEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DigestResponse:
-    """The peers of a digest request of which its receiver lacks something; never answered by another digest. [B-14, B-16]"""
+    """The peers of a digest request of which the responder lacks pairs; never answered by another digest. [B-14, B-16]"""
 
     entries: tuple[DigestEntry, ...]
 
@@ -44,7 +44,7 @@ class DeltaEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What the sender of a digest lacks, as far as it fits; sent even if it is nothing. [B-13, B-32]"""
+    """The pairs that the sender of a digest lacks, as many as fit; sent even if it is empty. [B-13, B-32]"""
 
     entries: tuple[DeltaEntry, ...]
 
@@ -65,7 +65,7 @@ Command: TypeAlias = UpdateLocal
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Time for the next round of gossip. [B-08]"""
+    """The next round of gossip is due. [B-08]"""
 
 
 Timer: TypeAlias = Round
@@ -73,14 +73,14 @@ Timer: TypeAlias = Round
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A peer is stored that was not known before. [B-11, BA-26]"""
+    """A peer that was unknown is stored. [B-11, BA-26]"""
 
     peer: NodeId
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A pair of another peer has really changed. [B-36, BA-26]"""
+    """A pair of another peer has changed. [B-36, BA-26]"""
 
     peer: NodeId
     key: str
@@ -91,10 +91,10 @@ class Update:
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
     """
-    A delta came from this address: it is alive. [B-33, BA-23]
+    A delta came from this address, so the node is alive. [B-33, BA-23]
 
-    `round_trip` is the time since the last digest sent to it; None if no digest to it is unanswered, or if
-    nothing measures it. [BA-30]
+    `round_trip` is the time since the last digest sent to it; None if no digest to it is unanswered, or if the driver
+    does not measure it. [BA-30]
     """
 
     peer: NodeId

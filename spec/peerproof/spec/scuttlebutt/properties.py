@@ -1,5 +1,5 @@
 """
-What holds in every run of Scuttlebutt without restarts, and what should be seen to happen in some.
+Properties of every run of Scuttlebutt without restarts, and reachability checks.
 
 BI- names are those of `spec/scuttlebutt.md`; the models use the same.
 """
@@ -22,7 +22,7 @@ def version_is_max(state: State) -> bool:
 
 
 def owner_dominates(cluster: Cluster) -> bool:
-    """Nobody knows a higher version of a node than the node itself."""
+    """No node knows a higher version of a node than the node itself."""
     return all(
         known.version <= version_of(cluster.nodes[owner], owner)
         for state in cluster.nodes.values()
@@ -31,7 +31,7 @@ def owner_dominates(cluster: Cluster) -> bool:
 
 
 def no_gap(cluster: Cluster) -> bool:
-    """Whoever knows a version of a node has every pair of that node that is current and not above this version."""
+    """A node that knows a version of a peer has every current pair of that peer up to this version."""
     return all(
         known.pairs.get(key) == pair
         for state in cluster.nodes.values()
@@ -42,7 +42,7 @@ def no_gap(cluster: Cluster) -> bool:
 
 
 def same_version_same_value(cluster: Cluster) -> bool:
-    """A key's version at one owner has one value, whoever knows it."""
+    """A version of a key at one owner has the same value at all nodes."""
     seen: dict[tuple[NodeId, str, int], str] = {}
     return all(
         seen.setdefault((owner, key, pair.version), pair.value) == pair.value
@@ -53,7 +53,7 @@ def same_version_same_value(cluster: Cluster) -> bool:
 
 
 def monotone(taken: Taken) -> bool:
-    """No version, of a peer or of a pair, ever becomes smaller, and nothing known is forgotten."""
+    """No version of a peer or of a pair decreases, and nothing known is forgotten."""
     after: State = taken.after
     return all(
         addr in after.store
@@ -68,10 +68,11 @@ def monotone(taken: Taken) -> bool:
 
 def in_flight_complete(cluster: Cluster) -> bool:
     """
-    A delta under way holds every current pair of a peer up to its last one, from what its receiver knows or from its first.
+    A delta under way has no gaps: it holds every current pair of a peer between the receiver's version, or its first pair, and
+    its last.
 
-    It was computed for a version that the receiver had then and cannot have lost since; so nothing may be missing above
-    what the receiver knows now.
+    It was computed for a version that the receiver had then and cannot have lost since; so no pair above the receiver's present
+    version may be missing.
     """
     for _, to, message in cluster.in_flight:
         if isinstance(message, Delta):
@@ -87,7 +88,7 @@ def in_flight_complete(cluster: Cluster) -> bool:
 
 def delta_prefix(taken: Taken) -> bool:
     """
-    What a delta says of a peer is a prefix, in the order of versions, of what the digest's sender lacks of it.
+    A delta's pairs of a peer are a prefix, in the order of versions, of the pairs that the digest's sender lacks.
 
     If the digest names a peer several times, each of its entries has its own prefix, most outdated first. [BA-13]
     """
@@ -105,16 +106,16 @@ def delta_prefix(taken: Taken) -> bool:
     )
 
 
-def _are_prefixes(told: list[DeltaEntry], lists: list[list[DeltaEntry]]) -> bool:
-    """Whether this is a prefix of the first list, and then one of the second, and so on."""
-    ends = {0}  # how much of it the lists so far can explain
+def _are_prefixes(sent: list[DeltaEntry], lists: list[list[DeltaEntry]]) -> bool:
+    """Whether `sent` consists of a prefix of each list, in order."""
+    ends = {0}  # the lengths of `sent` that the lists so far can explain
     for pairs in lists:
-        ends |= {begin + n for begin in ends for n in range(1, len(pairs) + 1) if told[begin : begin + n] == pairs[:n]}
-    return len(told) in ends
+        ends |= {begin + n for begin in ends for n in range(1, len(pairs) + 1) if sent[begin : begin + n] == pairs[:n]}
+    return len(sent) in ends
 
 
 def always_a_delta(taken: Taken) -> bool:
-    """Every digest is answered by one delta, to where it came from."""
+    """Every digest is answered by one delta, to its source address."""
     deltas = [effect.to for effect in taken.effects if isinstance(effect, Send) and isinstance(effect.message, Delta)]
     return not _answers_digest(taken) or deltas == [taken.event.sender]
 
@@ -133,23 +134,23 @@ def no_digest_loop(taken: Taken) -> bool:
 
 
 def own_untouched(taken: Taken) -> bool:
-    """Only the application changes what a node says of itself."""
+    """Only the application changes the node's own record."""
     own = taken.before.self_id
     return isinstance(taken.event, Asked) or taken.before.store[own] == taken.after.store[own]
 
 
 def delta_is_news(taken: Taken) -> bool:
-    """A delta brings something new."""
+    """A delta contains a new pair."""
     return _is_delta(taken) and bool(taken.event.message.entries) and taken.before.store != taken.after.store
 
 
 def delta_is_stale(taken: Taken) -> bool:
-    """A delta brings only what is already known."""
+    """A delta contains only known pairs."""
     return _is_delta(taken) and bool(taken.event.message.entries) and taken.before.store == taken.after.store
 
 
 def views_equal(cluster: Cluster) -> bool:
-    """All nodes know the same of everybody."""
+    """All nodes know the same about all nodes."""
     first, *others = cluster.nodes.values()
     return all(state.store == first.store for state in others)
 
@@ -170,17 +171,19 @@ PROPERTIES: Final = (
     Property(
         "VersionIsMax", "a peer's version is the maximum of its pairs'", ("BI-01", "B-03", "B-04", "B-38"), "node", version_is_max
     ),
-    Property("OwnerDominates", "nobody is ahead of a record's owner", ("BI-02", "B-05", "B-06"), "cluster", owner_dominates),
-    Property("NoGap", "what is current and not above the known version is known", ("BI-03", "B-30", "B-36"), "cluster", no_gap),
+    Property("OwnerDominates", "no node is ahead of a record's owner", ("BI-02", "B-05", "B-06"), "cluster", owner_dominates),
+    Property("NoGap", "all current pairs up to the known version are known", ("BI-03", "B-30", "B-36"), "cluster", no_gap),
     Property("SameVersionSameValue", "a version has one value", ("BI-04", "B-06", "B-07"), "cluster", same_version_same_value),
     Property("Monotone", "no version decreases", ("BI-05", "B-36", "B-37"), "step", monotone),
     Property("InFlight", "a delta under way has no holes", ("BI-06", "B-30"), "cluster", in_flight_complete),
-    Property("DeltaPrefix", "a delta is a prefix, per peer, of what is lacking", ("BI-07", "B-29", "B-30"), "step", delta_prefix),
+    Property(
+        "DeltaPrefix", "a delta is a prefix, per peer, of the missing pairs", ("BI-07", "B-29", "B-30"), "step", delta_prefix
+    ),
     Property("DeltaBounded", "no datagram is above the limit", ("BI-08", "B-24", "B-26"), "step", delta_bounded),
     Property("NoDigestLoop", "a digest response causes no digest", ("BI-09", "B-16", "B-39"), "step", no_digest_loop),
     Property("OwnUntouched", "only the application changes the own record", ("BI-10", "B-06"), "step", own_untouched),
     Property("AlwaysADelta", "every digest is answered by a delta", ("BL-02", "B-13", "B-32", "B-39"), "step", always_a_delta),
     Property("DeltaIsNews", "a delta brings something new", ("B-15",), "step", delta_is_news, "sometimes"),
-    Property("DeltaIsStale", "a delta brings only what is known", ("B-36",), "step", delta_is_stale, "sometimes"),
+    Property("DeltaIsStale", "a delta brings only known pairs", ("B-36",), "step", delta_is_stale, "sometimes"),
     Property("ViewsEqual", "all views are equal", ("BL-01", "B-05"), "cluster", views_equal, "eventually"),
 )

@@ -1,4 +1,4 @@
-"""Which answers of chance stand for all others, when a Scuttlebutt node's steps are checked without knowing the answers."""
+"""Answers of `pick` that represent all others, for checks of a Scuttlebutt node's steps without its recorded answers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from peerproof.spec.traces.relation import Answer, Question
 
 def narrow(question: Question) -> Iterable[Answer] | None:
     """
-    One order of a digest, where there are n!: the order shows in the request and nowhere else. [B-22, B-24]
+    One order of a digest, where there are n!: the order is visible in the request and nowhere else. [B-22, B-24]
 
-    What the request lists comes in its order. Of the rest only matters whether its first entry fits; so the longest is the first,
-    which does not fit if any does not.
+    The peers in the request come in its order. Of the rest it only matters whether the first entry fits; so the longest comes
+    first, which does not fit if any does not.
     """
     if question.why != "digest.order":
         return None
@@ -22,6 +22,6 @@ def narrow(question: Question) -> Iterable[Answer] | None:
     requests = [send.message for send in question.sends or () if isinstance(send.message, DigestRequest)]
     shown = tuple(entry.addr for entry in requests[number].entries) if number < len(requests) else ()
     if len(set(shown)) < len(shown) or not set(shown) <= set(question.among):
-        return [question.among]  # no order leads to that
+        return [question.among]  # no order leads to the observed request
     rest = sorted(set(question.among) - set(shown), key=lambda addr: (-len(octets(addr)), addr))
     return [(*shown, *rest)]

@@ -1,4 +1,4 @@
-"""How a whole Scuttlebutt node looks as plain data, for those who look into one or put one together; what of it is left open."""
+"""The plain data of a whole Scuttlebutt node, for tools that read or build a state; the shapes of queries; unsettled members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peerproof.spec.scuttlebutt.state import KNOWN_PEER, STRING, KnownPeer, Live
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What the failure detector keeps of a peer, as it is shown."""
+    """The failure detector's data about a peer, in plain data."""
 
     addr: NodeId
     status: Status
@@ -26,7 +26,7 @@ class Watched:
 
 
 class StateForm(state_form.StateForm):
-    """How a state looks as plain data: `{"store": […], "liveness": […]}`, a member for each peer; liveness if there is any."""
+    """The plain data of a state: `{"store": […], "liveness": […]}`, a member for each peer; liveness only if it is not empty."""
 
     def plain(self, state: State) -> Plain:
         """The plain data of a state."""
@@ -68,7 +68,7 @@ STATE: Final = StateForm(
 )
 
 
-#: What queries answer.
+#: The shapes of answers to queries.
 ANSWERS: Final = {
     "peers": Answer("All known addresses, the node's own among them, in any order.", ListOf(STRING)),
     "view": Answer("The whole store: its peers by address, the pairs of each by key.", ListOf(KNOWN_PEER)),
@@ -81,5 +81,5 @@ ANSWERS: Final = {
 
 
 def unsettled(config: Any, kind: str) -> frozenset[str]:
-    """The members of an event of this kind that a node configured like this may tell as it likes. [BA-30]"""
+    """Returns the members of an event of this kind that are free for a node with this configuration. [BA-30]"""
     return frozenset({"round_trip"}) if kind == "heartbeat" and config.detector is None else frozenset()

@@ -1,4 +1,4 @@
-"""What a Scuttlebutt node knows."""
+"""The state of a Scuttlebutt node."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MAX_DATAGRAM: Final = 65_507
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How a node is configured."""
+    """The configuration of a node."""
 
-    seeds: tuple[NodeId, ...] = ()  #: asked as long as nobody else is known [B-17, B-18]
-    interval: Duration = DEFAULT_INTERVAL  #: from one round of gossip to the next [B-08]
-    max_payload: int = 1400  #: bytes of a datagram, its type byte included [B-24, B-26, BA-05]
-    detector: Detector | None = field(default_factory=Detector)  #: None: no peer is ever critical or down
+    seeds: tuple[NodeId, ...] = ()  #: seed nodes, contacted while no other node is known [B-17, B-18]
+    interval: Duration = DEFAULT_INTERVAL  #: time between rounds of gossip [B-08]
+    max_payload: int = 1400  #: largest datagram in bytes, including its type byte [B-24, B-26, BA-05]
+    detector: Detector | None = field(default_factory=Detector)  #: failure detector; None: no peer is ever critical or down
 
     def __post_init__(self) -> None:
         if self.interval < 1:
@@ -47,9 +47,9 @@ class Versioned(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Peer:
     """
-    What is known of one peer: its key-value pairs, and its version. [B-02, B-03, B-04]
+    The known record of one peer: its key-value pairs, and its version. [B-02, B-03, B-04]
 
-    The version is kept and not computed because the document keeps it; that it is the maximum is `VersionIsMax`.
+    The version is stored, as in the document, and not computed; `VersionIsMax` states that it is the maximum.
     """
 
     pairs: Table[str, Versioned] = field(default_factory=Table)
@@ -57,7 +57,7 @@ class Peer:
 
 
 class Status(Enum):
-    """Whether a peer is thought to be there. [B-20]"""
+    """Whether a peer is considered to be up. [B-20]"""
 
     UP = "up"
     DOWN = "down"
@@ -65,7 +65,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What the failure detector keeps of one peer."""
+    """The failure detector's data about one peer."""
 
     window: ArrivalWindow
     status: Status = Status.UP
@@ -74,7 +74,7 @@ class Liveness:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A node: its store, itself included, and what its failure detector keeps of the others. [B-01]"""
+    """A node: its store, including itself, and its failure detector's data about the others. [B-01]"""
 
     self_id: NodeId
     config: Config
@@ -83,7 +83,7 @@ class State:
 
 
 class Pair(NamedTuple):
-    """A key-value pair as it is shown."""
+    """A key-value pair in plain data."""
 
     key: str
     value: str
@@ -91,7 +91,7 @@ class Pair(NamedTuple):
 
 
 class KnownPeer(NamedTuple):
-    """A peer of the store as it is shown, its pairs by key."""
+    """A peer of the store in plain data, its pairs by key."""
 
     addr: NodeId
     version: int
@@ -104,13 +104,13 @@ KNOWN_PEER: Final = Record(
 
 
 def peers(state: State) -> Plain:
-    """The addresses of all known peers, the node's own among them, as plain data."""
+    """Returns the addresses of all known peers, including the node's own, as plain data."""
     return [STRING.plain(addr) for addr in state.store]
 
 
 def view(state: State) -> Plain:
     """
-    The whole store as plain data: a list of peers by address, each with its version and its pairs by key.
+    Returns the whole store as plain data: a list of peers by address, each with its version and its pairs by key.
 
     `[{"addr": "a:1", "version": "1", "pairs": [{"key": "k", "value": "v", "version": "1"}]}]`
     """
@@ -118,12 +118,12 @@ def view(state: State) -> Plain:
 
 
 def known_peer(addr: NodeId, peer: Peer) -> KnownPeer:
-    """A peer as it is shown."""
+    """Returns a peer as plain data shows it."""
     return KnownPeer(addr, peer.version, tuple(Pair(key, *versioned) for key, versioned in peer.pairs.items()))
 
 
 def status(state: State) -> Plain:
-    """The other peers by address with their status, as plain data; without a failure detector all are up."""
+    """Returns the other peers by address with their status, as plain data; without a failure detector all are up."""
     return [
         {"addr": STRING.plain(addr), "status": (state.liveness[addr].status if addr in state.liveness else Status.UP).value}
         for addr in state.store

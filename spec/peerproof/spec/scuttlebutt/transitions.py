@@ -1,5 +1,5 @@
 """
-What a Scuttlebutt node does: `initial` makes one, `step` says what it does about one event.
+The transitions of a Scuttlebutt node: `initial` makes one, `step` handles one event.
 
 A round of gossip is three datagrams between two nodes: a digest request ("this is what I know"), a delta ("this is what
 you lack"), and, if the other lacks something too, a digest response that is answered by a delta.
@@ -39,14 +39,14 @@ Next: TypeAlias = Step[State, Effect]
 
 
 def initial(self_id: NodeId, config: Config) -> Next:
-    """A node that knows only itself, at version 0; its first round comes after one interval. [B-01, B-04, B-08]"""
+    """Returns a node that knows only itself, at version 0; its first round comes after one interval. [B-01, B-04, B-08]"""
     encode_string("node's address", self_id, MAX_STRING)
     state = State(self_id, config, store=Table({self_id: Peer()}), liveness=Table())
     return Step(state, (SetTimer(Round(), config.interval),))
 
 
 def step(state: State, event: Event, pick: Pick) -> Next:
-    """What the node does about one event: the table of contents of this module."""
+    """Dispatches one event to its handler."""
     match event:
         case Expired(now, Round()):
             return on_round(state, now, pick)
@@ -70,9 +70,9 @@ def on_update_local(state: State, key: str, value: str) -> Next:
     """
     The application sets one of this node's own pairs.
 
-    The version grows even if the value stays the same [BA-18]. What could never be sent is refused before anything
-    changes: a string that its one-byte size cannot measure, an entry that fills more than a datagram [BA-03], a version
-    past the last one [BA-19]. Nobody is told now; the next digests will. [B-06, B-07]
+    The version grows even if the value stays the same [BA-18]. Before any change the node refuses what could never be sent: a
+    string whose size does not fit into one byte, an entry that fills more than a datagram [BA-03], a version past the last
+    one [BA-19]. Nothing is sent now; the next digests announce the change. [B-06, B-07]
     """
     own = state.store[state.self_id]
     if own.version == U64_MAX:
@@ -88,9 +88,9 @@ def on_update_local(state: State, key: str, value: str) -> Next:
 
 def on_round(state: State, now: Instant, pick: Pick) -> Next:
     """
-    Time to gossip: one digest request to every target of this round, then each peer's status is set. [B-08, B-10, B-20]
+    Starts a round: one digest request to every target, then each peer's status is updated. [B-08, B-10, B-20]
 
-    Each request takes the peers, this node among them, in an order of its own. [B-22, BA-09]
+    Each request lists the peers, including this node, in an order of its own. [B-22, BA-09]
     """
     requests = tuple(
         Send(target, DigestRequest(digest(state, pick("digest.order", state.store, len(state.store)))))
@@ -103,10 +103,10 @@ def on_round(state: State, now: Instant, pick: Pick) -> Next:
 
 def round_targets(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
     """
-    Who gets a digest request in this round, in this order. [BA-24]
+    Yields the receivers of this round's digest requests, in order. [BA-24]
 
-    A node that knows nobody asks all its seeds [B-17]. Otherwise: one known peer, up or down [B-09, BA-25]; one of the
-    seeds that are not known [B-18]; every critical peer, even if it was the partner [B-19, BA-31].
+    A node that knows no peer asks all its seeds [B-17]. Otherwise: one known peer, up or down [B-09, BA-25]; one of the seeds
+    that are not known [B-18]; every critical peer, even if it was the partner [B-19, BA-31].
     """
     others = [addr for addr in state.store if addr != state.self_id]
     unknown_seeds = sorted(set(state.config.seeds) - set(state.store))
@@ -121,11 +121,11 @@ def round_targets(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
 
 def on_digest_request(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
     """
-    Somebody says what it knows: tell it what it lacks, then ask for what is lacking here.
+    A peer sends its versions: the node answers with the pairs that the peer lacks, then requests the pairs that it lacks itself.
 
-    The answers go to where the datagram came from, which does not become a peer by that [BA-22]. Twice the same request
-    gives twice the same answer; a late one a larger delta than needed, of which the receiver keeps what is newer. Every entry
-    counts, also a second one about the same peer [BA-13]. [B-11…B-14, B-32, B-34, BA-32]
+    Answers go to the source of the datagram, which does not become a peer by that [BA-22]. A duplicate request gets the same
+    answer again; a late one gets a larger delta than needed, of which the receiver keeps the newer pairs. Every entry counts,
+    also a second one about the same peer [BA-13]. [B-11…B-14, B-32, B-34, BA-32]
     """
     state, joins = add_peers(state, now, entries)
     effects: tuple[Effect, ...] = (*joins, Send(sender, Delta(delta(state, entries))))
@@ -135,14 +135,14 @@ def on_digest_request(state: State, now: Instant, sender: NodeId, entries: tuple
 
 
 def on_digest_response(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
-    """Like a request, but what is lacking here is not asked for, or two nodes could go on for ever. [B-16, B-39, BA-21]"""
+    """Answers like a request, but without a digest of its own, or two nodes could go on for ever. [B-16, B-39, BA-21]"""
     state, joins = add_peers(state, now, entries)
     return Step(state, (*joins, Send(sender, Delta(delta(state, entries)))))
 
 
 def on_delta(state: State, now: Instant, sender: NodeId, entries: tuple[DeltaEntry, ...]) -> Next:
     """
-    Pairs come in: a sign of life of the sender, and news as far as they are newer than what is known.
+    Pairs arrive: a sign of life of the sender; newer pairs are stored.
 
     Pairs about this node or about a peer that no digest has named are ignored [BA-15]; so a delta that comes late, twice or
     in the wrong order changes nothing that is already newer. [B-05, B-15, B-33, B-36, B-37, B-38]
@@ -163,9 +163,10 @@ def on_delta(state: State, now: Instant, sender: NodeId, entries: tuple[DeltaEnt
 
 def add_peers(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
     """
-    The node after storing the peers of a digest that it did not know.
+    Returns the node after storing the unknown peers of a digest.
 
-    At version 0 and not at the digest's: that would claim pairs that are not here, and nobody would ever send them. [B-11]
+    They start at version 0, not at the digest's: that would claim pairs that this node does not have and would never receive.
+    [B-11]
     """
     unknown = dict.fromkeys(entry.addr for entry in entries if entry.addr not in state.store)
     if not unknown:
@@ -178,13 +179,13 @@ def add_peers(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tup
 
 
 def record_digests(state: State, now: Instant, targets: Iterable[NodeId]) -> State:
-    """The node after sending digests, remembering when, for the round-trip times. [B-33, BA-23]"""
+    """Returns the node after sending digests; it records the time, for round-trip times. [B-33, BA-23]"""
     known = {addr: state.liveness[addr] for addr in targets if addr in state.liveness}
     return with_liveness(state, {addr: Liveness(peer.window, peer.status, now) for addr, peer in known.items()})
 
 
 def with_heartbeat(state: State, now: Instant, sender: NodeId) -> tuple[State, Effect]:
-    """The node after a sign of life; one from a stranger is told but not kept. [B-33, BA-22, BA-23, BA-30]"""
+    """Returns the node after a sign of life; that of an unknown node is notified but not stored. [B-33, BA-22, BA-23, BA-30]"""
     detector, known = state.config.detector, state.liveness.get(sender)
     if detector is None or known is None:
         return state, Notify(Heartbeat(sender, None))
@@ -194,19 +195,19 @@ def with_heartbeat(state: State, now: Instant, sender: NodeId) -> tuple[State, E
 
 
 def is_critical(state: State, addr: NodeId, now: Instant) -> bool:
-    """Whether a peer's silence calls for a digest now. [B-19, BA-23]"""
+    """Whether a peer has been silent so long that it gets a digest now. [B-19, BA-23]"""
     detector, known = state.config.detector, state.liveness.get(addr)
     return detector is not None and known is not None and phi_exceeds(known.window, now, detector.critical)
 
 
 def is_up(state: State, addr: NodeId, now: Instant) -> bool:
-    """Whether a peer's silence is still within what is usual for it. [B-20, BA-23]"""
+    """Whether a peer's silence is still within its usual intervals. [B-20, BA-23]"""
     detector, known = state.config.detector, state.liveness.get(addr)
     return detector is None or known is None or not phi_exceeds(known.window, now, detector.down)
 
 
 def with_statuses(state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
-    """The node after setting each peer's status, and what has changed. A peer that is heard again comes up again. [B-20]"""
+    """Returns the node with updated statuses, and the notices of changes. A peer that is heard again is up again. [B-20]"""
     changed: dict[NodeId, Liveness] = {}
     notices: list[Effect] = []
     for addr, known in state.liveness.items():
@@ -218,5 +219,5 @@ def with_statuses(state: State, now: Instant) -> tuple[State, tuple[Effect, ...]
 
 
 def with_liveness(state: State, changed: Mapping[NodeId, Liveness]) -> State:
-    """The node with what its failure detector keeps of these peers."""
+    """Returns the node with this failure-detector data of these peers."""
     return State(state.self_id, state.config, state.store, state.liveness.put(changed)) if changed else state

@@ -1,10 +1,10 @@
 """
-SWIM: membership and failure detection, with the news travelling inside the pings. [S-01, S-09]
+SWIM: membership and failure detection, with the news carried inside the pings. [S-01, S-09]
 
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/swim.md` beside it.
 """
 
-from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
+from __future__ import annotations  # noqa: I001  # several names of one module on a line
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -24,10 +24,10 @@ from peerproof.spec.swim.transitions import Next, initial, step
 
 NAME: Final = "swim"
 
-#: What carries its messages.
+#: The transport of its messages.
 TRANSPORT: Final = "udp"
 
-#: What can be asked of a node without changing it.
+#: Queries of a state, which do not change the node.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     "total_size": total_size,
     "active_size": active_size,

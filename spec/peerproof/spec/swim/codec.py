@@ -1,9 +1,9 @@
 """
 SWIM messages as bytes. [S-15…S-23, SA-44]
 
-A datagram is one Transit value: a vector of vectors, each beginning with a keyword. How Transit itself is read and written is
-in `transit.py`; here is what the vectors hold. A message is read in one pass, in the order in which it was written: what has
-its usual form is taken as it is, everything else goes through `Reader.value`, which knows all forms.
+A datagram is one Transit value: a vector of vectors, each beginning with a keyword. `transit.py` reads and writes Transit; this
+module has the contents of the vectors. A message is decoded in one pass, in the order of its bytes: elements in their usual
+form are used directly, all others go through `Reader.value`, which knows all forms.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ MEMBER_KEYS: Final = ("~:host", "~:port", "~:uuid", "~:restart-counter", "~:tx-c
 
 Raw: TypeAlias = tuple[Any, ...]
 
-_new: Final[Any] = tuple.__new__  # makes a named tuple in half the time that its class takes
+_new: Final[Any] = tuple.__new__  # makes a named tuple in half the time of its class
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of a message, in the canonical form. Raises NotEnabled for what the format cannot hold. [SA-61]"""
+    """Returns the bytes of a message in canonical form. Raises NotEnabled if the format cannot hold it. [SA-61]"""
     vectors = message.vectors if isinstance(message, (Ping, Ack)) else ()
     writer = Writer()
     writer.array(1 + len(vectors))
@@ -74,7 +74,7 @@ def encode(message: Message) -> bytes:
 
 
 class Room:
-    """What else fits into a datagram. [SA-32]"""
+    """The free space of a datagram. [SA-32]"""
 
     def __init__(self, message: Message, limit: int) -> None:
         vectors = message.vectors if isinstance(message, (Ping, Ack)) else ()
@@ -86,7 +86,7 @@ class Room:
             _write(self._writer, vector)
 
     def takes(self, vector: Vector) -> bool:
-        """Whether this vector fits too; if so, there is less room afterwards."""
+        """Whether this vector fits too; if so, it takes its space."""
         mark = self._writer.mark()
         _write(self._writer, vector)
         if len(self._writer.out) + (1 if self._count < 15 else 3) <= self._limit:  # noqa: PLR2004  # the array's header
@@ -97,15 +97,15 @@ class Room:
 
 
 def payload_fits(data: str, limit: int) -> bool:
-    """Whether a payload fits into a ping that carries nothing else, however large its counters. [SA-35]"""
-    nobody = Uuid("80000000-0000-0000-8000-000000000000")  # each half takes as many bytes as any
+    """Whether a payload fits into a ping without other vectors, however large its counters are. [SA-35]"""
+    nobody = Uuid("80000000-0000-0000-8000-000000000000")  # each half takes the maximum number of bytes
     return Room(Ping(nobody, Incarnation(COUNTER_MAX, COUNTER_MAX), nobody), limit).takes(Payload(data))
 
 
 def _write(writer: Writer, vector: Message | Vector) -> None:
     kind = type(vector)
     if kind is AntiEntropy:
-        _write_members(writer, vector)  # type: ignore[arg-type]  # its type has just been looked at
+        _write_members(writer, vector)  # type: ignore[arg-type]  # checked above
         return
     keyword, elements = WRITTEN[kind]
     rest = elements(vector)
@@ -148,10 +148,10 @@ def _about(node: Uuid, incarnation: Incarnation | None, *rest: bytes) -> tuple[b
     return uuid_bytes(node), _counter_bytes(restart), _counter_bytes(tx), *rest
 
 
-#: A node repeats its payload in every ping.
+#: Cache: a node repeats its payload in every ping.
 _concise = lru_cache(64)(lambda data: concise(json.loads(data)))
 
-#: Keywords by vector, and what follows it: encoded elements, or the one value of a payload. [S-16…S-23, SA-04, SA-05, SA-41]
+#: Keywords by vector, and the function for the rest: encoded elements, or a payload's one value. [S-16…S-23, SA-04, SA-05, SA-41]
 WRITTEN: Final[Mapping[type[Any], tuple[str, Callable[[Any], tuple[Any, ...]]]]] = {
     Ping: ("~:ping", lambda m: _about(m.sender, m.incarnation, uuid_bytes(m.target))),
     Ack: ("~:ack", lambda m: _about(m.sender, m.incarnation, uuid_bytes(m.target), _counter_bytes(m.target_tx))),
@@ -169,7 +169,7 @@ WRITTEN: Final[Mapping[type[Any], tuple[str, Callable[[Any], tuple[Any, ...]]]]]
 
 
 def decode(data: bytes) -> Message:
-    """The message of these bytes. Raises MalformedMessage. [SA-30, SA-31, SA-63, SA-64]"""
+    """Decodes a message. Raises MalformedMessage. [SA-30, SA-31, SA-63, SA-64]"""
     reader = Reader()
     raw, depth = _unwrap_list(reader, unpack(data), 0)
     if type(raw) is not tuple or not raw:
@@ -195,7 +195,7 @@ def _sender(reader: Reader, raw: Raw) -> tuple[Uuid, Incarnation]:
 
 
 def _unwrap_list(reader: Reader, raw: Any, depth: int) -> tuple[Any, int]:
-    """What may be a vector written as a list, `["~#list", […]]`, as that vector; and how deep its elements are. [SA-63]"""
+    """Unwraps a vector written as a list, `["~#list", […]]`; returns it and the nesting depth of its elements. [SA-63]"""
     while type(raw) is tuple and len(raw) == 2 and type(raw[0]) is str and type(raw[1]) is tuple:  # noqa: PLR2004
         tag = raw[0]
         if tag == LIST_TAG:
@@ -210,7 +210,7 @@ def _unwrap_list(reader: Reader, raw: Any, depth: int) -> tuple[Any, int]:
 
 
 def _vector(reader: Reader, raw: Any, depth: int) -> Vector | None:
-    """One vector after the header; None for one of an unknown kind. [SA-31]"""
+    """Decodes one vector after the header; None for an unknown kind. [SA-31]"""
     if type(raw) is not tuple:
         raise _bad("bad_type", "every part of a message is a vector")
     if not raw or type(raw[0]) is list:
@@ -228,7 +228,7 @@ def _vector(reader: Reader, raw: Any, depth: int) -> Vector | None:
 
 
 def _unusual(reader: Reader, kind: Any, raw: Raw, depth: int) -> Vector | None:
-    """A vector that begins with no known keyword."""
+    """Decodes a vector that begins with no known keyword."""
     if kind == LIST_TAG and len(raw) == 2 and depth < DEPTH_MAX:  # noqa: PLR2004  # [SA-63]
         return _vector(reader, raw[1], depth)
     if type(kind) is not str or kind[:2] != "~:":
@@ -274,7 +274,7 @@ def _host(reader: Reader, raw: Any) -> str:
 
 
 def _status(kind: type[Any]) -> Callable[[Reader, Raw, int], Vector]:
-    """How an event with or without an incarnation is read. [SA-12]"""
+    """Returns the reader of an event with or without an incarnation. [SA-12]"""
 
     def read(reader: Reader, raw: Raw, _: int) -> Vector:
         node = Uuid(reader.uuid(raw[1]))
@@ -325,7 +325,7 @@ def _bad(reason: str, detail: str) -> MalformedMessage:
     return MalformedMessage(reason, 0, detail)
 
 
-#: How the values of a map in anti-entropy are read. [S-22]
+#: Readers of the values of a map in anti-entropy. [S-22]
 MEMBER: Final[Mapping[str, Callable[[Reader, Any], Any]]] = {
     "~:host": _host,
     "~:port": _port,
@@ -334,7 +334,7 @@ MEMBER: Final[Mapping[str, Callable[[Reader, Any], Any]]] = {
     "~:tx-counter": _counter,
 }
 
-#: Headers by keyword: how many elements, of which message, and how they are read. [S-16, S-17, SA-41]
+#: Headers by keyword: the number of elements, the message, and the readers of the elements. [S-16, S-17, SA-41]
 HEADERS: Final[Mapping[str, tuple[int, Callable[..., Message], Callable[[Reader, Raw], tuple[Any, ...]]]]] = {
     "~:ping": (5, Ping, lambda r, raw: (*_sender(r, raw), Uuid(r.uuid(raw[4])))),
     "~:ack": (6, Ack, lambda r, raw: (*_sender(r, raw), Uuid(r.uuid(raw[4])), _counter(r, raw[5]))),
@@ -343,7 +343,7 @@ HEADERS: Final[Mapping[str, tuple[int, Callable[..., Message], Callable[[Reader,
 }
 PROBES: Final = ("~:probe", "~:probe-ack")
 
-#: The other vectors by keyword: their arities, if not any, and how they are read. [S-18…S-23, SA-04, SA-05, SA-12]
+#: The other vectors by keyword: their arities, if limited, and their reader. [S-18…S-23, SA-04, SA-05, SA-12]
 VECTORS: Final[Mapping[str, tuple[tuple[int, ...], Callable[[Reader, Raw, int], Vector]]]] = {
     "~:joining": ((6,), _joining),
     "~:normal": ((2, 4), _status(Normal)),

@@ -1,4 +1,4 @@
-"""What an application asks of a node. Each either does it or is refused, and then nothing has changed."""
+"""Handlers of the application's commands. A command that is refused has changed nothing."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from peerproof.spec.swim.table import Claim
 
 Next = Step[State, Effect]
 
-#: A probe waits for so many quanta. [SA-60]
+#: The timeout of a probe, in quanta. [SA-60]
 PROBE_QUANTA = 2
 
 
 def on_add_node(state: State, command: AddNode) -> Next:
-    """A node to introduce this one to, from the next round on; of a known one only the address changes. [S-49, SA-38, SA-57]"""
+    """Adds a node, for this one to introduce itself to; of a known one only the address changes. [S-49, SA-38, SA-57]"""
     if command.uuid == state.uuid:
         raise NotEnabled("own_node", "a node cannot be added to itself")
     return Step(with_row(state, command.uuid, build_row(state, command)))
 
 
 def build_row(state: State, command: AddNode) -> Row:
-    """The row of a node that was added. [SA-38]"""
+    """Returns the row of an added node. [SA-38]"""
     known: Row | None = state.rows.get(command.uuid)
     if known is None:
         return Row(command.host, command.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST)
@@ -46,12 +46,12 @@ def build_row(state: State, command: AddNode) -> Row:
 
 
 def on_leave_node(state: State, command: LeaveNode) -> Next:
-    """A node, or this one, is taken out of communication. [S-50, SA-37, SA-59]"""
+    """Takes a node, or this one, out of communication. [S-50, SA-37, SA-59]"""
     return Step(with_left(state, command.uuid))
 
 
 def with_left(state: State, node: Uuid) -> State:
-    """The node after another, or itself, has left. Raises NotEnabled for one that is not known."""
+    """Returns the node after another, or itself, has left. Raises NotEnabled for an unknown one."""
     if node == state.uuid:
         return state if state.left else enqueue(replace(state, left=True), Leave(node, state.incarnation))
     if node not in state.rows:
@@ -60,7 +60,7 @@ def with_left(state: State, node: Uuid) -> State:
 
 
 def on_remove_node(state: State, command: RemoveNode) -> Next:
-    """What is known of a node is deleted, after it has left; the news of that still goes out. [S-51, SA-36]"""
+    """Deletes the row of a node, after marking it as left; that event is still sent to others. [S-51, SA-36]"""
     if command.uuid == state.uuid:
         raise NotEnabled("own_node", "a node cannot be removed from itself")
     state = with_left(state, command.uuid)
@@ -68,7 +68,7 @@ def on_remove_node(state: State, command: RemoveNode) -> Next:
 
 
 def on_probe_node(state: State, command: ProbeNode) -> Next:
-    """One probe goes out, and waits. [S-52, SA-41, SA-60]"""
+    """Sends one probe and starts its timeout. [S-52, SA-41, SA-60]"""
     sending = count_datagram(state)
     if sending is None:
         raise NotEnabled("overflow", "the counters of this node are at their end, it can send nothing more")
@@ -80,7 +80,7 @@ def on_probe_node(state: State, command: ProbeNode) -> Next:
 
 
 def on_set_payload(state: State, command: SetPayload) -> Next:
-    """This node's data, which its next pings carry. [S-58, SA-33, SA-35]"""
+    """Sets this node's data, which its next pings carry. [S-58, SA-33, SA-35]"""
     if command.uuid != state.uuid:
         raise NotEnabled("not_own", f"the payload of {command.uuid} belongs to that node")
     if not payload_fits(command.data, state.config.max_datagram):

@@ -1,8 +1,8 @@
 """
-The failure detector: what a round has shown when it closes.
+The failure detector: it evaluates a round when the round closes.
 
-Time is counted in rounds. Who was pinged and did not answer has missed once; twice in a row makes suspicious. Whoever is
-suspicious is pinged by others on this node's behalf, twice, before it is called dead.
+Time is counted in rounds. A pinged node that did not answer has missed once; two misses in a row make it suspicious. Other nodes
+ping a suspicious node on this node's behalf, twice, before this node declares it dead.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from peerproof.spec.swim.messages import IndirectPing, Message, Uuid
 from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
 
-#: So many misses make suspicious, and so many of indirect pings dead. [S-04, S-06]
+#: The misses until a node is suspicious, and the indirect misses until it is dead. [S-04, S-06]
 MISSES: Final = 2
 
-#: Own ping takes at least so many to have been silent. [SA-07]
+#: The minimum of unanswered pings in a round for this node to consider itself isolated. [SA-07]
 SILENT_FOR_ISOLATION: Final = 2
 
 
 def close_round(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
     """
-    The node after a round, and the indirect pings that it asks for. [SA-53]
+    Returns the node after a round, and the indirect pings that it sends. [SA-53]
 
-    If several were pinged and nobody at all was heard, the fault is here, and nothing is held against anybody. [S-08, SA-07]
+    If several nodes were pinged and none was heard, the fault is at this node, and no other node gets a miss. [S-08, SA-07]
     """
     state = replace(state, relays=tuple(relay._replace(fresh=False) for relay in state.relays if relay.fresh))
     if len(state.pinged) >= SILENT_FOR_ISOLATION and not state.heard:
@@ -38,7 +38,7 @@ def close_round(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], .
 
 
 def settle_row(state: State, node: Uuid, row: Row) -> State:
-    """The node after settling one row: one miss more, or none. [S-04, S-06, S-07, SA-02, SA-03]"""
+    """Returns the node after the evaluation of one row: one more miss, or none. [S-04, S-06, S-07, SA-02, SA-03]"""
     has_missed = row.is_live and node in state.pinged and node not in state.answered
     if has_missed:
         row = replace(row, misses=min(row.misses + 1, MISSES))
@@ -55,7 +55,7 @@ def settle_row(state: State, node: Uuid, row: Row) -> State:
 
 
 def _indirect_pings(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
-    """One for each suspicious node, through anybody who is live and not suspicious. [S-05, SA-03, SA-08, SA-54]"""
+    """Returns a ping for each suspicious node, through a live node that is not suspicious. [S-05, SA-03, SA-08, SA-54]"""
     sends: list[Send[Message]] = []
     for node, row in state.rows.items():
         if row.status is not Status.SUSPICIOUS:
@@ -66,6 +66,6 @@ def _indirect_pings(state: State, pick: Pick) -> tuple[State, tuple[Send[Message
         (relay,) = pick("indirect.relay", relays)
         asking = with_row(state, node, replace(row, indirect_asked=True))
         asking, sent = request(asking, Uuid(str(relay)), pick, (IndirectPing(node, row.host, row.port),))
-        state = asking if sent else state  # nothing is sent once the counters are at their end [SA-47]
+        state = asking if sent else state  # nothing is sent once the counters are exhausted [SA-47]
         sends += sent
     return state, tuple(sends)

@@ -1,4 +1,4 @@
-"""How SWIM values look as plain data: messages, what is asked of a node and what it tells, its configuration."""
+"""The plain data of SWIM values: messages, commands, notices, configuration."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class UuidText(Form):
 
 
 class Host(Form):
-    """The name or number of a host: 1 to 255 bytes of UTF-8. [SA-65]"""
+    """A host name or IP address: 1 to 255 bytes of UTF-8. [SA-65]"""
 
     def plain(self, value: Any) -> Plain:
         """The name."""
@@ -75,14 +75,14 @@ class Host(Form):
 
 
 class TransitMap(Form):
-    """A map in the verbose JSON form of Transit; as a value it is its text. [S-23]"""
+    """A map in the verbose JSON form of Transit; its value is the text of the map. [S-23]"""
 
     def plain(self, value: Any) -> Plain:
         """The object."""
         return json.loads(value)
 
     def value(self, plain: Plain, where: str = "") -> Any:
-        """From an object whose texts are in Transit's writing."""
+        """From an object whose texts are in Transit's notation."""
         if not isinstance(plain, Mapping):
             raise misfit(where, "an object", plain)
         try:

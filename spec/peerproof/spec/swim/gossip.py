@@ -1,8 +1,8 @@
 """
-What travels inside pings and acks: the queue of events, anti-entropy, the payload; and how a datagram is put together.
+The contents of pings and acks: queued events, anti-entropy and the payload; and how a datagram is assembled.
 
-Whatever a node sends goes through `datagram`, which counts it [SA-09], keeps it below the limit [SA-32] and remembers which
-events went to whom [SA-25].
+All messages of a node go through `datagram`, which counts them [SA-09], keeps them below the size limit [SA-32] and records
+which nodes got which events [SA-25].
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ EMPTY_PAYLOAD = "{}"
 
 
 def fanout(nodes: int) -> int:
-    """To how many nodes an event goes among so many active ones, and how many are pinged in a quantum. [S-40, S-44, SA-23]"""
+    """Returns how many nodes get an event, and how many are pinged in a quantum, of so many active nodes. [S-40, S-44, SA-23]"""
     return (nodes - 1).bit_length() if nodes > 1 else 0
 
 
 def enqueue(state: State, said: ClusterEventVector) -> State:
-    """The node with an event at the end of its queue, instead of an earlier one about the same node. [S-35, S-39, SA-25]"""
+    """Returns the node with an event appended to its queue; it replaces one about the same node. [S-35, S-39, SA-25]"""
     others = tuple(entry for entry in state.queue if entry.event.node != said.node)
     return replace(state, queue=(*others, Queued(said, frozenset())))
 
 
 def apply_claim(state: State, claim: Claim) -> State:
-    """The node after a claim about another one that it has a row of. What changes is queued. [S-26, S-37, S-38, SA-49]"""
+    """Returns the node after a claim about another node with a row. A change is queued. [S-26, S-37, S-38, SA-49]"""
     row = state.rows[claim.node]
     changed = merge(row, claim)
     if changed is row:
@@ -58,18 +58,18 @@ def apply_claim(state: State, claim: Claim) -> State:
 
 
 def with_row(state: State, node: Uuid, row: Row) -> State:
-    """The node with this row."""
+    """Returns the node with this row."""
     return replace(state, rows=state.rows.put({node: row}))
 
 
 def reborn(state: State, incarnation: Incarnation) -> State:
-    """The node in a new life: no answer to an earlier ping is one any more. [SA-17, SA-42, SA-47]"""
+    """Returns the node in a new life: acks of earlier pings are void. [SA-17, SA-42, SA-47]"""
     rows = {node: replace(row, unanswered=()) for node, row in state.rows.items() if row.unanswered}
     return replace(state, incarnation=incarnation, rows=state.rows.put(rows), relays=())
 
 
 def count_datagram(state: State) -> State | None:
-    """The node about to send one more datagram; None if it has no number left for it. [SA-09, SA-47]"""
+    """Returns the node with the number of its next datagram; None if its counters are exhausted. [SA-09, SA-47]"""
     restart, tx = state.incarnation
     if tx < COUNTER_MAX:
         return replace(state, incarnation=Incarnation(restart, tx + 1))
@@ -77,34 +77,34 @@ def count_datagram(state: State) -> State | None:
 
 
 class Carries(NamedTuple):
-    """What a datagram carries besides what it is for."""
+    """The optional contents of a datagram."""
 
-    events: bool = False  #: the queue
+    events: bool = False  #: queued events
     members: bool = False  #: anti-entropy
     payload: bool = False
     tagged: bool = True  #: anti-entropy with its keyword
 
 
-#: A request [S-31], its answer [S-32], the first answer to a joiner [S-25, SA-18], and what holds nothing else.
+#: A request [S-31], its answer [S-32], the first answer to a joiner [S-25, SA-18], and a message without optional contents.
 REQUEST, ANSWER, WELCOME, BARE = Carries(True, True, True), Carries(True, True), Carries(members=True, tagged=False), Carries()
 
 Header = Callable[[Incarnation, tuple[Vector, ...]], Message]
 
 
 def ping_to(state: State, target: Uuid) -> Header:
-    """The header of a request."""
+    """Returns the header of a request."""
     return lambda incarnation, vectors: Ping(state.uuid, incarnation, target, vectors)
 
 
 def ack_of(state: State, ping: Ping) -> Header:
-    """The header of an answer."""
+    """Returns the header of an answer."""
     return lambda incarnation, vectors: Ack(state.uuid, incarnation, ping.sender, ping.incarnation.tx, vectors)
 
 
 def datagram(
     state: State, to: tuple[Uuid, NodeId], header: Header, first: Iterable[Vector], carries: Carries, pick: Pick
 ) -> tuple[State, Message | None]:
-    """One message to a node, and the sender afterwards; none if the sender has no number left. [SA-09, SA-25, SA-30, SA-32]"""
+    """Returns a message, None if the sender's counters are exhausted, and the new sender. [SA-09, SA-25, SA-30, SA-32]"""
     sending = count_datagram(state)
     if sending is None:
         return state, None
@@ -123,13 +123,13 @@ def datagram(
 
 
 def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tuple[State, list[Vector]]:
-    """The events of the queue for a live node that fit, and the node having sent them. [S-40, SA-25]"""
+    """Returns the queued events for a live node that fit, and the node after sending them. [S-40, SA-25]"""
     if not state.queue:
         return state, []
     enough = fanout(active_size(state))
     told: list[Vector] = []
     kept: list[Queued] = []
-    spoken_of = {vector.node for vector in said if isinstance(vector, Normal)}  # at an incarnation that may be newer [SA-58]
+    spoken_of = {vector.node for vector in said if isinstance(vector, Normal)}  # with an incarnation that may be newer [SA-58]
     full = False
     for entry in state.queue:
         full = full or not (receiver in entry.recipients or entry.event.node in spoken_of or room.takes(entry.event))
@@ -145,7 +145,7 @@ def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tup
 
 
 def _members(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
-    """Anti-entropy for a node, as much of it as fits. [S-33, SA-28, SA-32]"""
+    """Returns anti-entropy for a node, as many rows as fit. [S-33, SA-28, SA-32]"""
     others = [node for node in state.live if node != receiver]
     if not others or not state.config.ae_size:
         return None
@@ -161,11 +161,11 @@ def request(
     state: State, node: Uuid, pick: Pick, purpose: tuple[Vector, ...] = (), where: NodeId | None = None
 ) -> tuple[State, tuple[Send[Message], ...]]:
     """
-    A ping of a node in the table, and the sender afterwards. [S-03]
+    Returns a ping of a node in the table, and the sender afterwards. [S-03]
 
-    To a node that this one still has to introduce itself to, it holds just what it is for, and that is the introduction if
-    it is for nothing else [S-24, S-27, SA-04, SA-57]; to any other, also the events that it lacks, anti-entropy and the
-    payload [S-31]. It goes to the address in the row, unless another is given.
+    To a node to which this one still has to introduce itself, the ping has only the vectors of its purpose, or the introduction
+    if there are none [S-24, S-27, SA-04, SA-57]; to any other, also the events that it lacks, anti-entropy and the payload
+    [S-31]. It goes to the address in the row, unless another one is given.
     """
     row = state.rows[node]
     carries = REQUEST if row.is_live and row.exchange is Exchange.DONE else BARE
@@ -178,7 +178,7 @@ def request(
 
 
 def introduction(state: State, row: Row) -> tuple[Vector, ...]:
-    """What the next ping says of its sender to a node that does not know it yet. [S-24, S-27, SA-57]"""
+    """Returns the vectors with which the next ping introduces its sender to a node. [S-24, S-27, SA-57]"""
     sending = count_datagram(state)
     if sending is None or row.exchange is Exchange.DONE:
         return ()
@@ -187,12 +187,12 @@ def introduction(state: State, row: Row) -> tuple[Vector, ...]:
     return (Normal(state.uuid, sending.incarnation if state.config.emit_incarnation else None),)
 
 
-#: So many unanswered pings are remembered of each node. [SA-52]
+#: The number of unanswered pings to remember for each node. [SA-52]
 REMEMBERED = 16
 
 
 def waiting(state: State, node: Uuid) -> State:
-    """The node having pinged another with its present tx. [SA-42, SA-52]"""
+    """Returns the node after pinging another one with its present tx. [SA-42, SA-52]"""
     row = state.rows.get(node)
     if row is None:
         return state
@@ -201,10 +201,10 @@ def waiting(state: State, node: Uuid) -> State:
 
 def answer(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
     """
-    The ack of an accepted ping, and the sender afterwards. [S-32]
+    Returns the ack of an accepted ping, and the sender afterwards. [S-32]
 
-    A joiner is welcomed [S-25], and told that it is normal when it says so [S-28, SA-58]; who is no live row here gets the
-    ack alone [SA-21, SA-50].
+    A joiner is welcomed [S-25], and is confirmed as normal when it says that it is [S-28, SA-58]; a node without a live row here
+    gets the ack alone [SA-21, SA-50].
     """
     row = state.rows.get(ping.sender)
     first: tuple[Vector, ...] = ()

@@ -1,8 +1,8 @@
 """
-What SWIM nodes say to each other, what is asked of them, and what they tell.
+The messages, commands, timers and notices of SWIM.
 
-A message is a header, ping or ack, and the vectors that travel with it. Names are the document's; the vectors that it
-describes and gives no form (`IndirectPing`, `IndirectAck`, `Leave`) and the probes are ours [SA-04, SA-05, SA-41].
+A message is a header, ping or ack, and its vectors. Names are the document's. The vectors that it describes without a form
+(`IndirectPing`, `IndirectAck`, `Leave`) and the probes are decisions of this project [SA-04, SA-05, SA-41].
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ COUNTER_MAX: Final = 2**63 - 1
 
 
 class Incarnation(NamedTuple):
-    """How often a node was restarted, and how many messages it has sent since; ordered in this order. [S-14, SA-10]"""
+    """The number of a node's restarts, and of its messages since; ordered in this order. [S-14, SA-10]"""
 
     restart: int
     tx: int
 
 
 class EventType(Enum):
-    """What can happen to a node in a cluster. [S-10]"""
+    """The kinds of changes of a node's status in a cluster. [S-10]"""
 
     JOINING = "joining"
     NORMAL = "normal"
@@ -50,7 +50,7 @@ class Joining:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A node is there; without an incarnation, at whatever its receiver knows of it. [S-19, SA-12]"""
+    """A node is normal; without an incarnation, at the incarnation that the receiver knows. [S-19, SA-12]"""
 
     node: Uuid
     incarnation: Incarnation | None = None
@@ -66,7 +66,7 @@ class Suspicious:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """A node is gone. To the node itself: this is what is remembered of you. [S-21, SA-12]"""
+    """A node is dead. Sent to the node itself, it carries the remembered incarnation. [S-21, SA-12]"""
 
     node: Uuid
     incarnation: Incarnation | None = None
@@ -104,7 +104,7 @@ class Payload:
     The sender's data. [S-23, S-34]
 
     `data` is a map as JSON text in the verbose form of Transit (`{"~:some":"~:data"}`): a value that can be compared and
-    hashed, and that tells 1 from true.
+    hashed, and in which 1 and true differ.
     """
 
     data: str
@@ -112,7 +112,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class IndirectPing:
-    """Please ping this node, and tell me if it answers. [S-05, SA-04]"""
+    """A request to ping another node and to report its answer. [S-05, SA-04]"""
 
     target: Uuid
     host: str
@@ -121,7 +121,7 @@ class IndirectPing:
 
 @dataclass(frozen=True, slots=True)
 class IndirectAck:
-    """The node that you asked about has answered, with this incarnation. [SA-04]"""
+    """The answer of a node that was pinged indirectly, with its incarnation. [SA-04]"""
 
     target: Uuid
     incarnation: Incarnation
@@ -133,7 +133,7 @@ Vector: TypeAlias = ClusterEventVector | AntiEntropy | Payload | IndirectPing | 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """Are you there? And by the way. [S-13, S-16, S-31]"""
+    """A request for an ack, which also carries news. [S-13, S-16, S-31]"""
 
     sender: Uuid
     incarnation: Incarnation
@@ -143,7 +143,7 @@ class Ping:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """I am, and got your ping with that tx. [S-17, S-32]"""
+    """The answer to the ping with that tx. [S-17, S-32]"""
 
     sender: Uuid
     incarnation: Incarnation
@@ -154,7 +154,7 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Is anybody at this address? [S-52, SA-41]"""
+    """A request for an answer from any node at this address. [S-52, SA-41]"""
 
     sender: Uuid
     incarnation: Incarnation
@@ -162,7 +162,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class ProbeAck:
-    """I am, and got your probe with that tx. [SA-41]"""
+    """The answer to the probe with that tx. [SA-41]"""
 
     sender: Uuid
     incarnation: Incarnation
@@ -190,7 +190,7 @@ class LeaveNode:
 
 @dataclass(frozen=True, slots=True)
 class RemoveNode:
-    """Deletes what is known of a node. [S-51]"""
+    """Deletes the row of a node. [S-51]"""
 
     uuid: Uuid
 
@@ -231,12 +231,12 @@ Command: TypeAlias = AddNode | LeaveNode | RemoveNode | ProbeNode | OnNodeEvent 
 
 @dataclass(frozen=True, slots=True)
 class Quantum:
-    """Time to send to the next few nodes. [S-44, SA-01]"""
+    """The next few pings are due. [S-44, SA-01]"""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeTimeout:
-    """A probe has waited long enough. [SA-60]"""
+    """The timeout of a probe has passed. [SA-60]"""
 
     host: str
     port: int
@@ -247,7 +247,7 @@ Timer: TypeAlias = Quantum | ProbeTimeout
 
 @dataclass(frozen=True, slots=True)
 class NodeEvent:
-    """To a subscriber of one node: its row has changed. [S-56, SA-40]"""
+    """For a subscriber of one node: its row has changed. [S-56, SA-40]"""
 
     node: Uuid
     event_type: EventType
@@ -255,7 +255,7 @@ class NodeEvent:
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """To a subscriber of the cluster: somebody's row has changed. [S-57, SA-40]"""
+    """For a subscriber of the cluster: the row of any node has changed. [S-57, SA-40]"""
 
     node: Uuid
     event_type: EventType
@@ -263,7 +263,7 @@ class ClusterEvent:
 
 @dataclass(frozen=True, slots=True)
 class Reachable:
-    """A probe was answered, by this node. [SA-60]"""
+    """This node has answered a probe. [SA-60]"""
 
     host: str
     port: int

@@ -1,8 +1,8 @@
 """
-What holds in every run of SWIM, and what should be seen to happen in some.
+Properties of every run of SWIM, and reachability checks.
 
-SI- names are those of `spec/swim.md`; the models use the same. Of a single step and of all nodes at an instant; what
-speaks of a whole life (that no counter was lost) is checked where lives are known, in models and simulations.
+SI- names are those of `spec/swim.md`; the models use the same. They speak of a single step, or of all nodes at an instant;
+properties of a whole life (no counter was lost) are checked where lives are known, in models and simulations.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from peerproof.spec.swim.transitions import is_past
 
 
 def rows_of_others(state: State) -> bool:
-    """Rows are about other nodes, and everything that names nodes by row names some."""
+    """Rows are about other nodes, and all references to rows have a row."""
     return state.uuid not in state.rows and state.answered <= state.pinged
 
 
 def own_ahead(cluster: Cluster) -> bool:
-    """Nobody knows a larger incarnation of a node than the node itself, if no counter was lost."""
+    """No node knows a larger incarnation of a node than the node itself, if no counter was lost."""
     own = {state.uuid: state.incarnation for state in cluster.nodes.values()}
     return all(
         row.incarnation <= own[uuid] for state in cluster.nodes.values() for uuid, row in state.rows.items() if uuid in own
@@ -39,13 +39,13 @@ def own_ahead(cluster: Cluster) -> bool:
 
 
 def nothing_invented(cluster: Cluster) -> bool:
-    """No message says a larger incarnation of a node than the node's own, if no counter was lost."""
+    """No message has a larger incarnation of a node than the node's own, if no counter was lost."""
     own = {state.uuid: state.incarnation for state in cluster.nodes.values()}
     return all(said <= own[uuid] for _, _, message in cluster.in_flight for uuid, said in _incarnations(message) if uuid in own)
 
 
 def monotone(taken: Taken) -> bool:
-    """The key of a row never decreases, and a row goes only by being removed."""
+    """The key of a row never decreases, and a row disappears only by removal."""
     if _asks(taken, messages.RemoveNode):
         return True
     after: State = taken.after
@@ -57,9 +57,9 @@ def monotone(taken: Taken) -> bool:
 
 def queue_last(taken: Taken) -> bool:
     """
-    What is queued about a node says what its row says, and says it once.
+    The queue has at most one event about each node, and it agrees with the node's row.
 
-    Of a node that was removed and is back, its leave may still be on its way: what comes back is a new row, not news of it.
+    The leave of a node that was removed and is back may still be queued: the node has a new row, which is no news of the old one.
     """
     after: State = taken.after
     about = [entry.event.node for entry in after.queue]
@@ -79,12 +79,12 @@ def _agrees(said: messages.ClusterEventVector, state: State) -> bool:
 
 
 def fair_round(state: State) -> bool:
-    """Nobody is both still to be pinged in a round and pinged already, or there twice."""
+    """No node is both pinged and still to be pinged in a round, or listed twice."""
     return len(set(state.vector)) == len(state.vector) and not set(state.vector) & state.pinged
 
 
 def dead_only_after_suspicious(taken: Taken) -> bool:
-    """The detector makes nobody dead who was not suspicious, and has missed less than two indirect pings."""
+    """The detector declares a node dead only if it was suspicious and has missed two indirect pings."""
     return not isinstance(taken.event, Expired) or all(
         (row := taken.before.rows[uuid]).status is Status.SUSPICIOUS and row.indirect_asked and row.indirect_misses == MISSES - 1
         for uuid in _become(taken, Status.DEAD)
@@ -92,7 +92,7 @@ def dead_only_after_suspicious(taken: Taken) -> bool:
 
 
 def past_ignored(taken: Taken) -> bool:
-    """A message from the past changes nothing but the own counter; a ping is answered with what is remembered."""
+    """A message from the past changes only the own counter; a ping is answered with the remembered incarnation."""
     before: State = taken.before
     message = _incoming_message(taken)
     if message is None or not is_past(before, message):
@@ -103,7 +103,7 @@ def past_ignored(taken: Taken) -> bool:
     counted = taken.after.incarnation
     told = messages.Dead(message.sender, before.rows[message.sender].incarnation)
     answer = messages.Ack(before.uuid, counted, message.sender, message.incarnation.tx, (told,))
-    is_new_life = counted.restart > before.incarnation.restart  # then nothing is waited for any more [SA-47]
+    is_new_life = counted.restart > before.incarnation.restart  # then no answer is awaited any more [SA-47]
     return sends == ([answer] if counted != before.incarnation else []) and (
         is_new_life or replace(taken.after, incarnation=before.incarnation) == before
     )
@@ -113,7 +113,7 @@ def payload_life(taken: Taken) -> bool:
     """
     A payload comes into a row with a message of its node, and goes when the row's restart counter grows.
 
-    So whatever stands in a row was set in the restart that the row shows, by a node that says the same of itself in one message.
+    So the node itself set the payload, in the restart that the row shows: both come from its own message.
     """
     message = _incoming_message(taken)
     sender = message.sender if message else None
@@ -128,7 +128,7 @@ def payload_life(taken: Taken) -> bool:
 
 
 def isolation_quiet(taken: Taken) -> bool:
-    """Closing a round in which several were pinged and nobody was heard makes nobody suspicious or dead."""
+    """Closing a round in which several nodes were pinged and none was heard makes no node suspicious or dead."""
     before: State = taken.before
     closes = isinstance(taken.event, Expired) and isinstance(taken.event.timer, messages.Quantum) and not before.left
     if not closes or still_live(before) or len(before.pinged) < SILENT_FOR_ISOLATION or before.heard:
@@ -137,7 +137,7 @@ def isolation_quiet(taken: Taken) -> bool:
 
 
 def recipient_bound(taken: Taken) -> bool:
-    """An event that is sent once more and stays queued has not been sent to enough nodes, without the one that it is about."""
+    """An event that was sent and stays queued has not reached enough nodes yet, not counting the one that it is about."""
     enough = fanout(active_size(taken.after))
     had = {entry.event: entry.recipients for entry in taken.before.queue}
     return all(
@@ -147,7 +147,7 @@ def recipient_bound(taken: Taken) -> bool:
 
 
 def stale_rumour_harmless(taken: Taken) -> bool:
-    """If all that a message says of somebody else is below what is known of it, nothing changes; leaving is no rumour."""
+    """A message whose statements about others are all below the known ones changes nothing; leaving is no rumour."""
     message = _incoming_message(taken)
     if message is None or is_past(taken.before, message):
         return True
@@ -164,7 +164,7 @@ def stale_rumour_harmless(taken: Taken) -> bool:
 
 
 def leave_sticky(taken: Taken) -> bool:
-    """Who has left stays gone until its restart counter grows."""
+    """A node that has left stays so until its restart counter grows."""
     return _asks(taken, messages.RemoveNode) or all(
         taken.after.rows[uuid].status is Status.LEAVE or taken.after.rows[uuid].incarnation.restart > row.incarnation.restart
         for uuid, row in taken.before.rows.items()
@@ -192,28 +192,28 @@ def counter_grows(taken: Taken) -> bool:
 
 
 def past_arrives(taken: Taken) -> bool:
-    """A message comes from the past."""
+    """A message from the past arrives."""
     message = _incoming_message(taken)
     return message is not None and is_past(taken.before, message)
 
 
 def somebody_refuted(taken: Taken) -> bool:
-    """Somebody is well again who was suspicious or dead."""
+    """A node that was suspicious or dead is normal again."""
     return any(taken.before.rows[uuid].status in (Status.SUSPICIOUS, Status.DEAD) for uuid in _become(taken, Status.NORMAL))
 
 
 def becomes_isolated(taken: Taken) -> bool:
-    """Somebody finds the fault in itself."""
+    """A node finds itself isolated."""
     return taken.after.isolated and not taken.before.isolated
 
 
 def somebody_is(status: Status) -> Callable[[Cluster], bool]:
-    """Somebody is thought to have this status."""
+    """Returns a predicate: some node considers another one to have this status."""
     return lambda cluster: any(row.status is status for state in cluster.nodes.values() for row in state.rows.values())
 
 
 def all_normal(cluster: Cluster) -> bool:
-    """Everybody knows everybody, as normal."""
+    """All nodes know all others, as normal."""
     everybody = {state.uuid for state in cluster.nodes.values()}
     return all(
         {uuid for uuid, row in state.rows.items() if row.status is Status.NORMAL} == everybody - {state.uuid}
@@ -222,7 +222,7 @@ def all_normal(cluster: Cluster) -> bool:
 
 
 def _incoming_message(taken: Taken) -> messages.Ping | messages.Ack | None:
-    """The message to this node that has come, if it is a ping or an ack."""
+    """Returns the received message, if it is a ping or an ack."""
     message = taken.event.message if isinstance(taken.event, Received) else None
     return message if isinstance(message, (messages.Ping, messages.Ack)) and message.target == taken.before.uuid else None
 
@@ -237,7 +237,7 @@ def _incarnations(message: object) -> list[tuple[Uuid, Incarnation]]:
 
 
 def _mentions(vector: messages.Vector) -> Iterator[tuple[Uuid, Incarnation | None]]:
-    """Of whom a vector speaks, and at which incarnation."""
+    """Yields the nodes that a vector names, and their incarnations."""
     match vector:
         case messages.Payload() | messages.IndirectPing():
             return
@@ -263,24 +263,28 @@ def _asks(taken: Taken, command: type[object]) -> bool:
 
 PROPERTIES: Final = (
     Property("TypeOK", "rows are about others", ("SI-01", "S-36"), "node", rows_of_others),
-    Property("OwnAhead", "nobody is ahead of a node's own counter", ("SI-02", "S-12"), "cluster", own_ahead),
+    Property("OwnAhead", "no node is ahead of another node's own counter", ("SI-02", "S-12"), "cluster", own_ahead),
     Property("NothingInvented", "no message is ahead of a node's own counter", ("SI-02", "S-12"), "cluster", nothing_invented),
     Property("Monotone", "keys of rows never decrease", ("SI-03", "SA-13"), "step", monotone),
-    Property("QueueLast", "the queue says what the table says, once per node", ("SI-04", "S-39"), "step", queue_last),
-    Property("FairRound", "nobody has two places in a round", ("SI-05", "S-46"), "node", fair_round),
-    Property("DeadOnlyAfterSuspicious", "death comes after suspicion", ("SI-06", "S-07"), "step", dead_only_after_suspicious),
-    Property("PastIgnored", "the past changes nothing", ("SI-07", "S-41", "S-30"), "step", past_ignored),
+    Property("QueueLast", "the queue agrees with the table, once per node", ("SI-04", "S-39"), "step", queue_last),
+    Property("FairRound", "no node has two places in a round", ("SI-05", "S-46"), "node", fair_round),
+    Property(
+        "DeadOnlyAfterSuspicious", "a node is suspicious before it is dead", ("SI-06", "S-07"), "step", dead_only_after_suspicious
+    ),
+    Property("PastIgnored", "a message from the past changes nothing", ("SI-07", "S-41", "S-30"), "step", past_ignored),
     Property("PayloadLife", "a payload is of the life that its row shows", ("SI-08", "S-34", "S-47"), "step", payload_life),
-    Property("IsolationQuiet", "who is isolated accuses nobody", ("SI-09", "SA-07"), "step", isolation_quiet),
+    Property("IsolationQuiet", "an isolated node suspects no other", ("SI-09", "SA-07"), "step", isolation_quiet),
     Property("RecipientBound", "an event leaves the queue in time", ("SI-10", "S-40"), "step", recipient_bound),
-    Property("StaleRumourHarmless", "old news with incarnations is no news", ("SI-11", "SA-12"), "step", stale_rumour_harmless),
-    Property("LeaveSticky", "who has left stays gone", ("SI-12", "SA-13"), "step", leave_sticky),
+    Property(
+        "StaleRumourHarmless", "events with old incarnations change nothing", ("SI-11", "SA-12"), "step", stale_rumour_harmless
+    ),
+    Property("LeaveSticky", "a node that has left stays so", ("SI-12", "SA-13"), "step", leave_sticky),
     Property("DatagramBounded", "no datagram is above the limit", ("SA-32",), "step", datagram_bounded),
     Property("CounterGrows", "every datagram has its own number", ("SA-09", "SZ-10"), "step", counter_grows),
-    Property("SomebodySuspicious", "somebody is suspected", ("S-04",), "cluster", somebody_is(Status.SUSPICIOUS), "sometimes"),
-    Property("SomebodyDead", "somebody is called dead", ("S-06",), "cluster", somebody_is(Status.DEAD), "sometimes"),
+    Property("SomebodySuspicious", "some node is suspected", ("S-04",), "cluster", somebody_is(Status.SUSPICIOUS), "sometimes"),
+    Property("SomebodyDead", "some node is considered dead", ("S-06",), "cluster", somebody_is(Status.DEAD), "sometimes"),
     Property("PastArrives", "a message comes from the past", ("S-41",), "step", past_arrives, "sometimes"),
     Property("SomebodyRefuted", "a rumour is refuted", ("S-11",), "step", somebody_refuted, "sometimes"),
-    Property("BecomesIsolated", "somebody finds the fault in itself", ("S-08",), "step", becomes_isolated, "sometimes"),
-    Property("AllNormal", "everybody knows everybody", ("SL-01", "SL-04"), "cluster", all_normal, "eventually"),
+    Property("BecomesIsolated", "a node finds itself isolated", ("S-08",), "step", becomes_isolated, "sometimes"),
+    Property("AllNormal", "all nodes know all others as normal", ("SL-01", "SL-04"), "cluster", all_normal, "eventually"),
 )

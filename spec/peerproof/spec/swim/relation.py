@@ -1,8 +1,8 @@
 """
-Which answers of chance stand for all others, when a SWIM node's steps are checked without knowing the answers.
+Answers of `pick` that represent all others, for checks of a SWIM node's steps without its recorded answers.
 
-The order of a round shows quantum by quantum, and there are n! of them. So a state whose vector was answered for here stands for
-those with its ids in any order, and is taken apart when a quantum shows whom it pings.
+The order of a round becomes visible quantum by quantum, and there are n! orders. So a state with one chosen order represents the
+states with all orders of these ids, and is unfolded when a quantum shows which nodes it pings.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Sends: TypeAlias = tuple[Send[Any], ...] | None
 
 def narrow(question: Question) -> Iterable[Answer] | None:
     """
-    The answers that the messages show. [S-33, S-43, S-44, SA-03, SA-28]
+    Returns the answers that agree with the messages. [S-33, S-43, S-44, SA-03, SA-28]
 
-    A node that has no number left for what it would send shows less, and everything is tried [SA-47].
+    A node whose counters are exhausted shows fewer messages, and all answers are tried [SA-47].
     """
     if question.state.incarnation.restart == COUNTER_MAX:
         return None
@@ -44,7 +44,7 @@ def narrow(question: Question) -> Iterable[Answer] | None:
 
 
 def unfold(state: State, event: Any, sends: Sends) -> Iterator[State]:
-    """The orders of a round of which this one's state may be, as far as they differ in whom this quantum pings. [S-44, SA-26]"""
+    """Yields the represented orders of a round, as far as they differ in the nodes that this quantum pings. [S-44, SA-26]"""
     if event is None:
         yield from (replace(state, vector=order) for order in permutations(state.vector))
         return
@@ -60,7 +60,7 @@ def unfold(state: State, event: Any, sends: Sends) -> Iterator[State]:
 
 
 def _members(question: Question) -> Iterator[Answer]:
-    """What the messages list that may be the one that is asked for. Where none is seen, any: no state remembers it."""
+    """Yields the listed members that may be the answer. If no member is visible, any answer will do: no state keeps it."""
     if question.sends is None:
         yield question.among[: question.some]
         return
@@ -68,17 +68,17 @@ def _members(question: Question) -> Iterator[Answer]:
     for send in question.sends[_count_asked(question) :]:
         message = send.message
         if not isinstance(message, (Ping, Ack)) or message.target in question.among:
-            continue  # it is picked for the receiver, from all others
+            continue  # chosen for the receiver, from all others
         listed = next((vector.members for vector in message.vectors if isinstance(vector, AntiEntropy)), ())
         shown = tuple(member.uuid for member in listed)
         if len(set(shown)) == len(shown) <= question.some and set(shown) <= set(question.among):
-            rest = [uuid for uuid in question.among if uuid not in shown]  # picked, and without room
+            rest = [uuid for uuid in question.among if uuid not in shown]  # chosen, but without room
             found |= dict.fromkeys((*shown, *others) for others in permutations(rest, question.some - len(shown)))
     yield from found
 
 
 def _orders(question: Question) -> Iterator[Answer]:
-    """A new round, whose order shows as far as this quantum pings."""
+    """Yields orders of a new round, which are visible as far as this quantum pings."""
     count = fanout(len(question.among) + 1)
     for order in _round_orders(question.among, count, question.sends):
         if question.is_exact:
@@ -88,7 +88,7 @@ def _orders(question: Question) -> Iterator[Answer]:
 
 
 def _round_orders(among: tuple[Any, ...], count: int, sends: Sends) -> Iterator[Answer]:
-    """The orders of these that begin with those who are pinged; what comes after them is sorted."""
+    """Yields orders that begin with the pinged nodes; the rest is sorted."""
     if sends is None:
         beginnings: Iterable[Answer] = permutations(among, min(count, len(among)))
     else:

@@ -1,4 +1,4 @@
-"""Rounds: each quantum a few nodes of a shuffled vector are pinged; when the vector is empty the round is over."""
+"""Rounds: each quantum pings a few nodes of a shuffled vector; when the vector is empty, the round is over."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from peerproof.spec.swim.state import State, active_size
 
 def on_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
     """
-    One quantum: the next few nodes of the round are pinged. [S-43…S-46, SA-24, SA-26]
+    Pings the next few nodes of the round. [S-43…S-46, SA-24, SA-26]
 
-    If nobody is left in the vector, the round is closed first [SA-53] and a new one begins in this same quantum. Nodes that
-    are not live any more are passed over. A node that has left goes on only to say so [SA-59].
+    If the vector is empty, the round is closed first [SA-53] and a new one begins in this same quantum. Nodes that are not live
+    any more are skipped. A node that has left continues only to announce that [SA-59].
     """
     if state.left and not any(entry.event.node == state.uuid for entry in state.queue):
         return Step(state)
@@ -31,13 +31,13 @@ def on_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
     state = replace(state, vector=vector[count:])
     for node in vector[:count]:
         state, sent = request(state, node, pick)
-        if sent:  # otherwise the counters are at their end, and nobody can be blamed for not answering [SA-47]
+        if sent:  # otherwise the counters are exhausted, and a missing answer is no miss [SA-47]
             state = replace(state, pinged=state.pinged | {node})
         sends += sent
     return Step(state, sends)
 
 
 def still_live(state: State) -> tuple[Uuid, ...]:
-    """Whom the round has still to ping. [SA-26]"""
+    """Returns the nodes that the round has still to ping. [SA-26]"""
     live = frozenset(state.live)
     return tuple(node for node in state.vector if node in live)

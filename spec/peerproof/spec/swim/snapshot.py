@@ -1,4 +1,4 @@
-"""How a whole SWIM node looks as plain data, for those who look into one or put one together."""
+"""The plain data of a whole SWIM node, for tools that read or build a state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NodeSubscription(NamedTuple):
 
 
 class StateForm(state_form.StateForm):
-    """How a state looks as plain data."""
+    """The plain data of a state."""
 
     def check(self, state: State, plain: Plain) -> None:
         """Refuses a queue with two events of a node, and a row of the node itself."""
@@ -71,7 +71,7 @@ _ROW: Final = Members(
     uuid=UUID_TEXT, host=HOST, port=PORT, status=OneOf(Status), restart=COUNTER, tx=COUNTER, payload=Optional(DATA)
 )
 
-#: What queries answer.
+#: The shapes of answers to queries.
 ANSWERS: Final = {
     "total_size": Answer("The number of known nodes, this one among them.", COUNT),
     "active_size": Answer("The number of active nodes, this one among them.", COUNT),

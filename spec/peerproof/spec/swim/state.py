@@ -1,4 +1,4 @@
-"""What a SWIM node knows."""
+"""The state of a SWIM node."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.messages import COUNTER_MAX, ClusterEventVector, EventType, Incarnation, Uuid
 
-#: How often a node sends, in milliseconds. [S-02, SA-01]
+#: The default time between quanta, in milliseconds. [S-02, SA-01]
 PING_INTERVAL_MS: Final = Duration(300)
 
-#: The document's other number; nothing uses it. [S-48, SA-01]
+#: The document's other interval, which is not used. [S-48, SA-01]
 HEARTBEAT_RATE_MS: Final = Duration(200)
 
-#: Bytes of a datagram. [SA-32]
+#: Limits of a datagram, in bytes. [SA-32]
 DEFAULT_DATAGRAM: Final = 1432
-LEAST_DATAGRAM: Final = 512  #: holds a header and whatever else must be said at once
+LEAST_DATAGRAM: Final = 512  #: holds a header and all vectors that must be sent together
 MOST_DATAGRAM: Final = 65_507
 
-#: Bytes of a host's name. [SA-65]
+#: Maximum bytes of a host name. [SA-65]
 MAX_HOST: Final = 255
 
 PORT_MAX: Final = 65_535
 
 
 class Seed(NamedTuple):
-    """A node to join by. [SA-57]"""
+    """A node to join through. [SA-57]"""
 
     uuid: Uuid
     host: str
@@ -39,16 +39,16 @@ class Seed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How a node is configured."""
+    """The configuration of a node."""
 
-    uuid: Uuid  #: its name
-    restart_counter: int = 0  #: how often it was restarted; whoever runs it counts [SA-48]
+    uuid: Uuid  #: UUID of the node
+    restart_counter: int = 0  #: number of earlier restarts; increase it with each restart [SA-48]
     seeds: tuple[Seed, ...] = ()
-    interval: Duration = PING_INTERVAL_MS  #: from one quantum to the next [S-02, SA-01]
-    ae_size: int = 2  #: rows in anti-entropy [SA-28]
-    max_datagram: int = DEFAULT_DATAGRAM
-    emit_incarnation: bool = False  #: whether events always carry an incarnation [SA-12]
-    cluster_events: tuple[EventType, ...] = ()  #: subscriptions from the start [S-57]
+    interval: Duration = PING_INTERVAL_MS  #: time between quanta [S-02, SA-01]
+    ae_size: int = 2  #: number of rows in anti-entropy [SA-28]
+    max_datagram: int = DEFAULT_DATAGRAM  #: largest datagram in bytes
+    emit_incarnation: bool = False  #: send events always with an incarnation [SA-12]
+    cluster_events: tuple[EventType, ...] = ()  #: kinds of events to notify from the start [S-57]
 
     def __post_init__(self) -> None:
         if not 0 <= self.restart_counter <= COUNTER_MAX:
@@ -60,7 +60,7 @@ class Config:
 
 
 class Status(Enum):
-    """What a node is thought to be. [S-10]"""
+    """The status of a node, as another one knows it. [S-10]"""
 
     JOINING = "joining"
     NORMAL = "normal"
@@ -69,12 +69,12 @@ class Status(Enum):
     LEAVE = "leave"
 
 
-#: Who is pinged, relayed by, and told. [SA-27]
+#: The statuses of nodes that are pinged, relay pings, and get events. [SA-27]
 LIVE: Final = (Status.JOINING, Status.NORMAL, Status.SUSPICIOUS)
 
 
 class Exchange(Enum):
-    """How far this node has introduced itself to another. [SA-57]"""
+    """The progress of this node's introduction to another one. [SA-57]"""
 
     FIRST = "first"
     SECOND = "second"
@@ -83,7 +83,7 @@ class Exchange(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is known of one other node. [S-36]"""
+    """The known data about one other node. [S-36]"""
 
     host: str
     port: int
@@ -91,14 +91,14 @@ class Row:
     incarnation: Incarnation
     payload: str | None = None  #: as in `messages.Payload` [S-34]
     exchange: Exchange = Exchange.DONE
-    misses: int = 0  #: rounds in a row without an answer [SA-02]
+    misses: int = 0  #: consecutive rounds without an answer [SA-02]
     indirect_misses: int = 0  #: indirect pings without an answer [SA-03]
     indirect_asked: bool = False  #: whether an indirect ping is under way
-    unanswered: tuple[int, ...] = ()  #: tx of pings to it, oldest first [SA-52]
+    unanswered: tuple[int, ...] = ()  #: tx of unanswered pings to it, oldest first [SA-52]
 
     @property
     def is_live(self) -> bool:
-        """Whether it takes part. [SA-27]"""
+        """Whether the node takes part. [SA-27]"""
         return self.status in LIVE
 
 
@@ -106,14 +106,14 @@ _IS_LIVE: Final = attrgetter("is_live")
 
 
 class Queued(NamedTuple):
-    """An event on its way out, and who got it. [S-39, SA-25]"""
+    """A queued event, and the nodes that got it. [S-39, SA-25]"""
 
     event: ClusterEventVector
     recipients: frozenset[Uuid]
 
 
 class Probing(NamedTuple):
-    """A probe that waits for its answer. [SA-60]"""
+    """A probe without an answer so far. [SA-60]"""
 
     host: str
     port: int
@@ -121,7 +121,7 @@ class Probing(NamedTuple):
 
 
 class Relay(NamedTuple):
-    """A ping sent for somebody else. [SA-55]"""
+    """A ping on behalf of another node. [SA-55]"""
 
     target: Uuid
     requester: Uuid
@@ -131,21 +131,21 @@ class Relay(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A node: its table, its queue, and where it is in its round."""
+    """A node: its table, its queue, and its progress in the round."""
 
     self_id: NodeId  #: its address, `host:port` [SA-51]
     config: Config
     incarnation: Incarnation
     rows: Table[Uuid, Row] = field(default_factory=Table)
     queue: tuple[Queued, ...] = ()
-    vector: tuple[Uuid, ...] = ()  #: who is still to be pinged in this round [S-43]
+    vector: tuple[Uuid, ...] = ()  #: nodes still to be pinged in this round [S-43]
     pinged: frozenset[Uuid] = frozenset()  #: in this round [SA-02]
-    answered: frozenset[Uuid] = frozenset()  #: of these, who sent a matching ack
+    answered: frozenset[Uuid] = frozenset()  #: the pinged nodes that have sent a matching ack
     heard: bool = False  #: whether any ack was accepted in this round [SA-07]
     isolated: bool = False
     relays: tuple[Relay, ...] = ()
-    payload: str = "{}"  #: its own [S-58]
-    left: bool = False  #: whether it has left by itself [SA-59]
+    payload: str = "{}"  #: its own data [S-58]
+    left: bool = False  #: whether it has left on its own command [SA-59]
     probes: Table[NodeId, Probing] = field(default_factory=Table)  #: by address [SA-60]
     node_subscriptions: frozenset[tuple[Uuid, EventType]] = frozenset()
     cluster_subscriptions: frozenset[EventType] = frozenset()
@@ -162,20 +162,20 @@ class State:
 
     @property
     def live(self) -> tuple[Uuid, ...]:
-        """The nodes that are sent to, in the order of their ids. [SA-27]"""
+        """The live nodes, sorted by id. [SA-27]"""
         return self.rows.keys_where(_IS_LIVE)
 
 
 def is_host(text: str) -> bool:
-    """Whether this can be sent as the name or number of a host. [SA-65]"""
+    """Whether this is valid as a host name or IP address. [SA-65]"""
     try:
         return 1 <= len(text.encode()) <= MAX_HOST
-    except UnicodeEncodeError:  # no UTF-8, but other bytes
+    except UnicodeEncodeError:  # surrogates of bytes that are not UTF-8
         return False
 
 
 def host_and_port(address: NodeId) -> tuple[str, int]:
-    """The two parts of an address. Raises NotEnabled for anything else than `host:port` and `[host]:port`. [SA-51]"""
+    """Splits an address. Raises NotEnabled for anything but `host:port` and `[host]:port`. [SA-51]"""
     host, _, port = address.rpartition(":")
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not (is_host(host) and port.isascii() and port.isdigit()):
@@ -186,34 +186,34 @@ def host_and_port(address: NodeId) -> tuple[str, int]:
 
 
 def address(host: str, port: int) -> NodeId:
-    """Where a node is sent to. [SA-51]"""
+    """Returns the address of a node. [SA-51]"""
     return NodeId(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 
 def total_size(state: State) -> Plain:
-    """The number of known nodes, this one among them. [S-53, SA-39]"""
+    """Returns the number of known nodes, including this one. [S-53, SA-39]"""
     return len(state.rows) + 1
 
 
 def active_size(state: State) -> int:
-    """The number of active nodes, this one among them. [S-54, SA-27, SA-39]"""
+    """Returns the number of active nodes, including this one. [S-54, SA-27, SA-39]"""
     return 1 + len(state.live)
 
 
 def node_info(state: State, uuid: Plain) -> Plain:
-    """The row of a node as plain data, or none. [S-55, SA-39]"""
+    """Returns the row of a node as plain data, or None. [S-55, SA-39]"""
     node = Uuid(str(uuid).lower())
     row = state.rows.get(node)
     return None if row is None else plain_row(node, row)
 
 
 def nodes(state: State) -> Plain:
-    """All rows as plain data, by uuid. [S-36]"""
+    """Returns all rows as plain data, by uuid. [S-36]"""
     return [plain_row(uuid, row) for uuid, row in state.rows.items()]
 
 
 def own(state: State) -> Plain:
-    """What the node knows of itself, as plain data."""
+    """Returns the node's data about itself, as plain data."""
     return {
         "uuid": state.uuid,
         "restart": str(state.incarnation.restart),
@@ -225,8 +225,8 @@ def own(state: State) -> Plain:
 
 
 def plain_row(uuid: Uuid, row: Row) -> Plain:
-    """A row as plain data."""
-    import json  # only for what an application looks at
+    """Returns a row as plain data."""
+    import json  # only needed for queries of an application
 
     return {
         "uuid": uuid,

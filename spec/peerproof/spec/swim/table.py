@@ -1,9 +1,9 @@
 """
-The table of neighbours: what is said of a node, and whether it is believed.
+The table of neighbours, and the claims that change it.
 
-Everything that says something of a node, a header, an event, an entry of anti-entropy, the failure detector, is a *claim*.
-A claim has a key, and replaces the row exactly if its key is greater: merging is taking the maximum of a total order, so it
-does not matter in which order claims come, or how often. [SA-13]
+Every statement about a node is a *claim*: a header, an event, an entry of anti-entropy, a result of the failure detector. A claim
+has a key, and replaces the row exactly if its key is greater: merging takes the maximum of a total order, so neither the order of
+claims nor their number matters. [SA-13]
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from peerproof.spec.swim.state import Row, State, Status
 
 Key = tuple[int, bool, int, int]
 
-#: What is worse is believed at the same incarnation. [SA-13]
+#: At the same incarnation the worse status wins. [SA-13]
 RANK: Final[Mapping[Status, int]] = {
     Status.JOINING: 0,
     Status.NORMAL: 1,
@@ -36,7 +36,7 @@ RANK: Final[Mapping[Status, int]] = {
     Status.LEAVE: 0,
 }
 
-#: The status that an event gives its node.
+#: The status that each event gives to its node.
 GIVES: Final[Mapping[type[ClusterEventVector], Status]] = {
     Joining: Status.JOINING,
     Normal: Status.NORMAL,
@@ -47,7 +47,7 @@ GIVES: Final[Mapping[type[ClusterEventVector], Status]] = {
 
 
 class Claim(NamedTuple):
-    """What is said of a node: that it is this, at that incarnation, and perhaps where."""
+    """A statement about a node: its status at an incarnation, and optionally its address."""
 
     node: Uuid
     status: Status
@@ -56,16 +56,16 @@ class Claim(NamedTuple):
 
 
 def key(status: Status, incarnation: Incarnation) -> Key:
-    """What decides which of two claims about a node is believed: restart, left, tx, rank. [SA-13]"""
+    """Returns the key that decides between two claims about a node: restart, left, tx, rank. [SA-13]"""
     return incarnation.restart, status is Status.LEAVE, incarnation.tx, RANK[status]
 
 
 def merge(row: Row, claim: Claim) -> Row:
     """
-    The row after a claim, which is the row itself unless the claim's key is greater. [SA-11, SA-13, SA-56]
+    Returns the row after a claim; the same row unless the claim's key is greater. [SA-11, SA-13, SA-56]
 
-    A new restart counter makes the payload stale [S-47, SA-34]. A larger incarnation answers the indirect ping that is
-    under way [SA-03]; who was not well and is now begins without misses [SA-02].
+    A new restart counter makes the payload stale [S-47, SA-34]. A larger incarnation answers the pending indirect
+    ping [SA-03]; a node that becomes normal starts without misses [SA-02].
     """
     if key(claim.status, claim.incarnation) <= key(row.status, row.incarnation):
         return row
@@ -82,7 +82,7 @@ def merge(row: Row, claim: Claim) -> Row:
 
 
 def event(node: Uuid, row: Row, *, emit_incarnation: bool) -> ClusterEventVector:
-    """How others are told what a row says. [SA-12]"""
+    """Returns the event that announces a row. [SA-12]"""
     said = row.incarnation if emit_incarnation else None
     match row.status:
         case Status.JOINING:
@@ -98,14 +98,14 @@ def event(node: Uuid, row: Row, *, emit_incarnation: bool) -> ClusterEventVector
 
 
 def of_sender(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
-    """What a header says of its sender, whose row there is. [SA-14, SA-15]"""
+    """Returns the claim of a header about its sender, which must have a row. [SA-14, SA-15]"""
     row = state.rows[node]
     keeps = row.status in (Status.JOINING, Status.LEAVE) and row.incarnation.restart == incarnation.restart
     return Claim(node, row.status if keeps else Status.NORMAL, incarnation)
 
 
 def changes(before: State, after: State) -> list[tuple[Uuid, EventType]]:
-    """What has happened to rows between two states, for those who want to be told. [SA-06, SA-40]"""
+    """Returns the events of rows between two states, for subscribers. [SA-06, SA-40]"""
     if before.rows is after.rows:
         return []
     happened: list[tuple[Uuid, EventType]] = []
@@ -118,4 +118,4 @@ def changes(before: State, after: State) -> list[tuple[Uuid, EventType]]:
         if known is not None and known.incarnation.restart != row.incarnation.restart:
             happened.append((node, EventType.INCARNATION))
     gone = [node for node, row in before.rows.items() if node not in after.rows and row.status is not Status.LEAVE]
-    return happened + [(node, EventType.LEAVE) for node in gone]  # whoever is removed has left first [SA-36]
+    return happened + [(node, EventType.LEAVE) for node in gone]  # a removed node has left first [SA-36]

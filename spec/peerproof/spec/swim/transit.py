@@ -1,13 +1,12 @@
 """
-Transit over MessagePack, as far as SWIM needs it: values and bytes. [SA-44, SA-61…SA-65]
+The part of Transit over MessagePack that SWIM needs: values and bytes. [SA-44, SA-61…SA-65]
 
-Read values are what JSON has, with every text in Transit's own writing: `~:normal` is a keyword, `~u1111…` a uuid, `~~a` the
-string `~a`; a vector is a list, a map a `Pairs`, and so is a tagged value, with its tag as the only key. The cache is resolved,
-tagged uuids and lists have become texts and lists, and texts for null, booleans, integers and floats have become these. What is
-written takes the same values. *Raw* values are those of MessagePack: arrays are tuples, maps lists of pairs.
+Decoded values are those of JSON, with all texts in Transit's notation: `~:normal` is a keyword, `~u1111…` a uuid, `~~a` the
+string `~a`; a vector is a list, a map a `Pairs`, and so is a tagged value, with its tag as the only key. Cache codes are
+resolved; tagged uuids and lists are texts and lists; texts of null, booleans, integers and floats are these values. Encoding
+takes the same values. *Raw* values are those of MessagePack: arrays are tuples, maps lists of pairs.
 
-Names of nodes, and of their hosts, come again in every datagram; what becomes of them is remembered, for as many as a cluster
-has and no more.
+Names of nodes and hosts occur in every datagram; their results are cached, up to the number of nodes in a cluster.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ from peerproof.spec.forms.messagepack import (
     string_bytes,
 )
 
-#: Arrays and maps nest so deep at most. [SA-65]
+#: The maximum nesting depth of arrays and maps. [SA-65]
 DEPTH_MAX: Final = 64
 
-#: A text of so many characters can be cached; the cache holds so many. [SA-62]
+#: The minimum length of a cacheable text, in characters, and the size of the cache. [SA-62]
 CACHEABLE, CACHE_MAX, CODE_BASE, CODE_FIRST = 4, 1936, 44, 48
 
 UUID_TAG, LIST_TAG, CMAP_TAG = "~#u", "~#list", "~#cmap"
 
-#: What may follow a `~`: escapes, and the ground forms of Transit. [SA-64]
+#: The characters after a `~`: escapes, and the ground forms of Transit. [SA-64]
 GROUND: Final = frozenset("~^`:$#uinfdzrbtmc?_")
 
-#: What is no larger can promise no more than can be borne.
+#: Data of at most this size is decoded without `_look_through`: its headers cannot promise too much.
 SMALL: Final = 1024
 
 _SPECIAL: Final = ("~", "^", "`")
@@ -53,21 +52,21 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII
 
 
 class Pairs(list[tuple[Any, Any]]):
-    """A map: its entries in the order in which they were written, so that a cache can be followed and written again."""
+    """A map: its entries in their written order, which the cache depends on."""
 
 
 def tagged(tag: str, value: Any) -> Any:
-    """A value with its tag; a list is what is in it. [SA-63, SA-66]"""
+    """Returns a value with its tag; for a list, its content. [SA-63, SA-66]"""
     return value if tag == LIST_TAG and type(value) is list else Pairs([(tag, value)])
 
 
 def is_tagged(value: Any) -> bool:
-    """Whether this is a value with its tag."""
+    """Whether this is a tagged value."""
     return type(value) is Pairs and len(value) == 1 and type(value[0][0]) is str and value[0][0][:2] == "~#"
 
 
 def cache_code(index: int) -> str:
-    """How the cache's entry of an index is written. [SA-62, SZ-08]"""
+    """Returns the code of the cache entry with this index. [SA-62, SZ-08]"""
     if index < CODE_BASE:
         return f"^{chr(CODE_FIRST + index)}"
     return f"^{chr(CODE_FIRST + index // CODE_BASE)}{chr(CODE_FIRST + index % CODE_BASE)}"
@@ -77,7 +76,7 @@ CODES: Final = tuple(map(cache_code, range(CACHE_MAX)))
 
 
 def unpack(data: bytes) -> Any:
-    """The raw value of a whole datagram. Raises MalformedMessage."""
+    """Decodes a whole datagram to its raw value. Raises MalformedMessage."""
     if not data:
         raise MalformedMessage("truncated", 0, "an empty datagram is no message")
     try:
@@ -95,7 +94,7 @@ def unpack(data: bytes) -> Any:
     except msgpack.StackError:
         raise MalformedMessage("too_large", 0, f"arrays and maps nest deeper than {DEPTH_MAX}") from None
     except (ValueError, TypeError, OverflowError) as error:  # msgpack.FormatError is a ValueError
-        # A header that promises more than there is of the datagram is refused at once by the library.
+        # The library refuses at once a header that promises more than the whole datagram.
         short = "incomplete" in str(error) or "exceeds max" in str(error)
         if short:
             raise MalformedMessage("truncated", len(data), "the datagram ends within a value") from None
@@ -104,9 +103,9 @@ def unpack(data: bytes) -> Any:
 
 def _look_through(data: bytes) -> None:
     """
-    Makes sure that all is there that headers promise, before there is room made for it.
+    Checks that all promised elements are present, before memory is allocated for them.
 
-    A datagram of 64 kB can hold a thousand arrays within each other that each promise 64,000 elements.
+    A datagram of 64 kB can hold a thousand nested arrays that each promise 64,000 elements.
     """
     unpacker = msgpack.Unpacker(max_buffer_size=len(data))
     unpacker.feed(data)
@@ -118,13 +117,13 @@ def _no_extension(code: int, _: bytes) -> Any:
 
 
 class Reader:
-    """Resolves the raw values of one datagram, which must be read in the order in which they were written."""
+    """Resolves the raw values of one datagram, which must be read in their written order."""
 
     def __init__(self) -> None:
         self._codes: dict[str, Any] = {}
 
     def value(self, raw: Any, depth: int = 0) -> Any:
-        """One value. Raises MalformedMessage."""
+        """Resolves one value. Raises MalformedMessage."""
         kind = type(raw)
         if kind is str:
             return self.text(raw) if raw[:1] in _SPECIAL else raw
@@ -139,20 +138,20 @@ class Reader:
         raise MalformedMessage("bad_type", 0, f"a value of type {kind.__name__} is no Transit")
 
     def key(self, raw: Any, depth: int) -> Any:
-        """The key of an entry of a map."""
+        """Resolves the key of a map's entry."""
         if type(raw) is not str:
             return self.value(raw, depth)
         return self.keyword(raw) if raw[:2] == "~:" else self._codes.get(raw) or self.text(raw, is_key=True)
 
     def keyword(self, raw: str) -> Any:
-        """A string where a keyword is expected, which it need not be."""
+        """Resolves a string at the position of a keyword, which it need not be."""
         if raw[:2] != "~:" or len(raw) < CACHEABLE:
             return self._codes.get(raw) or self.text(raw)
         self.remember(raw)
         return raw
 
     def text(self, raw: str, *, is_key: bool = False) -> Any:
-        """A string, its cache code resolved, its form checked; or the null, boolean, integer or float that it writes."""
+        """Resolves and checks a string; returns the text, or the null, boolean, integer or float that it denotes."""
         first = raw[:1]
         if first == "^":
             found = self._codes.get(raw)
@@ -167,24 +166,24 @@ class Reader:
         return value
 
     def remember(self, value: Any) -> None:
-        """Puts what a string stands for that can be cached into the cache. [SA-62]"""
+        """Adds the value of a cacheable string to the cache. [SA-62]"""
         codes = self._codes
         if len(codes) == CACHE_MAX:
             codes.clear()
         codes[CODES[len(codes)]] = value
 
     def uuid(self, raw: Any) -> str:
-        """A uuid, in any of its forms, as text. [SA-63]"""
-        if type(raw) is tuple and len(raw) == 2 and raw[0] == UUID_TAG:  # noqa: PLR2004  # a tag and what it tags
+        """Returns a uuid, in any of its forms, as text. [SA-63]"""
+        if type(raw) is tuple and len(raw) == 2 and raw[0] == UUID_TAG:  # noqa: PLR2004  # a tag and its value
             return _uuid(raw[1])
-        value = self.value(raw, DEPTH_MAX - 1)  # of its forms only one nests at all
+        value = self.value(raw, DEPTH_MAX - 1)  # only one of its forms has nested values
         if type(value) is str and value[:2] == "~u":
             return value[2:]
         raise MalformedMessage("bad_value", 0, f"{brief(value)} is no uuid")
 
     def _array(self, raw: tuple[Any, ...], depth: int) -> Any:
         value = self.value
-        if len(raw) != 2 or type(raw[0]) is not str:  # noqa: PLR2004  # a tag and what it tags
+        if len(raw) != 2 or type(raw[0]) is not str:  # noqa: PLR2004  # a tag and its value
             return [value(item, depth) for item in raw]
         tag, item = raw
         if tag == UUID_TAG:
@@ -210,7 +209,7 @@ def _ground(text: str) -> Any:
         if not (digits.isascii() and digits.isdigit()):
             raise MalformedMessage("bad_value", 0, f"{text!r} is no integer")
         number = int(rest) if len(digits) <= len(str(U64)) else U64
-        return number if -S63 <= number < U64 else text  # beyond 64 bits it stays as it is written
+        return number if -S63 <= number < U64 else text  # beyond 64 bits it stays a text
     if form in "_?":
         if text not in _CONSTANTS:
             raise MalformedMessage("bad_value", 0, f"{text!r} is neither null nor a boolean")
@@ -227,17 +226,17 @@ def _ground(text: str) -> Any:
 
 
 def _uuid(halves: Any) -> str:
-    """The text of a uuid, from its two halves, signed or not. [SA-63]"""
+    """Returns the text of a uuid from its two halves, signed or not. [SA-63]"""
     if type(halves) is tuple and len(halves) == 2:  # noqa: PLR2004
         high, low = halves
-        if type(high) is int and type(low) is int:  # and neither float nor bool, which would be equal to some integers
+        if type(high) is int and type(low) is int:  # a float or bool could be equal to an integer
             return uuid_text(high, low)
     raise MalformedMessage("bad_value", 0, f"{brief(halves)} are not the two halves of a uuid")
 
 
 @lru_cache(REMEMBERED)
 def uuid_text(high: int, low: int) -> str:
-    """A uuid in its canonical text, from its two halves. Raises MalformedMessage. [SZ-08]"""
+    """Returns the canonical text of a uuid from its two halves. Raises MalformedMessage. [SZ-08]"""
     if not (-S63 <= high < U64 and -S63 <= low < U64):
         raise MalformedMessage("bad_value", 0, f"{(high, low)!r} are not the two halves of a uuid")
     digits = f"{(high % U64) << 64 | low % U64:032x}"
@@ -257,7 +256,7 @@ class Writer:
         self._cache: dict[str, bytes] = {}
 
     def value(self, value: Any) -> None:
-        """One value, as `Reader` gives it."""
+        """Writes one value, as `Reader` returns it."""
         kind = type(value)
         if kind is str:
             if value[:2] == "~u":
@@ -285,22 +284,22 @@ class Writer:
             self.out += b"\xc0" if value is None else b"\xc3" if value else b"\xc2"
 
     def array(self, length: int) -> None:
-        """The header of an array of so many values."""
+        """Writes the header of an array of this length."""
         self.out += array_header(length)
 
     def map(self, length: int) -> None:
-        """The header of a map of so many entries."""
+        """Writes the header of a map with this number of entries."""
         self.out += map_header(length)
 
     def text(self, text: str, *, is_key: bool = False) -> None:
-        """A string in Transit's own writing, or its code if it is in the cache."""
+        """Writes a string in Transit's notation, or its code if it is in the cache."""
         if len(text) >= CACHEABLE and (is_key or text[:2] in _CACHED):
             self.write_cacheable(text)
         else:
             self.out += string_bytes(text)
 
     def write_cacheable(self, text: str) -> None:
-        """A string that can be cached."""
+        """Writes a cacheable string."""
         cache = self._cache
         code = cache.get(text)
         if code is not None:
@@ -312,18 +311,18 @@ class Writer:
         self.out += string_bytes(text)
 
     def mark(self) -> tuple[int, dict[str, bytes]]:
-        """Where the writer stands, for `back_to`."""
+        """Returns the writer's position, for `back_to`."""
         return len(self.out), dict(self._cache)
 
     def back_to(self, mark: tuple[int, dict[str, bytes]]) -> None:
-        """Forgets what was written since."""
+        """Discards everything written since the mark."""
         del self.out[mark[0] :]
         self._cache = mark[1]
 
 
 @lru_cache(REMEMBERED)
 def uuid_bytes(uuid: str) -> bytes:
-    """A uuid as an element: both halves as signed integers, with their tag."""
+    """Returns a uuid as an element: a tag with both halves as signed integers."""
     raw = bytes.fromhex(uuid.replace("-", ""))
     return b"\x92\xa3~#u\x92" + b"".join(integer_bytes(int.from_bytes(half, signed=True)) for half in (raw[:8], raw[8:]))
 
@@ -332,12 +331,12 @@ CODE_BYTES: Final = tuple(map(string_bytes, CODES))
 
 
 def escape(string: str) -> str:
-    """A string in Transit's own writing. [SA-61, SZ-09]"""
+    """Returns a string in Transit's notation. [SA-61, SZ-09]"""
     return f"~{string}" if string[:1] in _SPECIAL and string else string
 
 
 def unescape(text: str) -> str | None:
-    """The string that a text of Transit writes; None if it writes something else."""
+    """Returns the string that a text in Transit's notation denotes; None if it denotes another type."""
     if text[:1] != "~":
         return text
     return text[1:] if text[1:2] in _SPECIAL and len(text) > 1 else None

@@ -1,7 +1,7 @@
 """
-The verbose JSON form of Transit: how a payload looks as text. [S-23, SA-66]
+The verbose JSON form of Transit: payloads as text. [S-23, SA-66]
 
-Of each map there is one text: the one that a node has of it who was sent it. So texts can be compared.
+Each map has exactly one text, the one that a receiver of the map stores. So texts can be compared.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.messagepack import S63
 from peerproof.spec.swim.transit import DEPTH_MAX, UUID_TAG, Pairs, Reader, is_tagged, tagged, uuid_text
 
-#: The map of a payload is inside a vector, which is inside the message. [SA-65]
+#: The nesting depth of a payload's map, which is inside a vector inside the message. [SA-65]
 PAYLOAD_DEPTH: Final = 2
 
-#: From here on, readers of JSON round integers. [SA-66]
+#: JSON parsers round integers from here on. [SA-66]
 EXACT: Final = 2**53
 
 
 def render_json(value: Any, depth: int = PAYLOAD_DEPTH) -> str:
     """
-    A value, as `transit.Reader` gives it, as JSON text. Raises MalformedMessage.
+    Returns a value of `transit.Reader` as JSON text.
 
-    It does so if a key stands twice in a map, and if the text nests deeper than what is written may. [SA-65, SA-66]
+    Raises MalformedMessage for a duplicate key in a map, and for nesting that is too deep to be encoded. [SA-65, SA-66]
     """
     kind = type(value)
     if kind is str:
@@ -62,7 +62,7 @@ def _object(pairs: Pairs, depth: int) -> str:
 
 
 def _key(key: Any) -> str:
-    """Keys of objects are texts: other scalars are written as Transit's ground forms."""
+    """Keys of objects are texts: other scalars take the notation of Transit's ground forms."""
     if type(key) is str:
         return key
     if key is None:
@@ -85,17 +85,17 @@ def _no_number(value: float) -> str:
 
 
 def concise(plain: Any) -> Any:
-    """The value that plain data in the verbose form stands for: what whoever is sent it will read. Raises NotEnabled."""
+    """Returns the value of plain data in the verbose form, as a receiver decodes it. Raises NotEnabled."""
     try:
         return _concise(plain, PAYLOAD_DEPTH)
-    except MalformedMessage as error:  # a text that is not in Transit's writing
+    except MalformedMessage as error:  # a text that is not in Transit's notation
         raise NotEnabled("bad_value", error.detail) from None
 
 
 def _concise(plain: Any, depth: int) -> Any:
     if isinstance(plain, str):
         return _read(plain)
-    if type(plain) is int and abs(plain) >= EXACT:  # an integer would be a string: JSON of some languages has no point in a float
+    if type(plain) is int and abs(plain) >= EXACT:  # an integer would be a string; some JSON writers omit the point of floats
         plain = float(str(plain))  # infinite, where float(plain) would raise
     if isinstance(plain, (bool, int)) or plain is None:
         return plain
@@ -117,7 +117,7 @@ def _read(text: str) -> Any:
 
 
 def _untag_list(items: list[Any]) -> Any:
-    """An array of a tag and what it tags is a tagged value."""
+    """An array of a tag and its value is a tagged value."""
     pairs = Pairs([(items[0], items[1])]) if len(items) == 2 else None  # noqa: PLR2004
     return _untag_map(pairs) if pairs and is_tagged(pairs) else items
 
@@ -136,7 +136,7 @@ def _uuid(halves: Any) -> str:
 
 
 def canonical(plain: Any) -> str:
-    """The text of a map that is plain data in the verbose form. Raises NotEnabled."""
+    """Returns the text of a map that is plain data in the verbose form. Raises NotEnabled."""
     value = concise(plain)
     if type(value) is not Pairs or is_tagged(value):
         raise NotEnabled("bad_value", f"{plain!r} is no map whose keys are keywords, strings or other scalars")

@@ -1,8 +1,8 @@
 """
-What a SWIM node does: `initial` makes one, `step` says what it does about one event.
+The transitions of a SWIM node: `initial` makes one, `step` handles one event.
 
-A quantum pings a few nodes; each ping is answered by an ack; both carry news. Whoever misses two rounds is suspicious, and
-dead after two indirect pings; whatever is said of a node, its own next message refutes it, because it has a larger number.
+A quantum pings a few nodes; each ping is answered by an ack; both carry news. A node that misses two rounds is suspicious, and
+dead after two indirect pings. A node's next message refutes any statement about it, because it has a larger number.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ Sends: TypeAlias = tuple[Send[Message], ...]
 
 
 def initial(self_id: NodeId, config: Config) -> Next:
-    """A node that knows its seeds, and begins to introduce itself with its first quantum. [S-24, SA-48, SA-57]"""
+    """Returns a node that knows its seeds, and introduces itself from its first quantum on. [S-24, SA-48, SA-57]"""
     host_and_port(self_id)
     rows = {
         seed.uuid: Row(seed.host, seed.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST)
@@ -89,7 +89,7 @@ def initial(self_id: NodeId, config: Config) -> Next:
 
 
 def step(state: State, event: Event, pick: Pick) -> Next:
-    """What the node does about one event: the table of contents of this module."""
+    """Dispatches one event to its handler."""
     match event:
         case Received(_, sender, message):
             match message:
@@ -121,7 +121,7 @@ def step(state: State, event: Event, pick: Pick) -> Next:
 
 
 def on_command(state: State, command: Command) -> Next:
-    """What the application wants. Raises NotEnabled."""
+    """Handles a command of the application. Raises NotEnabled."""
     match command:
         case AddNode():
             return on_add_node(state, command)
@@ -142,7 +142,7 @@ def on_command(state: State, command: Command) -> Next:
 
 
 def notify_subscribers(before: State, after: State, effects: tuple[Effect, ...]) -> Next:
-    """A step, with what subscribers are told of it at its end. [S-56, S-57, SA-40]"""
+    """Returns a step with its notifications of subscribers, which come last. [S-56, S-57, SA-40]"""
     if not (before.node_subscriptions or before.cluster_subscriptions):
         return Step(after, effects)
     notices: list[Effect] = []
@@ -156,10 +156,10 @@ def notify_subscribers(before: State, after: State, effects: tuple[Effect, ...])
 
 def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> Step[State, Send[Message]]:
     """
-    Somebody asks whether this node is there. [S-32, S-41, S-42, SA-22]
+    A node pings this one. [S-32, S-41, S-42, SA-22]
 
-    A ping from the past gets the remembered incarnation back, and nothing of it counts [S-30, SA-16]. Otherwise what it says
-    is applied, and answered to where it came from [SA-51]. Twice the same ping gets two acks and changes nothing twice [SA-11].
+    A ping from the past gets the remembered incarnation back and is otherwise ignored [S-30, SA-16]. Any other ping is applied,
+    and answered to its source address [SA-51]. A duplicate ping gets another ack and changes nothing [SA-11].
     """
     if ping.target != state.uuid:
         return Step(state)
@@ -175,10 +175,10 @@ def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> Step[State,
 
 def on_ack(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
     """
-    Somebody answers. [S-41, SA-16, SA-22]
+    A node answers a ping. [S-41, SA-16, SA-22]
 
-    If it matches a ping of this life, its sender has missed nothing [SA-02, SA-42, SA-52], and whoever waits for it by way of
-    this node is told [SA-55]. Twice the same ack matches once.
+    If the ack matches a ping of this life, its sender has no miss [SA-02, SA-42, SA-52], and the nodes that wait for it through
+    this one are notified [SA-55]. A duplicate ack matches only once.
     """
     if ack.target != state.uuid or is_past(state, ack):
         return Step(state)
@@ -194,16 +194,16 @@ def on_ack(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
 
 
 def is_past(state: State, message: Ping | Ack) -> bool:
-    """Whether its sender is known to be further on. [S-41]"""
+    """Whether a larger incarnation of its sender is known. [S-41]"""
     row = state.rows.get(message.sender)
     return row is not None and message.incarnation < row.incarnation
 
 
 def apply_message(state: State, message: Ping | Ack) -> State:
     """
-    The node after what an accepted message says: its header first, then its vectors in order, the payload last.
+    Returns the node after applying an accepted message: its header first, then its vectors in order, the payload last.
 
-    Of an unknown sender nothing is applied, unless it is joining. [S-36, SA-14, SA-21, SA-34]
+    Nothing of an unknown sender is applied, unless it is joining. [S-36, SA-14, SA-21, SA-34]
     """
     sender = message.sender
     joining = next((v for v in message.vectors if isinstance(v, Joining) and v.node == sender), None)
@@ -224,7 +224,7 @@ def apply_message(state: State, message: Ping | Ack) -> State:
 
 
 def with_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
-    """The node after one vector of a message. Those that call for a datagram have their turn elsewhere."""
+    """Returns the node after one vector of a message. Vectors that need an answer are handled elsewhere."""
     match vector:
         case Joining(node, incarnation, host, port):
             if node == state.uuid:
@@ -252,7 +252,7 @@ def with_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
 
 
 def with_member(state: State, claim: Claim) -> State:
-    """The node after an entry of anti-entropy: a new row, or news of a known one if it is strictly newer. [SA-28, SA-29]"""
+    """Returns the node after an entry of anti-entropy: a new row, or a strictly newer claim about a known one. [SA-28, SA-29]"""
     if claim.node == state.uuid:
         return state
     row = state.rows.get(claim.node)
@@ -264,10 +264,10 @@ def with_member(state: State, claim: Claim) -> State:
 
 def refute(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave) -> State:
     """
-    The node after being told something of itself.
+    Returns the node after a statement about itself.
 
-    Its next message refutes whatever is not above its own incarnation. Above it, after a lost counter, only a new life helps,
-    and the node has to introduce itself again. [S-11, S-12, SA-17, SA-45]
+    Its next message refutes any statement that is not above its own incarnation. Above it, after a lost counter, only a new life
+    helps, and the node has to introduce itself again. [S-11, S-12, SA-17, SA-45]
     """
     if not isinstance(said, (Suspicious, Dead)) or said.incarnation is None or said.incarnation <= state.incarnation:
         return state
@@ -279,7 +279,7 @@ def refute(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave)
 
 
 def advance_introduction(state: State, ack: Ack) -> State:
-    """The node one step further in introducing itself, if the ack says so. [S-25, S-28, S-29, SA-20, SA-57]"""
+    """Returns the node one step further in its introduction, if the ack confirms it. [S-25, S-28, S-29, SA-20, SA-57]"""
     row = state.rows[ack.sender]
     said = {type(vector) for vector in ack.vectors if isinstance(vector, (Joining, Normal)) and vector.node == state.uuid}
     if row.exchange is Exchange.FIRST and Joining in said:
@@ -290,7 +290,7 @@ def advance_introduction(state: State, ack: Ack) -> State:
 
 
 def indirect_answer(state: State, node: Uuid, incarnation: Incarnation) -> State:
-    """The node after an indirect ack: the target is there, and has missed nothing. [SA-03, SA-04]"""
+    """Returns the node after an indirect ack: the target is alive and has no miss. [SA-03, SA-04]"""
     row = state.rows.get(node)
     if row is None:
         return state
@@ -299,7 +299,7 @@ def indirect_answer(state: State, node: Uuid, incarnation: Incarnation) -> State
 
 
 def request_relays(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
-    """The pings that a known sender wants to be sent on its behalf. [S-05, SA-04, SA-55]"""
+    """Returns the pings that a known sender requests on its behalf. [S-05, SA-04, SA-55]"""
     sends: Sends = ()
     for wanted in ping.vectors:
         if not isinstance(wanted, IndirectPing) or ping.sender not in state.rows or wanted.target in (state.uuid, ping.sender):
@@ -315,7 +315,7 @@ def request_relays(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
 
 
 def relay_ping(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
-    """The ping itself: an ordinary request of a live row, otherwise a bare one. [SA-55, SA-57]"""
+    """Returns the ping itself: an ordinary request for a live row, otherwise a bare one. [SA-55, SA-57]"""
     where = address(wanted.host, wanted.port)
     if wanted.target in state.rows and state.rows[wanted.target].is_live:
         return request(state, wanted.target, pick, where=where)
@@ -324,13 +324,13 @@ def relay_ping(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, S
 
 
 def take_relays(state: State, ack: Ack) -> tuple[State, tuple[Relay, ...]]:
-    """Who waited for this ack, and the node no longer remembering it. [SA-55]"""
+    """Removes and returns the relays that wait for this ack. [SA-55]"""
     done = tuple(r for r in state.relays if r.target == ack.sender and r.tx == ack.target_tx)
     return replace(state, relays=tuple(r for r in state.relays if r not in done)) if done else state, done
 
 
 def forward_ack(state: State, ack: Ack, done: tuple[Relay, ...], pick: Pick) -> tuple[State, Sends]:
-    """Those who waited for this ack are told. [SA-04, SA-55]"""
+    """Reports this ack to the nodes that waited for it. [SA-04, SA-55]"""
     sends: Sends = ()
     for relay in done:
         if relay.requester in state.rows:
@@ -340,7 +340,7 @@ def forward_ack(state: State, ack: Ack, done: tuple[Relay, ...], pick: Pick) -> 
 
 
 def on_probe(state: State, sender: NodeId, incarnation: Incarnation) -> Step[State, Send[Message]]:
-    """Somebody asks whether anybody is here. [SA-41]"""
+    """Answers a probe. [SA-41]"""
     sending = count_datagram(state)
     if sending is None:
         return Step(state)
@@ -348,7 +348,7 @@ def on_probe(state: State, sender: NodeId, incarnation: Incarnation) -> Step[Sta
 
 
 def on_probe_ack(state: State, sender: NodeId, node: Uuid, probe_tx: int) -> Next:
-    """Somebody is there. Late, doubled and foreign answers are ignored. [SA-60]"""
+    """Handles the answer to a probe. Late, duplicate and foreign answers are ignored. [SA-60]"""
     probing = state.probes.get(sender)
     if probing is None or probing.tx != probe_tx:
         return Step(state)

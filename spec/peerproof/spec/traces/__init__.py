@@ -1,1 +1,1 @@
-"""Recorded runs: trace lines, their replay, and whether a step is one that the specification allows."""
+"""Recorded runs: trace lines, their replay, and checks of steps whose random choices are unknown."""

@@ -1,12 +1,12 @@
 """
-Whether a node can have begun again, from nothing, between two of the messages that it has sent.
+Restarts: whether a node can have restarted, with an empty state, between two of the messages that it has sent.
 
-Nothing on the wire says that a node has restarted. What can be seen is that it shows less than before. It is excused if there is
-a moment from which on all that it has sent can be known by a node that began there with nothing; a later message may show that
-there was no such moment. Nobody is accused of what a restart explains.
+No message says that a node has restarted; an observer only sees that the node shows less than before. This is excused if there is
+a beginning from which a node with an empty state can know all that this one has sent since. A later message may show that
+there is no such beginning. A violation that a restart explains is not reported.
 
-Messages that the node has sent are counted: beginning `n` is after the `n`-th and before the next. Beginnings before the first
-message that was seen are not asked about.
+The node's sent messages are counted: beginning `n` is after the `n`-th message and before the next. Beginnings before the first
+observed message are not considered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 Name = TypeVar("Name", bound=Hashable)
 Excused = TypeVar("Excused")
 
-#: Spans of beginnings, numbers of one name that have come, and excuses that are kept.
+#: Limits: spans of beginnings, received numbers for each name, and excuses.
 SPANS: Final = 256
 NUMBERS: Final = 64
 EXCUSES: Final = 64
@@ -31,7 +31,7 @@ class Span(NamedTuple):
 
 
 class Excuse(NamedTuple, Generic[Excused]):
-    """Something that holds unless the node has begun within a span."""
+    """A violation, unless the node has begun within a span."""
 
     span: Span
     excused: Excused
@@ -41,7 +41,7 @@ class Lives(Generic[Name, Excused]):
     """
     The lives of one node.
 
-    Names stand for whatever it learns numbers about, which grow. Here it is told 7 of `c`, says 7, and then no more than 0:
+    A name stands for an item with a number that grows. Here the node receives 7 of `c`, sends 7, and later sends only 0:
 
     >>> lives = Lives[str, str]()
     >>> lives.receive("c", 7)
@@ -52,23 +52,23 @@ class Lives(Generic[Name, Excused]):
     """
 
     def __init__(self) -> None:
-        self.sent = 0  #: messages
-        self.count = 1  #: lives
-        self._spans: list[Span] = []  #: beginnings that are possible, in their order
-        self._came: dict[Name, list[tuple[int, int]]] = {}  #: numbers, falling, and after how many sent messages each came last
+        self.sent = 0  #: number of messages
+        self.count = 1  #: number of lives
+        self._spans: list[Span] = []  #: possible beginnings, in order
+        self._came: dict[Name, list[tuple[int, int]]] = {}  #: numbers, falling, and sent messages when each came last
         self._excuses: list[Excuse[Excused]] = []
 
     def receive(self, name: Name, number: int) -> None:
-        """The node is told a number, and may know it from now on."""
+        """The node receives a number, and may know it from now on."""
         came = self._came.setdefault(name, [])
         while came and came[-1][0] <= number:
             came.pop()
         came.append((number, self.sent))
         if len(came) > NUMBERS:
-            came[:2] = [(came[0][0], came[1][1])]  # as if the larger had come later: that excuses more
+            came[:2] = [(came[0][0], came[1][1])]  # as if the larger one had come later: that excuses more
 
     def send(self, shown: Iterable[tuple[Name, int]]) -> list[Excused]:
-        """The node sends a message that shows numbers of others; returns what is excused no longer."""
+        """The node sends a message that shows numbers of others; returns the excuses that no longer hold."""
         latest = min((self._last(name, number) for name, number in shown if number), default=self.sent)
         self._possible(self.sent)
         while self._spans and self._spans[-1].last > latest:
@@ -83,9 +83,9 @@ class Lives(Generic[Name, Excused]):
 
     def excuse(self, since: int, excused: Excused) -> bool:
         """
-        Whether the node can have begun after the `since`-th message and before the last one, which it was told of by `send`.
+        Whether the node can have begun after the `since`-th message and before the last one that `send` has recorded.
 
-        Then another life is counted, and what is excused by it is kept.
+        If so, another life is counted, and the excuse is kept.
         """
         span = Span(since, self.sent - 1)
         if not self._is_possible(span):
@@ -95,7 +95,7 @@ class Lives(Generic[Name, Excused]):
         return True
 
     def _last(self, name: Name, number: int) -> int:
-        """After how many sent messages such a number, or a higher one, came last; -1 if it never did."""
+        """Returns the count of sent messages when such a number, or a higher one, was last received; -1 for never."""
         return next((sent for other, sent in reversed(self._came.get(name, ())) if other >= number), -1)
 
     def _possible(self, beginning: int) -> None:

@@ -1,11 +1,11 @@
 """
-What can be seen of a node from outside: the messages that it sends and receives.
+Observation of a node from outside: the messages that it sends and receives.
 
-A `Monitor` is told of them in their order and says what cannot be. It knows no state and no answer of chance, so it finds less
-than a replay, but it needs no more than a capture. A protocol brings one, as `monitor(node, config)` in its module `monitors`.
+A `Monitor` takes these messages in order and reports violations. It knows neither states nor random choices, so it finds less
+than a replay, but a capture is enough for it. A protocol provides one as `monitor(node, config)` in its module `monitors`.
 
-A capture shows what was on the wire where it was taken. What was lost there, or came there in another order than it was sent in,
-looks like a fault of the node; so take it where the node is.
+A capture shows the messages on the wire where it was taken. Loss and reordering before that point look like a fault of the node;
+so the capture must be taken at the node.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import Any, Final, NamedTuple, Protocol
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
 
-#: The id of a decision of ours, as BA-16; B-16 is the document's.
+#: The id of a decision of this project, as BA-16; B-16 is a clause of the document.
 _DECISION: Final = re.compile(r"[A-Z]A-\d+")
 
 
 class Seen(NamedTuple):
-    """A message on its way from or to the node that is watched."""
+    """A message from or to the observed node."""
 
-    sent: bool  #: by the node; else it was received
-    peer: NodeId  #: to whom, or from whom
+    sent: bool  #: by the node; if False, received by it
+    peer: NodeId  #: the receiver or the sender
     message: Any
     size: int  #: bytes on the wire
-    at: int | None = None  #: microseconds, when the last of it was seen; None if messages are in the order of being sent
+    at: int | None = None  #: microseconds, when its last byte was seen; None if messages are in the order of sending
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
-    Something that must hold of the messages alone, and all clauses that it needs.
+    A rule about messages alone, with all clauses that it needs.
 
-    A rule that needs a decision of ours is no rule of the document: who breaks it reads the document in another way.
+    A rule that needs a decision of this project is no rule of the document: a node that breaks it reads the document another way.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Rule:
     @property
     def is_decision(self) -> bool:
         """
-        Whether the document's words alone do not demand it.
+        Whether the document's words alone do not imply the rule.
 
         >>> Rule("Order", "…", ("B-30",)).is_decision, Rule("Ties", "…", ("B-28", "BA-12")).is_decision
         (False, True)
@@ -56,12 +56,12 @@ class Rule:
 
 
 def rules_in(names: Mapping[str, Any]) -> tuple[Rule, ...]:
-    """The rules among the names of a module, in their order."""
+    """Returns the rules among the names of a module, in order."""
     return tuple(value for value in names.values() if isinstance(value, Rule))
 
 
 class RuleViolation(NamedTuple):
-    """What a message contradicts."""
+    """A rule that a message violates."""
 
     rule: Rule
     expected: Plain
@@ -70,23 +70,23 @@ class RuleViolation(NamedTuple):
 
 class Monitor(Protocol):
     """
-    Watches one node.
+    An observer of one node.
 
-    One that recognises restarts counts the lives of the node in `lives`, which is 1 as long as it has seen none.
+    A monitor that recognises restarts counts the lives of the node in `lives`, which is 1 until it has seen a restart.
     """
 
     def see(self, seen: Seen) -> Iterable[RuleViolation]:
-        """The next message. Memory must stay bounded, however many there are."""
+        """Takes the next message and returns the violations. Memory must stay bounded for any number of messages."""
         ...
 
 
 class Senders(Protocol):
     """
-    Says who has sent a message, where that does not follow from its connection, which may come from any port.
+    The senders of messages that do not follow from their connections, which may come from any port.
 
-    A protocol brings one as `Senders()` in its module `senders`; without it, the connection says who.
+    A protocol provides one as `Senders()` in its module `senders`; without it, the source of the connection is the sender.
     """
 
     def sender(self, message: Any, source: NodeId, target: NodeId) -> NodeId:
-        """Who has sent a message that came from `source` to `target`. Messages are asked about in their order."""
+        """Returns the sender of a message from `source` to `target`. It must be called for all messages in order."""
         ...

@@ -1,17 +1,17 @@
 """
-A specification as a relation: can it have done what was seen, if nobody says how chance fell?
+A specification as a relation: whether it allows the observed steps of a node, without knowledge of the random choices.
 
-`Relation` carries every state that a node can be in. An event takes each of them to all that some answers of chance lead to,
-as far as that agrees with what was seen of the step: its effects, its messages, its refusal, its state, or only some of these.
-If nothing is left, no outcome of the specification explains the step.
+`Relation` holds every state that the node can be in. An event leads from each of them to all results of some answers to `pick`
+that agree with the observations of the step: its effects, its messages, its refusal, its state, or only some of these.
+If no state is left, no outcome of the specification explains the step.
 
-The set is bounded, and so is the search. Once a bound was hit states may be missing from the set: then that nothing is left says
-nothing, and the verdict is undetermined. It is never given as the verdict accepted, nor as rejected.
+The set and the search are bounded. Once a bound was hit, states may be missing from the set: then an empty set proves nothing,
+and the opinion is `UNDETERMINED`, never `ACCEPTED` or `REJECTED`.
 
-Answers that lead to the same need not all be tried. A protocol says which stand for all others, as `narrowed(question)` in its
-module `relation`; without it, all permutations are tried. Where chance decides now what shows later, as an order that is used up
-bit by bit, one state may stand for others: the protocol says for which, as `unfolded(state, event, sends)` there. What a log's
-answers have told of such a state is forgotten with the next event that has none.
+Of answers that lead to the same result not all need be tried. A protocol says which answers represent all others, as
+`narrow(question)` in its module `relation`; without it, all permutations are tried. Where a random choice has visible effects
+only later, as an order that is consumed step by step, one state may represent others: the protocol says which, as `unfold(state,
+event, sends)` in the same module. Recorded answers about such a state are dropped at the next event without any.
 """
 
 from __future__ import annotations
@@ -30,44 +30,44 @@ from peerproof.spec.traces.trace import TEXT, Picks, Script, WrongAnswer, effect
 
 Answer: TypeAlias = tuple[Any, ...]
 
-#: So many of the outcomes that were allowed are told.
+#: The maximum number of allowed outcomes to report.
 MOST_ALLOWED: Final = 8
 
 
 class Observed(NamedTuple):
-    """What was seen of a step; None for what was not looked at."""
+    """The observations of a step; None for a part that was not observed."""
 
     picks: Picks | None = None
     effects: tuple[Plain, ...] | None = None
-    sends: tuple[Send[Any], ...] | None = None  #: the messages, where they are all that was seen of the effects
-    state: str | None = None  #: its fingerprint afterwards
+    sends: tuple[Send[Any], ...] | None = None  #: the messages, where no other effects were observed
+    state: str | None = None  #: the fingerprint of the state afterwards
     refused: str | None = None  #: None: the node did not refuse
 
 
 class Question(NamedTuple):
-    """A choice that has to be made, and what is known of its result."""
+    """A random choice to make, and the observations of its result."""
 
     why: str
     among: tuple[Any, ...]  #: sorted
     some: int
     state: Any
-    asked: tuple[tuple[str, Answer], ...]  #: the questions of the same step before, with the answers that are being tried
-    sends: tuple[Send[Any], ...] | None  #: all messages of the step, in their order, if they were seen
-    is_exact: bool = False  #: the state afterwards must stand for itself alone
-    effects: tuple[Plain, ...] | None = None  #: all effects of the step, if they were seen
+    asked: tuple[tuple[str, Answer], ...]  #: earlier questions of the same step, with the answers that are being tried
+    sends: tuple[Send[Any], ...] | None  #: all messages of the step in order, if they were observed
+    is_exact: bool = False  #: the state afterwards must represent only itself
+    effects: tuple[Plain, ...] | None = None  #: all effects of the step, if they were observed
 
 
-#: The answers that stand for all others: each other one leads to the same step, to one that does not agree with what was seen,
-#: or to a state that is among those for which the one that it leads to stands. None: all permutations.
+#: Returns the answers that represent all others: each other one leads to the same step, to one that contradicts the observations,
+#: or to a state that a result of these answers represents. None: all permutations.
 Narrowed: TypeAlias = Callable[[Question], Iterable[Answer] | None]
 
-#: Those of the states for which a state stands that differ in what comes of an event, as far as that can agree with the messages
-#: that were seen (None: not seen). At least one. With no event, all.
+#: Returns those states among the represented ones for which the event has different results, as far as these can agree with the
+#: observed messages (None: not observed). At least one. Without an event, all of them.
 Unfolded: TypeAlias = Callable[[Any, Any, tuple[Send[Any], ...] | None], Iterable[Any]]
 
 
 class Opinion(Enum):
-    """What can be said of a step."""
+    """The verdict on a step."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -76,7 +76,7 @@ class Opinion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is said of a step; if it was not accepted, outcomes that the specification has, and why nothing more is known."""
+    """The verdict on a step; if not accepted, the outcomes that the specification allows, or why it is undetermined."""
 
     opinion: Opinion
     allowed: tuple[Plain, ...] = ()
@@ -85,14 +85,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far to search."""
+    """The limits of the search."""
 
     states: int = 256
     tries: int = 20_000  #: steps of the specification, for one event
 
 
 class Relation:
-    """One node, by what was seen of it."""
+    """The possible states of one node, by its observations."""
 
     def __init__(
         self,
@@ -101,17 +101,17 @@ class Relation:
         bounds: Bounds | None = None,
         unfolded: Unfolded | None = None,
     ) -> None:
-        self.states: tuple[Any, ...] = ()  #: that it can be in; none before the start, and after what nothing explains
-        self.bound_hit = ""  #: the bound by which states may be missing
+        self.states: tuple[Any, ...] = ()  #: the states that it can be in; none before the start, and after an unexplained step
+        self.bound_hit = ""  #: the bound that may have dropped states
         self._spec: Final = spec
         self._narrowed: Final = narrowed
         self._unfolded: Final = unfolded
         self._bounds: Final = bounds or Bounds()
         self._tries = 0
-        self._is_folded = False  #: states may stand for others
+        self._is_folded = False  #: states may represent others
 
     def start(self, node: NodeId, config: Any, observed: Observed) -> Judgement:
-        """The node has started, or started again."""
+        """The node has started or restarted."""
         self.bound_hit, self._tries, self._is_folded = "", 0, False
         try:
             step = self._spec.initial(node, config)
@@ -124,7 +124,7 @@ class Relation:
         return Judgement(Opinion.ACCEPTED)
 
     def take(self, event: Any, observed: Observed) -> Judgement:
-        """Something happened to the node."""
+        """The node handles an event."""
         if observed.effects is not None and observed.sends is None:
             observed = observed._replace(sends=_sends(self._spec, observed.effects))
         self._tries = 0
@@ -151,13 +151,13 @@ class Relation:
         return Judgement(Opinion.ACCEPTED)
 
     def keep(self, fits: Callable[[Any], bool]) -> Judgement:
-        """Something is known of the state at this moment."""
+        """Keeps the states that agree with knowledge of the state at this moment."""
         self._unfold()
         self.states = tuple(state for state in self.states if fits(state))
         return Judgement(Opinion.ACCEPTED) if self.states else self._nothing([])
 
     def _standing(self, event: Any, sends: tuple[Send[Any], ...] | None) -> Iterator[Any]:
-        """The states, each for itself as far as it matters to this."""
+        """Yields the states; represented ones separately, as far as they differ for this event."""
         unfolded = self._unfolded if self._is_folded else None
         for state in self.states:
             if unfolded is None:
@@ -166,7 +166,7 @@ class Relation:
                 yield from unfolded(state, event, sends)
 
     def _unfold(self) -> None:
-        """From now on each state stands for itself alone."""
+        """Replaces each state by all states that it represents."""
         if self._is_folded and self._unfolded is not None:
             found = dict.fromkeys(islice(self._standing(None, None), self._bounds.states + 1))
             if len(found) > self._bounds.states:
@@ -180,7 +180,7 @@ class Relation:
         return Judgement(opinion, tuple(allowed), self.bound_hit)
 
     def _difference(self, step: Step[Any, Any], observed: Observed) -> Plain:
-        """What the specification does otherwise; None if it agrees with what was seen."""
+        """Returns the specification's result that differs from the observations; None if they agree."""
         if observed.effects is not None:
             effects = [effect_plain(self._spec, effect) for effect in step.effects]
             if effects != list(observed.effects):
@@ -194,7 +194,7 @@ class Relation:
         return None
 
     def _outcomes(self, state: Any, event: Any, observed: Observed) -> Iterator[tuple[Step[Any, Any], str | None]]:
-        """Every step that some answers lead to, or that is refused with a reason, as far as the bound goes."""
+        """Yields every step that some answers lead to, or the reason for its refusal, up to the bound."""
         if observed.picks is not None:
             script = Script(observed.picks)
             try:
@@ -212,7 +212,7 @@ class Relation:
         search = _Search(lambda question: self._answers(question._replace(**known)))
         while search.goes_on():
             if self._tries >= self._bounds.tries:
-                self.bound_hit = f"more than {self._bounds.tries} ways in which chance can fall"
+                self.bound_hit = f"more than {self._bounds.tries} combinations of random choices"
                 return
             self._tries += 1
             try:
@@ -231,13 +231,13 @@ class Relation:
 
 
 class _NoAnswer(Exception):
-    """No answer can lead to what was seen."""
+    """No answer can lead to the observations."""
 
 
 class _Search:
     """
-    All ways to answer, one after the other, depth first: each run of a step asks `pick`, which answers as before and where that
-    is used up, anew. Possible answers are made one by one, as n! do not fit into memory.
+    All combinations of answers, depth first: each run of a step calls `pick`, which repeats the previous answers and then gives
+    new ones. Possible answers are made one by one, as n! do not fit into memory.
     """
 
     def __init__(self, answers: Callable[[Question], Iterator[Answer]]) -> None:
@@ -247,7 +247,7 @@ class _Search:
         self._begun = False
 
     def goes_on(self) -> bool:
-        """Whether there is another way; then the next run takes it."""
+        """Whether another combination is left; the next run then uses it."""
         self._asked = 0
         if not self._begun:
             self._begun = True
@@ -261,7 +261,7 @@ class _Search:
         return False
 
     def pick(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
-        """The answer of this way."""
+        """Returns the answer of the current combination."""
         if self._asked == len(self._path):
             options = tuple(sorted(among))
             asked = tuple((place, answer) for place, _, answer in self._path)
@@ -276,7 +276,7 @@ class _Search:
 
 
 def _sends(spec: Specification, effects: Iterable[Plain]) -> tuple[Send[Any], ...] | None:
-    """The messages among effects; None if one of them is none of the protocol."""
+    """Returns the messages among effects; None if one of them is no message of the protocol."""
     try:
         return tuple(
             Send(NodeId(TEXT.value(effect["send"]["to"])), spec.MESSAGE.value(effect["send"]["message"]))

@@ -1,10 +1,10 @@
 """
 Replay of traces as text, fast enough for logs of any size.
 
-`trace.replay` says what a replay is. `Replay` comes to the same, line by line, and keeps for each node one state and a few lines.
-It accepts a step at once if the specification, asked the same and answered the same, would have written the same text: equal
-texts are equal data. Whatever else, a line that is written in another way, a start, a refusal, a difference, goes the long way,
-which decides. So what is fast can only agree; each divergence is found, and named, by `trace.Course`.
+`trace.replay` defines a replay. `Replay` gives the same results line by line, and keeps one state and a few lines for each node.
+It accepts a step at once if the specification, with the recorded answers, would have written the same text: equal texts are equal
+data. All other lines, such as a start, a refusal, a difference or another notation, take the slow path, which decides. So the
+fast path only accepts; `trace.Course` finds and names each divergence.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ from peerproof.spec.forms.fingerprint import Fingerprints
 from peerproof.spec.forms.json_text import effect_writer, remembering
 from peerproof.spec.traces.trace import LINE, Course, Divergence, Line, Picks, Script, WrongAnswer, parse
 
-#: So many lines before a divergence are kept.
+#: The number of lines before a divergence to keep.
 LINES_BEFORE: Final = 5
 
-#: So many divergences are kept of one replay; of further ones only their number.
+#: The number of divergences to keep from one replay; later ones are only counted.
 MOST_TOLD: Final = 1000
 
 #: The members of a line: run, node, seq, t_us, kind, peer, args, picks, effects and state. The two numbers may be texts; args,
-#: picks and effects are the texts of JSON values. It is a line of the protocol that the node did not refuse.
+#: picks and effects are JSON texts. The line is of the protocol, and no refusal.
 Members: TypeAlias = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a replay has found."""
+    """The result of a replay."""
 
-    events: int  #: lines that were replayed, or passed over after a divergence
+    events: int  #: lines that were replayed, or skipped after a divergence
     nodes: int
-    diverged: int  #: how often a node diverged after a start
-    unreadable: int  #: lines that are none
+    diverged: int  #: number of divergences, at most one after each start of a node
+    unreadable: int  #: lines that are no trace lines
     divergences: tuple[Divergence, ...]  #: the first `MOST_TOLD`
 
     def __bool__(self) -> bool:
-        """Whether all is as specified."""
+        """Whether all lines agree with the specification."""
         return not self.diverged and not self.unreadable
 
 
 def replay(lines: Iterable[str], spec: Specification) -> Verdict:
     """
-    Replays the lines of a file, of any length, and says what came of it.
+    Replays the lines of a file of any length, and returns the verdict.
 
-    Of one node's lines each must be whole and in order; those of several nodes and runs may be mixed.
+    Each node's own lines must be complete and in order; those of several nodes and runs may be mixed.
     """
     replayed = Replay(spec)
-    told: list[Divergence] = []
+    kept: list[Divergence] = []
     diverged = unreadable = 0
     for line in lines:
         try:
@@ -66,20 +66,20 @@ def replay(lines: Iterable[str], spec: Specification) -> Verdict:
         if divergence is not None:
             diverged += 1
             if diverged <= MOST_TOLD:
-                told.append(divergence)
-    return Verdict(replayed.events, len(replayed.nodes), diverged, unreadable, tuple(told))
+                kept.append(divergence)
+    return Verdict(replayed.events, len(replayed.nodes), diverged, unreadable, tuple(kept))
 
 
 class Replay:
     """
-    The replay of any number of nodes, fed one line after the other.
+    The replay of any number of nodes, one line after the other.
 
-    `sort` if the members of JSON are sorted by name in what `agrees` gets, and not as `trace.Line.json` has them.
+    `sort`: whether `agrees` gets JSON with members sorted by name, and not in the order of `trace.Line.json`.
     """
 
     def __init__(self, spec: Specification, *, sort: bool = False) -> None:
         self.spec: Final = spec
-        self.events = 0  #: lines that were replayed, or passed over after a divergence
+        self.events = 0  #: lines that were replayed, or skipped after a divergence
         self._nodes: Final[dict[tuple[str, str], Node]] = {}
         self._write: Final = effect_writer(spec, sort=sort)
         self._message: Final = remembering(lambda text: spec.MESSAGE.value(json.loads(text)))
@@ -89,14 +89,14 @@ class Replay:
 
     @property
     def nodes(self) -> Mapping[tuple[str, str], Node]:
-        """The nodes, by run and name, that have had a line, in the order of their first lines."""
+        """Returns the nodes with at least one line, by run and name, in the order of their first lines."""
         return self._nodes
 
     def text(self, text: str) -> Divergence | None:
         """
-        Replays a line of a file, and gives the first divergence of its node since the last start, when it comes to it.
+        Replays a line of a file. Returns the first divergence of its node since the last start, at the line where it occurs.
 
-        Raises MalformedMessage if it is no line of the protocol, and then nothing has happened.
+        Raises MalformedMessage if it is no line of the protocol, and then the replay has not changed.
         """
         found = _LINE(text)
         if found is not None:
@@ -110,7 +110,7 @@ class Replay:
         return self.line(line, text)
 
     def line(self, line: Line, text: str | None = None) -> Divergence | None:
-        """Replays a line; `text` is what it was read from, if that is known."""
+        """Replays a line; `text` is the line's original text, if known."""
         self.events += 1
         node = self._nodes.get((line.run, line.node))
         if node is None:
@@ -123,9 +123,9 @@ class Replay:
 
     def agrees(self, members: Members) -> bool:
         """
-        Replays a line if it can be seen at once that it agrees; then the replay moves on, and this is true.
+        Replays a line on the fast path. Returns True if the line agrees; the replay has then moved on.
 
-        If it is false, nothing has happened, and `line` has the say.
+        If it returns False, the replay has not changed, and `line` decides.
         """
         run, name, seq, t_us, kind, peer, args, picks, effects, state = members
         node = self._nodes.get((run, name))
@@ -160,7 +160,7 @@ class Replay:
         return True
 
     def _parse_sent(self, now: Instant, to: NodeId, args: str) -> Sent[Any]:
-        """The event of a `sent` line, whose args have two members. Raises ValueError if they are written otherwise."""
+        """Returns the event of a `sent` line, whose args have two members. Raises ValueError for another notation."""
         found = _SENT(args) or _SENT_SORTED(args)
         if found is None:
             raise ValueError(args)
@@ -169,7 +169,7 @@ class Replay:
 
 
 class Node:
-    """What is kept of one node."""
+    """The replay of one node."""
 
     __slots__ = ("course", "events", "fingerprints", "recent")
 
@@ -185,8 +185,8 @@ def _picks(text: str) -> Picks:
     return picks
 
 
-# A line as `trace.Line.json` writes it, without what would have to be written with an escape. A string has no bare quotes, so
-# that a name found between commas is a member's; if it is that of an inner member, the parts are no JSON and are not accepted.
+# A line as `trace.Line.json` writes it, without escapes. A string has no bare quotes, so a name between commas is the name of
+# a member; if it belongs to an inner member, the parts are not valid JSON and are not accepted.
 _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
 _STRING: Final = r'"([^"\\\x00-\x1f\ud800-\udfff]{0,999})"'

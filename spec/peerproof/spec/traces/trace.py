@@ -1,15 +1,15 @@
 """
-Traces: what happened to a node and what it did, one JSON line a step; written by whoever runs a node, replayed here.
+Traces: the events and effects of a node, one JSON line for each step; the driver of a node writes them, this module replays them.
 
     {"run": "r1", "protocol": "scuttlebutt", "impl": "…", "node": "a:1", "seq": 3, "t_us": 1000000, "kind": "timer",
      "peer": null, "args": {"type": "round"}, "picks": [["round.partner", ["b:1"]], ["digest.order", ["b:1", "a:1"]]],
      "effects": [{"send": {"to": "b:1", "message": {…}}}, {"set_timer": {"timer": {…}, "after": 1000}}], "state": "9f2c…"}
 
-`kind` is `start` (args: the configuration), `recv` (the message, from `peer`), `sent` (a message to `peer`, and how long it
-`took` or null), `timer` or `api` (the command); a command that the node refused has `refused` with the reason. A
-line holds the whole message, every answer to `pick` and every effect, so that each node's lines can be checked alone. `state`
-is the `fingerprint` of the state afterwards, or null.
-Texts are plain everywhere (`wire`): a peer may name an address that is not UTF-8, and a file must hold it nevertheless.
+`kind` is `start` (args: the configuration), `recv` (the message, from `peer`), `sent` (a message to `peer`, and the
+microseconds that it `took`, or null), `timer` or `api` (the command). A command that the node refused has `refused` with the
+reason. A line holds the complete message, every answer to `pick` and every effect, so that each node's lines can be checked
+alone. `state` is the `fingerprint` of the state afterwards, or null.
+Texts are plain data everywhere (`form`), because a peer may name an address that is not UTF-8, and a file must hold it.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where a trace leaves the specification."""
+    """A difference between a trace and the specification."""
 
     line: Line
-    what: str  #: what differs: "seq", "args", "picks", "effects", "state", "refused"
+    what: str  #: the part that differs: "seq", "args", "picks", "effects", "state", "refused"
     expected: Plain
     actual: Plain
 
@@ -74,12 +74,12 @@ class Divergence:
 class _Anything(Form):
     """Plain data that the protocol's own forms read later."""
 
-    def value(self, plain: Plain, where: str = "") -> Any:  # noqa: ARG002  # everything fits
+    def value(self, plain: Plain, where: str = "") -> Any:  # noqa: ARG002  # accepts everything
         return plain
 
 
 class _Answer(Form):
-    """An answer to `pick`: where it was asked, and the options taken, texts or numbers."""
+    """An answer to `pick`: the name of the choice, and the options taken, texts or numbers."""
 
     def plain(self, value: Any) -> Plain:
         why, answer = value
@@ -113,7 +113,7 @@ LINE: Final = Record(
 
 
 def parse(text: str) -> Line:
-    """A line from its JSON. Raises MalformedMessage if it is none."""
+    """Returns a line from its JSON. Raises MalformedMessage if it is none."""
     try:
         shown = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -126,7 +126,7 @@ def parse(text: str) -> Line:
 
 
 def event_of(spec: Specification, line: Line) -> Any:
-    """The event of a `recv`, `sent`, `timer` or `api` line. Raises MalformedMessage."""
+    """Returns the event of a `recv`, `sent`, `timer` or `api` line. Raises MalformedMessage."""
     now = Instant(line.t_us // _MICROSECONDS)
     if line.kind == "recv":
         return core.Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
@@ -140,7 +140,7 @@ def event_of(spec: Specification, line: Line) -> Any:
 
 
 def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> core.Sent[Any]:
-    """The event of a `sent` line. Raises MalformedMessage."""
+    """Returns the event of a `sent` line. Raises MalformedMessage."""
     match args:
         case {"took": took, "message": message, **others} if not others:
             return core.Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
@@ -148,7 +148,7 @@ def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> co
 
 
 def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:
-    """Kind, peer and args of an event, as a line holds them."""
+    """Returns kind, peer and args of an event, as in a line."""
     match event:
         case core.Received(_, sender, message):
             return "recv", sender, spec.MESSAGE.plain(message)
@@ -162,7 +162,7 @@ def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, P
 
 
 def effect_plain(spec: Specification, effect: Any) -> Plain:
-    """An effect as plain data: an object with one member, named after it."""
+    """Returns an effect as plain data: an object whose only member is named after it."""
     match effect:
         case core.Send(to, message):
             return {"send": {"to": TEXT.plain(to), "message": spec.MESSAGE.plain(message)}}
@@ -176,7 +176,7 @@ def effect_plain(spec: Specification, effect: Any) -> Plain:
 
 
 def recording(pick: Pick) -> tuple[Pick, list[tuple[str, tuple[Any, ...]]]]:
-    """A pick that asks another one and keeps the answers, and the list that it keeps them in."""
+    """Wraps a pick; returns the wrapper, and the list in which it records the answers."""
     answers: list[tuple[str, tuple[Any, ...]]] = []
 
     def record(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
@@ -188,7 +188,7 @@ def recording(pick: Pick) -> tuple[Pick, list[tuple[str, tuple[Any, ...]]]]:
 
 
 class WrongAnswer(Exception):
-    """A recorded answer does not answer the question that the specification asks."""
+    """A recorded answer does not fit the question that the specification asks."""
 
     def __init__(self, expected: str, actual: str) -> None:
         super().__init__(f"expected {expected}, found {actual}")
@@ -197,7 +197,7 @@ class WrongAnswer(Exception):
 
 
 class Script:
-    """A pick that gives recorded answers. It, and `finish` when answers are left over, raise WrongAnswer."""
+    """A pick that returns recorded answers. It, and `finish` when answers are left over, raise WrongAnswer."""
 
     __slots__ = ("_answers", "_asked")
 
@@ -206,7 +206,7 @@ class Script:
         self._asked = 0
 
     def __call__(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
-        """The next answer, if it answers this question."""
+        """Returns the next answer, if it fits this question."""
         count = min(some, len(among))
         if self._asked == len(self._answers):
             raise WrongAnswer(self._question(why, among, count), "no more answers")
@@ -217,7 +217,7 @@ class Script:
         return answer  # type: ignore[return-value]  # options of this kind, as they are some of `among`
 
     def finish(self) -> None:
-        """All answers should have been asked for."""
+        """Checks that all answers were used."""
         if self._asked < len(self._answers):
             left = len(self._answers) - self._asked
             raise WrongAnswer("no further question", f"{left} more answers, the next for {self._answers[self._asked][0]}")
@@ -228,10 +228,9 @@ class Script:
 
 class Course:
     """
-    One node's way through its lines.
+    The replay of one node, line by line.
 
-    After its first divergence a node's lines are passed over, up to its next `start`: what follows from a wrong state says
-    nothing.
+    After its first divergence a node's lines are skipped up to its next `start`, because steps from a wrong state prove nothing.
     """
 
     __slots__ = ("is_lost", "seq", "state")
@@ -263,9 +262,9 @@ class Course:
 
 def replay(spec: Specification, lines: Iterable[Line]) -> Iterator[Divergence]:
     """
-    The first divergence of each node's lines from the specification; nothing if they all agree.
+    Yields the first divergence of each node's lines from the specification; nothing if they all agree.
 
-    Lines of several nodes and runs may be mixed, each node's own must be in order. What is kept is a state for each node.
+    Lines of several nodes and runs may be mixed, each node's own must be in order. Memory holds a state for each node.
     `replay.Replay` does the same to the text of lines, several times as fast.
     """
     courses: defaultdict[tuple[str, str], Course] = defaultdict(Course)

@@ -4,7 +4,7 @@ Wendy: an overlay of nodes on a ring, in which a message finds the node whose id
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/wendy.md` beside it.
 """
 
-from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
+from __future__ import annotations  # noqa: I001  # several names of one module on a line
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -26,10 +26,10 @@ from peerproof.spec.wendy.transitions import initial, step
 
 NAME: Final = "wendy"
 
-#: What carries its messages.
+#: The transport of its messages.
 TRANSPORT: Final = "tcp"
 
-#: What can be asked of a node without changing it.
+#: Queries of a state, which do not change the node.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     "own": own,
     "routing_table": routing_table,

@@ -1,9 +1,9 @@
 """
 Wendy messages as bytes. [WA-63, WA-65]
 
-A message is one JSON object, the envelope; what is special to its purpose stands in its member `Value`, again as JSON, in base64.
-It is written in one way only, byte for byte. It is read whatever the order of members, with blanks and unknown members, and with
-tables of any length; what is missing is empty.
+A message is one JSON object, the envelope; the data of its purpose is JSON in base64 in its member `Value`. Encoding has exactly
+one form, byte for byte. Decoding accepts any order of members, blanks, unknown members, and tables of any length; a missing
+member is empty.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from peerproof.spec.wendy.messages import (
 )
 from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX, is_short
 
-#: Bytes of a message that is read; what is written never takes as many. [WA-66]
+#: Maximum bytes of a message to decode; encoded messages are always shorter. [WA-66]
 MOST_BYTES: Final = 2**20
 
 ROWS: Final = ID_DIGITS  # [W-13]
 COLUMNS: Final = 16
 
-#: Members of the envelope, of a node, of tables and of a mask, as the original names them.
+#: Members of the envelope, of a node, of tables and of a mask, with the original's names.
 ENVELOPE: Final = ("Purpose", "Sender", "Key", "Value", "Credentials", "LSVersion", "RTVersion", "NSVersion", "Hop")
 NODE: Final = ("LocalIP", "GlobalIP", "Port", "Region", "ID")
 TABLES: Final = ("rt", "ls", "ns", "eol")
@@ -66,12 +66,12 @@ _EMPTY_ROW: Final = [None] * COLUMNS
 BITS: Final = (1, 2, 4)
 MOST_MASK: Final = 255
 
-_new: Final[Any] = tuple.__new__  # makes a named tuple in half the time that its class takes
+_new: Final[Any] = tuple.__new__  # makes a named tuple in half the time of its class
 _number: Final[Any] = int.from_bytes  # an id, without a call of `Id`
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of a message, with a line feed. Raises NotEnabled for what the format cannot hold. [WA-65, WA-66]"""
+    """Encodes a message, with a line feed. Raises NotEnabled if the format cannot hold it. [WA-65, WA-66]"""
     purpose = message.purpose if isinstance(message, Application) else PURPOSES[type(message)]
     _check_range("a purpose of an application", purpose, MOST_PURPOSE, LEAST_ROUTED if isinstance(message, Application) else 0)
     header, value = message.header, VALUES[type(message)](message)
@@ -111,7 +111,7 @@ def _string(text: str) -> str:
 
 @lru_cache(2**12)
 def _node_text(node: Node) -> str:
-    """A node, which stands in many messages."""
+    """Encodes a node; cached, since a node is in many messages."""
     _check_range("a port", node.port, PORT_MAX)
     hosts = f'"LocalIP":{_string(node.local_ip)},"GlobalIP":{_string(node.global_ip)}'
     return f'{{{hosts},"Port":{node.port},"Region":{_string(node.region)},"ID":{_id_text(node.id)}}}'
@@ -157,7 +157,7 @@ def _mask_value(mask: Mask) -> bytes:
 
 
 def decode(data: bytes) -> Message:
-    """The message of these bytes. Raises MalformedMessage. [WA-63, WA-66]"""
+    """Decodes a message. Raises MalformedMessage. [WA-63, WA-66]"""
     if len(data) > MOST_BYTES:
         raise MalformedMessage("too_large", MOST_BYTES, f"a message takes at most {MOST_BYTES} bytes, not {len(data)}")
     raw = parse_json(data)
@@ -192,7 +192,7 @@ def _bad(reason: str, detail: str) -> MalformedMessage:
 
 
 def _object(raw: Any, names: tuple[str, ...], what: str, depth: int) -> dict[str, Any]:
-    """An object, of which nothing unknown nests too deep."""
+    """Checks that a value is an object, and that no unknown member nests too deep."""
     if type(raw) is not dict:
         raise _bad("bad_type", f"{what} is an object, not {_brief(raw)}")
     for name, value in raw.items():
@@ -202,14 +202,14 @@ def _object(raw: Any, names: tuple[str, ...], what: str, depth: int) -> dict[str
 
 
 def _members(raw: Any, of: Any, names: tuple[str, ...], what: str, depth: int) -> tuple[Any, ...]:
-    """The members of an object by their names; None for those that are not there."""
+    """Returns the members of an object by their names; None for missing ones."""
     if type(raw) is dict and len(raw) == len(names):
         try:
             found: tuple[Any, ...] = of(raw)
         except KeyError:
             pass
         else:
-            return found  # it has these and no others
+            return found  # it has exactly these members
     raw = _object(raw, names, what, depth)
     return tuple([raw.get(name) for name in names])
 
@@ -228,11 +228,11 @@ def _whole(raw: Any, most: int, name: str) -> int:
 
 
 def _octets(raw: Any, name: str, most: int) -> bytes | None:
-    if not raw and (raw is None or raw == ""):  # most of them
+    if not raw and (raw is None or raw == ""):  # the usual case
         return None if raw is None else b""
     try:
         octets = a2b_base64(raw, strict_mode=True) if type(raw) is str else _no_octets()
-    except (NoBase64, ValueError):  # the latter for what is not ASCII
+    except (NoBase64, ValueError):  # the latter for text that is not ASCII
         raise _bad("bad_value", f"{name} is null or bytes in base64, not {_brief(raw)}") from None
     if len(octets) > most:
         raise _bad("too_large", f"{name} has at most {most} bytes, not {len(octets)}")
@@ -254,7 +254,7 @@ def _id(raw: Any) -> Id:
 
 
 def _node(raw: Any, inside: int) -> Node:
-    """A node that stands inside of so many arrays and objects."""
+    """Decodes a node at the given nesting depth."""
     local_ip, global_ip, port, region, own = _members(raw, _of_node, NODE, "a node", inside + 1)
     if not (is_short(local_ip) and is_short(global_ip) and is_short(region)):
         local_ip, global_ip, region = [_text(text) for text in (local_ip, global_ip, region)]
@@ -273,7 +273,7 @@ def _text(raw: Any) -> str:
 
 
 def _list(raw: Any, most: int, what: str, inside: int) -> list[Any]:
-    """The places of a table, an array inside of so many others, that there are; what exceeds them may be anything. [WA-63]"""
+    """Returns the places of a table, an array at the given nesting depth; surplus places may hold anything. [WA-63]"""
     if raw is None:
         return []
     if type(raw) is not list:
@@ -329,7 +329,7 @@ PURPOSES: Final[Mapping[type[Any], int]] = {
     record.kind: MESSAGE_FORM.tags[name] for name, record in MESSAGE_FORM.cases.items() if name != "application"
 }
 
-#: What stands in `Value`. [WA-65]
+#: Encoders of `Value`. [WA-65]
 VALUES: Final[Mapping[type[Any], Callable[[Any], bytes | None]]] = {
     NodeJoin: lambda m: m.header.credentials or b"",
     NodeExit: lambda _: b"",
@@ -342,7 +342,7 @@ VALUES: Final[Mapping[type[Any], Callable[[Any], bytes | None]]] = {
     Application: lambda m: m.value,
 }
 
-#: How messages are read, by purpose; those that are not listed are an application's. [WA-55]
+#: Decoders of messages, by purpose; all other purposes are an application's. [WA-55]
 READERS: Final[Mapping[int, Callable[[Header, bytes], Message]]] = {
     0: lambda header, _: NodeJoin(header),
     1: lambda header, _: NodeExit(header),

@@ -1,4 +1,4 @@
-"""How Wendy's values look as plain data: messages, what is asked of a node and what it tells, its configuration."""
+"""The plain data of Wendy's values: messages, commands, notices, configuration."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Octets(Form):
         return value.hex()
 
     def value(self, plain: Plain, where: str = "") -> Any:
-        """From their digits; blanks between bytes do not count."""
+        """From their digits; blanks between bytes are ignored."""
         try:
             return bytes.fromhex(plain)
         except (TypeError, ValueError):
@@ -77,14 +77,14 @@ class Octets(Form):
 
 
 class ShortText(Form):
-    """A string that is written with at most 255 bytes. [WA-52]"""
+    """A string that takes at most 255 bytes in JSON. [WA-52]"""
 
     def plain(self, value: Any) -> Plain:
         """The string."""
         return value
 
     def value(self, plain: Plain, where: str = "") -> Any:
-        """From a string that is the text of some bytes, and of not too many."""
+        """From a string that is valid Unicode and not too long."""
         if not is_short(plain):
             raise misfit(where, f"a string that is written with at most {MAX_HOST} bytes", plain)
         return plain
@@ -96,7 +96,7 @@ class Address(ShortText):
     def value(self, plain: Plain, where: str = "") -> Any:
         """From the text of an address."""
         try:
-            host_and_port(plain if isinstance(plain, str) else "")  # type: ignore[arg-type]  # that is what is asked
+            host_and_port(plain if isinstance(plain, str) else "")  # type: ignore[arg-type]  # this checks the type
         except NotEnabled:
             raise misfit(where, "an address, host:port", plain) from None
         return plain
@@ -121,7 +121,7 @@ MASK: Final = Record(
 )
 HEADER: Final = Record(Header, sender=NODE, key=ID, versions=VERSIONS, credentials=Optional(OCTETS), hop=Integer(0, MOST_HOPS))
 
-#: The messages; their tags are the purposes on the wire, and all that are not listed are an application's. [WA-55]
+#: The messages; their tags are the purposes on the wire, and all other purposes are an application's. [WA-55]
 MESSAGE_FORM: Final = Tagged(
     node_join=(0, Record(NodeJoin, header=HEADER)),
     node_exit=(1, Record(NodeExit, header=HEADER)),

@@ -1,8 +1,8 @@
 """
-Messages on TCP: one on each connection, and its acknowledgement on the way back. [WA-64]
+Framing of messages on TCP: one message on each connection, and its acknowledgement in return. [WA-64]
 
-Who connects sends one object and a line feed. Who is connected to reads one object; if that is a message and has the right
-credentials, it writes `ACKNOWLEDGEMENT`, and closes the connection in any case. What follows the object is not looked at.
+The client sends one object and a line feed. The server reads one object; if that is a message with the right credentials, it
+writes `ACKNOWLEDGEMENT`. It closes the connection in any case. Bytes after the object are ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wendy.codec import MOST_BYTES
 from peerproof.spec.wendy.json_data import ValueEnd
 
-#: What a message is confirmed with. [WA-64]
+#: The confirmation of a message. [WA-64]
 ACKNOWLEDGEMENT: Final = b'{"status": "Received."}'
 
 _BLANKS: Final = b" \t\n\r"
@@ -21,7 +21,7 @@ _BLANKS: Final = b" \t\n\r"
 
 class Inbound:
     """
-    The receiving side of a connection, which is fed bytes as they come.
+    The receiving side of a connection.
 
     It takes time and memory linear in the length of a message, however small the pieces are, and never more than for the
     largest message.
@@ -35,7 +35,11 @@ class Inbound:
         self._has_begun = False
 
     def feed(self, data: bytes) -> bytes | None:
-        """The bytes of the message, as soon as they are all there. Raises MalformedMessage when they cannot be any more."""
+        """
+        Takes the next bytes; returns the message's bytes once complete.
+
+        Raises MalformedMessage once they cannot be a message.
+        """
         if not self._has_begun:
             data = data.lstrip(_BLANKS)
             if not data:
@@ -52,7 +56,7 @@ class Inbound:
         return None
 
     def end(self) -> MalformedMessage:
-        """The error for a connection that was closed before the message was there."""
+        """Returns the error for a connection that was closed before the message was complete."""
         return MalformedMessage("truncated", len(self._data), "the connection was closed before the message was whole")
 
 
@@ -65,7 +69,7 @@ class Confirmation:
         self._data = b""
 
     def feed(self, data: bytes) -> bool | None:
-        """Whether these bytes confirm the message; None as long as that is open. A closed connection does not confirm it."""
+        """Returns whether these bytes confirm the message; None while undecided. A closed connection does not confirm it."""
         self._data += data[: len(ACKNOWLEDGEMENT) - len(self._data)]
         if self._data == ACKNOWLEDGEMENT:
             return True

@@ -1,8 +1,8 @@
 """
 The ring of ids, and the digits of an id. [W-01, W-02, WA-02]
 
-Ids of nodes and of messages are the same: numbers of 128 bits, after the last of which comes 0. How many digits they have, and
-of how many bits, is a parameter, so that a ring small enough to look at all of it is walked by the same code.
+Ids of nodes and keys of messages are the same: 128-bit numbers, the last of which is followed by 0. The number of digits and
+their size in bits are parameters, so that the same code runs on rings that are small enough to check exhaustively.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Ring:
 
     @cached_property
     def size(self) -> int:
-        """How many ids there are. [W-02, WA-02]"""
+        """The number of ids. [W-02, WA-02]"""
         return 1 << self.bits
 
     @cached_property
@@ -47,46 +47,46 @@ class Ring:
 
     @cached_property
     def base(self) -> int:
-        """How many values a digit has: the columns of a routing table. [W-13, W-14]"""
+        """The number of values of a digit: the columns of a routing table. [W-13, W-14]"""
         return 1 << self.digit_bits
 
     def clockwise(self, start: Id, end: Id) -> int:
-        """How many steps up the ring lead from one id to another. [W-02]"""
+        """Returns the number of steps up the ring from one id to another. [W-02]"""
         return (end - start) % self.size
 
     def distance(self, one: Id, other: Id) -> int:
-        """How far two ids are from each other, the shorter way round. [W-37]"""
+        """Returns the distance of two ids, the shorter way round. [W-37]"""
         up = (other - one) % self.size
         return min(up, self.size - up)
 
     def is_right(self, own: Id, other: Id) -> bool:
         """
-        Whether another id is greater than the own; otherwise it is lower. [W-03, W-25, WA-03, WA-04]
+        Whether another id is greater than the own one; otherwise it is lower. [W-03, W-25, WA-03, WA-04]
 
-        Modularly: greater is what is nearer going up. The opposite end of the ring is greater, seen from either side.
+        Modularly: an id is greater if the way up is the shorter one. The opposite end of the ring is greater, from either side.
         """
         return 0 < self.clockwise(own, other) <= self.size // 2
 
     def rank(self, node: Id, key: Id) -> int:
         """
-        A number for each id, the smaller the closer the id is to a key: no two have the same. [W-37, WA-09, WA-10]
+        Returns a unique number for each id, the smaller the closer the id is to a key. [W-37, WA-09, WA-10]
 
-        Of two that are equally far away, the one below the key is closer.
+        Of two ids at the same distance, the one below the key is closer.
         """
         below = (key - node) % self.size
         above = self.size - below
         return 2 * below if below <= above else 2 * above + 1
 
     def prefix(self, one: Id, other: Id) -> int:
-        """How many leading digits two ids have in common: the row of one in the other's routing table. [W-15, WA-01]"""
+        """Returns the number of leading digits in common: the row of one id in the other's routing table. [W-15, WA-01]"""
         return (self.bits - (one ^ other).bit_length()) // self.digit_bits
 
     def digit(self, node: Id, index: int) -> int:
-        """A digit of an id, of which the first, with index 0, is the most significant. [W-14, W-16]"""
+        """Returns a digit of an id; index 0 is the most significant one. [W-14, W-16]"""
         return (node >> (self.bits - self.digit_bits * (index + 1))) & (self.base - 1)
 
     def cell(self, own: Id, other: Id) -> tuple[int, int]:
-        """Row and column of another id in the own routing table. [W-15…W-17, WA-01]"""
+        """Returns row and column of another id in the own routing table. [W-15…W-17, WA-01]"""
         row = self.prefix(own, other)
         return row, self.digit(other, row)
 
@@ -96,19 +96,19 @@ REAL: Final = Ring()
 
 
 def id_of_bytes(raw: bytes) -> Id:
-    """The id that the first 16 bytes are. Raises NotEnabled if there are fewer. [WA-49]"""
+    """Returns the id in the first 16 bytes. Raises NotEnabled if there are fewer. [WA-49]"""
     if len(raw) < ID_BYTES:
         raise NotEnabled("bad_value", f"an id is made of at least {ID_BYTES} bytes, not of {len(raw)}")
     return Id(int.from_bytes(raw[:ID_BYTES], "big"))
 
 
 def id_of_text(text: str) -> Id:
-    """The id of 32 hexadecimal digits, small or capital. Raises NotEnabled for anything else. [WA-49]"""
+    """Returns the id of 32 hexadecimal digits in any case. Raises NotEnabled for anything else. [WA-49]"""
     if len(text) != ID_DIGITS or not _HEX.issuperset(text):
         raise NotEnabled("bad_value", f"an id is written with {ID_DIGITS} hexadecimal digits, not {text[:40]!a}")
     return Id(int(text, 16))
 
 
 def id_text(node: Id) -> str:
-    """An id as 32 hexadecimal digits. [WA-49]"""
+    """Returns an id as 32 hexadecimal digits. [WA-49]"""
     return f"{node:032x}"

@@ -1,7 +1,8 @@
 """
-Joining: asking for the tables of others, waiting for the slow ones, and announcing oneself. [W-45…W-66]
+Joining: a node requests the tables of others, waits for the slow ones, and announces itself. [W-45…W-66]
 
-A table's version is what a race is noticed by: whoever has changed since it sent its tables says so, and is announced to again.
+Versions of tables detect races: a node whose tables have changed since it sent them warns the joiner, which announces itself
+again.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from peerproof.spec.wendy.routing import next_hop_of_join
 from peerproof.spec.wendy.state import Stage, State, host_and_port
 from peerproof.spec.wendy.tables import select_tables
 
-#: A joiner waits so many network timeouts. [W-58]
+#: The wait of a joiner, in network timeouts. [W-58]
 WAIT = 2
 
 
 def on_join(state: State, contact: NodeId) -> Next:
-    """The application wants to join; a node that is joining or has joined cannot. [W-45, W-47, WA-59]"""
+    """Starts a join; a node that is joining or has joined refuses. [W-45, W-47, WA-59]"""
     if state.stage not in (Stage.ALONE, Stage.JOINING) or state.contact is not None:
         raise NotEnabled("not_alone", f"a node joins once, this one is {state.stage.value}")
     host_and_port(contact)
@@ -47,7 +48,7 @@ def on_join(state: State, contact: NodeId) -> Next:
 
 
 def on_join_sent(state: State, to: NodeId, *, failed: bool) -> Next:
-    """The contact has the join, or cannot be reached; then the application may try another one. [WA-59]"""
+    """The contact has received the join, or is unreachable; then the application may try another one. [WA-59]"""
     if to != state.contact:
         return Step(state)
     state = replace(state, contact=None)
@@ -58,9 +59,9 @@ def on_join_sent(state: State, to: NodeId, *, failed: bool) -> Next:
 
 def on_node_join(state: State, join: NodeJoin) -> Next:
     """
-    Somebody wants to join: it gets the routing table, of the first node also the neighborhood set, of the last the leaf set.
+    A node wants to join: it gets the routing table, from the first node also the neighborhood set, from the last the leaf set.
 
-    It comes into no table yet [WA-47]. One message has all that this node sends; a second join is answered again. [W-48…W-50]
+    The joiner is added to no table yet [WA-47]. All tables go in one message; a second join is answered again. [W-48…W-50]
     """
     hop = min(join.header.hop + 1, MOST_HOPS)
     joiner = join.header.sender
@@ -72,13 +73,13 @@ def on_node_join(state: State, join: NodeJoin) -> Next:
 
 
 def forward_join(state: State, join: NodeJoin) -> tuple[Effect, ...] | None:
-    """A join on its way to the next node; None if this is the destination. [W-47, WA-36]"""
+    """Returns a join forwarded to the next node; None if this is the destination. [W-47, WA-36]"""
     node = next_hop_of_join(state, join.header.sender.id)
     return None if node is None else send(state, node, join)
 
 
 def on_join_failed(state: State, join: NodeJoin) -> Next:
-    """A join that could not be sent on goes elsewhere, or is here at its destination; the tables went out before. [WA-33]"""
+    """A join that could not be forwarded takes another route, or ends here; the tables were sent before. [WA-33]"""
     effects = forward_join(state, join)
     if effects is None:
         mask = Mask(leaf_set=True)
@@ -88,9 +89,9 @@ def on_join_failed(state: State, join: NodeJoin) -> Next:
 
 def on_state_data(state: State, data: StateData) -> Next:
     """
-    Somebody has sent its tables and their versions. [W-51…W-56, W-62, W-63]
+    A node has sent its tables and their versions. [W-51…W-56, W-62, W-63]
 
-    The first that come from the destination of the own join start the wait; those that come later are applied all the same.
+    The first tables from the destination of the node's own join start the wait; later ones are still applied.
     [W-58, W-59, WA-37, WA-61]
     """
     state, effects = learn_tables(with_versions(state, data.header.sender, data.header.versions), data.header.sender, data.tables)
@@ -101,7 +102,7 @@ def on_state_data(state: State, data: StateData) -> Next:
 
 
 def with_versions(state: State, sender: Node, versions: Versions) -> State:
-    """The node after it was told the versions of another's tables; of each, the larger is kept. [W-63, WA-45]"""
+    """Returns the node with the versions of another's tables; of each, the larger is kept. [W-63, WA-45]"""
     if sender.id == state.id:
         return state
     known = state.stored.get(sender.id, NO_VERSIONS)
@@ -109,7 +110,7 @@ def with_versions(state: State, sender: Node, versions: Versions) -> State:
 
 
 def on_announce(state: State) -> Next:
-    """The wait is over: everybody is told. [W-58, W-60, WA-37]"""
+    """The wait is over: the node announces itself to all known nodes. [W-58, W-60, WA-37]"""
     if state.stage is not Stage.WAITING:
         return Step(state)
     state, effects = announce(replace(state, stage=Stage.JOINED))
@@ -117,7 +118,7 @@ def on_announce(state: State) -> Next:
 
 
 def announce(state: State) -> Next:
-    """To each known node the own tables, and the versions of its tables as far as they are known. [W-60, W-61, WA-40, WA-44]"""
+    """Sends each known node the own tables, and the known versions of its tables. [W-60, W-61, WA-40, WA-44]"""
     tables, own = select_tables(state), header(state)
     effects: tuple[Send[Message], ...] = ()
     for node in everybody(state):
@@ -128,25 +129,25 @@ def announce(state: State) -> Next:
 
 def announce_again(state: State) -> Next:
     """
-    The same once more after a warning, but not before all of the last time have arrived. [W-65, WA-67]
+    Repeats the announcement after a warning, but not before the last one has arrived at all nodes. [W-65, WA-67]
 
-    So several warnings lead to one announcement. If each led to its own, most of these would miss what the others bring, and
-    would be warned of again: of twenty nodes that know each other, the last would send thousands of messages to join.
+    So several warnings lead to one announcement. If each led to its own, most of these would lack the tables of the others and
+    cause more warnings: of twenty nodes that know each other, the last would send thousands of messages to join.
     """
     return announce(state) if state.is_warned and not state.announcing else Step(state)
 
 
 def on_announcement_sent(state: State, to: NodeId) -> Next:
-    """An announcement has arrived, or never will. [WA-67]"""
+    """An announcement has arrived, or has failed. [WA-67]"""
     return announce_again(replace(state, announcing=state.announcing - {to}))
 
 
 def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
     """
-    Somebody has joined. If any own table is newer than it knows, it is warned, and not taken in. [W-64, W-66, WA-41…WA-43]
+    A node has joined. If any own table is newer than it knows, it gets a warning and is not added. [W-64, W-66, WA-41…WA-43]
 
-    Otherwise it and the nodes of its tables are. The versions in the message are this node's, and say nothing of the sender's.
-    Twice the same announcement is a race if the first one changed a table. Who had departed is back [WA-30].
+    Otherwise it and the nodes of its tables are added. The versions in the message are this node's, not the sender's. A duplicate
+    announcement is a race if the first one changed a table. A departed node is back [WA-30].
     """
     sender, versions = announcement.header.sender, announcement.header.versions
     state = replace(state, departed=state.departed - {sender.id}) if sender.id in state.departed else state
@@ -158,12 +159,12 @@ def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
 
 
 def is_newer(own: Versions, included: Versions) -> bool:
-    """Whether any own table has changed since. [W-64, WA-41]"""
+    """Whether any own table is newer than the included version. [W-64, WA-41]"""
     return any(mine > theirs for mine, theirs in zip(own, included, strict=True))
 
 
 def on_node_race(state: State, warning: NodeRace) -> Next:
-    """The announcement met newer tables: these are applied, and everybody is told again. [W-65, WA-44, WA-67]"""
+    """The announcement met newer tables: the node applies them, and announces itself again. [W-65, WA-44, WA-67]"""
     sender = warning.header.sender
     state, effects = learn_tables(with_versions(state, sender, warning.header.versions), sender, warning.tables)
     if state.stage is not Stage.JOINED:

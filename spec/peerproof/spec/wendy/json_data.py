@@ -1,8 +1,8 @@
 """
-JSON as Wendy's messages are read and their texts are written: by the standard library, within limits of our own.
+JSON in Wendy's messages: decoded by the standard library, within limits of this project.
 
-The library reads some texts that are no JSON, others with an effort that grows faster than their length, and a deep one not at
-all; `parse_json` accepts exactly JSON in UTF-8, in time linear in its length. A name that occurs twice means the last. [WA-63]
+The library accepts some texts that are not JSON, takes more than linear time for others, and fails for deep nesting;
+`parse_json` accepts exactly JSON in UTF-8, in time linear in its length. Of a duplicate name the last value counts. [WA-63]
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, Final, NoReturn
 
 from peerproof.spec.errors import MalformedMessage
 
-#: How deep arrays and objects may nest. [WA-63]
+#: The maximum nesting depth of arrays and objects. [WA-63]
 DEPTH_MAX: Final = 64
 
-#: An integer of more digits than any field holds stands for this one, which no field holds either.
+#: The value of each integer with more digits than any field holds; no field holds this one either.
 HUGE: Final = 2**256
 _MOST_DIGITS: Final = 20
 
-#: In a text of so few characters no integer is so long that it matters how it is read.
+#: A text of at most this many characters has no integer long enough to be slow.
 _SHORT: Final = 1024
 
 _IN_STRING: Final = re.compile(rb'["\\]')
@@ -40,14 +40,14 @@ def _no_number(name: str) -> NoReturn:
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text; integers too large for any field may be `HUGE`. Raises MalformedMessage."""
+    """Parses a JSON text; integers too large for any field may be `HUGE`. Raises MalformedMessage."""
     try:
         text = str(data, "utf-8")
         value, end = (_scan_short if len(text) <= _SHORT else _scan)(text, 0)
         if text[end:] in ("", "\n"):
             return value
     except (ValueError, RecursionError, StopIteration):
-        pass  # what is wrong with it, or that there are blanks before it, is found out the slow way
+        pass  # the slow path finds the error, or accepts leading blanks
     try:
         text = str(data, "utf-8")
         return _decoder.decode(text)
@@ -67,17 +67,17 @@ def parse_json(data: bytes) -> Any:
         raise MalformedMessage("bad_value", 0, f"no JSON: {error}") from None
 
 
-#: What is written otherwise than by the standard library, as by the original's. [WA-65]
+#: Characters that the original escapes in another way than the standard library. [WA-65]
 _ESCAPES: Final = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
 
 def quote(text: str) -> str:
-    """A text as it is written, with its quotation marks. [WA-65]"""
+    """Returns a text in JSON, with its quotation marks. [WA-65]"""
     return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
 
 
 def is_shallow(value: Any, depth: int) -> bool:
-    """Whether a value, which stands inside of so many arrays and objects, nests no deeper than is allowed. [WA-63]"""
+    """Whether a value at the given nesting depth nests no deeper than allowed. [WA-63]"""
     level = [value]
     while containers := [part for part in level if isinstance(part, (dict, list))]:
         depth += 1
@@ -88,26 +88,26 @@ def is_shallow(value: Any, depth: int) -> bool:
 
 
 def too_deep() -> MalformedMessage:
-    """The error for a text that nests too deep."""
+    """Returns the error for a text that nests too deep."""
     return MalformedMessage("too_large", 0, f"arrays and objects nest deeper than {DEPTH_MAX}")
 
 
 class ValueEnd:
     """
-    Finds where the first value of a stream of bytes ends, if that is an object or an array; each byte is looked at once.
+    Finds the end of the first value in a stream of bytes, if it is an object or an array; it looks at each byte once.
 
-    What is inside of it need not be JSON.
+    Its content need not be valid JSON.
     """
 
     __slots__ = ("_depth", "_in_string", "at")
 
     def __init__(self) -> None:
-        self.at = 0  #: how far it has looked
+        self.at = 0  #: the number of bytes examined
         self._depth = 0
         self._in_string = False
 
     def find(self, data: bytes | bytearray) -> int | None:
-        """Where the value ends in all the bytes there are by now; None if it does not yet."""
+        """Returns the end of the value in all bytes received so far; None while it is incomplete."""
         while found := (_IN_STRING if self._in_string else _STRUCTURAL).search(data, self.at):
             byte = found.group()
             self.at = found.end()
@@ -115,7 +115,7 @@ class ValueEnd:
                 self._in_string = not self._in_string
             elif byte == b"\\":
                 if self.at == len(data):
-                    self.at -= 1  # what it escapes is still to come
+                    self.at -= 1  # the escaped byte is still to come
                     return None
                 self.at += 1
             else:
@@ -127,10 +127,10 @@ class ValueEnd:
 
 
 def end_of_value(data: bytes) -> int | None:
-    """Where the first object or array of some bytes ends, if it does."""
+    """Returns the end of the first object or array in some bytes; None if there is none."""
     return ValueEnd().find(data)
 
 
 _decoder: Final[Any] = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=_no_number)
 _short_decoder: Final[Any] = json.JSONDecoder(parse_float=_float, parse_constant=_no_number)
-_scan, _scan_short = _decoder.scan_once, _short_decoder.scan_once  # the decoder's own work, without its care for blanks
+_scan, _scan_short = _decoder.scan_once, _short_decoder.scan_once  # the decoder's own function, which does not skip blanks

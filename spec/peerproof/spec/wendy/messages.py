@@ -1,8 +1,8 @@
 """
-What Wendy nodes say to each other, what is asked of them, and what they tell.
+The messages, commands, timers and notices of Wendy.
 
-Every message has a header with its sender and the id that it is routed by; what else it says depends on its purpose. Messages of
-the protocol itself are for nodes; all others are for the application on top, and are routed. [WA-55]
+Every message has a header with its sender and its key; its other contents depend on its purpose. Messages of the protocol itself
+are for nodes; all others are for the application on top, and are routed. [WA-55]
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final, NamedTuple, TypeAlias
 from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Received, Send, Sent, SetTimer
 from peerproof.spec.wendy.ids import Id
 
-#: The least purpose of messages that are routed, the least that applications should use, and the largest. [WA-55]
+#: The smallest purpose of routed messages, the smallest for applications, and the largest. [WA-55]
 LEAST_ROUTED: Final = 8
 LEAST_APPLICATION: Final = 16
 MOST_PURPOSE: Final = 255
 
-#: The largest version of a table, and the largest count of hops; counting ends there. [WA-56]
+#: The largest version of a table, and the largest hop count; counters stop there. [WA-56]
 MOST_VERSION: Final = 2**64 - 1
 MOST_HOPS: Final = 2**31 - 1
 
-#: Bytes of a value, which tables never have, and of credentials: with them, every message can be sent on. [WA-66]
+#: Maximum bytes of an application's value, and of credentials: within them, every message can be forwarded. [WA-66]
 MOST_VALUE: Final = 2**19
 MOST_CREDENTIALS: Final = 2**10
 
@@ -31,7 +31,7 @@ Cell: TypeAlias = tuple[int, int]
 
 
 class Node(NamedTuple):
-    """A node, as it is known to others: its id, and where it can be reached. [WA-23, WA-52]"""
+    """A node as others know it: its id, and its addresses. [WA-23, WA-52]"""
 
     id: Id
     local_ip: str
@@ -41,14 +41,14 @@ class Node(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """How often each table has changed. [W-61, W-62, WA-39]"""
+    """The number of changes of each table. [W-61, W-62, WA-39]"""
 
     routing_table: int = 0
     leaf_set: int = 0
     neighborhood_set: int = 0
 
 
-#: Of tables that have never changed, or that nothing is known of. [WA-39, WA-40]
+#: The versions of tables that have never changed, or of unknown tables. [WA-39, WA-40]
 NO_VERSIONS: Final = Versions()
 
 
@@ -71,7 +71,7 @@ class Entry(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """State tables on their way to another node; None for a table that is not sent. [W-12]"""
+    """State tables for another node; None for a table that is not sent. [W-12]"""
 
     routing_table: tuple[Entry, ...] | None = None
     leaf_set: LeafSet | None = None
@@ -79,7 +79,7 @@ class Tables(NamedTuple):
 
 
 class Mask(NamedTuple):
-    """Which tables somebody wants; of the routing table only these rows, if any, and of these only these columns. [WA-57]"""
+    """The requested tables; of the routing table only these rows and columns, if any are given. [WA-57]"""
 
     routing_table: bool = False
     leaf_set: bool = False
@@ -91,17 +91,17 @@ class Mask(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Header:
     """
-    What every message says.
+    The common part of all messages.
 
     The versions are those of the sender's own tables; in an announcement they are the receiver's, as the sender knows them.
     [W-61, W-62]
     """
 
-    sender: Node  #: who made the message, not who sent it on
-    key: Id  #: what it is routed by
+    sender: Node  #: the node that made the message, not one that forwarded it
+    key: Id  #: the id by which it is routed
     versions: Versions = NO_VERSIONS
-    credentials: bytes | None = None  #: [WA-53]
-    hop: int = 0  #: how many nodes have received it before [WA-56]
+    credentials: bytes | None = None  #: the shared secret, if any [WA-53]
+    hop: int = 0  #: the number of nodes that have received it before [WA-56]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +120,23 @@ class NodeExit:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Are you there, and how long does it take to say so? [W-06, W-52, WA-24]"""
+    """A request to confirm that the receiver is alive; the time until then measures its distance. [W-06, W-52, WA-24]"""
 
     header: Header
 
 
 @dataclass(frozen=True, slots=True)
 class StateData:
-    """Tables of the sender, which is the destination of a join or answers a question. [W-48…W-50]"""
+    """Tables of the sender, which is the destination of a join or answers a request. [W-48…W-50]"""
 
     header: Header
     tables: Tables
-    destination: bool = False  #: of the receiver's own join
+    destination: bool = False  #: whether the sender is the destination of the receiver's join
 
 
 @dataclass(frozen=True, slots=True)
 class StateRequest:
-    """Send me these tables. [WA-57]"""
+    """A request for tables. [WA-57]"""
 
     header: Header
     mask: Mask
@@ -144,7 +144,7 @@ class StateRequest:
 
 @dataclass(frozen=True, slots=True)
 class NodeRace:
-    """Since you got my tables they have changed. [W-64]"""
+    """A warning that the sender's tables have changed since the receiver got them. [W-64]"""
 
     header: Header
     tables: Tables
@@ -152,7 +152,7 @@ class NodeRace:
 
 @dataclass(frozen=True, slots=True)
 class NodeRepair:
-    """I have lost somebody; send me these tables. [W-19, W-30, W-36]"""
+    """A request for tables after the loss of a node. [W-19, W-30, W-36]"""
 
     header: Header
     mask: Mask
@@ -160,7 +160,7 @@ class NodeRepair:
 
 @dataclass(frozen=True, slots=True)
 class NodeAnnouncement:
-    """Here I am. [W-60, W-61]"""
+    """The announcement of a node that has joined. [W-60, W-61]"""
 
     header: Header
     tables: Tables
@@ -168,7 +168,7 @@ class NodeAnnouncement:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A message for the application at the node that is closest to the key. [W-37]"""
+    """A message for the application at the node closest to the key. [W-37]"""
 
     header: Header
     purpose: int
@@ -194,7 +194,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Sends something to the node that is closest to a key. [W-37]"""
+    """Sends a message to the node closest to a key. [W-37]"""
 
     key: Id
     value: bytes | None
@@ -203,20 +203,20 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Lets a message go on that the application was asked about, as it was or changed. [WA-58]"""
+    """Forwards a message that the application was consulted about, unchanged or changed. [WA-58]"""
 
     message: Application
 
 
 @dataclass(frozen=True, slots=True)
 class SendTo:
-    """Sends something straight to a node, past routing. [WA-73]"""
+    """Sends a message directly to a node, without routing. [WA-73]"""
 
     node: Node
     key: Id
     value: bytes | None
     purpose: int = LEAST_APPLICATION
-    hop: int = 0  #: how many nodes have had it already
+    hop: int = 0  #: the number of nodes that have received it before
 
 
 Command: TypeAlias = Join | Leave | Route | Forward | SendTo
@@ -224,7 +224,7 @@ Command: TypeAlias = Join | Leave | Route | Forward | SendTo
 
 @dataclass(frozen=True, slots=True)
 class FlushCache:
-    """The cache of scores is an hour old. [W-09, WA-19]"""
+    """The cache of scores is one hour old. [W-09, WA-19]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +234,12 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatDue:
-    """Time to ask everybody. [WA-24]"""
+    """The next heartbeats to all known nodes are due. [WA-24]"""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairTimeout:
-    """Whoever was asked for a cell has had time enough to answer. [WA-26]"""
+    """The time for answers to the requests for a cell is over. [WA-26]"""
 
     row: int
     column: int
@@ -250,14 +250,14 @@ Timer: TypeAlias = FlushCache | Announce | HeartbeatDue | RepairTimeout
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A message has reached its destination, which is this node. [W-43]"""
+    """A message has reached its destination, this node. [W-43]"""
 
     message: Application
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarding:
-    """A message goes on to the next node, or will when the application says `Forward`. [WA-58]"""
+    """A message goes to the next node, or will when the application sends `Forward`. [WA-58]"""
 
     message: Application
     next_hop: Node
@@ -270,14 +270,14 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class JoinFailed:
-    """The contact could not be reached; this node is as it was before. [WA-59]"""
+    """The contact could not be reached; this node is unchanged. [WA-59]"""
 
     contact: NodeId
 
 
 @dataclass(frozen=True, slots=True)
 class NodeJoined:
-    """A node has announced itself, and was taken in. [W-66, WA-72]"""
+    """A node has announced itself and was added. [W-66, WA-72]"""
 
     node: Node
 

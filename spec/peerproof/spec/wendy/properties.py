@@ -1,8 +1,8 @@
 """
-What holds in every run of Wendy, and what should be seen to happen in some.
+Properties of every run of Wendy, and reachability checks.
 
-WI- names are those of `spec/wendy.md`. What speaks of a cluster at rest holds only if nobody has left it, and of rings where no
-node has all others on one side of itself and more than there is room for [WX-07].
+WI- names are those of `spec/wendy.md`. Properties of a cluster at rest hold only if no node has left it, and only on rings where
+no node has all others on one side of itself and more of them than fit [WX-07].
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from peerproof.spec.wendy.transitions import is_admitted
 
 
 def tables_right(state: State) -> bool:
-    """No node stands in its own tables, and everybody stands where it belongs, in tables no larger than they may be."""
+    """No node is in its own tables; all entries are in their proper places, in tables within their size limits."""
     return find_inconsistency(state) is None
 
 
 def scores_of_known(state: State) -> bool:
-    """Scores are of nodes in the tables, versions of these and of those that are being measured, and nobody departed is known."""
+    """Scores and versions are of nodes in the tables, versions also of nodes being measured; no departed node is known."""
     known = set(state.known)
     return (
         set(state.scores) <= known
@@ -38,7 +38,7 @@ def scores_of_known(state: State) -> bool:
 
 
 def versions_grow(taken: Taken) -> bool:
-    """No version decreases, and one stays the same only if its table has the same members."""
+    """No version decreases, and a version stays the same only if its table has the same members."""
     before, after = taken.before, taken.after
     return all(
         new >= old and (new > old or one == other)
@@ -47,7 +47,7 @@ def versions_grow(taken: Taken) -> bool:
 
 
 def members(state: State) -> tuple[frozenset[Id], frozenset[Id], frozenset[Id]]:
-    """The ids in each table."""
+    """Returns the ids in each table."""
     return (
         frozenset(node.id for node in state.routing_table.values()),
         frozenset(node.id for side in state.leaf_set for node in side),
@@ -56,7 +56,7 @@ def members(state: State) -> tuple[frozenset[Id], frozenset[Id], frozenset[Id]]:
 
 
 def stored_versions_real(cluster: Cluster) -> bool:
-    """Nobody knows a larger version of a node's table than the node's own."""
+    """No node knows a larger version of a node's table than the node's own."""
     own = {state.id: state.versions for state in cluster.nodes.values()}
     return all(
         not is_newer(versions, own[node])
@@ -67,7 +67,7 @@ def stored_versions_real(cluster: Cluster) -> bool:
 
 
 def only_fresh_accepted(taken: Taken) -> bool:
-    """An announcement that does not know the newest version of each table changes none, and is answered with a warning."""
+    """An announcement without the newest version of each table changes no table, and is answered with a warning."""
     message = _incoming_message(taken)
     if not isinstance(message, messages.NodeAnnouncement) or not is_newer(taken.before.versions, message.header.versions):
         return True
@@ -78,7 +78,7 @@ def only_fresh_accepted(taken: Taken) -> bool:
 
 
 def join_answered(taken: Taken) -> bool:
-    """Whoever receives a join sends its routing table, the first its neighborhood set, and only the last its leaf set."""
+    """Each receiver of a join sends its routing table, the first its neighborhood set, and only the last its leaf set."""
     message = _incoming_message(taken)
     if not isinstance(message, messages.NodeJoin) or address_of(taken.before.config, message.header.sender) is None:
         return True
@@ -93,7 +93,7 @@ def join_answered(taken: Taken) -> bool:
 
 
 def announced_in_time(taken: Taken) -> bool:
-    """Announcements go out when the wait is over, and after that on warnings; never before."""
+    """Announcements are sent at the end of the wait, and later after warnings; never before."""
     if not any(isinstance(sent, messages.NodeAnnouncement) for sent in _messages_sent(taken)):
         return True
     if isinstance(_incoming_message(taken), messages.NodeRace) or isinstance(taken.event, Sent):
@@ -102,12 +102,12 @@ def announced_in_time(taken: Taken) -> bool:
 
 
 def quiet_after_leaving(taken: Taken) -> bool:
-    """A node that has left does and learns nothing any more."""
+    """A node that has left sends nothing and does not change."""
     return taken.before.stage is not Stage.LEFT or (taken.after == taken.before and not taken.effects)
 
 
 def delivered_when_closest(taken: Taken) -> bool:
-    """A message is delivered only where no leaf is known that is closer to its key."""
+    """A message is delivered only at a node that knows no leaf closer to its key."""
     notices = [effect.notice for effect in taken.effects if isinstance(effect, Notify)]
     keys = [notice.message.header.key for notice in notices if isinstance(notice, messages.Delivered)]
     leaves = tuple(node for side in taken.after.leaf_set for node in side)
@@ -115,30 +115,30 @@ def delivered_when_closest(taken: Taken) -> bool:
 
 
 def is_quiet(cluster: Cluster) -> bool:
-    """Nothing is under way but heartbeats, nobody is about to do anything, and all have joined or began alone."""
+    """Only heartbeats are under way, no node will act by itself, and all nodes have joined or began the ring."""
     is_anybody_busy = any(state.stage is Stage.LEFT or is_busy(state) for state in cluster.nodes.values())
     return has_only_heartbeats(cluster) and not is_anybody_busy and is_one_ring(cluster)
 
 
 def has_only_heartbeats(cluster: Cluster) -> bool:
-    """Whether nothing else is under way."""
+    """Whether no messages but heartbeats are under way."""
     return all(isinstance(message, messages.Heartbeat) for _, _, message in cluster.in_flight)
 
 
 def is_busy(state: State) -> bool:
-    """Whether the node is about to do something by itself."""
+    """Whether the node will act by itself."""
     is_joining = state.stage in (Stage.JOINING, Stage.WAITING)
     return bool(is_joining or state.measured or state.repairs or state.announcing or state.is_warned)
 
 
 def is_one_ring(cluster: Cluster) -> bool:
-    """Whether nobody has started that has not asked to join yet: who knows nobody, and is known to nobody, is of no ring."""
+    """Whether all started nodes have asked to join: a node that knows no other, and that no other knows, is of no ring."""
     alone = {state.id for state in cluster.nodes.values() if state.stage is Stage.ALONE and not state.known}
     return len(cluster.nodes) == 1 or not alone - {node for state in cluster.nodes.values() for node in state.known}
 
 
 def neighbours_known(cluster: Cluster) -> bool:
-    """At rest, everybody's leaf set has whoever would be in it if everybody were known."""
+    """At rest, each leaf set has the same members as if all nodes were known."""
     if not is_quiet(cluster):
         return True
     ids = {state.id for state in cluster.nodes.values()}
@@ -146,7 +146,7 @@ def neighbours_known(cluster: Cluster) -> bool:
 
 
 def nearest(state: State, ids: set[Id]) -> set[Id]:
-    """Of these ids, those that belong into a node's leaf set."""
+    """Returns those of these ids that belong into a node's leaf set."""
     ring, own, side = state.config.ring, state.id, state.config.leaf_set_side
     others = ids - {own}
     both = state.config.is_two_sided
@@ -156,7 +156,7 @@ def nearest(state: State, ids: set[Id]) -> set[Id]:
 
 
 def one_owner(cluster: Cluster) -> bool:
-    """At rest each key is claimed by one node, the closest, unless the ring is skewed. Looked at are keys where that changes."""
+    """At rest each key is claimed by one node, the closest, unless the ring is skewed. Only keys at borders are checked."""
     if not is_quiet(cluster):
         return True
     states = cluster.nodes.values()
@@ -169,7 +169,7 @@ def one_owner(cluster: Cluster) -> bool:
 
 @lru_cache(maxsize=16)
 def is_skewed(ring: Ring, side: int, nodes: frozenset[Id]) -> bool:
-    """Whether some node has all others on one side of itself, and they are as many as there is room for, or more. [WX-07]"""
+    """Whether some node has all others on one side of itself, and they fill that side or exceed it. [WX-07]"""
     rights = [sum(ring.is_right(own, node) for node in nodes) for own in nodes]
     return len(nodes) > side and any(right in (0, len(nodes) - 1) for right in rights)
 
@@ -177,9 +177,9 @@ def is_skewed(ring: Ring, side: int, nodes: frozenset[Id]) -> bool:
 @lru_cache(maxsize=16)
 def is_owned_once(ring: Ring, leaves: tuple[tuple[Id, tuple[Id, ...]], ...]) -> bool:
     """
-    Whether every key has exactly one node that knows of no closer one, and that is the closest; given each node's leaves.
+    Whether for every key exactly one node knows no closer leaf, and that node is the closest.
 
-    A ring at rest is asked about again and again, while its leaf sets stay as they are.
+    Cached, because a ring at rest is checked again and again while its leaf sets stay the same.
     """
     ids = [node for node, _ in leaves]
     for key in borders(ring, ids):
@@ -191,7 +191,7 @@ def is_owned_once(ring: Ring, leaves: tuple[tuple[Id, tuple[Id, ...]], ...]) -> 
 
 
 def borders(ring: Ring, nodes: Iterable[Id]) -> list[Id]:
-    """Each id, and the keys half way between two that follow each other."""
+    """Returns each id, and the keys half way between two consecutive ones."""
     ids = sorted(nodes)
     keys = []
     for one, other in zip(ids, [*ids[1:], *ids[:1]], strict=True):
@@ -201,33 +201,33 @@ def borders(ring: Ring, nodes: Iterable[Id]) -> list[Id]:
 
 
 def race_warned(taken: Taken) -> bool:
-    """Somebody is warned of a race."""
+    """A race warning is sent."""
     return any(isinstance(sent, messages.NodeRace) for sent in _messages_sent(taken))
 
 
 def joins(taken: Taken) -> bool:
-    """Somebody has joined."""
+    """A node has joined."""
     return bool(taken.before.stage is Stage.WAITING and taken.after.stage is Stage.JOINED)
 
 
 def sends_on(taken: Taken) -> bool:
-    """A message goes on to another node."""
+    """A message is forwarded to another node."""
     return any(isinstance(getattr(effect, "notice", None), messages.Forwarding) for effect in taken.effects)
 
 
 def somebody_gone(taken: Taken) -> bool:
-    """A message has not arrived, and whoever it was for is not known any more."""
+    """A message has not arrived, and its receiver is no longer known."""
     return isinstance(taken.event, Sent) and bool(taken.after.departed - taken.before.departed)
 
 
 def leaves(taken: Taken) -> bool:
-    """Somebody leaves and says so."""
+    """A node leaves and announces it."""
     is_asked = isinstance(taken.event, Asked) and isinstance(taken.event.command, messages.Leave)
     return is_asked and any(isinstance(sent, messages.NodeExit) for sent in _messages_sent(taken))
 
 
 def _incoming_message(taken: Taken) -> object:
-    """The message that has come, if the node takes it."""
+    """Returns the received message, if the node accepts it."""
     if not isinstance(taken.event, Received) or taken.before.stage is Stage.LEFT:
         return None
     return taken.event.message if is_admitted(taken.before, taken.event.message) else None
@@ -238,20 +238,22 @@ def _messages_sent(taken: Taken) -> list[object]:
 
 
 PROPERTIES: Final = (
-    Property("TablesRight", "everybody stands where it belongs", ("WI-01", "WI-02", "WI-03", "WI-04"), "node", tables_right),
-    Property("ScoresOfKnown", "what is kept is kept of known nodes", ("WI-01", "WA-30"), "node", scores_of_known),
+    Property("TablesRight", "all entries are in their proper places", ("WI-01", "WI-02", "WI-03", "WI-04"), "node", tables_right),
+    Property("ScoresOfKnown", "scores and versions are of known nodes", ("WI-01", "WA-30"), "node", scores_of_known),
     Property("VersionsGrow", "versions never decrease and show every change", ("WI-08", "WA-39"), "step", versions_grow),
-    Property("StoredVersionsReal", "nobody is ahead of a table", ("WI-07", "WA-45"), "cluster", stored_versions_real),
-    Property("OnlyFreshAccepted", "who may have missed something is warned", ("WI-13", "W-64"), "step", only_fresh_accepted),
-    Property("JoinAnswered", "a join is answered by everybody on its way", ("WI-11", "W-48"), "step", join_answered),
-    Property("AnnouncedInTime", "nobody announces itself before its wait is over", ("WI-12", "W-58"), "step", announced_in_time),
-    Property("QuietAfterLeaving", "who has left does nothing", ("WA-62",), "step", quiet_after_leaving),
-    Property("DeliveredWhenClosest", "nobody delivers past a leaf", ("WA-08", "W-44"), "step", delivered_when_closest),
+    Property("StoredVersionsReal", "no known version is ahead of its table", ("WI-07", "WA-45"), "cluster", stored_versions_real),
+    Property(
+        "OnlyFreshAccepted", "outdated announcements are answered by warnings", ("WI-13", "W-64"), "step", only_fresh_accepted
+    ),
+    Property("JoinAnswered", "each node on the way of a join answers it", ("WI-11", "W-48"), "step", join_answered),
+    Property("AnnouncedInTime", "no node announces itself before its wait is over", ("WI-12", "W-58"), "step", announced_in_time),
+    Property("QuietAfterLeaving", "a node that has left does nothing", ("WA-62",), "step", quiet_after_leaving),
+    Property("DeliveredWhenClosest", "no node delivers if a leaf is closer", ("WA-08", "W-44"), "step", delivered_when_closest),
     Property("QuietNeighbours", "at rest neighbours know each other", ("WI-09",), "cluster", neighbours_known),
     Property("QuietOneOwner", "at rest each key has one owner", ("WI-10", "W-37"), "cluster", one_owner),
-    Property("RaceWarned", "a race is noticed", ("W-64",), "step", race_warned, "sometimes"),
-    Property("SomebodyJoins", "somebody joins", ("W-60",), "step", joins, "sometimes"),
-    Property("SomebodyForwards", "a message goes on", ("W-38",), "step", sends_on, "sometimes"),
-    Property("SomebodyGone", "somebody is missed", ("WA-24",), "step", somebody_gone, "sometimes"),
-    Property("SomebodyLeaves", "somebody says that it leaves", ("WA-24",), "step", leaves, "sometimes"),
+    Property("RaceWarned", "a race is detected", ("W-64",), "step", race_warned, "sometimes"),
+    Property("SomebodyJoins", "a node joins", ("W-60",), "step", joins, "sometimes"),
+    Property("SomebodyForwards", "a message is forwarded", ("W-38",), "step", sends_on, "sometimes"),
+    Property("SomebodyGone", "a departed node is detected", ("WA-24",), "step", somebody_gone, "sometimes"),
+    Property("SomebodyLeaves", "a node announces that it leaves", ("WA-24",), "step", leaves, "sometimes"),
 )

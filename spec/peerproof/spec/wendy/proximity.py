@@ -1,8 +1,8 @@
 """
-Proximity: how long a request to another node takes, and who is let into the tables by it. [W-05…W-11]
+Proximity: the round-trip times of requests to other nodes, and the places in tables that depend on them. [W-05…W-11]
 
-Who sends its tables has shown that it is there, and who stands in a leaf set is needed at once: both are tried in the leaf set as
-soon as they are seen, because ids alone decide there. The other tables go by scores, so that a score is known first.
+The sender of tables is known to be alive, and members of a leaf set are needed at once: both are tried in the leaf set when they
+are first seen, because there only ids matter. The other tables depend on scores, so a node is measured first.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _LEAF_SET = Mask(leaf_set=True)
 
 
 def header(state: State, key: Id | None = None) -> Header:
-    """What a message of this node begins with; unless said otherwise, the key is its own id. [W-62, WA-53]"""
+    """Returns the header of a message of this node; by default, the key is its own id. [W-62, WA-53]"""
     return Header(state.node, state.id if key is None else key, state.versions, state.config.credentials)
 
 
 def send(state: State, to: Node, message: Message) -> tuple[Send[Message], ...]:
-    """A message on its way to a node; nothing if the node has no address. [WA-52]"""
+    """Returns a message to a node; nothing if the node has no address. [WA-52]"""
     where = address_of(state.config, to)
     return () if where is None else (Send(where, message),)
 
 
 def consider_node(state: State, node: Node, *, is_leaf: bool) -> State:
     """
-    A node has been seen in a message. [W-51…W-56, W-66, WA-69]
+    Handles a node that was seen in a message. [W-51…W-56, W-66, WA-69]
 
-    `is_leaf` if it is tried in the leaf set before its score is known [WA-20]. With a score that is known, or cached, it is tried
-    in all tables [WA-21, WA-48]; otherwise it is to be measured, and the rest follows when that is done.
+    With `is_leaf` it is tried in the leaf set before its score is known [WA-20]. With a known or cached score, it is tried
+    in all tables [WA-21, WA-48]; otherwise it is measured first.
     """
     if is_passed_over(state, node):
         return state
@@ -54,12 +54,12 @@ def consider_node(state: State, node: Node, *, is_leaf: bool) -> State:
 
 
 def is_passed_over(state: State, node: Node) -> bool:
-    """Whether nothing is done about a node: it is this one, or has departed, or has no address. [WA-15, WA-30, WA-52]"""
+    """Whether a node is ignored: it is this one, or has departed, or has no address. [WA-15, WA-30, WA-52]"""
     return node.id == state.id or node.id in state.departed or address_of(state.config, node) in (None, state.self_id)
 
 
 def record_score(state: State, node: Node, score: int) -> State:
-    """The node after another, with this score, was tried in all tables. [W-18, W-34, W-53, W-56]"""
+    """Returns the node after trying another one, with this score, in all tables. [W-18, W-34, W-53, W-56]"""
     if state.scores.get(node.id) != score:
         state = replace(state, scores=state.scores.put({node.id: score}))
     return insert_node(state, node)
@@ -67,10 +67,10 @@ def record_score(state: State, node: Node, score: int) -> State:
 
 def learn_tables(state: State, sender: Node, tables: Tables) -> Next:
     """
-    A node has sent its tables: it and their nodes are seen. [W-51…W-56, W-66, WA-29, WA-34]
+    Handles the tables of a node: it and the nodes in them are seen. [W-51…W-56, W-66, WA-29, WA-34]
 
-    What a node says of itself replaces what is known of it; what it says of others does not. [WA-68] Whoever is to be measured is
-    sent one request, when all have been seen. [W-52, WA-42]
+    A node's data about itself replaces the known data; its data about others does not. [WA-68] Each node to be measured gets
+    one request, after all have been seen. [W-52, WA-42]
     """
     if not is_passed_over(state, sender):
         state = update_address(state, sender)
@@ -87,9 +87,9 @@ def learn_tables(state: State, sender: Node, tables: Tables) -> Next:
 
 def refresh_score(state: State, address: NodeId, took: int) -> State:
     """
-    The node after a message to an address was confirmed: that is the score of whoever is reached there. [W-06, W-07, WA-18]
+    Records the score of the nodes at an address after a message to it was confirmed. [W-06, W-07, WA-18]
 
-    Who was being measured is tried in the tables; a member of the neighborhood set moves to where it belongs now. [WA-69]
+    Nodes that were being measured are tried in the tables; a member of the neighborhood set moves to its new place. [WA-69]
     """
     for node in list(state.at(address)):
         state = replace(state, cache=state.cache.put({node.id: took}))
@@ -106,7 +106,7 @@ def refresh_score(state: State, address: NodeId, took: int) -> State:
 
 
 def prune(state: State) -> State:
-    """The node without scores and versions of those who are in no table and not being measured. [W-05, W-63, WA-70]"""
+    """Drops scores and versions of nodes that are in no table and not being measured. [W-05, W-63, WA-70]"""
     here = state.known
     scores = [node for node in state.scores if node not in here]
     stored = [node for node in state.stored if node not in here and node not in state.measured]
@@ -116,5 +116,5 @@ def prune(state: State) -> State:
 
 
 def everybody(state: State) -> Iterable[Node]:
-    """The nodes in the tables, in the order of their ids. [W-60]"""
+    """Returns the nodes in the tables, sorted by id. [W-60]"""
     return state.known.values()

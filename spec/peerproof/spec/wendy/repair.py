@@ -1,7 +1,8 @@
 """
-Repair: what a node does about those who have gone. [W-19…W-22, W-30, W-36]
+Repair: replacing nodes that have gone. [W-19…W-22, W-30, W-36]
 
-A node has gone if it says so, or if a message to it did not arrive. Each table is repaired by itself. [WA-24, WA-25]
+A node has gone if it announces that it leaves, or if a message to it did not arrive. Each table is repaired by itself. [WA-24,
+WA-25]
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from peerproof.spec.wendy.tables import remove_node, select_tables
 
 
 def on_node_exit(state: State, message: NodeExit) -> Next:
-    """Somebody leaves. [WA-24]"""
+    """A node announces that it leaves. [WA-24]"""
     return on_departure(state, message.header.sender.id)
 
 
 def on_departure(state: State, gone: Id) -> Next:
     """
-    A node has gone; of one that is not known nothing happens but that it is not waited for any more. [WA-24, WA-25, WA-30]
+    A node has gone; if it is unknown, only pending answers from it are dropped. [WA-24, WA-25, WA-30]
 
-    Then others are asked: for the cell of the routing table, for the leaf set of the furthest on its side, for neighborhood sets.
+    Then others are asked: for the cell of the routing table, for the leaf set of the farthest node on that side, for
+    neighborhood sets.
     """
     state = replace(state, measured=state.measured.without((gone,))) if gone in state.measured else state
     node = state.known.get(gone)
@@ -56,7 +58,7 @@ def on_departure(state: State, gone: Id) -> Next:
 
 
 def add_departed(state: State, gone: Id) -> frozenset[Id]:
-    """Who has departed, with one more; of too many the farthest, which could be no leaf, is forgotten. [WA-30]"""
+    """Adds a departed node; above the limit the farthest one, which could be no leaf, is dropped. [WA-30]"""
     departed = state.departed | {gone}
     if len(departed) <= MOST_DEPARTED:
         return departed
@@ -64,7 +66,7 @@ def add_departed(state: State, gone: Id) -> frozenset[Id]:
 
 
 def query_leaf_set(before: State, state: State, gone: Node) -> tuple[Effect, ...]:
-    """On each side that has lost the node, the furthest of those who are left is asked; nobody if there is none. [W-30, WA-28]"""
+    """Asks the farthest remaining node of each side that has lost the node, if there is one. [W-30, WA-28]"""
     effects: tuple[Effect, ...] = ()
     for old, new in zip(before.leaf_set, state.leaf_set, strict=True):
         if len(new) < len(old) and new:
@@ -73,7 +75,7 @@ def query_leaf_set(before: State, state: State, gone: Node) -> tuple[Effect, ...
 
 
 def query_neighborhood(before: State, state: State) -> tuple[Effect, ...]:
-    """If the neighborhood set has lost the node, everybody who is left in it is asked. [W-36]"""
+    """Asks all remaining members of the neighborhood set if it has lost the node. [W-36]"""
     effects: tuple[Effect, ...] = ()
     if len(state.neighborhood_set) < len(before.neighborhood_set):
         for node in state.neighborhood_set:
@@ -83,10 +85,10 @@ def query_neighborhood(before: State, state: State) -> tuple[Effect, ...]:
 
 def advance_repair(state: State, cell: Cell) -> Next:
     """
-    The repair of a cell, one row further if it is time for that. [W-19…W-22, WA-26, WA-27]
+    Advances the repair of a cell by one row, if it is time for that. [W-19…W-22, WA-26, WA-27]
 
-    It is done when the cell is occupied, and given up after the last row. It waits for whoever was asked and for a node that
-    would fit and is being measured; then the nodes of the next row that has some are asked for the same cell.
+    It is done when the cell is occupied, and ends after the last row. It waits for pending answers, and for nodes that would
+    fit and are being measured; then the nodes of the next row that has any are asked for the same cell.
     """
     repair, ring = state.repairs[cell], state.config.ring
     done = CancelTimer(RepairTimeout(*cell))
@@ -107,7 +109,7 @@ def advance_repair(state: State, cell: Cell) -> Next:
 
 
 def advance_all(state: State) -> Next:
-    """All repairs, as far as they can go. [WA-26, WA-71]"""
+    """Advances all repairs as far as possible. [WA-26, WA-71]"""
     effects: tuple[Effect, ...] = ()
     for cell in state.repairs:
         state, sent = advance_repair(state, cell)
@@ -116,7 +118,7 @@ def advance_all(state: State) -> Next:
 
 
 def record_answer(state: State, data: StateData) -> State:
-    """The node after somebody sent a routing table: an answer to whatever it was asked for. [WA-26, WA-71]"""
+    """Counts a received routing table as the answer to all requests to its sender. [WA-26, WA-71]"""
     if data.tables.routing_table is None:
         return state
     who = data.header.sender.id
@@ -125,7 +127,7 @@ def record_answer(state: State, data: StateData) -> State:
 
 
 def on_repair_timeout(state: State, cell: Cell) -> Next:
-    """Whoever has not answered has nothing. [WA-26]"""
+    """Counts nodes that have not answered as having nothing. [WA-26]"""
     if cell not in state.repairs:
         return Step(state)
     repair = state.repairs[cell]._replace(waiting=frozenset())
@@ -133,5 +135,5 @@ def on_repair_timeout(state: State, cell: Cell) -> Next:
 
 
 def on_node_repair(state: State, question: StateRequest | NodeRepair) -> Next:
-    """Somebody wants tables, and gets them, as they are. [W-19, W-30, W-36, WA-57]"""
+    """Answers a request for tables, with their current contents. [W-19, W-30, W-36, WA-57]"""
     return Step(state, send(state, question.header.sender, StateData(header(state), select_tables(state, question.mask))))

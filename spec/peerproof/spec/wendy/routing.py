@@ -1,8 +1,8 @@
 """
-Routing: which node a message goes to next. [W-37…W-44]
+Routing: the next hop of a message. [W-37…W-44]
 
-Ids alone decide, in four stages: the leaf set, the cell of the routing table, the rest of its row and the rows below, and in the
-end the leaf set once more, because what the first three leave may still be nearer than this node. [W-04, WA-08]
+Only ids matter, in four stages: the leaf set, the cell of the routing table, the rest of its row and the rows below, and
+finally the leaf set again, because nodes that the first three skip may still be closer than this node. [W-04, WA-08]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from peerproof.spec.wendy.tables import remove_node
 
 
 def next_hop(state: State, key: Id) -> Node | None:
-    """The node that a message with this key goes to; None if it has arrived. [W-39…W-44]"""
+    """Returns the next hop of a message with this key; None if it has arrived. [W-39…W-44]"""
     if key == state.id:
         return None  # [WA-14]
     span = leaf_span(state, key)
@@ -27,19 +27,19 @@ def next_hop(state: State, key: Id) -> Node | None:
     cell = ring.cell(state.id, key)
     there: Node | None = state.routing_table.get(cell)
     if there is not None:
-        return there  # closer or not [WA-13]
+        return there  # whether it is closer or not [WA-13]
     own = ring.rank(state.id, key)
     for (row, _), node in state.routing_table.items():
         if row >= cell[0] and ring.rank(node.id, key) < own:
-            return node  # the first one will do [WA-11, WA-12]
+            return node  # the first one is enough [WA-11, WA-12]
     return closest(state, key, leaf_ends(state))
 
 
 def leaf_span(state: State, key: Id) -> tuple[Node, ...] | None:
     """
-    The leaves on both sides of a key that falls within the leaf set, of which one or this node is the closest; otherwise None.
+    Returns the leaves on both sides of a key within the leaf set, one of which or this node is the closest; otherwise None.
 
-    Within is from the furthest left node up to the furthest right one, and up to this node on a side that is empty. [WA-06]
+    The leaf set extends from the farthest left node up to the farthest right one, and up to this node on an empty side. [WA-06]
     """
     ring, own, (left, right) = state.config.ring, state.id, state.leaf_set
     up, down = ring.clockwise(own, key), ring.clockwise(key, own)
@@ -53,12 +53,12 @@ def leaf_span(state: State, key: Id) -> tuple[Node, ...] | None:
 
 
 def leaf_ends(state: State) -> tuple[Node, ...]:
-    """The furthest nodes of both sides: of the leaves, one of them is the closest to a key outside of the leaf set. [WA-08]"""
+    """Returns the farthest nodes of both sides; outside of the leaf set, the closest leaf to a key is one of them. [WA-08]"""
     return tuple(side[-1] for side in state.leaf_set if side)
 
 
 def closest(state: State, key: Id, nodes: tuple[Node, ...]) -> Node | None:
-    """The one of these nodes that is closest to a key; None if this node is closer than all of them. [WA-07, WA-09]"""
+    """Returns the closest of these nodes to a key; None if this node is closer than all of them. [WA-07, WA-09]"""
     rank = state.config.ring.rank
     best, least = None, rank(state.id, key)
     for node in nodes:
@@ -69,15 +69,15 @@ def closest(state: State, key: Id, nodes: tuple[Node, ...]) -> Node | None:
 
 def next_hop_of_join(state: State, joiner: Id) -> Node | None:
     """
-    The node that a join goes to next, which is never the joiner, although it may be known from an earlier life. [W-47, WA-36]
+    Returns the next hop of a join; never the joiner, which may be known from an earlier life. [W-47, WA-36]
 
-    It goes where a message for an id right beside the joiner's would go if the joiner were not there.
+    It is the next hop of a message to an id right beside the joiner's if the joiner did not exist.
     """
     return next_hop(remove_node(state, joiner) if joiner in state.known else state, joiner)
 
 
 def hops(states: dict[Id, State], start: Id, key: Id) -> Iterator[Id]:
-    """The nodes that a message visits, from where it starts to the one that delivers it; endless if it goes in circles."""
+    """Yields the nodes that a message visits, from its start to the node that delivers it; endless if it goes in circles."""
     at: Id | None = start
     while at is not None:
         yield at

@@ -1,9 +1,9 @@
 """
-Who has sent a message that was seen on a connection. [WA-52, WA-64]
+The senders of messages on connections. [WA-52, WA-64]
 
-Each message has a connection of its own, from a port that says nothing. Who made a message stands in it. A join or a message of
-an application is passed on, and who passes it on does not stand in it: that is who received the same message before, with
-one hop less [WA-56].
+Each message has a connection of its own, from an arbitrary port. A message names its maker. A join or a message of an application
+is forwarded, and does not name the forwarder: that is the node that has received the same message before, with one hop
+less [WA-56].
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.wendy.messages import Application, Message, Node, NodeJoin
 from peerproof.spec.wendy.state import address
 
-#: Messages whose way is remembered, and the last stations of each.
+#: The number of messages to track, and of the last stations of each.
 WAYS: Final = 4096
 STATIONS: Final = 64
 
-#: A message, whatever its count of hops.
+#: A message without its hop count.
 Parcel: TypeAlias = tuple[Any, ...]
 
 
 def parcel_of(message: NodeJoin | Application) -> Parcel:
-    """What stays the same while a message is passed on, unless an application changes it. [WA-58]"""
+    """Returns the part of a message that stays the same when it is forwarded, unless an application changes it. [WA-58]"""
     header = message.header
     if isinstance(message, Application):
         return header.sender.id, header.key, message.purpose, message.value
@@ -34,13 +34,13 @@ def parcel_of(message: NodeJoin | Application) -> Parcel:
 
 
 class Senders:
-    """Follows the messages of a cluster."""
+    """Follows the messages of a cluster to determine their senders."""
 
     def __init__(self) -> None:
         self._ways: Final = BoundedDict[Parcel, deque[tuple[int, NodeId]]](WAYS)
 
     def sender(self, message: Message, source: NodeId, target: NodeId) -> NodeId:
-        """Its address; only its host if nobody was seen to receive what it passes on."""
+        """Returns the sender's address; only its host if no observed node has received the message that it forwards."""
         if not isinstance(message, (NodeJoin, Application)):
             return address_of_maker(message.header.sender, source)
         parcel, hop = parcel_of(message), message.header.hop
@@ -58,7 +58,7 @@ class Senders:
 
 
 def address_of_maker(maker: Node, source: NodeId) -> NodeId:
-    """Where who made a message can be reached: its port, at the host that it comes from, or says to be at if that is a number."""
+    """Returns the address of a message's maker: its port, at its own host if that is an IP address, else at the source's host."""
     host = host_of(source)
     for said in (maker.local_ip, maker.global_ip):
         if said == host:
@@ -71,6 +71,6 @@ def address_of_maker(maker: Node, source: NodeId) -> NodeId:
 
 
 def host_of(source: NodeId) -> NodeId:
-    """The host of an address."""
+    """Returns the host of an address."""
     host, _, _ = source.rpartition(":")
     return NodeId(host[1:-1] if host.startswith("[") and host.endswith("]") else host)

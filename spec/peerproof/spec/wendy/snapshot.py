@@ -1,4 +1,4 @@
-"""How a whole Wendy node looks as plain data, for those who look into one or put one together."""
+"""The plain data of a whole Wendy node, for tools that read or build a state."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from peerproof.spec.wendy.state import Repair, Stage, State
 
 
 class Score(NamedTuple):
-    """How far away a node is. [W-05, W-08]"""
+    """The distance of a node. [W-05, W-08]"""
 
     node: Id
     score: int
 
 
 class Stored(NamedTuple):
-    """What is known of the versions of a node's tables. [W-63]"""
+    """The known versions of a node's tables. [W-63]"""
 
     node: Id
     versions: Versions
 
 
 class RepairOf(NamedTuple):
-    """A cell that is being repaired. [W-19]"""
+    """A cell under repair. [W-19]"""
 
     row: int
     column: int
@@ -38,16 +38,16 @@ class RepairOf(NamedTuple):
 
 
 class StateForm(state_form.StateForm):
-    """How a state looks as plain data."""
+    """The plain data of a state."""
 
     def check(self, state: State, plain: Plain) -> None:
-        """Refuses tables in which nodes stand where they cannot."""
+        """Raises MalformedMessage for tables with nodes in wrong places."""
         if (problem := find_inconsistency(state)) is not None:
             raise misfit("state", problem, plain)
 
 
 def find_inconsistency(state: State) -> str | None:
-    """What is wrong with where nodes stand in a state's tables, as what should be; None if nothing is."""
+    """Returns the condition that a state's tables violate; None if they are consistent."""
     ring, own, config = state.config.ring, state.id, state.config
     if own in state.known or own in state.measured:
         return "tables without the node itself"
@@ -91,7 +91,7 @@ STATE: Final[Any] = StateForm(
 )
 
 
-#: What queries answer.
+#: The shapes of answers to queries.
 ANSWERS: Final = {
     "own": Answer(
         "What the node knows of itself: its id, how far it has come, the versions of its tables.",

@@ -1,8 +1,8 @@
 """
-The three state tables: who has a place in them, and who makes room. [W-12]
+The three state tables: which nodes have a place in them, and which are replaced. [W-12]
 
-Each function gives a table as it is after one node came or went, and the very same table if nothing in it has changed. Nothing
-here asks or tells anybody; whose score must be known first is decided in `proximity.py`.
+Each function returns a table after one node came or went, and the identical table if nothing in it has changed. This module sends
+no messages; `proximity.py` decides which nodes are measured first.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ALL: Final = Mask(routing_table=True, leaf_set=True, neighborhood_set=True)
 
 def in_routing_table(state: State, node: Node) -> Table[Cell, Node]:
     """
-    The routing table after a node was tried in its cell. [W-15, W-16, W-18, WA-17]
+    Returns the routing table after trying a node in its cell. [W-15, W-16, W-18, WA-17]
 
-    It gets an empty cell, or one whose node has a worse score; with the same score, who is there stays.
+    It gets an empty cell, or one whose node has a worse score; with the same score, the present node stays.
     """
     cell = state.config.ring.cell(state.id, node.id)
     there = state.routing_table.get(cell)
@@ -35,9 +35,9 @@ def in_routing_table(state: State, node: Node) -> Table[Cell, Node]:
 
 def in_leaf_set(state: State, node: Node) -> LeafSet:
     """
-    The leaf set after a node was tried in it. [W-25, WA-03, WA-05]
+    Returns the leaf set after trying a node in it. [W-25, WA-03, WA-05]
 
-    It stands on one side only, unless the configuration says otherwise.
+    The node is on one side only, unless the configuration allows both.
     """
     config, (left, right) = state.config, state.leaf_set
     is_right = config.ring.is_right(state.id, node.id)
@@ -50,9 +50,9 @@ def in_leaf_set(state: State, node: Node) -> LeafSet:
 
 def in_side(config: Config, side: tuple[Node, ...], node: Node, away: Callable[[Node], int]) -> tuple[Node, ...]:
     """
-    One side after a node was tried in it: the nearest to the owner first, and no more than there is room for. [W-26…W-29]
+    Returns one side after trying a node in it: the nearest to the owner first, up to the size limit. [W-26…W-29]
 
-    `away` says how far a node is from the owner, in the direction of the side.
+    `away` returns the distance of a node from the owner, in the direction of the side.
     """
     place = bisect_left(side, away(node), key=away)
     if place == config.leaf_set_side or (place < len(side) and side[place].id == node.id):
@@ -62,9 +62,9 @@ def in_side(config: Config, side: tuple[Node, ...], node: Node, away: Callable[[
 
 def in_neighborhood_set(state: State, node: Node) -> tuple[Node, ...]:
     """
-    The neighborhood set after a node was tried in it: those with the best scores, the best first. [W-33…W-35, WA-22, WA-31]
+    Returns the neighborhood set after trying a node in it: those with the best scores, the best first. [W-33…W-35, WA-22, WA-31]
 
-    Of equal scores the earlier one stays in front. A member whose score has changed moves to where it belongs now.
+    Of equal scores the earlier one stays in front. A member whose score has changed moves to its new place.
     """
     members = state.neighborhood_set
     score = state.score(node.id)
@@ -82,7 +82,7 @@ def in_neighborhood_set(state: State, node: Node) -> tuple[Node, ...]:
 
 
 def with_tables(state: State, routing_table: Table[Cell, Node], leaf_set: LeafSet, neighborhood: tuple[Node, ...]) -> State:
-    """The node with these tables, whose versions count each that has other members than before. [WA-39]"""
+    """Returns the node with these tables; the version of each table with changed members is incremented. [WA-39]"""
     old = state.versions
     new = Versions(
         _next(old.routing_table, changed=routing_table is not state.routing_table),
@@ -103,7 +103,7 @@ def _next(version: int, *, changed: bool) -> int:
 
 
 def insert_node(state: State, node: Node, mask: Mask = ALL) -> State:
-    """The node after another was tried in these of its tables; nobody has a place in its own. [WA-15, WA-39]"""
+    """Returns the node after trying another one in these tables; no node has a place in its own. [WA-15, WA-39]"""
     if node.id == state.id:
         return state
     return with_tables(
@@ -115,7 +115,7 @@ def insert_node(state: State, node: Node, mask: Mask = ALL) -> State:
 
 
 def remove_node(state: State, gone: Id) -> State:
-    """The node after another was taken out of each table that it was in, whether it was in the others or not. [WA-25, WA-39]"""
+    """Returns the node after removing another one from each table that has it. [WA-25, WA-39]"""
     cells = [cell for cell, node in state.routing_table.items() if node.id == gone]
     left, right = (tuple(node for node in side if node.id != gone) for side in state.leaf_set)
     leaf_set = state.leaf_set if (left, right) == state.leaf_set else LeafSet(left, right)
@@ -129,7 +129,7 @@ def remove_node(state: State, gone: Id) -> State:
 
 
 def update_address(state: State, node: Node) -> State:
-    """The node after a known one said where it can be reached now; its places, and the versions, stay. [WA-68]"""
+    """Returns the node with a known node's new address; places and versions stay. [WA-68]"""
     known = state.known.get(node.id)
     if known is None or known == node:
         return state
@@ -147,7 +147,7 @@ def update_address(state: State, node: Node) -> State:
 
 
 def select_tables(state: State, mask: Mask = ALL) -> Tables:
-    """These of the node's tables, as another gets them. [W-48…W-50, W-60, WA-35, WA-57]"""
+    """Returns the requested tables of a node, for another node. [W-48…W-50, W-60, WA-35, WA-57]"""
     entries = (
         Entry(row, column, node)
         for (row, column), node in state.routing_table.items()
@@ -162,7 +162,7 @@ def select_tables(state: State, mask: Mask = ALL) -> Tables:
 
 def nodes_of(tables: Tables) -> Mapping[Id, Node]:
     """
-    The nodes of received tables, each once; where they stood in their tables says nothing. [W-51…W-55, WA-38, WA-51, WA-60]
+    Returns the nodes of received tables, each once; their positions in the tables do not matter. [W-51…W-55, WA-38, WA-51, WA-60]
 
     Those of the leaf set come first, then those of the routing table and of the neighborhood set, each in their order.
     """

@@ -1,8 +1,8 @@
 """
-What a Wendy node does: `initial` makes one, `step` says what it does about one event.
+The transitions of a Wendy node: `initial` makes one, `step` handles one event.
 
-Messages come and go over connections: of each that is sent the node learns whether it arrived and how long that took, which is
-how it measures proximity and notices who has gone [W-06, WA-24]. Nothing here is left to chance: `pick` is never asked.
+Messages are sent over connections: the node learns whether each message arrived and how long that took. So it measures proximity
+and detects departed nodes [W-06, WA-24]. There are no random choices: `pick` is never called.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ from peerproof.spec.wendy.state import CACHE_MS, Config, Stage, State, host_and_
 
 
 def initial(self_id: NodeId, config: Config) -> Next:
-    """A node that knows nobody, and is a cluster by itself until it joins another. [W-45, WA-19, WA-24]"""
+    """Returns a node that knows no other, and is a cluster by itself until it joins another. [W-45, WA-19, WA-24]"""
     host_and_port(self_id)
     beat = (SetTimer(HeartbeatDue(), config.heartbeat),) if config.heartbeat else ()
     return Step(State(self_id, config), (SetTimer(FlushCache(), CACHE_MS), *beat))
 
 
-def step(state: State, event: Event, pick: Pick) -> Next:  # noqa: ARG001  # the protocol leaves nothing to chance
-    """What the node does about one event: the table of contents of this module."""
+def step(state: State, event: Event, pick: Pick) -> Next:  # noqa: ARG001  # the protocol has no random choices
+    """Dispatches one event to its handler."""
     if state.stage is Stage.LEFT:
         return on_nothing(state, event)
     match event:
@@ -92,19 +92,19 @@ def step(state: State, event: Event, pick: Pick) -> Next:  # noqa: ARG001  # the
 
 
 def on_nothing(state: State, event: Event) -> Next:
-    """A node that has left does nothing any more, and is asked in vain. [WA-62]"""
+    """Handles an event at a node that has left: commands are refused, all else is ignored. [WA-62]"""
     if isinstance(event, Asked):
         raise NotEnabled("left", "a node that has left does nothing any more")
     return Step(state)
 
 
 def is_admitted(state: State, message: Message) -> bool:
-    """Whether a message has the credentials that this node wants; if not, it is not even confirmed. [WA-53]"""
+    """Whether a message has the required credentials; otherwise it is not even confirmed. [WA-53]"""
     return state.config.credentials in (None, message.header.credentials)
 
 
 def on_message(state: State, message: Message) -> Next:
-    """Somebody has sent something. Who that is, the message says: its connection may come from any port. [WA-52]"""
+    """Handles a message. It names its sender, because its connection may come from any port. [WA-52]"""
     match message:
         case NodeJoin():
             return on_node_join(state, message)
@@ -127,7 +127,7 @@ def on_message(state: State, message: Message) -> Next:
 
 
 def on_timer(state: State, timer: Timer) -> Next:
-    """A timer has run out."""
+    """Handles an expired timer."""
     match timer:
         case FlushCache():
             return on_flush_cache(state)
@@ -142,7 +142,7 @@ def on_timer(state: State, timer: Timer) -> Next:
 
 
 def on_command(state: State, command: Command) -> Next:
-    """What the application wants. Raises NotEnabled."""
+    """Handles a command of the application. Raises NotEnabled."""
     match command:
         case Join(contact):
             return on_join(state, contact)
@@ -159,7 +159,7 @@ def on_command(state: State, command: Command) -> Next:
 
 
 def sendable(message: Application) -> Application:
-    """The message, if it can be written. Raises NotEnabled. [WA-55, WA-66]"""
+    """Returns the message if it can be encoded. Raises NotEnabled. [WA-55, WA-66]"""
     for what, octets, most in (
         ("value", message.value, MOST_VALUE),
         ("credentials", message.header.credentials, MOST_CREDENTIALS),
@@ -172,22 +172,22 @@ def sendable(message: Application) -> Application:
 
 
 def on_heartbeat(state: State) -> Next:
-    """Somebody wants to know whether this node is there: that the message was confirmed is the answer. [WA-24]"""
+    """Ignores a heartbeat: the confirmation of the message is the answer. [WA-24]"""
     return Step(state)
 
 
 def on_flush_cache(state: State) -> Next:
-    """The cache is an hour old. [W-09, WA-19]"""
+    """Clears the cache after one hour. [W-09, WA-19]"""
     return Step(replace(state, cache=Table()), (SetTimer(FlushCache(), CACHE_MS),))
 
 
 def on_route(state: State, route: Route) -> Next:
-    """The application has something for the node that is closest to a key. Raises NotEnabled. [W-37, WA-55]"""
+    """Routes a message of the application to the node closest to a key. Raises NotEnabled. [W-37, WA-55]"""
     return route_message(state, sendable(Application(header(state, route.key), route.purpose, route.value)))
 
 
 def on_send_to(state: State, command: SendTo) -> Next:
-    """The application has something for a certain node. Raises NotEnabled. [WA-73]"""
+    """Sends a message of the application to a certain node. Raises NotEnabled. [WA-73]"""
     about = replace(header(state, command.key), hop=command.hop)
     effects = send(state, command.node, sendable(Application(about, command.purpose, command.value)))
     if not effects or effects[0].to == state.self_id:
@@ -196,7 +196,7 @@ def on_send_to(state: State, command: SendTo) -> Next:
 
 
 def on_application(state: State, message: Application) -> Next:
-    """A message for an application comes by: it is delivered, or goes on. [W-37…W-44, WA-46, WA-56]"""
+    """Delivers or forwards a message for an application. [W-37…W-44, WA-46, WA-56]"""
     about = message.header
     counted = Header(about.sender, about.key, about.versions, about.credentials, min(about.hop + 1, MOST_HOPS))
     return route_message(state, Application(counted, message.purpose, message.value))
@@ -204,9 +204,9 @@ def on_application(state: State, message: Application) -> Next:
 
 def route_message(state: State, message: Application, *, is_allowed: bool = False) -> Next:
     """
-    A message is delivered here, or goes to the next node. [W-37…W-44]
+    Delivers a message here, or sends it to the next node. [W-37…W-44]
 
-    If the application wants to be asked, it does not go yet: it is the application's to send it on, change it or drop it. [WA-58]
+    If the application wants to be consulted, the message is not sent yet: the application may forward, change or drop it. [WA-58]
     """
     node = next_hop(state, message.header.key)
     if node is None:
@@ -219,9 +219,10 @@ def route_message(state: State, message: Application, *, is_allowed: bool = Fals
 
 def on_sent(state: State, sent: Sent[Message]) -> Next:
     """
-    A message has arrived, and how long that took is a score; or it has not, and whoever it was for has gone.
+    A message has arrived, and the time it took is a score; or it has failed, and its receiver has gone.
 
-    What was only passing through then goes another way; twice is impossible, there is one for each message. [W-07, WA-24, WA-33]
+    A failed message that was only being forwarded then takes another route. There is one outcome for each message. [W-07, WA-24,
+    WA-33]
     """
     effects: tuple[Effect, ...] = ()
     if sent.took is not None:
@@ -235,7 +236,7 @@ def on_sent(state: State, sent: Sent[Message]) -> Next:
 
 
 def on_outcome(state: State, to: NodeId, message: Message, *, failed: bool) -> Next:
-    """What follows for the message itself from its having arrived or not. [WA-33, WA-59, WA-67]"""
+    """Handles the outcome of a message for the message itself. [WA-33, WA-59, WA-67]"""
     match message:
         case NodeJoin() if message.header.sender.id == state.id:
             return on_join_sent(state, to, failed=failed)
@@ -250,7 +251,7 @@ def on_outcome(state: State, to: NodeId, message: Message, *, failed: bool) -> N
 
 
 def on_heartbeat_due(state: State) -> Next:
-    """Everybody who is known is asked whether it is there, and how far away. [WA-24]"""
+    """Sends a heartbeat to all known nodes, which also measures them. [WA-24]"""
     effects: tuple[Effect, ...] = ()
     for node in everybody(state):
         effects += send(state, node, Heartbeat(header(state)))
@@ -258,7 +259,7 @@ def on_heartbeat_due(state: State) -> Next:
 
 
 def on_leave(state: State) -> Next:
-    """Everybody who is known is told, and that is the last of it. [WA-24, WA-62]"""
+    """Notifies all known nodes, and then does nothing more. [WA-24, WA-62]"""
     effects: tuple[Effect, ...] = ()
     for node in everybody(state):
         effects += send(state, node, NodeExit(header(state)))

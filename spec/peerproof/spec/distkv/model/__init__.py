@@ -1,1 +1,1 @@
-"""What model checking and fuzzing need of DistKV: bounded models, questions, variants, monitors."""
+"""Model checking and fuzzing of DistKV: bounded models, questions, variants, monitors."""

@@ -1,9 +1,9 @@
 """
-The bounded model of DistKV: what the constants of a model mean for the nodes that run in it.
+The bounded model of DistKV: the meaning of a model's constants for its nodes.
 
-What a node sends goes to all others and never back to itself. A download is made of three messages of the world, which no node
-sees: one that asks for it, and one that brings it or refuses. Time does not pass: a timer that runs may expire at any moment, if
-the model lets it at all. So of the moments that could be drawn the first is taken; another would set the same timer.
+A node's message goes to all others and never back to itself. A download consists of messages of the model, which are not part of
+the protocol: a request, and an answer with the data or a refusal. Time does not pass: a running timer may expire at any moment,
+if the model permits it at all. So of the moments to choose from the first is taken; any other would set the same timer.
 
 Nodes, paths and values are numbers, and tables are sets of tuples. Node 1 is `n1`; the path 0 is the root, any other has one
 name, which is that number; the value 0 is Null.
@@ -32,72 +32,72 @@ from peerproof.spec.properties import InFlight
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Asks for what a node has; a message of the world."""
+    """A request for a download; a message of the model."""
 
 
 Carried: TypeAlias = Message | Load | Loaded | LoadFailed
 
 
 def name(node: int) -> NodeId:
-    """The name of a node of a model."""
+    """Returns the name of a node of a model."""
     return NodeId(f"n{node}")
 
 
 def number(node: NodeId) -> int:
-    """The node of a model that has this name."""
+    """Returns the node of a model that has this name."""
     return int(node[1:])
 
 
 def path(place: int) -> Path:
-    """The path of a model: the root, or one of one name."""
+    """Returns the path of a model: the root, or one of one name."""
     return path_of((place,) if place else ())
 
 
 def path_number(at: Path) -> int:
-    """A path in a model."""
+    """Returns the number of a path in a model."""
     names: Any = names_of(at)
     return names[0] if names else 0
 
 
 def value(what: int) -> Value:
-    """A value of a model."""
+    """Returns a value of a model."""
     return value_of_plain(what) if what else NULL
 
 
 def value_number(what: Value) -> int:
-    """A value in a model: a number, 0 if it is Null."""
+    """Returns the number of a value in a model, 0 if it is Null."""
     plain: Any = plain_of(what)
     return plain or 0
 
 
 def chain(cut: int, elements: Iterable[int]) -> Chain:
-    """A chain, of nodes and ticks in turn."""
+    """Returns a chain from nodes and ticks in turn."""
     flat = list(elements)
     return Chain(tuple(Element(name(m), tick) for m, tick in zip(flat[::2], flat[1::2], strict=True)), bool(cut))
 
 
 def chain_value(chain: Chain) -> Any:
-    """A chain in a model."""
+    """Returns a chain in a model."""
     return tuple((number(node), tick) for node, tick in chain.elements), chain.cut
 
 
 def ticks_value(ticks: Ticks) -> frozenset[tuple[int, int]]:
-    """A number for each node in a model."""
+    """Returns a number for each node in a model."""
     return frozenset((number(node), tick) for node, tick in ticks.items())
 
 
 def sets_value(sets: TickSets) -> frozenset[tuple[int, int]]:
-    """Sets of ticks in a model."""
+    """Returns sets of ticks in a model."""
     return frozenset((number(node), tick) for node, ranges in sets.items() for tick in ranges.ticks())
 
 
 def entry_value(entry: Entry | Update) -> tuple[Any, ...]:
-    """Chain, value and tock of an entry in a model."""
+    """Returns chain, value and tock of an entry in a model."""
     return chain_value(entry.chain), value_number(entry.value), entry.tock
 
 
 def recovery_value(recovery: Recovery) -> tuple[Any, ...]:
-    """A recovery in a model."""
+    """Returns a recovery in a model."""
     return (
         chain_value(recovery.mine),
         frozenset(map(number, recovery.side)),
@@ -108,7 +108,7 @@ def recovery_value(recovery: Recovery) -> tuple[Any, ...]:
 
 
 def content_value(message: Carried) -> tuple[Any, ...]:
-    """A message in a model: what it is, and what it holds."""
+    """Returns a message in a model: its type, and its content."""
     match message:
         case Update(chain, at, what, tock):
             return "update", path_number(at), chain_value(chain), value_number(what), tock
@@ -127,7 +127,7 @@ def content_value(message: Carried) -> tuple[Any, ...]:
             return ("refused",)
 
 
-#: Labels of timers that expire -> the timers, and what the module calls them.
+#: Labels of expiring timers -> the timers, and their names in the module.
 TIMERS: Final[Mapping[str, tuple[distkv.Timer, str]]] = {
     "InitialPing": (distkv.InitialPingDue(), "initial"),
     "Founding": (distkv.FoundingDue(), "founding"),
@@ -144,12 +144,12 @@ TIMERS: Final[Mapping[str, tuple[distkv.Timer, str]]] = {
 
 _TIMER_NAMES: Final = dict(TIMERS.values())
 
-#: What the first node of a network puts at the root.
+#: The root value of the first node of a network.
 ROOT_VALUE: Final = value_of_plain(1)
 
 
 class Todo(NamedTuple):
-    """Something that a node's application still has to do: set or delete an entry, or crash."""
+    """A pending command of a node's application: set or delete an entry, or crash."""
 
     what: str
     path: int
@@ -158,32 +158,32 @@ class Todo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelNode(State):
-    """A node of the model: one that can crash, and whose application has some things to do."""
+    """A node of the model: it can crash, and its application has pending commands."""
 
     up: bool = True
     todo: tuple[Todo, ...] = ()
 
 
 class Bounded(ApplicationSpecification):
-    """DistKV where downloads are messages, and tocks end."""
+    """DistKV with downloads as messages, and a bound on tocks."""
 
     specification = distkv
 
     def __init__(self, most: int, step: Taking, given: Callable[[State], distkv.Loaded | None]) -> None:
         super().__init__(step)
-        self._most = most  #: no tock is above this
-        self._given = given  #: what a node gives to whoever downloads from it
+        self._most = most  #: the maximum tock
+        self._given = given  #: returns the data for a node that downloads from this one
 
     def is_beyond(self, state: State) -> bool:
         """Whether its tock is above the bound."""
         return state.tock > self._most
 
     def command(self, state: State, todo: Todo) -> distkv.Command:  # noqa: ARG002  # the same for every node
-        """What its application asks for."""
+        """Returns the command of the protocol for a pending command."""
         return distkv.SetValue(path(todo.path), value(todo.value)) if todo.what == "set" else distkv.DeleteValue(path(todo.path))
 
     def take(self, state: ModelNode, event: Any, _: Pick) -> Step[Any, Any]:
-        """What the protocol makes of an event; a download that it needs is asked for."""
+        """Applies an event to the protocol; sends a request for a download that it needs."""
         match event:
             case Received(sender=sender, message=Load()):
                 return Step(state, (Send(sender, self._given(state) or distkv.LoadFailed(state.self_id)),))
@@ -198,21 +198,21 @@ class Bounded(ApplicationSpecification):
 
 
 def first_moment(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # Pick's names
-    """A pick that leaves nothing open: whatever is drawn, the same timer runs."""
+    """A pick of the first option: with any option, the same timer runs."""
     return tuple(sorted(among)[:some])
 
 
 class Model(ApplicationModel):
-    """A few nodes, as the constants of a configuration say; `tla/distkv/constants.json` has some. Node 1 is `n1`."""
+    """A few nodes, as defined by the constants of a configuration; `tla/distkv/constants.json` has some. Node 1 is `n1`."""
 
     state_kind = State
     address = staticmethod(name)
     number = staticmethod(number)
 
-    #: Chance only decides on moments, and in worlds there is no time: what this draws stands for all that can be drawn.
+    #: Random choices only select moments, and in models there is no time: this pick represents all others.
     first_moment = staticmethod(first_moment)
 
-    #: How pictures have it.
+    #: The texts for diagrams.
     content_text = staticmethod(content_text)
     change_texts = staticmethod(change_texts)
 
@@ -230,16 +230,16 @@ class Model(ApplicationModel):
         )
 
     def serve_download(self, state: State) -> distkv.Loaded | None:
-        """What a node gives to whoever downloads from it; None if it refuses."""
+        """Returns the data for a node that downloads from this one; None if it refuses."""
         return download_of(state)
 
     def ready(self, state: State) -> State:
-        """A node that is ready from the start. [DA-79]"""
+        """Returns a node that is ready from the start. [DA-79]"""
         first: distkv.Timer = distkv.InitialPingDue() if state.last is None else distkv.PingDue()
         return replace(state, phase=Phase.READY, timers=frozenset({first, distkv.RepairDue()} if state.misses else {first}))
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
-        """The next thing that its application has to do, if that is possible, and timers that run."""
+        """Yields the next command of the application, if it is possible, and the running timers."""
         if not state.up:
             return
         if state.todo and (state.todo[0].what == "crash" or state.phase is Phase.READY):
@@ -249,22 +249,22 @@ class Model(ApplicationModel):
                 yield label, Expired(NOW, timer)
 
     def restart(self, state: ModelNode) -> ModelNode:
-        """A fresh start with what is on disk, if it has not got lost."""
+        """Returns a fresh node with the data on disk, if that is not lost."""
         begun = distkv.initial(state.self_id, self.configuration_after(state)).state
         return self._start_node(begun, state.todo)
 
     def configuration_after(self, state: ModelNode) -> Config:
-        """How a node in this state is configured when it comes back."""
+        """Returns the configuration of a node after a restart from this state."""
         stored = None if state.self_id in self.forgetful else stored_of(state)
         return replace(self.config, root=None, stored=stored)
 
     def project_state(self, state: ModelNode) -> State:
-        """Neither that the node runs nor what its application still has to do; only who is to be the first has a root value."""
+        """Omits whether the node runs, and its application's commands; only a node that will be the first has a root value."""
         config = self.config if distkv.FoundingDue() in state.timers else replace(self.config, root=None)
         return recast(State, state, config=config)
 
     def project_event(self, state: ModelNode, event: Any) -> Any | None:
-        """Commands instead of what there is to do and of downloads; nothing of a crash, nor after it."""
+        """Maps pending commands and downloads to commands of the protocol; None for a crash, and for a node that has crashed."""
         match super().project_event(state, event):
             case Received(message=Load()):
                 return None
@@ -274,7 +274,7 @@ class Model(ApplicationModel):
                 return projected
 
     def variables(self, state: ModelNode) -> Mapping[str, Any]:
-        """The node as the module's variables."""
+        """Returns the node as the module's variables."""
         last = state.last
         return {
             "phase": state.phase.value,
@@ -299,11 +299,11 @@ class Model(ApplicationModel):
         return content_value(message)
 
     def _start_node(self, state: State, todo: tuple[Todo, ...]) -> ModelNode:
-        """A node that has just started; all have the same configuration, for what it says of a start is over."""
+        """Returns a node that has just started; all have the same configuration, without its data for the start."""
         return recast(ModelNode, state, config=self.config, todo=todo)
 
     def _initial_node(self, node: int, constants: Mapping[str, Any]) -> ModelNode:
-        """A node as it is at first."""
+        """Returns a node in its initial state."""
         rows = {about: [row for who, *row in constants[about] if who == node] for about in _ABOUT_NODES}
         ((how,),) = rows["Starting"]
         todo = tuple(Todo(*thing) for _, *thing in sorted(rows["Todo"]))
@@ -321,7 +321,7 @@ _ABOUT_NODES: Final = ("Starting", "Had", "Gone", "Shown", "Last", "Tock", "Hear
 
 
 def _initial_storage(rows: Mapping[str, list[list[Any]]]) -> Stored:
-    """What a node has at first, but for what it has from its last ping."""
+    """Returns a node's initial data, except that of its last ping."""
     entries = [distkv.Update(chain(cut, elements), path(p), value(v), tock) for p, v, tock, cut, *elements in rows["Had"]]
     superseded: TickSets = Table()
     for m, tick in rows["Gone"]:
@@ -334,7 +334,7 @@ def _initial_storage(rows: Mapping[str, list[list[Any]]]) -> Stored:
 
 
 def _after(state: State, last: distkv.Ping) -> State:
-    """A node whose last ping this was."""
+    """Returns a node with this last ping."""
     head = last.chain.head.node
     is_own = head == state.self_id
     return replace(

@@ -1,9 +1,9 @@
 """
-What must hold of DistKV's messages alone, with nothing known of what the nodes have stored.
+Rules about DistKV's messages alone, without knowledge of the nodes' stores.
 
-What a node sends is for everybody, and everybody's messages are received. A message that has come may still wait at the node
-when it sends: where messages have times, nothing is concluded from less than `PATIENCE` clocks between the two. What a node has
-downloaded is not seen. A node that pings with the tick zero, and had another one or a higher tock before, has lost its data.
+A node's messages go to all nodes, and all messages are received. A message that has arrived may still be queued at the node when
+it sends: where messages have times, the rules consider a message processed only `PATIENCE` clocks after its arrival. Downloads
+are not observed. A node that pings with the tick zero, and had another one or a higher tock before, has lost its data.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ ONE_NAME: Final = Rule("OwnName", "pings and infos name their sender", ("D-40",)
 TOCKS: Final = Rule("TockRises", "a new message has a higher tock than all before it", ("D-52", "D-53", "D-54"))
 NO_GAPS: Final = Rule("TicksHaveNoGaps", "each change of a node has its next tick", ("D-09", "D-21", "D-42"))
 SHOWN: Final = Rule("TickShown", "a node shows the tick of its last change", ("D-41",))
-AS_IT_WAS: Final = Rule("SentAsItWas", "a change that is sent again is what it was", ("D-43", "DA-03", "DA-48"))
-BASED: Final = Rule("BasedOnPing", "a ping with a chain follows one that has been heard", ("D-83", "D-84", "DA-66"))
-SILENT: Final = Rule("ZeroIsSilent", "who has no tick leaves the chain to those who do", ("D-107", "DA-67"))
-GROWS: Final = Rule("TicksGrow", "what a node has seen of others does not become less", ("D-65", "DA-45"))
-ASKED: Final = Rule("KnownWasAsked", "what is told to be superseded has been asked for", ("D-117", "DA-78"))
+AS_IT_WAS: Final = Rule("SentAsItWas", "a change that is sent again is unchanged", ("D-43", "DA-03", "DA-48"))
+BASED: Final = Rule("BasedOnPing", "a ping with a chain follows a ping that was heard", ("D-83", "D-84", "DA-66"))
+SILENT: Final = Rule("ZeroIsSilent", "a node without a tick yields the chain to nodes with one", ("D-107", "DA-67"))
+GROWS: Final = Rule("TicksGrow", "a node's ticks of others never decrease", ("D-65", "DA-45"))
+ASKED: Final = Rule("KnownWasAsked", "changes reported as superseded were requested", ("D-117", "DA-78"))
 
-#: All of them.
+#: All rules.
 RULES: Final = rules_in(globals())
 
-#: Clocks that a message may wait at the node; and in which a message from before the log began may have its answer.
+#: The clocks that a message may be queued at the node; and in which an answer to a message before the log may follow.
 PATIENCE: Final = 1
 ANSWERING: Final = 3
 
-#: Messages that are remembered: changes, what may still wait, pings on which the next may be based; and ranges of a node's ticks.
+#: The numbers of messages to remember: changes, queued messages, pings to build on; and of ranges of a node's ticks.
 CHANGES: Final = 4096
 WAITING: Final = 4096
 PINGS: Final = 1024
@@ -60,35 +60,35 @@ class Heard(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A tock that was received, which counts for what is sent later."""
+    """A received tock, which later messages must exceed."""
 
     at: int | None
     tock: int
 
 
 class Life:
-    """What is known of a node since it began, or began anew."""
+    """The observed data of a node since its start or restart."""
 
     def __init__(self) -> None:
-        self.tock = -1  #: the highest that counts for what it sends
+        self.tock = -1  #: the highest that its messages must exceed
         self.waiting: deque[Told] = deque(maxlen=WAITING)
-        self.tick: int | None = None  #: the last that it has shown
+        self.tick: int | None = None  #: the last tick that it has shown
         self.is_changed = False  #: whether that was of a change, and it has learnt of no higher one
-        self.pings: deque[Heard] = deque(maxlen=PINGS)  #: on one of which its next one is based
+        self.pings: deque[Heard] = deque(maxlen=PINGS)  #: candidates for the basis of its next ping
         self.has_pinged = False
-        self.ticks: dict[NodeId, int] = {}  #: what it has told of each node
+        self.ticks: dict[NodeId, int] = {}  #: the ticks of other nodes that it has sent
 
 
 class DistKVMonitor:
-    """Watches a node; of its configuration, the clock, the lengths and the payload matter."""
+    """Observes a node; of its configuration, the clock, the lengths and the payload matter."""
 
     def __init__(self, _node: NodeId, config: Config) -> None:
         self.lives = 1
         self._config: Final = config
         self._patience: Final = PATIENCE * config.clock * _MICROSECONDS
-        self._own: NodeId | None = None  #: the node's name, as soon as it has said it
-        self._begun: int | None = None  #: microseconds: when the first message was seen
-        self._changes: Final = BoundedDict[Element, list[Update]](CHANGES)  #: what was seen of each change
+        self._own: NodeId | None = None  #: the node's name, once a message has shown it
+        self._begun: int | None = None  #: microseconds: time of the first observed message
+        self._changes: Final = BoundedDict[Element, list[Update]](CHANGES)  #: observed updates by change
         self._asked: TickSets = Table()
         self._life = Life()
 
@@ -120,7 +120,7 @@ class DistKVMonitor:
         yield from self._ping(seen, message) if isinstance(message, Ping) else self._info(seen, message)
 
     def _begins_anew(self, ping: Ping) -> bool:
-        """Whether the node has no data, and so no number that it had before."""
+        """Whether the node has lost its data, and so starts with new numbers."""
         return not ping.chain.head.tick and (is_startup(ping) or bool(self._life.tick) or ping.tock <= self._life.tock)
 
     def _record_received(self, seen: Seen, message: Message) -> None:
@@ -142,7 +142,7 @@ class DistKVMonitor:
             yield RuleViolation(LENGTHS, {"at most": most}, len(chain.elements))
 
     def _check_tock(self, seen: Seen, message: Message) -> Iterator[RuleViolation]:
-        """A message that was not sent before."""
+        """Checks the tock of a new message."""
         life = self._life
         while life.waiting and _is_past(life.waiting[0].at, seen.at, self._patience):
             life.tock = max(life.tock, life.waiting.popleft().tock)
@@ -189,7 +189,7 @@ class DistKVMonitor:
             ticks[node] = max(tick, ticks.get(node, 0))
         unasked = difference(info.known, self._asked)
         if unasked and _is_past(self._begun, seen.at, ANSWERING * self._config.clock * _MICROSECONDS):
-            yield RuleViolation(ASKED, "what was asked for", {node: list(ranges.wire()) for node, ranges in unasked.items()})
+            yield RuleViolation(ASKED, "requested changes", {node: list(ranges.wire()) for node, ranges in unasked.items()})
 
     def _remember(self, update: Update) -> None:
         head = update.chain.head
@@ -201,17 +201,17 @@ monitor: Final = DistKVMonitor
 
 
 def _is_past(then: int | None, now: int | None, patience: int) -> bool:
-    """Whether something that was seen then has certainly arrived by now; without times all has, in its order."""
+    """Whether an event observed at `then` is certainly processed by `now`; without times, all earlier events are."""
     return then is None or now is None or now - then >= patience
 
 
 def _hull(ranges: Ranges) -> Ranges:
-    """A set of ticks, or if it has too many gaps one without."""
+    """Returns a set of ticks; if it has too many gaps, one without gaps."""
     return ranges if len(ranges.begins) <= RANGES else of_range(ranges.begins[0], ranges.ends[-1])
 
 
 def _is_same(update: Update, other: Update) -> bool:
-    """Whether two updates are of one change, but for how long the chains are that are kept. [DA-85]"""
+    """Whether two updates are of one change, except for the lengths of stored chains. [DA-85]"""
     shorter, longer = sorted((update.chain.elements, other.chain.elements), key=len)
     is_cut = len(shorter) < len(longer)
     chains = longer[: len(shorter)] == shorter and (is_cut or update.chain.cut == other.chain.cut)

@@ -1,7 +1,7 @@
 """
-DistKV's models as pictures have them: chains as on the page of the specification, and of a node only what has changed.
+DistKV's models in diagrams: chains as on the page of the specification, and of a node only the changes.
 
-Values come as the models have them, of the Python world or of TLC; see `bounded`. `/2` is the path 2, `/` the root.
+Values come as the models have them, from Python or from TLC; see `bounded`. `/2` is the path 2, `/` the root.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _OF_INFO = ("prev", "tock", "known", "ticks", "missing", "reason")
 
 def chain_text(chain: Any) -> str:
     """
-    A chain as one writes it.
+    Returns a chain in the notation of the specification.
 
     >>> chain_text((((3, 1), (2, 1)), True))
     '[n3@1 n2@1 …]'
@@ -35,13 +35,13 @@ def nodes_text(nodes: Iterable[int]) -> str:
 
 
 def entry_text(row: Any) -> str:
-    """An entry with its path."""
+    """Returns an entry with its path."""
     path, chain, value, tock = row
     return f"/{path or ''} = {value or 'Null'} {chain_text(chain)} tock {tock}"
 
 
 def content_text(message: Any) -> str:
-    """What a message under way says: `<<from, to, what, ...>>`."""
+    """Returns the text of a message under way, `<<from, to, what, ...>>`."""
     match message:
         case (_, _, "update", path, chain, value, tock):
             return f"update: {entry_text((path, chain, value, tock))}"
@@ -61,7 +61,7 @@ def content_text(message: Any) -> str:
 
 
 def change_texts(name: str, was: Any, now: Any) -> Iterator[str]:
-    """What is new of one of a node's variables."""
+    """Yields the changes of one of a node's variables."""
     match name:
         case "ticks" | "heard":
             yield f"{name} {pairs_text(now - was)}"
@@ -76,7 +76,7 @@ def change_texts(name: str, was: Any, now: Any) -> Iterator[str]:
         case "wanted":
             yield f"wanted {pairs_text(now)}"
         case "tried":
-            yield f"tried {nodes_text(now) or 'nobody'}"
+            yield f"tried {nodes_text(now) or 'no node'}"
         case "source":
             yield f"downloads from n{now}" if now else "no download under way"
         case "newcomer":

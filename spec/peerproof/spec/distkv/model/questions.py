@@ -1,4 +1,4 @@
-"""What the models ask of a world: what must hold, claims that must fail, and what comes in the end; by their names in TLA+."""
+"""Checks of the models: invariants, expected counterexamples, and temporal properties; by their TLA+ names."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NOTHING: Final[TickSets] = Table()
 
 
 def own_of_lasting(model: Model, cluster: Cluster) -> bool:
-    """What a node knows of itself is exactly what it has changed, if it loses nothing. [DI-02]"""
+    """A node that loses no data knows exactly its own changes about itself. [DI-02]"""
     lasting = {node: state for node, state in cluster.nodes.items() if node not in model.forgetful}
     return properties.own_complete(Cluster(lasting))
 
 
 def before_is_transitive(_: Model, cluster: Cluster) -> bool:
-    """What came before something that came before a third came before that. [DX-03]"""
+    """The relation "came before" is transitive. [DX-03]"""
     for updates in properties.changes(cluster).values():
         for one, other, third in permutations({update.chain for update in updates}, 3):
             if _came_before(one, other) and _came_before(other, third) and not _came_before(one, third):
@@ -41,7 +41,7 @@ def _came_before(one: Chain, other: Chain) -> bool:
 
 
 def nothing_comes_back(_: Model, cluster: Cluster) -> bool:
-    """Nobody who knows of a deletion has what came before it. [DX-05]"""
+    """No node that knows of a deletion has a change from before it. [DX-05]"""
     rows = (row for state in cluster.nodes.values() for row in state.entries.rows.items())
     deleted = [(path, entry) for path, entry in rows if entry.is_deleted]
     for state in cluster.nodes.values():
@@ -54,7 +54,7 @@ def nothing_comes_back(_: Model, cluster: Cluster) -> bool:
 
 
 def never_has_more(_: Model, cluster: Cluster) -> bool:
-    """Nobody tells of ticks that it did not download: in an info that answers no ping, and is of no recovery. [DA-73]"""
+    """No node sends ticks that it did not download: in an info that answers no ping and belongs to no recovery. [DA-73]"""
     infos = [(cluster.nodes[sender], message) for sender, _, message in cluster.in_flight if isinstance(message, Info)]
     return not any(
         info.ticks and info.reason is None and not info.chain.prev.elements and sender.recovery is None for sender, info in infos
@@ -76,7 +76,7 @@ def _is_forbidden(state: State) -> bool:
 
 
 def never_conflict(_: Model, cluster: Cluster) -> bool:
-    """No change is on its way to a node that has a concurrent one."""
+    """No change is under way to a node that has a concurrent one."""
     updates = [(cluster.nodes[to].entries.rows, message) for _, to, message in cluster.in_flight if isinstance(message, Update)]
     entries = [(update, rows[update.path]) for rows, update in updates if update.path in rows]
     return not any(relation(update.chain, entry.chain) is Relation.CONCURRENT for update, entry in entries)
@@ -114,16 +114,16 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 
 
 def tock_always_rises(taken: Taken) -> bool:
-    """Every message has a higher tock than all that its sender has received and sent, also one that is sent again. [DX-02]"""
+    """Every message, also one that is sent again, has a higher tock than all that its sender has received and sent. [DX-02]"""
     return all(message.tock > taken.before.tock for message in properties.messages_sent(taken))
 
 
 def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:
-    """It holds of every step."""
+    """Holds of every step."""
     return Property(name, name, (), "step", holds)
 
 
-#: Names of action properties in TLA+ -> what holds of every step of a model, or should not.
+#: Names of action properties in TLA+ -> properties of every step of a model; some are expected to fail.
 STEPS: Final[Mapping[str, Property]] = {
     "TockRises": of_steps("TockRises", properties.tock_rises),
     "TockRisesAlways": of_steps("TockRisesAlways", tock_always_rises),

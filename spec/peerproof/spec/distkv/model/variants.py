@@ -1,4 +1,4 @@
-"""DistKV with something changed: readings that are wrong; see `model.bounded.variant`."""
+"""Variants of DistKV: wrong readings; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from peerproof.spec.overrides import names_in
 
 
 def says_all(stored: entries.Entries, missing: TickSets) -> entries.Answer:
-    """A known message says all that was asked for and is known, whether it was replaced or not. [D-63; DX-01]"""
+    """A known message reports all requested known changes, superseded or not. [D-63; DX-01]"""
     found = _ANSWER(stored, missing)
     return found._replace(known=intersection(missing, stored.known))
 
@@ -35,7 +35,7 @@ class OwnFirst(NamedTuple):
     head: Element
 
     def beats(self, _: Claim) -> bool:
-        """What arrives never does."""
+        """An arriving change never wins."""
         return False
 
 
@@ -46,7 +46,7 @@ class LaterFirst(NamedTuple):
     head: Element
 
     def beats(self, other: Claim) -> bool:
-        """What arrives does, unless its tock is lower."""
+        """An arriving change wins unless its tock is lower."""
         return self.tock >= other.tock
 
 
@@ -60,12 +60,12 @@ def anew(state: State, updates: Iterable[Update]) -> Next:
 
 
 def short(state: State, updates: Iterable[Update]) -> Next:
-    """What is sent again has two elements of its chain. [DD-11; DX-15]"""
+    """A change that is sent again has only two elements of its chain. [DD-11; DX-15]"""
     return Step(state, tuple(Send(EVERYBODY, replace(update, chain=update.chain.within(2))) for update in updates))
 
 
 def silence_chain(state: State, info: Info) -> Next:
-    """Whoever asks keeps all nodes of its chain from asking, whatever they miss. [D-127; DX-13]"""
+    """A request keeps all nodes of its chain from requesting, whatever they miss. [D-127; DX-13]"""
     answered = _ON_MISSING(state, info)
     recovery = state.recovery
     if recovery is None:
@@ -79,12 +79,12 @@ _ON_MISSING: Final[Callable[[State, Info], Next]] = vars(recovering)["_on_missin
 
 
 def asks_nobody(state: State, _: Pick) -> Next:
-    """Nobody asks for what it misses by and by. [DX-14]"""
+    """No node schedules requests for missing changes. [DX-14]"""
     return Step(state)
 
 
 def waits_once(state: State) -> Next:
-    """Whether others lead is looked at once. [DX-21]"""
+    """The check for nodes with newer data runs once. [DX-21]"""
     return Step(state) if is_authoritative_for(state) else _ON_OLD_DATA_DUE(state)
 
 
@@ -92,10 +92,10 @@ _ON_OLD_DATA_DUE: Final = startup.on_old_data_due
 
 
 class WithoutDeleted(Model):
-    """Nobody who downloads learns of what was deleted. [DX-05]"""
+    """A node that downloads does not learn of deletions. [DX-05]"""
 
     def serve_download(self, state: State) -> Loaded | None:
-        """Only what is not deleted; the rest is called known."""
+        """Returns only entries that are not deleted; the rest counts as known."""
         loaded = super().serve_download(state)
         if loaded is None:
             return None
@@ -108,12 +108,12 @@ class WithoutDeleted(Model):
 
 
 class AsksNobody(Model):
-    """What gets lost stays so. [DX-14]"""
+    """Missing changes stay missing. [DX-14]"""
 
     overrides = names_in(transitions, look_for_repair=asks_nobody)
 
     def ready(self, state: State) -> State:
-        """Without a repair."""
+        """Returns a ready node that schedules no repair."""
         after = super().ready(state)
         return replace(after, timers=after.timers - {RepairDue()})
 

@@ -1,1 +1,1 @@
-"""What model checking and fuzzing need of Peter: bounded models, questions, variants, monitors."""
+"""Model checking and fuzzing of Peter: bounded models, questions, variants, monitors."""

@@ -1,9 +1,9 @@
 """
-An abstract router, on which Peter stands in bounded worlds: any next hop that makes progress.
+An abstract router below Peter in bounded models: it may choose any next hop that makes progress.
 
-It knows some nodes, its view, and of each topic which nodes are closer to it than others. Who comes says so to those whom it
-knows, who goes does too unless it crashes; that a message did not arrive says it as well. There are no tables; of others a node
-hears only where somebody is made to tell it.
+It knows some nodes, its view, and for each topic the order of all nodes by their distance. A node that joins or leaves notifies
+the nodes that it knows; a node that crashes does not; a message that does not arrive also shows that a node has gone. There
+are no tables; a node learns of other nodes only where an application makes a third one introduce them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from peerproof.spec.wendy.state import Config, address, host_and_port
 
 HOST: Final = "n"
 
-#: Node 0's id. Between it and node 1's there is room for the ids of topics, which are texts such as `topic at node 01`.
+#: Node 0's id. The ids of topics, which are texts such as `topic at node 01`, lie between it and node 1's.
 _FIRST: Final = int.from_bytes(b"topic at node 0\0", "big")
 _ROOM: Final = 256
 
 
 @dataclass(frozen=True)
 class Order(Ring):
-    """Ids that are as close to a topic as they are listed, the closest first."""
+    """Ids whose distance to a topic is given by a list, the closest first."""
 
-    closest: tuple[tuple[Id, tuple[Id, ...]], ...] = ()  #: of each topic
+    closest: tuple[tuple[Id, tuple[Id, ...]], ...] = ()  #: for each topic
 
     def rank(self, node: Id, key: Id) -> int:
         """See `Ring.rank`."""
@@ -39,16 +39,16 @@ class Order(Ring):
 
 @dataclass(frozen=True)
 class Known:
-    """What the router of a node knows."""
+    """The state of a node's router."""
 
     self_id: NodeId
     config: Config  #: its ring is an `Order`
-    view: frozenset[Id] = frozenset()  #: whom it knows
-    asking: frozenset[Id] = frozenset()  #: whose heartbeat is under way
+    view: frozenset[Id] = frozenset()  #: the nodes that it knows
+    asking: frozenset[Id] = frozenset()  #: the nodes with a heartbeat under way
 
     @property
     def id(self) -> Id:
-        """The node's."""
+        """The node's id."""
         return self.config.id
 
     @property
@@ -70,7 +70,7 @@ def _(_: Known) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """Time to ask a node whether it is there."""
+    """The next heartbeat to a node is due."""
 
     node: Id
 
@@ -79,10 +79,10 @@ class Beat:
 class Router:
     """An `Overlay` for `stack.Stack`."""
 
-    knows: Mapping[Id, frozenset[Id]] = field(default_factory=dict)  #: whom a node that joins knows
-    #: Node and topic -> its candidates, whoever is closer.
+    knows: Mapping[Id, frozenset[Id]] = field(default_factory=dict)  #: the nodes that a joining node knows
+    #: Node and topic -> its candidates, whatever their distance.
     astray: Mapping[tuple[Id, Id], frozenset[Id]] = field(default_factory=dict)
-    is_closest: bool = False  #: whether the next hop is the closest candidate, and not any
+    is_closest: bool = False  #: whether the next hop is the closest candidate, instead of any candidate
 
     def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
         """See `Overlay`."""
@@ -105,7 +105,7 @@ class Router:
         raise ValueError(f"nothing of a router: {event!r}")
 
     def next_hop(self, state: Known, key: Id, pick: Pick) -> wendy.Node | None:
-        """See `Overlay`. Any candidate, or the closest."""
+        """See `Overlay`. Returns any candidate, or the closest."""
         among = self.candidates(state, key)
         if not among:
             return None
@@ -113,7 +113,7 @@ class Router:
         return node_of(hop)
 
     def candidates(self, state: Known, key: Id) -> list[Id]:
-        """The nodes of the view that a message with this key may go to, the closest first."""
+        """Returns the nodes of the view to which a message with this key may go, the closest first."""
         ring, own = state.config.ring, state.id
         closer = [node for node in state.view if ring.rank(node, key) < ring.rank(own, key)]
         astray = self.astray.get((own, key))
@@ -142,7 +142,7 @@ class Router:
         return Step(state, effects)
 
     def _route_message(self, state: Known, message: wendy.Application) -> Step[Known, Any]:
-        """The protocol on top is asked; tree messages end here, whatever is said."""
+        """Asks the protocol on top; messages of the tree end here, whatever it answers."""
         among = self.candidates(state, message.header.key)
         return Step(state, (Notify(wendy.Forwarding(message, node_of(among[0])) if among else wendy.Delivered(message)),))
 
@@ -166,12 +166,12 @@ class Router:
 
 
 def introduce(state: Known, to: Id, node: Id) -> Send[wendy.NodeRace]:
-    """That this node says to one that there is another; in Wendy, any table does that."""
+    """Returns a message by which this node introduces one node to another; in Wendy, any table does that."""
     return Send(addr(to), wendy.NodeRace(header(state), wendy.Tables(neighborhood_set=(node_of(node),))))
 
 
 def _add_node(state: Known, node: Id) -> Step[Known, Any]:
-    """Somebody is there; whoever did not know that may have other routes now."""
+    """Adds a node to the view; if it is new, routes may have changed."""
     if node == state.id or node in state.view:
         return Step(state)
     return Step(replace(state, view=state.view | {node}), (Notify(Rerouted(frozenset({node}))),))
@@ -184,40 +184,40 @@ def _remove_node(state: Known, node: Id) -> Step[Known, Any]:
 
 
 def header(state: Known, key: Id | None = None) -> wendy.Header:
-    """Of the node's own messages."""
+    """Returns the header of the node's own messages."""
     return wendy.Header(node_of(state.id), state.id if key is None else key)
 
 
 def node_id(number: int) -> Id:
-    """A node's id, by its number."""
+    """Returns a node's id, from its number."""
     return Id(_FIRST + _ROOM * number)
 
 
 def number_of(node: Id) -> int:
-    """A node's number, by its id."""
+    """Returns a node's number, from its id."""
     return (node - _FIRST) // _ROOM
 
 
 def node_of(node: Id) -> wendy.Node:
-    """A node by its id: it is at `n:3` if its number is 2."""
+    """Returns a node, from its id; node 2 is at `n:3`."""
     return wendy.Node(node, HOST, HOST, number_of(node) + 1)
 
 
 def addr(node: Id) -> NodeId:
-    """Where a node is."""
+    """Returns the address of a node."""
     return address(HOST, number_of(node) + 1)
 
 
 def id_at(where: NodeId) -> Id:
-    """Which node is at an address."""
+    """Returns the id of the node at an address."""
     return node_id(host_and_port(where)[1] - 1)
 
 
 def topic_text(topic: int, near: int = 0) -> str:
-    """The text of a topic, by its number, whose id is just above that of a node; both numbers have one digit."""
+    """Returns the text of a topic whose id is just above that of node `near`; both numbers have one digit."""
     return f"topic at node {near}{topic}"
 
 
 def topic_number(topic: Id) -> int:
-    """The number of a topic, by its id."""
+    """Returns the number of a topic, from its id."""
     return topic % _ROOM - ord("0")

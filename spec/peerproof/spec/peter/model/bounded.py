@@ -1,4 +1,4 @@
-"""The bounded model of Peter, on an abstract router: what the constants of a model mean for the nodes that run in it."""
+"""The bounded model of Peter, on an abstract router: the meaning of a model's constants for its nodes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from peerproof.spec.wendy.state import Config
 
 class Todo(NamedTuple):
     """
-    Something that a node's application still has to do; 0 for a topic or an event that it is not about.
+    A pending command of a node's application; topic and event are 0 where they do not apply.
 
-    If it is to tell, the first number is whom, and the second of which node.
+    To introduce nodes, the first number is the receiver, and the second the node to introduce.
     """
 
     what: str
@@ -46,16 +46,16 @@ class Todo(NamedTuple):
     event: int
 
 
-#: What an application may do by which nodes come or go, or others hear of them.
+#: The commands by which nodes come or go, or are introduced to others.
 MOVES: Final = frozenset({"join", "leave", "crash", "tell"})
 
-#: Topic and event, by number -> how often it was delivered.
+#: Topic and event, by number -> the number of deliveries.
 Got = Table[tuple[int, int], int]
 
 
 @dataclass(frozen=True)
 class ModelNode(Stacked[Known, State]):
-    """A node of the model: one that can crash, whose application has some things to do and counts what it gets."""
+    """A node of the model: it can crash, and its application has pending commands and counts the delivered events."""
 
     up: bool = True
     todo: tuple[Todo, ...] = ()
@@ -63,17 +63,17 @@ class ModelNode(Stacked[Known, State]):
 
     @property
     def id(self) -> Id:
-        """The node's."""
+        """The node's id."""
         return self.lower.id
 
     @property
     def config(self) -> Config:
-        """How a node on Wendy is configured that stands for it."""
+        """The configuration of the equivalent node on Wendy."""
         return replace(self.lower.config, ring=REAL)
 
 
 class Trees:
-    """What Peter adds, with a step that may be changed: a `Layer` for `stack.Stack`."""
+    """Peter's own part, with a step that may be wrapped: a `Layer` for `stack.Stack`."""
 
     initial = staticmethod(tree.initial)
     lower_message = staticmethod(lower_message)
@@ -84,7 +84,7 @@ class Trees:
 
 
 class Bounded(ApplicationSpecification):
-    """Peter on a router, where an application may also let its node come back or go."""
+    """Peter on a router, with commands of the application that start or end its node."""
 
     specification = peter
 
@@ -94,22 +94,22 @@ class Bounded(ApplicationSpecification):
         self._texts = texts  #: of topics, by number
 
     def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
-        """A node that knows nobody and wants nothing."""
+        """Returns a node that knows no other and has no subscriptions."""
         node, effects = self._stack.initial(self_id, config)
         return Step(recast(ModelNode, node), effects)
 
     def perform(self, state: ModelNode, todo: Todo, pick: Pick) -> Step[Any, Any]:
-        """Who joins runs from then on, and who leaves does not any more."""
+        """Executes a pending command; a node that joins runs from then on, a node that leaves stops."""
         if todo.what == "tell":
             return Step(state, (introduce(state.lower, node_id(todo.topic), node_id(todo.event)),))
         after, effects = super().perform(replace(state, up=state.up or todo.what == "join"), todo, pick)
         return Step(replace(after, up=False) if todo.what == "leave" else after, effects)
 
     def command(self, state: ModelNode, todo: Todo) -> peter.Command:  # noqa: ARG002  # the same for every node
-        """What its application asks for."""
+        """Returns the command of the protocol for a pending command."""
         match todo:
             case ("join", _, _):
-                return Join(addr(node_id(0)))  # whom it knows, the constants say
+                return Join(addr(node_id(0)))  # the constants define the nodes that it knows
             case ("leave", _, _):
                 return Leave()
             case ("subscribe", topic, _):
@@ -121,7 +121,7 @@ class Bounded(ApplicationSpecification):
         raise ValueError(f"there is no command {todo!r} in a model")
 
     def take(self, state: ModelNode, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What both protocols make of an event, with what is delivered counted."""
+        """Applies an event to both protocols, and counts deliveries."""
         stacked, effects = super().take(state, event, pick)
         after = replace(state, lower=stacked.lower, upper=stacked.upper)
         updates = [effect.notice for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, peter.Update)]
@@ -133,9 +133,9 @@ class Bounded(ApplicationSpecification):
 
 class Model(ApplicationModel):
     """
-    A few nodes, as the constants of a configuration say; `tla/peter/constants.json` has some.
+    A few nodes, as defined by the constants of a configuration; `tla/peter/constants.json` has some.
 
-    `changes` are made to what Peter does; see `variants`.
+    `changes` wrap Peter's step; see `variants`.
     """
 
     has_connections = True
@@ -171,21 +171,21 @@ class Model(ApplicationModel):
 
     @property
     def has_nodes(self) -> bool:
-        """Whether what happens in this world could happen to nodes on Wendy: if nobody comes, goes, or may choose a next hop."""
+        """Whether runs of this model could be runs of nodes on Wendy: if no node comes, goes, or may choose a next hop."""
         return self._tables is not None
 
     def _fresh(self, node: Id, ring: Order, *, is_member: bool) -> ModelNode:
-        """A node that wants nothing; it runs if it is a member."""
+        """Returns a node without subscriptions; it runs if it is a member."""
         state: ModelNode = self.spec.initial(addr(node), Config(node, is_consulted=True, ring=ring)).state
         lower = replace(state.lower, view=self.router.knows.get(node, frozenset())) if is_member else state.lower
         return replace(state, lower=lower, up=is_member, todo=self.todo[node])
 
     def build_spec(self, router: Router) -> Bounded:
-        """The protocol on this router."""
+        """Returns the protocol on this router."""
         return Bounded(router, overridden(self.vary(tree.step), names_in(tree, MOST_HOPS=self.most_hops)), self.texts)
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
-        """The next thing that its application has to do, if that is possible, and heartbeats."""
+        """Yields the next command of the application, if it is possible, and heartbeats."""
         if state.todo and self.is_possible(state):
             yield "Command", Asked(NOW, state.todo[0])
         if state.up:
@@ -194,31 +194,31 @@ class Model(ApplicationModel):
                     yield "Heartbeat", Expired(NOW, Beat(other))
 
     def is_possible(self, state: ModelNode) -> bool:
-        """Whether the application can do the next thing: join, once, if it does not run; else what it can, of whom it knows."""
+        """Whether the next command is possible: one join, if the node does not run; else a command about known nodes."""
         what, _, about = state.todo[0]
         if what == "join":
             return not state.up and state.todo == self.todo[state.id]
         return state.up and (what != "tell" or node_id(about) in state.lower.view)
 
     def restart(self, state: ModelNode) -> ModelNode:
-        """Nobody restarts in these worlds."""
+        """No node restarts in these models."""
         raise NotImplementedError
 
-    def took(self, message: InFlight) -> int:  # noqa: ARG002  # the same for all
-        """The same for all."""
+    def took(self, message: InFlight) -> int:  # noqa: ARG002  # constant
+        """Returns a constant."""
         return SCORE
 
     def project_state(self, state: Stacked[Any, State]) -> Stacked[Any, State]:
-        """A node on Wendy that routes as this one does. Raises ValueError if somebody may come or go, or choose."""
+        """Returns a node on Wendy that routes as this one does. Raises ValueError if a node may come, go, or choose."""
         if not isinstance(state, ModelNode):
-            return state  # it is one
+            return state  # it is a node on Wendy already
         if self._tables is None:
-            raise ValueError("in this world nodes have no tables, as somebody may come or go, or choose among next hops")
+            raise ValueError("the nodes of this model have no tables: nodes may come or go, or choose among next hops")
         below = self._tables[state.id]
         return Stacked(below, replace(state.upper, config=below.config))
 
     def variables(self, state: ModelNode) -> Mapping[str, Any]:
-        """The node as the module's variables."""
+        """Returns the node as the module's variables."""
         rows = {topic_number(topic): row for topic, row in state.upper.topics.items()}
         return {
             "local": frozenset(topic for topic, row in rows.items() if row.is_local),
@@ -232,7 +232,7 @@ class Model(ApplicationModel):
         }
 
     def content_value(self, message: peter.Message) -> tuple[Any, ...]:
-        """What kind of message it is, its topic and event, and how many nodes have received it."""
+        """Returns the kind of a message, its topic and event, and the number of nodes that have received it."""
         if isinstance(message, Own):
             kind, about = type(message).__name__.removesuffix("Message").lower(), message.header
             event = int(message.value) if isinstance(message, (peter.PublishMessage, peter.NotifyMessage)) else 0
@@ -257,14 +257,14 @@ def _things(todo: list[list[Any]], node: int) -> tuple[Todo, ...]:
 
 
 def _group_pairs(pairs: list[list[int]]) -> dict[Id, list[Id]]:
-    """The second of each pair of nodes by the first, ascending."""
+    """Groups the second of each pair of nodes by the first, ascending."""
     return {node_id(first): sorted(node_id(other) for one, other in pairs if one == first) for first, _ in pairs}
 
 
 def _subscribe_all(
     spec: Bounded, nodes: Mapping[Id, ModelNode], who: Iterable[tuple[Id, peter.Subscribe]]
 ) -> dict[Id, ModelNode]:
-    """The nodes after some have subscribed, one after the other, and each SUBSCRIBE was taken at once."""
+    """Returns the nodes after several have subscribed, one after the other, with each SUBSCRIBE handled at once."""
     after = dict(nodes)
     for node, wanted in who:
         events: list[tuple[Id, Any]] = [(node, Asked(NOW, wanted))]

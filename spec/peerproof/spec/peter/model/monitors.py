@@ -1,9 +1,9 @@
 """
-Peter by its messages alone: what Wendy's messages must keep to, and what those of the trees must besides.
+Rules about Peter's messages alone: those of Wendy's messages, and those of the trees.
 
-Each message has a connection of its own. Those from one node to another are seen in the order in which they were sent [PA-19];
-those of others may come in between, so that nothing is concluded from less than `PATIENCE` network timeouts between a message
-that the node has received and one that it sends.
+Each message has a connection of its own. Those from one node to another are observed in the order in which they were sent
+[PA-19]; those of others may come in between, so that a received message counts as earlier than a sent one only if they are at
+least `PATIENCE` network timeouts apart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from peerproof.spec.wendy.model.monitors import RULES as WENDY_RULES
 from peerproof.spec.wendy.model.monitors import WendyMonitor
 from peerproof.spec.wendy.state import Config
 
-LAST_HOP: Final = Rule("LastHop", "messages of the tree name who sends them", ("PA-08", "P-09"))
+LAST_HOP: Final = Rule("LastHop", "messages of the tree name their sender", ("PA-08", "P-09"))
 UNSUBSCRIBED_ONCE: Final = Rule(
     "UnsubscribedOnce", "who is unsubscribed subscribes before it unsubscribes again", ("PA-04", "PA-10", "PI-08")
 )
@@ -33,13 +33,13 @@ NOT_BACK: Final = Rule("NotBack", "no copy goes to the node that it came from", 
 COPY_HOPS: Final = Rule("CopyHopsCounted", "a copy counts one hop more than the event that came", ("PA-25", "WA-56"))
 BOUNDED: Final = Rule("CopiesEnd", f"a copy that {MOST_HOPS} nodes have received is not copied", ("PA-25",))
 
-#: All of them, Wendy's too.
+#: All rules, including Wendy's.
 RULES: Final = (*WENDY_RULES, *rules_in(globals()))
 
-#: Network timeouts that a message may wait at the node that sends it, and take.
+#: The network timeouts that a message may take, from being queued at its sender to its arrival.
 PATIENCE: Final = 6
 
-#: Relations to other nodes, and events, that are remembered.
+#: The number of relations to other nodes, and of events, to remember.
 RELATIONS: Final = 4096
 EVENTS: Final = 4096
 
@@ -47,14 +47,14 @@ _MICROSECONDS: Final = 1000
 
 
 class Said(NamedTuple):
-    """The last that one node has said to another about a topic."""
+    """The last request of one node to another about a topic."""
 
     is_subscribed: bool
     at: int | None
 
 
 class PeterMonitor:
-    """Watches a node; of the configuration, the network timeout and the sizes matter."""
+    """Observes a node; of the configuration, the network timeout and the sizes matter."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self._wendy: Final = WendyMonitor(node, replace(config, is_consulted=False))
@@ -64,7 +64,7 @@ class PeterMonitor:
         #: Topic, parent -> whether the node is subscribed there.
         self._asked: Final = BoundedDict[tuple[Id, NodeId], bool](RELATIONS)
         self._children: Final = BoundedDict[tuple[Id, NodeId], Said](RELATIONS)
-        #: From whom, by hops; None: not down a tree.
+        #: Sources of an event, by hops; None: not down a tree.
         self._came: Final = BoundedDict[tuple[Id, bytes], dict[int, set[NodeId | None]]](EVENTS)
 
     @property
@@ -81,7 +81,7 @@ class PeterMonitor:
             self._asked.clear()
             self._children.clear()
         if not isinstance(message, Own):
-            if seen.sent and not isinstance(message, (NodeJoin, Application)):  # which may be passed on
+            if seen.sent and not isinstance(message, (NodeJoin, Application)):  # which may be forwarded
                 self._own = lower_message(message).header.sender.id
         elif seen.sent:
             yield from self._check_sent(seen, message)
@@ -121,7 +121,7 @@ class PeterMonitor:
         if child and not child.is_subscribed and self._is_later(seen.at, child.at):
             yield RuleViolation(TO_CHILDREN, None, {"topic": id_text(topic), "to": seen.peer})
         came = self._came.get((topic, copy.value))
-        if not came or hop == 0:  # it may have come before anything was seen, or is the node's own
+        if not came or hop == 0:  # it may precede the observation, or be the node's own
             return
         if hop - 1 not in came:
             yield RuleViolation(COPY_HOPS, {"one more than": sorted(came)}, hop)
@@ -129,7 +129,7 @@ class PeterMonitor:
             yield RuleViolation(NOT_BACK, None, {"topic": id_text(topic), "to": seen.peer})
 
     def _is_later(self, at: int | None, other: int | None) -> bool:
-        """Whether a message was sent after another had been received, for sure."""
+        """Whether a message was certainly sent after another one was received."""
         return at is None or other is None or at > other + self._patience
 
 

@@ -1,7 +1,7 @@
 """
-What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
+Checks of the models besides `properties`: expected counterexamples, and the same after a repair; by their TLA+ names.
 
-Of an ordered network only the first message from one node to another arrives.
+On an ordered network only the first message from one node to another can arrive.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Arrival(NamedTuple):
 
     @property
     def row(self) -> Row:
-        """What the receiver keeps of the topic of a message of Peter's."""
+        """The receiver's row for the topic of a message of Peter's."""
         return self.to.upper.row(self.message.header.key)
 
 
 def arriving(model: Model, cluster: Cluster, *kinds: type) -> Iterator[Arrival]:
-    """The messages of these kinds that could arrive, whether or not their receivers are there."""
+    """Yields the messages of these kinds that could arrive, whether or not their receivers run."""
     firsts: dict[tuple[NodeId, NodeId], InFlight] = {}
     for sent in cluster.in_flight:
         firsts.setdefault((sent.sender, sent.to), sent)
@@ -46,36 +46,36 @@ def arriving(model: Model, cluster: Cluster, *kinds: type) -> Iterator[Arrival]:
 
 
 def on_way(cluster: Cluster, kind: type) -> set[tuple[NodeId, NodeId]]:
-    """From whom to whom a message of this kind is under way."""
+    """Returns sender and receiver of each message of this kind under way."""
     return {(sender, to) for sender, to, message in cluster.in_flight if isinstance(message, kind)}
 
 
 def is_still(cluster: Cluster) -> bool:
-    """Nothing is under way."""
+    """No message is under way."""
     return not tuple(cluster.in_flight)
 
 
 def is_settled(cluster: Cluster) -> bool:
-    """Nothing is under way, and nobody knows anybody who has gone."""
+    """No message is under way, and no node knows one that has gone."""
     states = present(cluster)
     return is_still(cluster) and all(state.lower.view <= states.keys() for state in states.values())
 
 
 def when_quiet(holds: Callable[[Tree], bool]) -> Question:
-    """It holds of all trees with nothing under way, nobody gone unnoticed, and routes that lead to the meeting point."""
+    """Holds of all trees while no message is under way, no departure is undetected, and routes lead to the meeting point."""
     return lambda _, cluster: not is_still(cluster) or all(map(holds, trees_at_rest(cluster)))
 
 
 def when_settled(holds: Callable[[Tree], bool]) -> Question:
-    """It holds of all trees with nothing under way and nobody gone unnoticed, wherever routes lead."""
+    """Holds of all trees while no message is under way and no departure is undetected, wherever routes lead."""
     return lambda _, cluster: not is_settled(cluster) or all(holds(tree) for tree, _ in trees(present(cluster)))
 
 
 def one_way(tree: Tree) -> bool:
-    """An event from the meeting point would come once to each subscriber, and to nobody twice. [PI-07, PX-04]"""
+    """An event from the meeting point would come exactly once to each subscriber, and to no node twice. [PI-07, PX-04]"""
     copies = dict.fromkeys(tree.nodes, 0)
     ahead = [tree.owner]
-    for _ in range(len(tree.nodes) + 1):  # as long as there is no circle
+    for _ in range(len(tree.nodes) + 1):  # unless there is a circle
         for node in ahead:
             copies[node] += 1
         ahead = [child for node in ahead for child in tree.children(node) if child != tree.owner]
@@ -84,7 +84,7 @@ def one_way(tree: Tree) -> bool:
 
 
 def acyclic(_: Model, cluster: Cluster) -> bool:
-    """Nobody is above itself. [PX-03]"""
+    """No node is its own ancestor. [PX-03]"""
     parents = {
         (topic, state.id): (topic, row.parent.id)
         for state in cluster.nodes.values()
@@ -104,7 +104,7 @@ def _is_above(parents: Mapping[Any, Any], start: Any) -> bool:
 
 
 def publications(model: Model, cluster: Cluster) -> set[tuple[int, int]]:
-    """The topics and events that have been published."""
+    """Returns the published topics and events."""
     things = ((model.todo[state.id], len(state.todo)) for state in cluster.nodes.values())
     return {(topic, event) for todo, left in things for what, topic, event in todo[: len(todo) - left] if what == "publish"}
 
@@ -115,7 +115,7 @@ def is_local(state: ModelNode, topic: int) -> bool:
 
 
 def nothing_lost(model: Model, cluster: Cluster) -> bool:
-    """Who was subscribed at first and still is has got all that has been published. [PX-05]"""
+    """A node that was subscribed at first and still is has received all published events. [PX-05]"""
     first = {state.id: state for _, state in model.nodes}
     return not is_settled(cluster) or all(
         state.got.get((topic, event), 0) > 0
@@ -126,23 +126,23 @@ def nothing_lost(model: Model, cluster: Cluster) -> bool:
 
 
 def never_row(is_it: Callable[[Row], bool]) -> Question:
-    """No node keeps something like this of a topic."""
+    """No row satisfies the predicate."""
     return never_node(lambda state: any(map(is_it, state.upper.topics.values())))
 
 
 def never_moved(_: Model, cluster: Cluster) -> bool:
-    """Nobody goes from one parent to another."""
+    """No node changes from one parent to another."""
     left, come = on_way(cluster, UnsubscribeMessage), on_way(cluster, SubscribeMessage)
     return not any(node == other and old != new for node, old in left for other, new in come)
 
 
 def never_as_it_joins(_: Model, cluster: Cluster) -> bool:
-    """Nobody asks for events in the step in which it joins."""
+    """No node subscribes in the step in which it joins."""
     return not on_way(cluster, NodeAnnouncement) & on_way(cluster, SubscribeMessage)
 
 
 def never_arriving(is_it: Callable[[Model, Arrival], bool], *kinds: type) -> Question:
-    """No message arrives like this."""
+    """No arriving message satisfies the predicate."""
     return lambda model, cluster: not any(is_it(model, arrival) for arrival in arriving(model, cluster, *kinds))
 
 
@@ -152,7 +152,7 @@ def _is_cut(model: Model, arrival: Arrival) -> bool:
 
 
 def never_ghost(_: Model, cluster: Cluster) -> bool:
-    """Nobody has a child that has gone, when nothing is under way and nobody who has gone is known."""
+    """No node has a child that has gone, when no message is under way and no node knows one that has gone."""
     states = present(cluster)
     rows = (row for state in states.values() for row in state.upper.topics.values())
     return not is_settled(cluster) or all(row.children.keys() <= states.keys() for row in rows)
@@ -165,7 +165,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "OneParent": when_settled(one_parent),
     "OneWay": when_quiet(one_way),
     "NothingLost": nothing_lost,
-    "NothingTwice": of_nodes(lambda state: all(times == 1 for times in state.got.values())),  # nobody gets an event twice [PX-05]
+    "NothingTwice": of_nodes(lambda state: all(times == 1 for times in state.got.values())),  # no event comes twice [PX-05]
     "NeverForOthers": never_row(lambda row: not row.is_local),
     "NeverSibling": never_row(lambda row: len(row.children) > 1),
     "NeverMoved": never_moved,
@@ -185,7 +185,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 
 
 def eventually_delivered(model: Model) -> Iterator[Ending]:
-    """Every event is published, and comes to everybody who is subscribed. [PL-02]"""
+    """Every event is published, and reaches all subscribers. [PL-02]"""
     yield Ending("EventuallyDelivered", "every subscriber gets every event", ("PL-02",), partial(_has_come, model), frozenset())
 
 

@@ -1,4 +1,4 @@
-"""Worlds in which nobody comes or goes, as rings of real nodes: which tables of Wendy route as the abstract router does."""
+"""Models in which no node comes or goes, as rings of real nodes: tables of Wendy that route as the abstract router does."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from peerproof.spec.wendy.ids import REAL, Id
 from peerproof.spec.wendy.messages import LeafSet
 from peerproof.spec.wendy.routing import next_hop
 
-#: Microseconds of every message.
+#: Duration of every message, in microseconds.
 SCORE: Final = 1
 
 
 def texts_of(orders: Mapping[int, Sequence[int]]) -> dict[int, str]:
     """
-    The texts of topics, by number, with ids that are as close to nodes' ids as the constants say, if there are any.
+    Returns the texts of topics, by number, whose ids have the given order of distances to the nodes' ids, if there are any.
 
-    Topics with greater numbers have greater ids, as models take topics in the order of their numbers.
+    Topics with greater numbers have greater ids, because models take topics in the order of their numbers.
     """
     texts = {topic: next((text for text in _texts(topic, order) if _fits(text, order)), "") for topic, order in orders.items()}
     in_order = [texts[topic] for topic in sorted(texts)]
@@ -39,7 +39,7 @@ def _fits(text: str, order: Sequence[int]) -> bool:
 
 
 def tables(nodes: Iterable[Known], router: Router, topics: Iterable[Id]) -> dict[Id, wendy.State] | None:
-    """Nodes of Wendy, by id, with the same next hops; None if there are none, or a node may choose."""
+    """Returns nodes of Wendy, by id, with the same next hops; None if there are none, or a node may choose."""
     found = {node.id: table(node) for node in nodes}
     for node in nodes:
         for topic in topics:
@@ -50,7 +50,7 @@ def tables(nodes: Iterable[Known], router: Router, topics: Iterable[Id]) -> dict
 
 
 def table(node: Known) -> wendy.State:
-    """A node of Wendy that has those whom another knows in its leaf set."""
+    """Returns a node of Wendy whose leaf set has the nodes that this one knows."""
     config = replace(node.config, ring=REAL)
     right = [other for other in node.view if REAL.is_right(node.id, other)]
     sides = (

@@ -1,4 +1,4 @@
-"""Peter with something changed: readings that are wrong; see `model.bounded.variant`."""
+"""Variants of Peter: wrong readings; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from peerproof.spec.wendy.messages import SendTo
 
 def literally(state: State, topic: Id, row: Row, seek: Seek) -> tree.Next:
     """
-    Only children count, and the node's own interest only when it changes: each is told the parent as if there were no other.
+    The node's own interest and its children are separate: the parent gets a request for each change of either, as if alone.
 
     [P-11, P-22; PX-01]
     """
@@ -55,7 +55,7 @@ def _reroute(effect: Any, seek: Seek) -> tuple[Any, ...]:
 
 
 def left_at_that(step: Taking) -> Taking:
-    """Whoever has learnt of others goes on as if it had not. [PA-27]"""
+    """A node that has learnt of others keeps its routes. [PA-27]"""
 
     def changed(state: State, event: Any, seek: Seek) -> tree.Next:
         is_news = isinstance(event, Told) and isinstance(event.notice, Rerouted)
@@ -66,7 +66,7 @@ def left_at_that(step: Taking) -> Taking:
 
 
 def keep_parents(step: Taking) -> Taking:
-    """Whoever has learnt of others looks for a parent where there is none, and keeps those that there are. [PA-27; PX-08]"""
+    """A node that has learnt of others looks for a parent where it has none, but keeps the parents that it has. [PA-27; PX-08]"""
 
     def changed(state: State, event: Any, seek: Seek) -> tree.Next:
         if isinstance(event, Told) and isinstance(event.notice, Rerouted):

@@ -1,1 +1,1 @@
-"""What model checking and fuzzing need of Scuttlebutt: bounded models, questions, variants, monitors."""
+"""Model checking and fuzzing of Scuttlebutt: bounded models, questions, variants, monitors."""

@@ -1,4 +1,4 @@
-"""The bounded model of Scuttlebutt: what the constants of a model mean for the nodes that run in it."""
+"""The bounded model of Scuttlebutt: the meaning of a model's constants for its nodes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Changed:
 
 class Model(Bounded):
     """
-    A few nodes, as the constants of a configuration say; `tla/scuttlebutt/constants.json` has some.
+    A few nodes, as defined by the constants of a configuration; `tla/scuttlebutt/constants.json` has some.
 
     The nodes have no failure detector, since no time passes: a round may begin at any moment. Node 1 has the address `1`. A
-    key of `BigKey` is written `BigKeySize` letters longer, so that its entries are larger by so much.
+    key of `BigKey` is `BigKeySize` letters longer, which makes its entries larger by as many bytes.
     """
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class Model(Bounded):
         )
 
     def offers(self, state: State) -> Iterator[tuple[str, Event]]:
-        """An update of each key to each value, while the version may grow and if the pair fits; and a round."""
+        """Yields an update of each key to each value, while the version may grow and if the pair fits; and a round."""
         if state.store[state.self_id].version < self.max_version:
             for key in self.keys:
                 for value in self.values:
@@ -60,11 +60,11 @@ class Model(Bounded):
         yield "Round", Expired(NOW, Round())
 
     def restart(self, state: State) -> State:
-        """As new: nothing is kept on disk. [BX-03, BX-04]"""
+        """Returns a new node: no state is kept on disk. [BX-03, BX-04]"""
         return initial(state.self_id, state.config).state
 
     def variables(self, state: State) -> Mapping[str, Any]:
-        """The store as a function of nodes."""
+        """Returns the store as a function of nodes."""
         store = {
             int(addr): {
                 "version": peer.version,
@@ -75,7 +75,7 @@ class Model(Bounded):
         return {"store": store}
 
     def content_value(self, message: Any) -> tuple[Any, ...]:
-        """`<<type, entries>>`, an entry being `<<addr, version>>` or `<<addr, key, value, version>>`."""
+        """Returns `<<type, entries>>`, an entry being `<<addr, version>>` or `<<addr, key, value, version>>`."""
         entries = tuple(
             (int(entry.addr), entry.version)
             if isinstance(entry, DigestEntry)

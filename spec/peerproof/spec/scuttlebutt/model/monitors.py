@@ -1,10 +1,10 @@
 """
-What must hold of Scuttlebutt's messages alone, with nothing known of the nodes' stores.
+Rules about Scuttlebutt's messages alone, without knowledge of the nodes' stores.
 
-Each rule judges what the watched node sends, by what it has sent and received before. What it has received before the first
-message that was seen is not known: an answer without its question is passed over as long as no answer had one.
+Each rule checks the messages that the observed node sends, against those that it has sent and received before. Messages before
+the first observed one are unknown: an answer without its question is ignored as long as no answer had one.
 
-A node that restarts has lost what it knew, and the document says nothing of that [BX-03]. What a restart explains is no
+A restarted node has lost its store, and the document does not say what follows [BX-03]. What a restart explains is no
 violation.
 """
 
@@ -23,10 +23,10 @@ from peerproof.spec.scuttlebutt.state import Config
 from peerproof.spec.traces.lives import Lives
 from peerproof.spec.traces.observed import Rule, RuleViolation, Seen, rules_in
 
-#: Digests of one peer that may still be answered.
+#: The number of digests of one peer that may still be answered.
 DIGESTS: Final = 64
 
-#: Pairs of which the value is remembered, the newest of each key.
+#: The number of pairs whose value is kept, the newest of each key.
 VALUES: Final = 2**16
 
 LIMIT: Final = Rule("WithinLimit", "no datagram is larger than the configured maximum", ("B-24", "B-26"))
@@ -39,21 +39,21 @@ KNOWN: Final = Rule(
 OWN_VERSION: Final = Rule(
     "OwnVersionGrows", "a node's own version never decreases, unless it restarts", ("B-03", "B-07", "BX-03")
 )
-KNOWN_VERSION: Final = Rule("KnownVersionsGrow", "no version that a node knows of another decreases", ("B-37", "BI-05"))
+KNOWN_VERSION: Final = Rule("KnownVersionsGrow", "no known version of another node decreases", ("B-37", "BI-05"))
 ONE_VALUE: Final = Rule("OneValue", "a version of a pair has one value", ("B-07", "B-36", "BI-04"))
 ORDER: Final = Rule("DeltaOrder", "a delta has a peer's pairs from the lowest version up", ("B-30",))
 TOGETHER: Final = Rule("DeltaByPeer", "a delta has a peer's pairs together, equal versions by key", ("B-28", "BA-12"))
 LISTED: Final = Rule("DeltaOfListed", "a delta is about peers of a digest that it answers", ("B-27", "BA-08"))
-NEWER: Final = Rule("DeltaIsNewer", "a delta has pairs above the version in the digest", ("B-29",))
+NEWER: Final = Rule("DeltaIsNewer", "all pairs of a delta are above the version in the digest", ("B-29",))
 NOT_EMPTY: Final = Rule("ResponseNotEmpty", "a digest response without entries is not sent", ("BA-32",))
 AFTER_DELTA: Final = Rule("ResponseAfterDelta", "a digest response follows a delta, be it empty", ("B-32", "B-34"))
-NOT_ONESELF: Final = Rule("ResponseNotOfOneself", "nobody asks for pairs of itself", ("BA-16",))
+NOT_ONESELF: Final = Rule("ResponseNotOfOneself", "no node asks for its own pairs", ("BA-16",))
 TO_REQUEST: Final = Rule("ResponseToRequest", "a digest response answers a request, never another response", ("B-16", "B-39"))
 BEHIND: Final = Rule("ResponseIsBehind", "a digest response lists only peers of the request, none at a higher version", ("B-14",))
 OWN_VERSIONS: Final = Rule("ResponseIsOwn", "a digest response has the versions that its sender knows", ("BA-10",))
 IN_ORDER: Final = Rule("ResponseInOrder", "a digest response keeps the order of the request", ("BA-11",))
 
-#: All of them.
+#: All rules.
 RULES: Final = rules_in(globals())
 
 
@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 
 class Shown(NamedTuple, Generic[T]):
-    """What a node has shown, and the number of the message in which it has last done so."""
+    """A value that a node has shown, and the number of the last message that showed it."""
 
     what: T
     at: int
@@ -73,7 +73,7 @@ _NO_VALUE: Final = Shown((-1, ""), 0)
 
 @dataclass(slots=True)
 class Correspondent:
-    """What was seen of the watched node and one other."""
+    """The observed messages between the watched node and one other."""
 
     digests: deque[DigestRequest | DigestResponse] = field(default_factory=lambda: deque(maxlen=DIGESTS))  #: received from it
     is_answered: bool = False  #: some message to it could be explained by these
@@ -82,18 +82,18 @@ class Correspondent:
 
 
 class ScuttlebuttMonitor:
-    """Watches a node of this name; of the configuration, only the payload limit matters."""
+    """Observes a node of this name; of the configuration, only the payload limit matters."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self._node: Final = node
         self._limit: Final = config.max_payload
         self._with: Final[dict[NodeId, Correspondent]] = {}
         self._lives = Lives[NodeId, list[RuleViolation]]()
-        self._versions: Final[dict[NodeId, Shown[int]]] = {}  #: what the node has shown to know
+        self._versions: Final[dict[NodeId, Shown[int]]] = {}  #: the versions that the node has shown
         self._values: Final[dict[tuple[NodeId, str], Shown[tuple[int, str]]]] = {}
-        self._is_named = False  #: some digest has named the node by the address that it is watched under
+        self._is_named = False  #: some digest has named the node by its observed address
         self._largest = digest_entry_size(DigestEntry(node, 0))  #: bytes of an entry of a digest
-        self._room = 0  #: bytes of the largest datagram that it has sent: it may be configured to send less than is thought
+        self._room = 0  #: bytes of the largest datagram that it has sent: its actual limit may be lower than configured
 
     @property
     def lives(self) -> int:
@@ -127,7 +127,7 @@ class ScuttlebuttMonitor:
             other.digests.append(message)
 
     def _show(self, message: Message, size: int) -> Iterator[RuleViolation]:
-        """What a message says of what its sender knows, against what it has shown before; unless it has begun again since."""
+        """Checks the versions that a message shows against those shown before, unless the node may have restarted since."""
         others = [(entry.addr, entry.version) for entry in message.entries if self._is_named and entry.addr != self._node]
         for excused in self._lives.send(others):
             yield from excused
@@ -145,7 +145,7 @@ class ScuttlebuttMonitor:
         list(self._contradict(message.entries))
 
     def _contradict(self, entries: Iterable[DigestEntry | DeltaEntry]) -> Iterator[tuple[int, RuleViolation]]:
-        """Takes note of what is shown; yields what is less than before, with the number of the message that had shown more."""
+        """Records what is shown; yields each decrease, with the number of the message that had shown more."""
         now = self._lives.sent
         for entry in entries:
             known, at = self._versions.get(entry.addr, _NOTHING)
@@ -154,7 +154,7 @@ class ScuttlebuttMonitor:
                     rule = OWN_VERSION if entry.addr == self._node else KNOWN_VERSION
                     shown = {"at least": _digest_plain(DigestEntry(entry.addr, known))}
                     yield at, RuleViolation(rule, shown, _digest_plain(entry))
-                self._versions[entry.addr] = Shown(entry.version, now)  # also if it is lower: it is told once
+                self._versions[entry.addr] = Shown(entry.version, now)  # also if it is lower: it is reported once
                 continue
             self._versions[entry.addr] = Shown(max(known, entry.version), now if entry.version >= known else at)
             key = entry.addr, entry.key
@@ -167,7 +167,7 @@ class ScuttlebuttMonitor:
                 self._values[key] = Shown((entry.version, entry.value), now)
 
     def _forget(self, message: DigestRequest, size: int) -> Iterator[tuple[int, RuleViolation]]:
-        """Peers that the node has shown to know, and leaves out although there is room for any."""
+        """Yields peers that the node has shown before and leaves out, although there is room for any of them."""
         listed = {entry.addr for entry in message.entries}
         left_out = {addr: shown for addr, shown in self._versions.items() if addr not in listed and addr != self._node}
         if left_out and self._is_named and size + self._largest <= min(self._limit, self._room):
@@ -199,38 +199,38 @@ class ScuttlebuttMonitor:
         if any(all(entry.version > min(digest[entry.addr]) for entry in message.entries) for digest in unlisted):
             other.is_answered = True
         elif other.is_answered:
-            told: Plain = [_delta_plain(entry) for entry in message.entries]
+            shown: Plain = [_delta_plain(entry) for entry in message.entries]
             latest = [_digest_plain(entry) for entry in other.digests[-1].entries]
-            yield RuleViolation(NEWER if unlisted else LISTED, latest, told)
+            yield RuleViolation(NEWER if unlisted else LISTED, latest, shown)
 
     def _response(self, other: Correspondent, message: DigestResponse) -> Iterator[RuleViolation]:
-        told = [_digest_plain(entry) for entry in message.entries]
+        shown = [_digest_plain(entry) for entry in message.entries]
         had_delta, other.has_delta = other.has_delta, False
         was_responded, other.is_responded = other.is_responded, True  # the delta before the first may not have been seen
         if was_responded and not had_delta:
-            yield RuleViolation(AFTER_DELTA, "a delta", told)
+            yield RuleViolation(AFTER_DELTA, "a delta", shown)
         if not message.entries:
-            yield RuleViolation(NOT_EMPTY, None, told)
+            yield RuleViolation(NOT_EMPTY, None, shown)
             return
         if any(entry.addr == self._node for entry in message.entries):
-            yield RuleViolation(NOT_ONESELF, None, told)
+            yield RuleViolation(NOT_ONESELF, None, shown)
         requests = [digest.entries for digest in other.digests if isinstance(digest, DigestRequest)]
         wrong = [_wrong_with(message.entries, request) for request in requests]
         if None in wrong:
             other.is_answered = True
         elif other.is_answered or other.digests:
             latest = [_digest_plain(entry) for entry in (requests or [other.digests[-1].entries])[-1]]
-            yield RuleViolation(min(wrong, key=_MILDEST.index) or TO_REQUEST if wrong else TO_REQUEST, latest, told)
+            yield RuleViolation(min(wrong, key=_MILDEST.index) or TO_REQUEST if wrong else TO_REQUEST, latest, shown)
 
 
 monitor: Final = ScuttlebuttMonitor
 
-#: Which of several rules is told: a response answers the request that it fits best.
+#: The priority of the rules to report: a response answers the request that it fits best.
 _MILDEST: Final = (None, IN_ORDER, OWN_VERSIONS, BEHIND)
 
 
 def _falls(entries: Iterable[DeltaEntry]) -> Counter[NodeId]:
-    """Into how many parts the pairs of each peer fall in which no version goes down."""
+    """Counts, for each peer, the runs of its pairs in which no version decreases."""
     parts: Counter[NodeId] = Counter()
     last: dict[NodeId, int] = {}
     for entry in entries:
@@ -240,7 +240,7 @@ def _falls(entries: Iterable[DeltaEntry]) -> Counter[NodeId]:
 
 
 def _runs(entries: Iterable[DeltaEntry]) -> Counter[NodeId]:
-    """Into how many parts they fall without pairs of another peer in between, in the order of versions and keys."""
+    """Counts, for each peer, the runs of its pairs without pairs of another peer between them, by version and key."""
     parts: Counter[NodeId] = Counter()
     last: DeltaEntry | None = None
     for entry in entries:
@@ -258,7 +258,7 @@ def _versions_of(digest: DigestRequest | DigestResponse) -> dict[NodeId, list[in
 
 
 def _wrong_with(response: Iterable[DigestEntry], request: Iterable[DigestEntry]) -> Rule | None:
-    """The rule that a response contradicts if it is to answer this request."""
+    """Returns the rule that a response violates as an answer to this request; None if it violates none."""
     asked, left = list(request), iter(request)
     listed = [[other.version for other in asked if entry.addr == other.addr] for entry in response]
     if any(entry.version > max(versions, default=-1) for entry, versions in zip(response, listed, strict=True)):

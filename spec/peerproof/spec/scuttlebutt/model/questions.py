@@ -1,4 +1,4 @@
-"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
+"""Checks of the models besides `properties`: expected counterexamples, and the same after a repair; by their TLA+ names."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from peerproof.spec.scuttlebutt.state import Peer, State
 
 
 def same_view(_: Model, watched: Watched) -> bool:
-    """After a whole round, both know the same. [B-21, BX-01]"""
+    """After a complete round, both nodes know the same. [B-21, BX-01]"""
     return not _complete(watched) or _of_both(watched)[0].store == _of_both(watched)[1].store
 
 
 def same_view_of_listed(_: Model, watched: Watched) -> bool:
-    """After a whole round, both know the same of the peers that the digest listed. [mends BX-01]"""
+    """After a complete round, both nodes know the same about the peers that the digest listed. [mends BX-01]"""
     if not _complete(watched):
         return True
     one, other = _of_both(watched)
@@ -35,12 +35,12 @@ def same_view_of_listed(_: Model, watched: Watched) -> bool:
 
 
 def learns_partner(_: Model, watched: Watched) -> bool:
-    """Who began a round knows its partner afterwards. [BX-02]"""
+    """The node that began a round knows its partner afterwards. [BX-02]"""
     return not _complete(watched) or watched.memory.partner in _of_both(watched)[0].store
 
 
 def is_learnt_by_partner(_: Model, watched: Watched) -> bool:
-    """Who was asked knows afterwards who began it. [mends BX-02]"""
+    """The partner of a round knows afterwards which node began it. [mends BX-02]"""
     return not _complete(watched) or watched.memory.begun_by in _of_both(watched)[1].store
 
 
@@ -66,7 +66,7 @@ def no_gap_of_lasting(model: Model, cluster: Cluster) -> bool:
 
 
 def nobody_starves(model: Model, cluster: Cluster) -> bool:
-    """Where the next pair of some peer would fit, the answer to a digest holds something. [BX-06]"""
+    """If the next pair of some peer fits, the answer to a digest is not empty. [BX-06]"""
     return all(
         _delta_for(model, cluster, digest)
         for digest in _digests(cluster)
@@ -76,7 +76,7 @@ def nobody_starves(model: Model, cluster: Cluster) -> bool:
 
 
 def never_agreed(_: Model, cluster: Cluster) -> bool:
-    """Views differ, or there is somebody of whom there is nothing to know."""
+    """Views differ, or there is a node without any pairs."""
     return not (views_equal(cluster) and all(state.store[addr].version for addr, state in cluster.nodes.items()))
 
 
@@ -90,7 +90,7 @@ def never_partial_digest(_: Model, cluster: Cluster) -> bool:
 
 
 def never_cut_delta(model: Model, cluster: Cluster) -> bool:
-    """An answer to a digest would leave out nothing."""
+    """Every answer to a digest would be complete."""
     return all(
         len(missing) == sum(pair.addr == entry.addr for pair in _delta_for(model, cluster, digest))
         for digest in _digests(cluster)
@@ -99,12 +99,12 @@ def never_cut_delta(model: Model, cluster: Cluster) -> bool:
 
 
 def never_hearsay(_: Model, cluster: Cluster) -> bool:
-    """Everybody speaks of itself only."""
+    """Each node only sends pairs of its own."""
     return all(pair.addr == sender for sender, _, pair in _pairs(cluster))
 
 
 def never_stale(_: Model, cluster: Cluster) -> bool:
-    """Whatever arrives is still news."""
+    """Each arriving pair is new."""
     for _sender, to, pair in _pairs(cluster):
         known = cluster.nodes[to].store.get(pair.addr)
         if known and pair.addr != to and pair.key in known.pairs and pair.version <= known.pairs[pair.key].version:
@@ -113,7 +113,7 @@ def never_stale(_: Model, cluster: Cluster) -> bool:
 
 
 def never_overwritten(_: Model, cluster: Cluster) -> bool:
-    """What others know of a node has never been overwritten."""
+    """The pairs that others know of a node were never overwritten."""
     return all(
         peer.version <= len(peer.pairs)
         for state in cluster.nodes.values()
@@ -135,13 +135,13 @@ def _pairs(cluster: Cluster) -> Iterator[tuple[NodeId, NodeId, DeltaEntry]]:
 
 
 def _missing(state: State, digest: InFlight) -> Iterator[list[DeltaEntry]]:
-    """What the sender lacks of each peer that it lists."""
+    """Yields the pairs that the sender lacks, for each peer that it lists."""
     entries: tuple[DigestEntry, ...] = digest.message.entries
     return (newer_pairs(entry.addr, state.store.get(entry.addr, Peer()), entry.version) for entry in entries)
 
 
 def _delta_for(model: Model, cluster: Cluster, digest: InFlight) -> tuple[DeltaEntry, ...]:
-    """The answer that a digest under way would get now."""
+    """Returns the answer that a digest under way would get now."""
     event = Received(NOW, digest.sender, digest.message)
     taken = next(outcomes(partial(model.spec.step, cluster.nodes[digest.to], event))).step
     return next(e.message.entries for e in taken.effects if isinstance(e, Send) and isinstance(e.message, Delta))
@@ -169,7 +169,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 }
 
 
-#: What may happen no more in the end, also as a monitor calls it.
+#: Actions that eventually end, also under their names in a monitor.
 ENDED: Final = frozenset({"Update", RESTART, "QuietUpdate", "QuietRestart"})
 
 CONVERGES: Final = Ending("Converges", "views become equal for good", ("BL-01",), views_equal, ENDED)
@@ -177,7 +177,7 @@ CAN_AGREE: Final = Ending("CanAgree", "there is always a way to equal views", ("
 
 
 def digests_are_answered(model: Model) -> Iterator[Ending]:
-    """For each two nodes: a digest from one to the other is followed by a delta back. [BL-02]"""
+    """For each pair of nodes: a digest from one to the other is followed by a delta back. [BL-02]"""
     names = [addr for addr, _ in model.nodes]
     for sender, to in permutations(names, 2):
         yield Ending(

@@ -1,4 +1,4 @@
-"""Scuttlebutt changed: flaws that models must find, and cures for what the document leaves open; see `model.bounded.variant`."""
+"""Variants of Scuttlebutt: faults that models must detect, and repairs of gaps in the document; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Deltas = Callable[[State, Iterable[DigestEntry]], Iterable[DeltaEntry]]
 
 
 def answering_with(deltas: Deltas) -> Change:
-    """What a step does, but with this delta as the answer to a digest."""
+    """Wraps a step so that it answers a digest with this delta."""
 
     def answering(step: Taking, state: State, event: Event, pick: Pick) -> Next:
         after, effects = step(state, event, pick)
@@ -46,7 +46,7 @@ def newest_first(state: State, entries: Iterable[DigestEntry]) -> Iterable[Delta
 
 
 def stop_at_oversize(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
-    """An entry that no datagram could hold ends the message like any other that does not fit. [BX-06]"""
+    """An entry that no datagram could hold ends the message like any other entry that does not fit. [BX-06]"""
     offered = (
         pair
         for entry in most_outdated_first(state, entries)
@@ -56,7 +56,7 @@ def stop_at_oversize(state: State, entries: Iterable[DigestEntry]) -> Iterable[D
 
 
 class EntrySince(NamedTuple):
-    """A pair, and the version that the delta was computed for. [mends BX-04]"""
+    """A pair, and the version for which the delta was computed. [mends BX-04]"""
 
     addr: NodeId
     key: str
@@ -66,8 +66,8 @@ class EntrySince(NamedTuple):
 
 
 def since(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
-    """The delta of the specification; its entries say for which version of their peer it was computed."""
-    asked = {entry.addr: entry.version for entry in entries}  # a node's digest names nobody twice
+    """Returns the delta of the specification; its entries have the version of their peer for which it was computed."""
+    asked = {entry.addr: entry.version for entry in entries}  # a node's digest names each peer once
     return cast("Iterable[DeltaEntry]", [EntrySince(*pair, asked[pair.addr]) for pair in delta(state, entries)])
 
 
@@ -95,20 +95,20 @@ def unless_empty(step: Taking) -> Taking:
 
 
 class OwnRecord(Model):
-    """A node finds its own record again, and nothing else. [mends BX-03]"""
+    """A node recovers its own record after a restart, and nothing else. [mends BX-03]"""
 
     def restart(self, state: State) -> State:
-        """As new, but for the own record."""
+        """Returns a new node with its own record."""
         return replace(super().restart(state), store=Table({state.self_id: state.store[state.self_id]}))
 
 
 class DeltasSince(Model):
-    """Deltas that are applied only by whom they fit. [mends BX-04]"""
+    """Deltas that a node applies only if they start from its version. [mends BX-04]"""
 
     changes = (answering_with(since), of_news)
 
     def message_value(self, message: InFlight) -> Any:
-        """As ever, and the version that an entry starts from."""
+        """Returns the usual value, with the version that an entry starts from."""
         sender, to, kind, entries = super().message_value(message)
         if isinstance(message.message, Delta):
             starts = [cast("EntrySince", entry).since for entry in message.message.entries]
@@ -127,7 +127,7 @@ VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
 
 
 class Exchange(NamedTuple):
-    """A round with one partner: who began it, with whom, and which peers the digest listed."""
+    """A round with one partner: both nodes, and the peers that the digest listed."""
 
     begun_by: NodeId
     partner: NodeId
@@ -136,21 +136,21 @@ class Exchange(NamedTuple):
 
 class Quiet:
     """
-    One round at a time, undisturbed: the best that a round can hope for. [BX-01, BX-02]
+    One round at a time, undisturbed: the best case of a round. [BX-01, BX-02]
 
-    Nothing happens at a node by itself while a message is under way. What is remembered is the latest round, if it was with
-    one partner: a round that asks several nodes is more than the document's.
+    No node acts by itself while a message is under way. The memory is the latest round, if it was with one partner: a round that
+    asks several nodes exceeds the document's.
     """
 
     start: Hashable = None
     names: Final = {label: f"Quiet{label}" for label in (RECEIVE, LOSE, "Update", "Round", RESTART)}
 
     def allows(self, before: Cluster, label: str, _after: Cluster) -> bool:
-        """Whether it is quiet enough for this."""
+        """Whether a step with this label leaves the round undisturbed."""
         return label in (RECEIVE, LOSE) or (label in self.names and not before.in_flight)
 
     def remembers(self, memory: Hashable, label: str, after: Cluster) -> Hashable:
-        """The exchange that has just begun, or still goes on."""
+        """Returns the exchange that has just begun, or continues."""
         if label in (RECEIVE, LOSE):
             return memory
         match list(after.in_flight) if label == "Round" else ():

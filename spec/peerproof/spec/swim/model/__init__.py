@@ -1,1 +1,1 @@
-"""What model checking and fuzzing need of SWIM: bounded models, questions, variants, monitors."""
+"""Model checking and fuzzing of SWIM: bounded models, questions, variants, monitors."""

@@ -1,4 +1,4 @@
-"""The bounded model of SWIM: what the constants of a model mean for the nodes that run in it."""
+"""The bounded model of SWIM: the meaning of a model's constants for its nodes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from peerproof.spec.swim.transitions import initial
 
 HOST: Final = "n"
 
-#: A command that a node's application may still give: what, and to whom.
+#: A pending command of a node's application: its name, and the node it is about.
 Todo = tuple[str, int | str]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelNode(State):
-    """A node of the model: one that can crash, and whose application has some things to do."""
+    """A node of the model: it can crash, and its application has pending commands."""
 
     up: bool = True
     todo: frozenset[Todo] = frozenset()
 
 
 class Bounded(ApplicationSpecification):
-    """The specification, where a node does not count beyond its bounds."""
+    """The specification with bounds on the counters of a node."""
 
     specification = swim
 
@@ -43,7 +43,7 @@ class Bounded(ApplicationSpecification):
         return tx > self._most.tx or restart > self._most.restart
 
     def command(self, state: State, todo: Todo) -> swim.Command:
-        """What its application asks for."""
+        """Returns the command of the protocol for a pending command."""
         match todo:
             case ("leave", int(other)):
                 return swim.LeaveNode(uuid_of(other))
@@ -57,7 +57,7 @@ class Bounded(ApplicationSpecification):
 
 
 class Model(ApplicationModel):
-    """A few nodes, as the constants of a configuration say; `tla/swim/constants.json` has some. Node 1 is at `n:1`."""
+    """A few nodes, as defined by the constants of a configuration; `tla/swim/constants.json` has some. Node 1 is at `n:1`."""
 
     state_kind = State
 
@@ -65,7 +65,7 @@ class Model(ApplicationModel):
         super().__init__(constants)
         self.most = swim.Incarnation(constants["MaxRestart"], constants["MaxTx"])
         self.spec: Specification = Bounded(self.most, self.vary(swim.step))
-        self.losses: int = constants.get("MaxLosses", 0)  #: so many get lost at most, where losses are counted; 0: any number
+        self.losses: int = constants.get("MaxLosses", 0)  #: maximum number of losses, if losses are counted; 0: no limit
         self.active = frozenset(uuid_of(node) for node in constants["Active"])
         self._forgetful = frozenset(uuid_of(node) for node in constants["Forgetful"])
         self._first = self.names[0]
@@ -87,7 +87,7 @@ class Model(ApplicationModel):
         return host_and_port(address)[1]
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
-        """A quantum, and whatever its application still has to do."""
+        """Yields a quantum, and the pending commands of the application."""
         if not state.up:
             return
         if state.uuid in self.active:
@@ -95,24 +95,24 @@ class Model(ApplicationModel):
         yield from self.commands(state)
 
     def in_rounds(self, state: State) -> Collection[swim.Uuid]:
-        """The nodes that get a place in the rounds of this node."""
+        """Returns the nodes that this node pings in its rounds."""
         return state.live
 
     def restart(self, state: ModelNode) -> ModelNode:
-        """A fresh start with the next restart counter, or the same again if the node forgets it."""
+        """Returns a fresh node with the next restart counter, or the same counter if the node forgets it."""
         counter = state.incarnation.restart + (state.uuid not in self._forgetful)
         return self._start_node(_number(state.uuid), counter, state.todo, acquainted=False)
 
     def project_state(self, state: ModelNode) -> State:
         """
-        Neither that the node runs nor what its application still has to do.
+        Omits whether the node runs, and the application's pending commands.
 
-        The restart counter of its configuration is that of the first start: a node only ever looks at it when it starts.
+        The restart counter of its configuration is that of the first start: a node reads it only when it starts.
         """
         return recast(State, state, config=replace(state.config, restart_counter=0))
 
     def variables(self, state: ModelNode) -> Mapping[str, Any]:
-        """The node as the module's variables."""
+        """Returns the node as the module's variables."""
         return {
             "own": tuple(state.incarnation),
             "table": {_number(uuid): _row(row) for uuid, row in state.rows.items()},
@@ -144,7 +144,7 @@ class Model(ApplicationModel):
 
 
 def uuid_of(node: int) -> swim.Uuid:
-    """The name of a node of a model."""
+    """Returns the name of a node of a model."""
     return swim.Uuid(str(UUID(int=node)))
 
 
@@ -157,7 +157,7 @@ def _set(uuids: frozenset[swim.Uuid]) -> frozenset[int]:
 
 
 def _data(payload: str | None) -> str:
-    """A payload as the model shows it: the text that it holds."""
+    """Returns a payload as the model shows it: its text."""
     return "" if payload is None else str(json.loads(payload).get("~:is", ""))
 
 
@@ -200,8 +200,8 @@ def _vector(vector: swim.Vector) -> tuple[Any, ...]:
         case swim.Leave(node, incarnation):
             return "leave", _number(node), *incarnation
         case swim.AntiEntropy(members, tagged):
-            told = ((_number(m.uuid), m.restart_counter, m.tx_counter) for m in members)
-            return "anti-entropy" if tagged else "members", *told
+            rows = ((_number(m.uuid), m.restart_counter, m.tx_counter) for m in members)
+            return "anti-entropy" if tagged else "members", *rows
         case swim.Payload(data):
             return "payload", _data(data)
         case swim.IndirectPing(target):

@@ -1,11 +1,11 @@
 """
-A world of SWIM without a bound on counters: of these, only the order is kept.
+A model of SWIM without a bound on counters, which keeps only their order.
 
-A counter is only ever compared with others of the same node, and raised by one. So worlds whose counters have the same
-order go on in the same way, and one of them stands for all: that in which the counters of each node are 0, 1, 2 and so on.
-Who waits for the ack of a ping when neither is on its way any more waits for nothing, and that is forgotten. So there are
-finitely many worlds, runs in them go on for ever, and `peerproof.spec.model.liveness` can say what becomes of these.
-Neither restarts nor duplicates.
+A counter is only compared with others of the same node, and incremented. So worlds whose counters have the same order behave in
+the same way, and one of them represents all: the one in which the counters of each node are 0, 1, 2 and so on. A node that waits
+for an ack when neither the ping nor the ack is under way any more waits in vain, and this is dropped from its state. So the
+worlds are finite, their runs are infinite, and `peerproof.spec.model.liveness` can check them. There are neither restarts nor
+duplicates.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from peerproof.spec.swim.messages import Ack, AntiEntropy, Incarnation, Indirect
 from peerproof.spec.swim.model.bounded import Model, ModelNode
 from peerproof.spec.swim.state import Queued, Relay, Row
 
-#: Node -> its counters -> those that stand for them.
+#: Node -> its counters -> the counters that represent them.
 Ranks: TypeAlias = Mapping[Uuid, Mapping[int, int]]
 
 
 class Standing(System):
-    """A system in which one world stands for all whose counters have the same order."""
+    """A system in which one world represents all worlds whose counters have the same order."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -36,12 +36,12 @@ class Standing(System):
         self._standing: dict[World, World] = {}
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
-        """Every edge that leaves a world, to the world that stands for where it leads."""
+        """Yields every edge that leaves a world; its target is replaced by the world that represents it."""
         for label, target in super().moves(world):
             yield label, self.standing_for(target)
 
     def standing_for(self, world: World) -> World:
-        """The world in which the counters have the same order and are the smallest."""
+        """Returns the world in which the counters have the same order and are the smallest."""
         if world not in self._standing:
             self._standing[world] = self._compact(world)
         return self._standing[world]
@@ -58,7 +58,7 @@ class Standing(System):
 
 
 class Watching(Monitored):
-    """The runs of a system in which counters have no bound, but losses may have one."""
+    """The runs of a system with unbounded counters, and optionally bounded losses."""
 
     def __init__(self, system: System, monitor: Monitor) -> None:
         model = cast("Model", system.model)
@@ -66,27 +66,27 @@ class Watching(Monitored):
         self._most = model.losses
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
-        """The edges that the monitor looks at, as long as there may be losses."""
+        """Yields the edges that the monitor follows, up to the maximum number of losses."""
         for label, (memory, *target) in super().moves(world):
-            if not self._most:  # they are not counted
+            if not self._most:  # losses are not counted
                 yield label, (world[0], *target)
             elif cast("int", self.memories[memory]) <= self._most:
                 yield label, (memory, *target)
 
 
 class Endless:
-    """A fast network: a quantum begins when nothing is on its way. What is remembered are the losses, if they are counted."""
+    """A fast network: a quantum begins when no message is under way. The memory is the number of losses, if they are counted."""
 
     start: Hashable = 0
     watching: Final = Watching
     names: Final = {label: f"Endless{label}" for label in ("Quantum", "Command", RECEIVE, LOSE)}
 
     def allows(self, before: Cluster, label: str, _after: Cluster) -> bool:
-        """Whether nothing is on its way, where that matters."""
+        """Whether no message is under way, where that matters."""
         return label != "Quantum" or not before.in_flight
 
     def remembers(self, memory: Hashable, label: str, _after: Cluster) -> Hashable:
-        """One loss more."""
+        """Counts the losses."""
         return cast("int", memory) + (label == LOSE)
 
     def values(self, memory: Any) -> Mapping[str, Any]:
@@ -95,13 +95,13 @@ class Endless:
 
 
 def _pings(sent: Iterable[InFlight], names: Mapping[NodeId, Uuid]) -> Iterator[tuple[Uuid, int]]:
-    """Who has sent the pings that can still be acknowledged, with their counters."""
+    """Yields the senders of pings that can still be acknowledged, with their counters."""
     for sender, to, message in sent:
         yield (names[to], message.target_tx) if isinstance(message, Ack) else (names[sender], message.incarnation.tx)
 
 
 def _waiting(state: ModelNode, pings: set[int]) -> ModelNode:
-    """The node without what waits for the acks of other pings than these."""
+    """Returns the node without the state that waits for acks of other pings than these."""
     rows = {uuid: replace(row, unanswered=tuple(filter(pings.__contains__, row.unanswered))) for uuid, row in state.rows.items()}
     return replace(state, rows=Table(rows), relays=tuple(relay for relay in state.relays if relay.tx in pings))
 

@@ -1,8 +1,8 @@
 """
-What must hold of SWIM's messages alone, with nothing known of the nodes' tables.
+Rules about SWIM's messages alone, without knowledge of the nodes' tables.
 
-Each rule judges what the watched node sends, by what it has sent and received before. What it has received before the first
-message that was seen is not known: an answer without its question is passed over as long as no answer had one.
+Each rule checks the messages that the observed node sends, against those that it has sent and received before. Messages before
+the first observed one are unknown: an answer without its question is ignored as long as no answer had one.
 """
 
 from __future__ import annotations
@@ -21,35 +21,37 @@ from peerproof.spec.swim.messages import ClusterEventVector
 from peerproof.spec.swim.state import Config
 from peerproof.spec.traces.observed import Rule, RuleViolation, Seen, rules_in
 
-#: Pings of one peer that may still be answered, and its probes.
+#: The number of pings of one peer that may still be answered, and of its probes.
 ASKED: Final = 64
 
-#: Indirect pings that may still be answered, and acks that may be passed on.
+#: The number of indirect pings that may still be answered, and of acks that may be passed on.
 RELAYED: Final = 2**12
 
 LIMIT: Final = Rule("WithinLimit", "no datagram is larger than the configured maximum", ("SA-32",))
-COUNTED: Final = Rule("CounterGrows", "the numbers of a node's datagrams go up", ("S-14",))
+COUNTED: Final = Rule("CounterGrows", "the numbers of a node's datagrams increase", ("S-14",))
 ONE_NUMBER: Final = Rule("OneNumber", "no two datagrams of a node have the same number", ("S-14", "SA-09"))
 ANSWERS: Final = Rule("AckOfPing", "an ack has the number of a ping of the node that it goes to", ("S-17", "S-32"))
-OWN: Final = Rule("AckOfOwnPing", "who is not the target of a ping does not answer it", ("SA-22",))
-PROBED: Final = Rule("ProbeAckOfProbe", "the answer to a probe has the number of one", ("SA-41",))
-PAST: Final = Rule("PastIsTold", "whom an ack tells of its death is from the past, and is told no more", ("S-30", "SA-16"))
+OWN: Final = Rule("AckOfOwnPing", "a node does not answer a ping of another target", ("SA-22",))
+PROBED: Final = Rule("ProbeAckOfProbe", "the answer to a probe has the number of a probe", ("SA-41",))
+PAST: Final = Rule(
+    "PastIsTold", "an ack that reports the receiver's death answers the past, and carries no more", ("S-30", "SA-16")
+)
 OF_ACKS: Final = Rule("AckCarries", "an ack carries no payload and nothing about indirect pings", ("S-32", "SA-04", "SA-33"))
-OTHERS: Final = Rule("MembersAreOthers", "anti-entropy lists neither sender nor receiver, and nobody twice", ("S-33", "SA-28"))
+OTHERS: Final = Rule("MembersAreOthers", "anti-entropy lists neither sender nor receiver, and no node twice", ("S-33", "SA-28"))
 FEW: Final = Rule("FewMembers", "anti-entropy lists no more than is configured", ("SA-28",))
 ONE_EVENT: Final = Rule("OneEventOfNode", "a datagram has one event of a node", ("S-39", "SA-58"))
-ALONE: Final = Rule("IntroducesAlone", "who joins says so, at its own number, and nothing else", ("S-24", "SA-57"))
+ALONE: Final = Rule("IntroducesAlone", "a joining node sends its joining, at its own number, and nothing else", ("S-24", "SA-57"))
 UNTAGGED: Final = Rule("UntaggedIsWelcome", "anti-entropy without keyword comes after a joiner's own joining", ("S-25", "SA-18"))
 RELAY: Final = Rule("RelayIsAnother", "an indirect ping is of neither sender nor receiver", ("S-05", "SA-03"))
-PASSED_ON: Final = Rule("IndirectAckOfAck", "an indirect ack was asked for, and has what the node said", ("SA-04", "SA-55"))
+PASSED_ON: Final = Rule("IndirectAckOfAck", "an indirect ack was requested, and has the node's own answer", ("SA-04", "SA-55"))
 
-#: All of them.
+#: All rules.
 RULES: Final = rules_in(globals())
 
 
 @dataclass(slots=True)
 class Correspondent:
-    """What was seen of the watched node and one address."""
+    """The observed messages between the watched node and one address."""
 
     pings: deque[swim.Ping] = field(default_factory=lambda: deque(maxlen=ASKED))  #: received from it
     probes: deque[int] = field(default_factory=lambda: deque(maxlen=ASKED))  #: their numbers
@@ -58,15 +60,15 @@ class Correspondent:
 
 
 class SwimMonitor:
-    """Watches a node; of the configuration, only the limit of datagrams and the size of anti-entropy matter."""
+    """Observes a node; of the configuration, only the limits of datagrams and of anti-entropy matter."""
 
     def __init__(self, _node: NodeId, config: Config) -> None:
         self.lives = 1
         self._config: Final = config
         self._with: Final[dict[NodeId, Correspondent]] = {}
-        self._last: swim.Message | None = None  #: what the node has sent with its largest number
-        self._wanted: Final = BoundedDict[tuple[swim.Uuid, swim.Uuid], None](RELAYED)  #: who has asked for whom, indirectly
-        self._acked: Final = BoundedDict[tuple[swim.Uuid, swim.Incarnation], None](RELAYED)  #: whose acks have come
+        self._last: swim.Message | None = None  #: the node's message with the largest number
+        self._wanted: Final = BoundedDict[tuple[swim.Uuid, swim.Uuid], None](RELAYED)  #: requester and target of indirect pings
+        self._acked: Final = BoundedDict[tuple[swim.Uuid, swim.Incarnation], None](RELAYED)  #: acks that were received
         self._has_passed_on = False  #: some indirect ack could be explained by these
 
     def see(self, seen: Seen) -> Iterator[RuleViolation]:
@@ -101,9 +103,9 @@ class SwimMonitor:
 
     def _check_number(self, message: swim.Message) -> Iterator[RuleViolation]:
         """
-        Its number is larger than those before; the same datagram at once again is one that a capture has twice.
+        Checks that the number is larger than those before; an immediate duplicate is one that a capture has twice.
 
-        The first number of all is that of a node whose restart counter was lost [SX-09]: that is no fault of its messages.
+        The very first number is that of a node whose restart counter was lost [SX-09], which is no fault of its messages.
         """
         last = self._last
         if last is None or last.sender != message.sender or message.incarnation > last.incarnation:
@@ -111,7 +113,7 @@ class SwimMonitor:
         elif message.incarnation < last.incarnation and message.incarnation.tx == 1:
             self._last, self.lives = message, self.lives + 1
         elif message.incarnation < last.incarnation:
-            self._last = message  # told once
+            self._last = message  # reported once
             yield RuleViolation(COUNTED, {"above": _plain(last)}, _plain(message))
         elif message != last:
             yield RuleViolation(ONE_NUMBER, _plain(last), _plain(message))
@@ -124,15 +126,15 @@ class SwimMonitor:
 
     def _ack(self, other: Correspondent, ack: swim.Ack) -> Iterator[RuleViolation]:
         asked = [ping for ping in other.pings if (ping.sender, ping.incarnation.tx) == (ack.target, ack.target_tx)]
-        told = [said for said in ack.vectors if isinstance(said, swim.Dead) and said.node == ack.target and said.incarnation]
+        deaths = [said for said in ack.vectors if isinstance(said, swim.Dead) and said.node == ack.target and said.incarnation]
         if any(ping.target == ack.sender for ping in asked):
             other.is_answered = True
         elif asked:
             yield RuleViolation(OWN, _plain(asked[-1]), _plain(ack))
         elif other.is_answered:
             yield RuleViolation(ANSWERS, _plain(other.pings[-1]), _plain(ack))
-        is_past = not asked or any(ping.incarnation < (said.incarnation or ()) for ping in asked for said in told)
-        if told and not (is_past and len(ack.vectors) == 1):
+        is_past = not asked or any(ping.incarnation < (said.incarnation or ()) for ping in asked for said in deaths)
+        if deaths and not (is_past and len(ack.vectors) == 1):
             yield RuleViolation(PAST, _plain(asked[-1]) if asked else None, _plain(ack))
         if any(isinstance(vector, (swim.Payload, swim.IndirectPing, swim.IndirectAck)) for vector in ack.vectors):
             yield RuleViolation(OF_ACKS, None, _plain(ack))

@@ -1,4 +1,4 @@
-"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
+"""Checks of the models besides `properties`: expected counterexamples, and the same after a repair; by their TLA+ names."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from peerproof.spec.swim.transitions import apply_message, is_past
 
 
 def rows(cluster: Cluster) -> Iterator[tuple[State, Uuid, Row]]:
-    """Everything that anybody knows of anybody."""
+    """Yields the rows of all nodes."""
     return ((state, uuid, row) for state in cluster.nodes.values() for uuid, row in state.rows.items())
 
 
 def never_status(status: Status) -> Question:
-    """Nobody is anywhere known to be this."""
+    """No row has this status."""
     return lambda _, cluster: all(row.status is not status for _, _, row in rows(cluster))
 
 
 def never_hearsay(model: Model, cluster: Cluster) -> bool:
-    """Nobody takes over a suspicion who does not ping."""
+    """No node takes over a suspicion from another one without pinging."""
     return all(row.status is not Status.SUSPICIOUS for state, _, row in rows(cluster) if state.uuid not in model.active)
 
 
@@ -51,7 +51,7 @@ def never_makes(change: Callable[[Row, Row], bool]) -> Question:
 
 
 def _is_expired(message: Ping | Ack) -> bool:
-    """Somebody is told that it comes from the past."""
+    """A node learns that its message is from the past."""
     match message:
         case Ack(target=target, vectors=(Dead(node, _),)):
             return node == target
@@ -68,13 +68,13 @@ def never_vector(kind: type, **fields: Any) -> Question:
 
 
 def _is_replaced(arrival: Arrival) -> bool:
-    """An event in a queue makes room for a newer one about the same node."""
+    """A newer event replaces one about the same node in a queue."""
     pairs = product(arrival.before.queue, arrival.after.queue)
     return any(old.event.node == new.event.node and old.event != new.event for old, new in pairs)
 
 
 def never_stranger(model: Model, cluster: Cluster) -> bool:
-    """Nobody asks who is not known."""
+    """No message comes from an unknown node."""
     return all(
         message.sender in cluster.nodes[to].rows
         or any(isinstance(v, Joining) and v.node == message.sender for v in message.vectors)
@@ -83,12 +83,12 @@ def never_stranger(model: Model, cluster: Cluster) -> bool:
 
 
 def _is_silent(state: State) -> bool:
-    """A node that has left by itself is done with it."""
+    """The node has left on its own command and has announced it."""
     return state.left and not any(isinstance(entry.event, Leave) and entry.event.node == state.uuid for entry in state.queue)
 
 
 def never_without_relay(_: Model, cluster: Cluster) -> bool:
-    """Nobody is suspected rightly where all others that could relay are held for dead, one of them wrongly."""
+    """No node is rightly suspected while all other possible relays are considered dead, one of them wrongly."""
     running = [state for state in cluster.nodes.values() if state.up]
     return not any(_lacks_relay(state, {other.uuid for other in running}) for state in running)
 
@@ -100,12 +100,12 @@ def _lacks_relay(state: State, running: set[Uuid]) -> bool:
 
 
 def nobody_misses(_: Model, cluster: Cluster) -> bool:
-    """Nobody is held to have missed a ping. [SX-01]"""
+    """No row has a miss. [SX-01]"""
     return all(row.misses == 0 for _, _, row in rows(cluster))
 
 
 def no_stale_rumour(model: Model, cluster: Cluster) -> bool:
-    """Nobody comes to believe that a node is suspicious or dead at an incarnation that the sender has never heard of. [SX-02]"""
+    """No node comes to consider another suspicious or dead at an incarnation that the sender has never known. [SX-02]"""
     return not any(
         row.status in (Status.SUSPICIOUS, Status.DEAD)
         and row.status is not before.status
@@ -118,14 +118,14 @@ def no_stale_rumour(model: Model, cluster: Cluster) -> bool:
 
 
 def found_in_time(model: Model, cluster: Cluster) -> bool:
-    """Whoever does not run is dead at everybody who has counted as far as it may. [SX-03, SL-02]"""
+    """A node that does not run is dead at all nodes that have counted to their bound. [SX-03, SL-02]"""
     gone = [state.uuid for state in cluster.nodes.values() if not state.up]
     counted = [s for s in cluster.nodes.values() if s.up and s.uuid in model.active and s.incarnation.tx == model.most.tx]
     return all(uuid in state.rows and state.rows[uuid].status is Status.DEAD for state in counted for uuid in gone)
 
 
 def still_asked(model: Model, cluster: Cluster) -> bool:
-    """Between any two nodes that run there is a chain of nodes of which one asks the next, or is asked. [SX-04]"""
+    """Between any two running nodes there is a chain of nodes of which each pings the next, or is pinged by it. [SX-04]"""
     asks = {state.uuid: set(model.in_rounds(state)) for state in cluster.nodes.values() if state.up}
     pairs = {(one, other) for one, others in asks.items() for other in others if other in asks}
     first, *_ = asks
@@ -137,7 +137,7 @@ def still_asked(model: Model, cluster: Cluster) -> bool:
 
 
 def heard_by_all(_: Model, cluster: Cluster) -> bool:
-    """When nobody speaks of a leave any more, all who know the node have heard of it. [SX-05]"""
+    """When no message about a leave is left, all nodes with a row of the node know that it has left. [SX-05]"""
     spoken_of = {entry.event.node for state in cluster.nodes.values() for entry in state.queue if isinstance(entry.event, Leave)}
     spoken_of |= {vector.node for _, _, message in cluster.in_flight for vector in message.vectors if isinstance(vector, Leave)}
     known_left = {uuid for _, uuid, row in rows(cluster) if row.status is Status.LEAVE}
@@ -145,7 +145,7 @@ def heard_by_all(_: Model, cluster: Cluster) -> bool:
 
 
 def removed_stays_gone(model: Model, cluster: Cluster) -> bool:
-    """Who was removed is not live again. [SX-06]"""
+    """A node that was removed is not live again. [SX-06]"""
     first = dict(model.nodes)
     removed = {
         addr: {uuid_of(other) for kind, other in first[addr].todo - state.todo if kind == "remove"}
@@ -155,7 +155,7 @@ def removed_stays_gone(model: Model, cluster: Cluster) -> bool:
 
 
 def events_commute(model: Model, cluster: Cluster) -> bool:
-    """Two messages from different nodes make the same of a node, in either order. [SX-07]"""
+    """Two messages from different nodes have the same result at a node, in either order. [SX-07]"""
     for (_, at, one), (_, to, other) in permutations(list(arriving(model, cluster)), 2):
         state = cluster.nodes[at]
         if to != at or not one.sender < other.sender:
@@ -175,7 +175,7 @@ def _keys(state: State) -> Mapping[Uuid, Any]:
 
 
 def ack_of_this_life(model: Model, cluster: Cluster) -> bool:
-    """No ack is taken for the answer to a ping that is still on its way. [SX-08]"""
+    """No ack is accepted as the answer to a ping that is still under way. [SX-08]"""
     pings = {(m.sender, m.target, m.incarnation) for _, _, m in cluster.in_flight if isinstance(m, Ping)}
     return not any(
         (state.uuid, message.sender, state.incarnation._replace(tx=message.target_tx)) in pings
@@ -194,12 +194,12 @@ def _lowers(before: Row, after: Row) -> bool:
     return key(after.status, after.incarnation) < key(before.status, before.incarnation)
 
 
-#: No step of a node sends more datagrams than this.
+#: The maximum number of datagrams that a step of a node sends.
 _AT_ONCE: Final = 4
 
 
 def out_of_reach(model: Model, cluster: Cluster) -> bool:
-    """The bounds of the model bound nothing."""
+    """The bounds of the model prevent no step."""
     has_room = len(tuple(cluster.in_flight)) + _AT_ONCE <= model.faults.in_flight
     return has_room and all(state.incarnation.tx + _AT_ONCE <= model.most.tx for state in cluster.nodes.values())
 
@@ -236,12 +236,12 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverWithoutRelay": never_without_relay,
 }
 
-#: What need not happen: what applications do; and losses, which may go on for ever or end.
+#: Actions that may end: those of applications; and losses, which may go on for ever or end.
 MAY_END: Final = (frozenset({"Command", "EndlessCommand"}), frozenset({"Command", "EndlessCommand", "Lose", "EndlessLose"}))
 
 
 def joins(model: Model) -> Iterator[Ending]:
-    """For each node but the seed: that it introduces itself leads to its being normal there, and the seed known to it. [SL-01]"""
+    """For each node but the seed: once it introduces itself, it is normal at the seed and knows the seed. [SL-01]"""
     (seed, _), *others = model.nodes
     for node, _ in others:
         goal, since = partial(_has_joined, node, seed), partial(_introduces, node, seed)
@@ -259,7 +259,7 @@ def _has_joined(node: NodeId, seed: NodeId, cluster: Cluster) -> bool:
 
 
 def found_for_good(model: Model) -> Iterator[Ending]:
-    """Whoever does not run is dead at whoever pings. [SL-02]"""
+    """A node that does not run is dead at all nodes that ping. [SL-02]"""
 
     def found(cluster: Cluster) -> bool:
         gone = [addr for addr, state in cluster.nodes.items() if not state.up]
@@ -267,14 +267,14 @@ def found_for_good(model: Model) -> Iterator[Ending]:
         rows = [_row(cluster, addr, other) for addr in asking for other in gone]
         return all(row is not None and row.status is Status.DEAD for row in rows)
 
-    yield from (Ending("FoundForGood", "who has crashed is dead for good", ("SL-02",), found, ended) for ended in MAY_END)
+    yield from (Ending("FoundForGood", "a crashed node is dead for good", ("SL-02",), found, ended) for ended in MAY_END)
 
 
 def restored(model: Model) -> Iterator[Ending]:
-    """For each two nodes: that one suspects the other, which runs, leads to its holding it for well. [SL-03]"""
+    """For each pair of nodes: if one suspects the other, which runs, it eventually considers it normal. [SL-03]"""
     for (one, first), (other, _) in permutations(model.nodes, 2):
         if first.uuid in model.active:
-            goal, since, about = partial(_is_well, one, other), partial(_is_suspected, one, other), f"{other} is well again"
+            goal, since, about = partial(_is_well, one, other), partial(_is_suspected, one, other), f"{other} is normal again"
             yield from (Ending("Restored", f"{about} at {one}", ("SL-03",), goal, ended, since=since) for ended in MAY_END)
 
 
@@ -289,8 +289,8 @@ def _is_suspected(at: NodeId, of: NodeId, cluster: Cluster) -> bool:
 
 
 def known_to_all(_: Model) -> Iterator[Ending]:
-    """Whoever runs and is live somewhere is known everywhere. [SL-04]"""
-    about = "who is known to one is known to all"
+    """A running node that is live at some node is known at all nodes. [SL-04]"""
+    about = "a node that one node knows is known to all"
     yield from (Ending("KnownToAll", about, ("SL-04",), _everybody_is_known, ended) for ended in MAY_END)
 
 

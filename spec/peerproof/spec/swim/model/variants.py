@@ -1,4 +1,4 @@
-"""SWIM with something changed: wrong readings, chance that has fallen, cures for what is false; see `model.bounded.variant`."""
+"""Variants of SWIM: other readings, fixed random choices, repairs of false claims; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from peerproof.spec.swim.table import GIVES, Claim, event, of_sender
 
 
 def first_picks(step: Taking) -> Taking:
-    """Nothing is shuffled: one of the ways in which the dice may fall."""
+    """Replaces random choices by the first options: one possible result."""
 
     def in_order(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # Pick's names
         return tuple(sorted(among)[:some])
@@ -29,7 +29,7 @@ def first_picks(step: Taking) -> Taking:
 
 
 def within_sides(step: Taking) -> Taking:
-    """Nothing gets from the first nodes to the others, or back. [SX-04]"""
+    """Blocks messages between the first nodes and the others. [SX-04]"""
 
     def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
         after, effects = step(state, event, pick)
@@ -48,7 +48,7 @@ def _is_of_first_side(node: NodeId) -> bool:
 
 
 def all_in_rounds(state: State, pick: Pick) -> tuple[State, tuple[Send[swim.Message], ...]]:
-    """A quantum in whose rounds are also the dead. [mends SX-04]"""
+    """A quantum whose rounds include the dead. [mends SX-04]"""
     sends: tuple[Send[swim.Message], ...] = ()
     vector = tuple(node for node in state.vector if node in not_left(state))
     if not vector:
@@ -64,12 +64,12 @@ def all_in_rounds(state: State, pick: Pick) -> tuple[State, tuple[Send[swim.Mess
 
 
 def not_left(state: State) -> list[swim.Uuid]:
-    """All that are known, but for those who have left."""
+    """Returns all known nodes but those that have left."""
     return [node for node, row in state.rows.items() if row.status is not Status.LEAVE]
 
 
 def remember(step: Taking) -> Taking:
-    """To remove is to leave, and no more: the row stays. [mends SX-06]"""
+    """A removal only marks the node as left: its row stays. [mends SX-06]"""
 
     def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
         if isinstance(event, Asked) and isinstance(event.command, swim.RemoveNode):
@@ -81,13 +81,13 @@ def remember(step: Taking) -> Taking:
 
 @dataclass(frozen=True)
 class AckOfLife(swim.Ack):
-    """An ack that also names the restart counter of the ping that it answers. [mends SX-08]"""
+    """An ack that also has the restart counter of the ping that it answers. [mends SX-08]"""
 
     life: int = 0
 
 
 def of_life(step: Taking) -> Taking:
-    """Acks name the restart counter too, and are answers only in that life. [mends SX-08]"""
+    """Acks have the restart counter too, and are answers only in that life. [mends SX-08]"""
 
     def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
         message = event.message if isinstance(event, Received) else None
@@ -107,7 +107,7 @@ def _with_life(message: Any, life: int) -> Any:
 
 
 def still_an_answer(step: Taking) -> Taking:
-    """An ack from the past is an answer all the same, if it names a ping. [mends SX-01]"""
+    """An ack from the past is still an answer, if it names a ping. [mends SX-01]"""
 
     def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
         if isinstance(event, Received) and isinstance(event.message, swim.Ack) and transitions.is_past(state, event.message):
@@ -128,7 +128,7 @@ _with_vector = transitions.with_vector
 
 
 def overwriting(state: State, message: swim.Ping | swim.Ack, vector: swim.Vector) -> State:
-    """An event without an incarnation counts, whatever is known. [SX-10]"""
+    """An event without an incarnation is applied, whatever is known. [SX-10]"""
     match vector:
         case swim.Normal(node, None) | swim.Suspicious(node, None) | swim.Dead(node, None) if node in state.rows:
             row = replace(state.rows[node], status=GIVES[type(vector)])
@@ -140,7 +140,7 @@ def overwriting(state: State, message: swim.Ping | swim.Ack, vector: swim.Vector
 
 
 def keep_suspicion(state: State, node: swim.Uuid, incarnation: swim.Incarnation) -> Claim:
-    """A header leaves a suspicion as it is. [breaks SL-03]"""
+    """A header does not end a suspicion. [breaks SL-03]"""
     claim = of_sender(state, node, incarnation)
     row = state.rows[node]
     still = row.status is Status.SUSPICIOUS and row.incarnation.restart == incarnation.restart
@@ -148,35 +148,35 @@ def keep_suspicion(state: State, node: swim.Uuid, incarnation: swim.Incarnation)
 
 
 def everybody(nodes: int) -> int:
-    """Everybody has to get an event. [mends SX-05]"""
+    """All nodes must get an event. [mends SX-05]"""
     return nodes - 1
 
 
 class AllInRounds(Model):
-    """A partition of nodes that go on pinging the dead. [mends SX-04]"""
+    """A partition whose nodes go on pinging the dead. [mends SX-04]"""
 
     overrides = names_in(transitions, on_quantum=all_in_rounds)
     changes = (first_picks, within_sides)
 
     def in_rounds(self, state: State) -> Collection[swim.Uuid]:
-        """Also the dead."""
+        """Returns the dead as well."""
         return not_left(state)
 
 
 class OfLife(Model):
-    """Acks name the life of the ping. [mends SX-08]"""
+    """Acks have the life of the ping. [mends SX-08]"""
 
     changes = (of_life,)
 
     def message_value(self, message: InFlight) -> Any:
-        """As ever, and the restart counter that an ack names."""
+        """Returns the usual value, with the restart counter of an ack."""
         sender, to, kind, header, vectors = super().message_value(message)
         if isinstance(message.message, AckOfLife):
             header = (*header, message.message.life)
         return sender, to, kind, header, vectors
 
 
-#: Where events go to everybody, rounds still ping as many as ever.
+#: Where events go to all nodes, rounds still ping the usual number.
 _ROUNDS_AS_EVER: Final = names_in(rounds, fanout=gossip.fanout)
 
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
@@ -199,16 +199,16 @@ VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
 
 class Prompt:
     """
-    A network that is fast, and applications that do what they do first: the best that a failure detector can hope for. [SX-01]
+    A fast network, and applications that execute their commands first: the best case of a failure detector. [SX-01]
 
-    A node's quantum begins only when all its pings have arrived, and their acks too.
+    A node's quantum begins only when all its pings and their acks have arrived.
     """
 
     start: Hashable = None
     names: Final = {"Quantum": "PromptQuantum"}
 
     def allows(self, before: Cluster, label: str, after: Cluster) -> bool:
-        """Whether nobody's application has anything left to do, and nobody whose quantum it is waits for an answer."""
+        """Whether no application has pending commands, and the node with the quantum waits for no answer."""
         if label != "Quantum":
             return True
         if any(state.todo for state in before.nodes.values()):
@@ -221,7 +221,7 @@ class Prompt:
         return None
 
     def values(self, _memory: Any) -> Mapping[str, Any]:
-        """No variable more."""
+        """Adds no variables."""
         return {}
 
 

@@ -1,1 +1,1 @@
-"""What model checking and fuzzing need of Wendy: bounded models, questions, variants, monitors."""
+"""Model checking and fuzzing of Wendy: bounded models, questions, variants, monitors."""

@@ -1,4 +1,4 @@
-"""The bounded model of Wendy: what the constants of a model mean for the nodes that run in it."""
+"""The bounded model of Wendy: the meaning of a model's constants for its nodes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from peerproof.spec.wendy.transitions import initial
 
 HOST: Final = "n"
 
-#: Microseconds of a message between two nodes, where the constants say nothing else.
+#: Default duration of a message between two nodes, in microseconds.
 SCORE: Final = 1
 
-#: A command that a node's application may still give: what, and with which argument.
+#: A pending command of a node's application: its name, and its argument.
 Todo = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class ModelNode(State):
-    """A node of the model: one that can crash, and whose application has some things to do."""
+    """A node of the model: it can crash, and its application has pending commands."""
 
     up: bool = True
     todo: frozenset[Todo] = frozenset()
 
 
 class Bounded(ApplicationSpecification):
-    """The specification, where no version goes beyond a bound."""
+    """The specification with a bound on versions."""
 
     specification = wendy
 
@@ -46,7 +46,7 @@ class Bounded(ApplicationSpecification):
         return max(state.versions) > self._most
 
     def command(self, state: State, todo: Todo) -> wendy.Command:  # noqa: ARG002  # the same for every node
-        """What its application asks for."""
+        """Returns the command of the protocol for a pending command."""
         match todo:
             case ("join", contact):
                 return wendy.Join(Model.address(contact))
@@ -58,7 +58,7 @@ class Bounded(ApplicationSpecification):
 
 
 class Model(ApplicationModel):
-    """A few nodes, as the constants of a configuration say; `tla/wendy/constants.json` has some. Node 2 is at `n:3`."""
+    """A few nodes, as defined by the constants of a configuration; `tla/wendy/constants.json` has some. Node 2 is at `n:3`."""
 
     state_kind = State
     has_connections = True
@@ -96,7 +96,7 @@ class Model(ApplicationModel):
         return host_and_port(address)[1] - 1
 
     def score(self, sender: int, to: int) -> int:
-        """What a node measures of another."""
+        """Returns the score that one node measures of another."""
         score: int = self._scores.get((sender, to), SCORE)
         return score
 
@@ -104,7 +104,7 @@ class Model(ApplicationModel):
         return Table({Id(other): self.score(node, other) for other in acquainted if other != node})
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
-        """The timers that run, and whatever its application still has to do."""
+        """Yields the running timers, and the pending commands of the application."""
         if not state.up:
             return
         if state.stage is not Stage.LEFT:
@@ -120,11 +120,11 @@ class Model(ApplicationModel):
         if state.id in self._beating:
             yield "HeartbeatDue", wendy.HeartbeatDue()
         for cell, repair in state.repairs.items():
-            if repair.waiting:  # otherwise its timer does not run, or would make no difference
+            if repair.waiting:  # otherwise its timer does not run, or has no effect
                 yield "RepairTimeout", wendy.RepairTimeout(*cell)
 
     def restart(self, state: ModelNode) -> ModelNode:
-        """A node that has just started; its application still has the same things to do."""
+        """Returns a node that has just started; its application has the same pending commands."""
         return replace(self._fresh(state.id), todo=state.todo)
 
     def is_there(self, state: ModelNode) -> bool:
@@ -132,11 +132,11 @@ class Model(ApplicationModel):
         return state.up and state.stage is not Stage.LEFT
 
     def took(self, message: InFlight) -> int:
-        """As the constants say."""
+        """Returns the duration that the constants define."""
         return self.score(self.number(message.sender), self.number(message.to))
 
     def variables(self, state: ModelNode) -> Mapping[str, Any]:
-        """The node as the module's variables."""
+        """Returns the node as the module's variables."""
         return {
             "stage": state.stage.value,
             "rt": frozenset((*cell, int(node.id)) for cell, node in state.routing_table.items()),
@@ -166,12 +166,12 @@ class Model(ApplicationModel):
         return recast(ModelNode, initial(self.address(node), Config(Id(node), **self._config)).state)
 
     def _founder(self, node: int, founders: list[int]) -> ModelNode:
-        """A node that has met the other founders, one after the other."""
+        """Returns a node that has met the other founders, one after the other."""
         state: Any = replace(self._fresh(node), stage=Stage.JOINED)
         for other in founders:
             if other != node:
                 state = record_score(state, self._fresh(other).node, self.score(node, other))
-        return prune(state)  # type: ignore[return-value]  # it is what it was given
+        return prune(state)  # type: ignore[return-value]  # of the same type as its argument
 
 
 def _ids(nodes: tuple[wendy.Node, ...]) -> tuple[int, ...]:
@@ -183,7 +183,7 @@ def _leaf_set(leaf_set: wendy.LeafSet) -> tuple[tuple[int, ...], tuple[int, ...]
 
 
 def _content(message: wendy.Message) -> tuple[str, tuple[Any, ...]]:
-    """What kind of message it is, and its body."""
+    """Returns the kind of a message, and its body."""
     match message:
         case wendy.NodeJoin():
             return "join", ()
@@ -205,7 +205,7 @@ def _content(message: wendy.Message) -> tuple[str, tuple[Any, ...]]:
 
 
 def _tables(tables: wendy.Tables) -> tuple[tuple[Any, ...], ...]:
-    """Each table in a sequence of one, or an empty one if it is not sent."""
+    """Returns each table in a sequence of one, or an empty sequence if it is not sent."""
     entries, leaf_set, neighborhood_set = tables
     return (
         () if entries is None else (frozenset((row, column, int(node.id)) for row, column, node in entries),),

@@ -1,4 +1,4 @@
-"""What must hold of one node's messages alone; `monitors` says when it does not. [WI-02, WI-04, WI-08, WI-11…WI-13]"""
+"""Rules about one node's messages alone; `monitors` reports violations. [WI-02, WI-04, WI-08, WI-11…WI-13]"""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from peerproof.spec.wendy.ids import Id, id_text
 from peerproof.spec.wendy.state import Config
 from peerproof.spec.wendy.tables import nodes_of
 
-ONE_SENDER: Final = Rule("OneSender", "a node always says the same of itself", ("WA-52", "WA-53"))
-OWN_KEY: Final = Rule("OwnKey", "a message between nodes has the key that it should", ("W-47", "WA-57"))
-TO_OTHERS: Final = Rule("ToOthers", "nobody sends to itself", ("WA-15", "WA-52"))
+ONE_SENDER: Final = Rule("OneSender", "a node always sends the same data about itself", ("WA-52", "WA-53"))
+OWN_KEY: Final = Rule("OwnKey", "a message between nodes has the required key", ("W-47", "WA-57"))
+TO_OTHERS: Final = Rule("ToOthers", "no node sends to itself", ("WA-15", "WA-52"))
 VERSIONS: Final = Rule("VersionsGrow", "versions of a node's tables never decrease, unless it restarts", ("WA-39", "WI-08"))
 SAME_TABLE: Final = Rule("VersionsNameTables", "a table of one version has the same nodes", ("WA-39", "WA-42", "WI-08"))
 SELF_FREE: Final = Rule("SelfFree", "no node is in its own tables", ("WA-15", "WI-02"))
-RIGHT_CELL: Final = Rule("RightCell", "who stands in a cell of the routing table fits into it", ("W-15", "W-16", "WI-04"))
-LEAVES: Final = Rule("LeavesInOrder", "leaves stand on their side, the nearest first", ("W-24", "W-29"))
-SIDES: Final = Rule("LeftLeavesFirst", "the left array comes first, and which side is left the ring decides", ("WA-03", "WA-51"))
-ONCE: Final = Rule("NobodyTwice", "nobody stands twice in an array of the leaf set, or the neighborhood set", ("W-32", "WI-03"))
+RIGHT_CELL: Final = Rule("RightCell", "a node in a cell of the routing table fits into it", ("W-15", "W-16", "WI-04"))
+LEAVES: Final = Rule("LeavesInOrder", "leaves are on their side, the nearest first", ("W-24", "W-29"))
+SIDES: Final = Rule("LeftLeavesFirst", "the left array comes first; the ring defines which side is left", ("WA-03", "WA-51"))
+ONCE: Final = Rule("NobodyTwice", "no node is twice in an array of the leaf set, or in the neighborhood set", ("W-32", "WI-03"))
 MARK: Final = Rule("MarkWithLeafSet", "the destination of a join sends its leaf set with its mark", ("W-50", "WA-61"))
-ASKED: Final = Rule("DataIsAsked", "tables are sent to who has asked, and those that are due", ("W-48", "W-49", "W-50", "WA-57"))
-JOIN: Final = Rule("JoinAnswered", "who receives a join sends its routing table to the joiner", ("W-48", "WI-11"))
-HOPS: Final = Rule("HopsCounted", "a message that is passed on has one hop more", ("WA-56",))
+ASKED: Final = Rule(
+    "DataIsAsked", "tables are sent only on request, and only those that are due", ("W-48", "W-49", "W-50", "WA-57")
+)
+JOIN: Final = Rule("JoinAnswered", "each receiver of a join sends its routing table to the joiner", ("W-48", "WI-11"))
+HOPS: Final = Rule("HopsCounted", "a forwarded message has one hop more", ("WA-56",))
 REPAIR: Final = Rule(
     "RepairOfOne", "a repair asks for one table, of the routing table for one cell", ("W-19", "W-30", "W-36", "WA-27")
 )
 WAIT: Final = Rule("AnnouncedInTime", "a joiner announces itself when its wait after a leaf set is over", ("W-58", "WI-12"))
-MARK_WAIT: Final = Rule("WaitsForMark", "it is the marked leaf set after which a joiner waits", ("W-58", "WA-37", "WA-61"))
+MARK_WAIT: Final = Rule("WaitsForMark", "the marked leaf set starts the wait of a joiner", ("W-58", "WA-37", "WA-61"))
 WHOLE: Final = Rule("AnnouncesTables", "an announcement has all three tables", ("W-60",))
-KNOWN: Final = Rule("VersionsWereTold", "an announcement has versions that the receiver has told", ("W-61", "W-63", "WA-40"))
+KNOWN: Final = Rule("VersionsWereTold", "an announcement has versions that its receiver has sent", ("W-61", "W-63", "WA-40"))
 KEPT: Final = Rule(
     "VersionsAreKept",
-    "who has applied the versions that it was told announces no older ones",
+    "a node that has applied the versions it received announces no older ones",
     ("W-61", "W-63"),
 )
 AGAIN: Final = Rule("AnnouncedAgain", "announcements are repeated after a race warning only", ("W-65", "WA-44", "WA-67"))
-RACE: Final = Rule(
-    "RaceOfNewer", "a race warning goes to who has announced itself, and has what is newer", ("W-64", "WA-41", "WA-42")
-)
-WARNED: Final = Rule("RaceIsTold", "who announces itself with old versions is warned", ("W-64", "WA-41", "WI-13"))
-GONE: Final = Rule("QuietAfterLeaving", "who has left says nothing more", ("WA-62",))
+RACE: Final = Rule("RaceOfNewer", "a race warning answers an announcement, and has newer tables", ("W-64", "WA-41", "WA-42"))
+WARNED: Final = Rule("RaceIsTold", "an announcement with old versions gets a warning", ("W-64", "WA-41", "WI-13"))
+GONE: Final = Rule("QuietAfterLeaving", "a node that has left sends nothing", ("WA-62",))
 
-#: All of them.
+#: All rules.
 RULES: Final = rules_in(globals())
 
 
 def misshapen(config: Config, message: wendy.Message) -> Iterator[RuleViolation]:
-    """What is wrong with a message that its maker sends."""
+    """Yields the violations of a message from its maker."""
     header = message.header
     own = header.sender.id
     of_leaves = isinstance(message, wendy.NodeRepair) and message.mask.leaf_set
@@ -69,7 +69,7 @@ def misshapen(config: Config, message: wendy.Message) -> Iterator[RuleViolation]
 
 
 def is_passed_on(message: wendy.Message) -> bool:
-    """Whether it may be another's that its sender only passes on. [W-47, WA-56]"""
+    """Whether its sender may only forward the message of another node. [W-47, WA-56]"""
     return isinstance(message, (wendy.NodeJoin, wendy.Application)) and message.header.hop > 0
 
 

@@ -1,10 +1,11 @@
 """
-Wendy by its messages alone, with nothing known of the nodes' tables but what they send. `rules` has what must hold.
+A monitor of Wendy's messages alone, without knowledge of the nodes' tables except as sent. `message_rules` has the rules.
 
-Each rule judges what the watched node sends. Each message has a connection of its own, so that two may be seen in another order
-than they were sent in; but not if more than the network timeout is between them, after which a message has failed [WA-64].
+Each rule checks the messages that the observed node sends. Each message has a connection of its own, so two messages may be
+observed in another order than sent, but not if they are more than the network timeout apart, after which a message has
+failed [WA-64].
 
-A node that starts again begins its versions again; so does what is known of it here.
+A restarted node begins its versions again; so the monitor resets its data.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from peerproof.spec.wendy.state import Config
 
 __all__ = ["RULES", "WendyMonitor", "monitor"]
 
-#: Messages that may be passed on, tables of one version, and messages of the last timeout that are remembered.
+#: The number of messages that may be forwarded, tables of one version, and messages of the last timeout to remember.
 PARCELS: Final = 4096
 TABLES: Final = 256
 RECENT: Final = 4096
@@ -39,11 +40,11 @@ _MICROSECONDS: Final = 1000
 
 
 class Own:
-    """What a node has said of itself, in one life."""
+    """The data that a node has sent about itself, in one life."""
 
     def __init__(self) -> None:
         self.header: wendy.Header | None = None  #: the first
-        self.floor = NO_VERSIONS  #: of messages that were surely sent before the next one
+        self.floor = NO_VERSIONS  #: of messages that were certainly sent before the next one
         self.most = NO_VERSIONS
         self.recent: deque[tuple[int, wendy.Versions]] = deque(maxlen=RECENT)
         self.tables = BoundedDict[tuple[str, int], frozenset[Id]](TABLES)
@@ -52,7 +53,7 @@ class Own:
 
 
 class WendyMonitor:
-    """Watches a node; of the configuration, the network timeout and the sizes matter, and whether applications are asked."""
+    """Observes a node; of the configuration, the network timeout, the sizes and `is_consulted` matter."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self.lives = 1
@@ -61,7 +62,7 @@ class WendyMonitor:
         self._timeout: Final = config.network_timeout * _MICROSECONDS
         self._own = Own()
         self._dealings = Dealings(config)
-        self._parcels: Final = BoundedDict[Parcel, set[int]](PARCELS)  #: received, with their counts of hops
+        self._parcels: Final = BoundedDict[Parcel, set[int]](PARCELS)  #: received, with their hop counts
 
     def see(self, seen: Seen) -> Iterator[RuleViolation]:
         """The next message."""
@@ -81,7 +82,7 @@ class WendyMonitor:
             yield from self._dealings.check_sent(seen)
 
     def _admits(self, header: wendy.Header) -> bool:
-        """Whether the node takes a message for sure. [WA-53]"""
+        """Whether the node certainly accepts a message. [WA-53]"""
         own = self._own.header
         return own is not None and not self._own.has_left and own.credentials in (None, header.credentials)
 
@@ -92,7 +93,7 @@ class WendyMonitor:
         self._parcels[parcel] = hops
 
     def _check_hops(self, message: wendy.NodeJoin | wendy.Application) -> Iterator[RuleViolation]:
-        """It came with one hop less; what was not seen to come may have come before all that was seen."""
+        """Checks that it arrived with one hop less; an unobserved arrival may precede the observation."""
         own, hop = self._own.header, message.header.hop
         if hop == 0 and (own is None or own.sender.id == message.header.sender.id):
             return
@@ -101,7 +102,7 @@ class WendyMonitor:
             yield RuleViolation(rules.HOPS, {"one more than": sorted(came)}, hop)
 
     def _check_own_message(self, seen: Seen) -> Iterator[RuleViolation]:
-        """What a message of the node's own says of it."""
+        """Checks the data of the node's own message about itself."""
         message, header = seen.message, seen.message.header
         if not isinstance(message, (wendy.Application, wendy.NodeAnnouncement)):  # may be old [WA-33]; has the receiver's [W-61]
             yield from self._versions(seen, header.versions)
@@ -115,7 +116,7 @@ class WendyMonitor:
         if isinstance(message, wendy.NodeExit):
             own.left_at, own.has_left = own.left_at or seen.at, True
         elif own.has_left and not self._may_be_older(seen.at, own.left_at):
-            own.has_left, own.left_at = False, None  # told once
+            own.has_left, own.left_at = False, None  # reported once
             yield RuleViolation(rules.GONE, None, type(message).__name__)
 
     def _versions(self, seen: Seen, versions: wendy.Versions) -> Iterator[RuleViolation]:
@@ -141,11 +142,11 @@ class WendyMonitor:
             own.recent.append((seen.at, versions))
 
     def _may_be_older(self, at: int | None, other: int | None) -> bool:
-        """Whether a message that is seen now may have been sent before what was seen at another time."""
+        """Whether a message observed now may have been sent before one observed at another time."""
         return at is not None and other is not None and at <= other + self._timeout
 
     def _same_tables(self, message: wendy.Message) -> Iterator[RuleViolation]:
-        """Whole tables by their versions: leaf and neighborhood sets always are, routing tables in a warning. [WA-39, WA-57]"""
+        """Compares whole tables by version: leaf and neighborhood sets always, routing tables in a warning. [WA-39, WA-57]"""
         if not isinstance(message, (wendy.StateData, wendy.NodeRace)):
             return
         tables, versions, known = message.tables, message.header.versions, self._own.tables

@@ -1,9 +1,9 @@
 """
-What a node owes to others, for `monitors`: answers to joins and questions, announcements in time, race warnings.
+Obligations of a node to others, for `monitors`: answers to joins and requests, announcements in time, race warnings.
 
-Something may be missing in what was seen, or be seen in another order than it happened in: each message has a connection of its
-own, and is seen when it arrives. So whatever was seen of another node came before what answers it; that an answer is missing is
-told only when the other has shown, long after, that it is still there.
+Messages may be missing in an observation, or be observed out of order: each message has a connection of its own, and is observed
+when it arrives. So a message of another node is observed before its answer; a missing answer is reported only when the other
+node has shown, much later, that it is still running.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from peerproof.spec.wendy.model.message_rules import AGAIN, ASKED, JOIN, KEPT, K
 from peerproof.spec.wendy.state import Config, address
 from peerproof.spec.wendy.tables import nodes_of
 
-#: Peers that are kept, and what each may still get an answer to.
+#: The number of peers to remember, and of open obligations to each.
 PEERS: Final = 4096
 OPEN: Final = 64
 
-#: Microseconds by which a wait may be short: clocks are read in milliseconds, and captures are not taken inside of a node.
+#: Tolerance of waits, in microseconds: clocks are read in milliseconds, and captures are not taken inside of a node.
 EARLY: Final = 50_000
 
 _MICROSECONDS: Final = 1000
@@ -39,19 +39,23 @@ _LEAVES_ONLY: Final = wendy.Mask(leaf_set=True)
 
 
 def places_of(node: wendy.Node, name: NodeId | None = None) -> set[NodeId]:
-    """Where a node may be sent to: its addresses, and the one that is known to be its. A host's name may stand for any number."""
+    """
+    Returns a node's possible addresses: its own, and the one by which it is known.
+
+    A host name may stand for any IP address.
+    """
     hosts = {node.local_ip, node.global_ip} - {""}
     places = {address(host, node.port) if is_number(host) else NodeId(f":{node.port}") for host in hosts}
     return places if name is None else places | {name}
 
 
 def as_sought(where: NodeId) -> tuple[NodeId, NodeId]:
-    """What `places_of` has of a node that can be reached at an address."""
+    """Returns the keys under which `places_of` lists a node at an address."""
     return where, NodeId(f":{where.rpartition(':')[2]}")
 
 
 def is_number(host: str) -> bool:
-    """Whether this is the number of a host, and no name."""
+    """Whether this is an IP address, and no name."""
     try:
         ip_address(host)
     except ValueError:
@@ -61,54 +65,54 @@ def is_number(host: str) -> bool:
 
 @dataclass(slots=True)
 class Kept:
-    """What a node was told of the versions of another, and what it has announced to it."""
+    """The versions of another node's tables that a node received, and its announcements to that node."""
 
-    least: wendy.Versions  #: that were told
-    is_applied: bool = False  #: it has announced them, or later ones
-    warnings: int = 0  #: race warnings that had come by then
+    least: wendy.Versions  #: that were received
+    is_applied: bool = False  #: the node has announced them, or later ones
+    warnings: int = 0  #: race warnings received by then
     older: int = 0  #: announcements with older ones
 
 
 @dataclass(slots=True)
 class Due:
-    """Something that a peer is owed an answer to."""
+    """An obligation to answer a peer."""
 
-    what: wendy.Mask | wendy.Versions  #: tables, or what an announcement says of the own ones
+    what: wendy.Mask | wendy.Versions  #: tables, or the own versions in an announcement
     at: int | None
-    rule: Rule | None  #: that is broken if there is none
+    rule: Rule | None  #: the rule that a missing answer violates
     is_join: bool = False
     is_answered: bool = False
 
 
 class Dealings:
-    """One node and all others, in one life of the node."""
+    """The obligations between one node and all others, in one life of the node."""
 
     def __init__(self, config: Config) -> None:
         self._config: Final = config
         self._timeout: Final = config.network_timeout * _MICROSECONDS
-        self._by_id = BoundedDict[Any, deque[Due]](PEERS)  #: by the asker
-        self._by_place = BoundedDict[Any, deque[Due]](PEERS)  #: by where it may be sent to
-        self._spoken = BoundedDict[Any, wendy.Versions](PEERS)  #: the last versions of their own tables that others have said
-        self._told: Final = BoundedDict[NodeId, wendy.Versions](PEERS)  #: the largest versions that came from an address
-        self._most_told = NO_VERSIONS  #: and from anybody
+        self._by_id = BoundedDict[Any, deque[Due]](PEERS)  #: by the peer's id
+        self._by_place = BoundedDict[Any, deque[Due]](PEERS)  #: by the peer's possible addresses
+        self._spoken = BoundedDict[Any, wendy.Versions](PEERS)  #: the last versions of their own tables that others have sent
+        self._received: Final = BoundedDict[NodeId, wendy.Versions](PEERS)  #: the largest versions received from an address
+        self._most_received = NO_VERSIONS  #: the largest from any address
         self._kept: Final = BoundedDict[NodeId, Kept](PEERS)
-        self._announced: Final = BoundedDict[NodeId, int](PEERS)  #: how often, to each address
+        self._announced: Final = BoundedDict[NodeId, int](PEERS)  #: number of announcements by address
         self._warnings = 0
-        self._marked_at: int | None = None  #: when the destination's leaf set came
+        self._marked_at: int | None = None  #: when the destination's leaf set arrived
         self._is_marked = False
-        self._leaves_at: int | None = None  #: when the first leaf set came, whoever sent it
+        self._leaves_at: int | None = None  #: when the first leaf set of any sender arrived
         self._has_leaves = False
         self._has_announced = False
-        self._is_begun = False  #: the life was seen from its beginning
+        self._is_begun = False  #: the life was observed from its beginning
         self._since: int | None = None
         self._has_explained: Final[dict[Rule, bool]] = {}
 
     def begin(self) -> None:
-        """This is the beginning of the node's life."""
+        """The node's life begins here."""
         self._is_begun = True
 
     def renew(self) -> Dealings:
-        """The node may have started again; it may still answer what it was asked."""
+        """Returns the obligations after a possible restart, which may still answer earlier requests."""
         new = Dealings(self._config)
         new._by_id, new._by_place, new._spoken = self._by_id, self._by_place, self._spoken
         for owed in new._by_id.values():
@@ -117,7 +121,7 @@ class Dealings:
         return new
 
     def check_received(self, seen: Seen, own: wendy.Versions, *, is_admitted: bool) -> Iterator[RuleViolation]:
-        """The node gets a message; `own` are versions that its tables have at least, by now."""
+        """The node receives a message; `own` are lower bounds of its tables' versions by now."""
         message = seen.message
         if self._since is None:
             self._since = seen.at
@@ -132,11 +136,11 @@ class Dealings:
             is_due = is_admitted and is_newer(own, message.header.versions)
             self._owe(seen, Due(message.header.versions, seen.at, WARNED if is_due else None))
         elif isinstance(message, (wendy.StateData, wendy.NodeRace)):
-            known = self._told.get(seen.peer, NO_VERSIONS)
-            self._told[seen.peer] = wendy.Versions(*map(max, known, message.header.versions))
+            known = self._received.get(seen.peer, NO_VERSIONS)
+            self._received[seen.peer] = wendy.Versions(*map(max, known, message.header.versions))
             kept = self._kept[seen.peer] = self._kept.get(seen.peer) or Kept(message.header.versions)
             kept.least = wendy.Versions(*map(min, kept.least, message.header.versions))
-            self._most_told = wendy.Versions(*map(max, self._most_told, message.header.versions))
+            self._most_received = wendy.Versions(*map(max, self._most_received, message.header.versions))
             self._warnings += isinstance(message, wendy.NodeRace)
             if message.tables.leaf_set is not None and not self._has_leaves:
                 self._has_leaves, self._leaves_at = True, seen.at
@@ -166,13 +170,13 @@ class Dealings:
                 open_[key] = owed
 
     def _joins(self, header: wendy.Header) -> None:
-        """Somebody asks to join, perhaps because it has started again; then nothing that was due before is missed."""
+        """Handles a join, possibly after a restart of the joiner; earlier obligations to it are then void."""
         self._spoken[header.sender.id] = header.versions
         for due in self._by_id.get(header.sender.id, ()):
             due.rule = None
 
     def _check_overdue(self, seen: Seen, header: wendy.Header) -> Iterator[RuleViolation]:
-        """What a peer is still owed that has just spoken."""
+        """Yields the overdue obligations to a peer that has just sent a message."""
         is_young = False
         if not isinstance(seen.message, (wendy.Application, wendy.NodeAnnouncement)):
             is_young = max(header.versions) <= 1 and is_newer(self._spoken.get(header.sender.id, NO_VERSIONS), header.versions)
@@ -181,13 +185,13 @@ class Dealings:
             if due.rule is None or due.is_answered or seen.at is None or due.at is None:
                 continue
             if is_young:
-                due.rule = None  # it may have started again since, and have been away
+                due.rule = None  # it may have restarted and been away since
             elif seen.at > due.at + 2 * self._timeout:
                 rule, due.rule = due.rule, None
                 yield RuleViolation(rule, {"to": seen.peer, "within ms": self._timeout // _MICROSECONDS}, None)
 
     def _check_answer(self, seen: Seen, rule: Rule, shown: Plain, fits: Callable[[Due], bool]) -> Iterator[RuleViolation]:
-        """A message that must be the answer to something. What came before all that was seen may be what it answers."""
+        """Checks that a message answers a request, which may precede the observation."""
         asked = [due for place in as_sought(seen.peer) for due in self._by_place.get(place, ())]
         fitting = [due for due in asked if fits(due)]
         if fitting:
@@ -199,7 +203,7 @@ class Dealings:
             yield RuleViolation(rule, wanted[-3:], shown)
 
     def _is_warm(self, seen: Seen, rule: Rule) -> bool:
-        """Whether what is answered now must have been seen."""
+        """Whether the request of this answer must have been observed."""
         if self._is_begun:
             return True
         if seen.at is None or self._since is None:
@@ -224,16 +228,16 @@ class Dealings:
         if count > (1 + self._warnings) * max(1, there):
             yield RuleViolation(AGAIN, {"announcements": 1 + self._warnings}, {"announcements": count})
         yield from self._keeps(seen.peer, message.header.versions)
-        told = self._told.get(seen.peer, self._most_told)
-        if is_newer(message.header.versions, told):
-            yield RuleViolation(KNOWN, VERSIONS.plain(told), VERSIONS.plain(message.header.versions))
+        received = self._received.get(seen.peer, self._most_received)
+        if is_newer(message.header.versions, received):
+            yield RuleViolation(KNOWN, VERSIONS.plain(received), VERSIONS.plain(message.header.versions))
 
     def _keeps(self, peer: NodeId, versions: wendy.Versions) -> Iterator[RuleViolation]:
         """
-        Whether an announcement has versions of its receiver that are older than any that it has told.
+        Whether an announcement has versions of its receiver that are older than any that it has sent.
 
-        It may have been made before they were applied, and be seen late. But once they were announced they had been applied,
-        and what was made before is the first announcement, and one for each warning that had come by then. [W-65]
+        Such an announcement may be observed late, and be from before the versions were applied. But once they were announced they
+        had been applied; only the first announcement, and one for each warning received by then, can be from before. [W-65]
         """
         kept = self._kept.get(peer)
         if kept is None:
@@ -248,7 +252,7 @@ class Dealings:
 
 
 def _of_join(join: wendy.NodeJoin) -> wendy.Mask:
-    """The tables that a joiner gets, but for the leaf set, which only the destination sends. [W-48…W-50]"""
+    """Returns the tables that a joiner gets, except the leaf set, which only the destination sends. [W-48…W-50]"""
     return wendy.Mask(routing_table=True, neighborhood_set=join.header.hop == 0)
 
 
@@ -259,7 +263,7 @@ def _fits(due: Due, data: wendy.StateData) -> bool:
     if not due.is_join:
         return sent == list(due.what[:3]) and not data.destination
     if sent == list(_LEAVES_ONLY[:3]):
-        return data.destination  # sent on in vain, so that the join ends here after all [WA-33]
+        return data.destination  # forwarding failed, so that the join ends here after all [WA-33]
     return sent == [True, data.destination, due.what.neighborhood_set] and not due.is_answered
 
 

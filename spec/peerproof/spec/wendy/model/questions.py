@@ -1,4 +1,4 @@
-"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
+"""Checks of the models besides `properties`: expected counterexamples, and the same after a repair; by their TLA+ names."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from peerproof.spec.wendy.state import Stage
 
 
 def present(cluster: Cluster) -> dict[Id, ModelNode]:
-    """The nodes that are there."""
+    """Returns the running nodes that have not left."""
     return {state.id: state for state in cluster.nodes.values() if state.up and state.stage is not Stage.LEFT}
 
 
 def ring_of(model: Model, cluster: Cluster) -> dict[Id, ModelNode]:
-    """Of these, the nodes of the ring: who has joined, and who never wanted to because it began it."""
+    """Returns those of them that are in the ring: they have joined, or they began it."""
     beginners = {state.id for _, state in model.nodes if not any(kind == "join" for kind, _ in state.todo)}
     states = present(cluster)
     return {node: state for node, state in states.items() if state.stage is Stage.JOINED or node in beginners}
 
 
 def keys(cluster: Cluster) -> list[Id]:
-    """All there are."""
+    """Returns all keys."""
     ring: Ring = next(iter(cluster.nodes.values())).config.ring
     return [Id(key) for key in range(ring.size)]
 
 
 def closest(states: Mapping[Id, ModelNode], key: Id) -> Id:
-    """Of these nodes, the one that is closest to a key."""
+    """Returns the closest of these nodes to a key."""
     ring = next(iter(states.values())).config.ring
     return min(states, key=lambda node: ring.rank(node, key))
 
 
 def owners(states: Mapping[Id, ModelNode], key: Id) -> list[Id]:
-    """The nodes that know of no closer one."""
+    """Returns the nodes that know no closer one."""
     return [node for node, state in states.items() if _owns(state, key)]
 
 
@@ -66,24 +66,24 @@ def at_most_one_owner(model: Model, cluster: Cluster) -> bool:
 
 
 def owner_is_closest(model: Model, cluster: Cluster) -> bool:
-    """Who owns a key is the closest of the ring to it. [WX-02]"""
+    """The owner of a key is the closest node of the ring to it. [WX-02]"""
     states = ring_of(model, cluster)
     return all(owner == closest(states, key) for key in keys(cluster) for owner in owners(states, key))
 
 
 def is_at_rest(cluster: Cluster) -> bool:
-    """Nothing is under way but heartbeats, nobody is joining, and nobody waits for anything."""
+    """Only heartbeats are under way, no node is joining, and no node waits for anything."""
     return has_only_heartbeats(cluster) and not any(map(is_busy, present(cluster).values()))
 
 
 def nobody_has_gone(cluster: Cluster) -> bool:
-    """Everybody is there, and nobody is thought to have departed."""
+    """All nodes run, and no node considers another one departed."""
     states = present(cluster)
     return len(states) == len(cluster.nodes) and not any(state.departed for state in states.values())
 
 
 def quiet_neighbours(model: Model, cluster: Cluster) -> bool:
-    """At rest each leaf set has whoever would be in it if everybody were known. [WX-04]"""
+    """At rest each leaf set has the same members as if all nodes were known. [WX-04]"""
     return not (is_at_rest(cluster) and nobody_has_gone(cluster)) or _has_whole_leaf_sets(model, cluster)
 
 
@@ -93,7 +93,7 @@ def _has_whole_leaf_sets(model: Model, cluster: Cluster) -> bool:
 
 
 def leaves(state: ModelNode) -> set[Id]:
-    """The ids in a leaf set."""
+    """Returns the ids in a leaf set."""
     return {node.id for side in state.leaf_set for node in side}
 
 
@@ -106,7 +106,7 @@ def quiet_owners(model: Model, cluster: Cluster) -> bool:
 
 
 def _deliveries(model: Model, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]]:
-    """The nodes that would deliver something now: what their applications may still send, and what arrives."""
+    """Yields the nodes that would deliver a message now, pending or arriving, with its key."""
     for state in present(cluster).values():
         yield from ((state, Id(key)) for kind, key in state.todo if kind == "route" and next_hop(state, Id(key)) is None)
     for _, to, message in arriving(model, cluster):
@@ -115,7 +115,7 @@ def _deliveries(model: Model, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]
 
 
 def joiners_deliver_theirs(model: Model, cluster: Cluster) -> bool:
-    """Who is joining would deliver nothing that is closer to a node of the ring. [WX-03]"""
+    """A joining node would deliver no message that is closer to a node of the ring. [WX-03]"""
     return all(
         closest(ring_of(model, cluster) | {state.id: state}, key) == state.id
         for state, key in _deliveries(model, cluster)
@@ -124,7 +124,7 @@ def joiners_deliver_theirs(model: Model, cluster: Cluster) -> bool:
 
 
 def allowed_deliver_theirs(model: Model, cluster: Cluster) -> bool:
-    """At rest, who has joined would not either. [mends WX-03]"""
+    """At rest, the same holds of nodes that have joined. [mends WX-03]"""
     return not is_at_rest(cluster) or all(
         closest(ring_of(model, cluster), key) == state.id
         for state, key in _deliveries(model, cluster)
@@ -133,19 +133,19 @@ def allowed_deliver_theirs(model: Model, cluster: Cluster) -> bool:
 
 
 def gone_stays_away(model: Model, cluster: Cluster) -> bool:
-    """No message brings back who is not there any more. [WX-09]"""
+    """No message adds a node that is not running any more. [WX-09]"""
     here = set(present(cluster))
     return all(set(arrival.after.known) <= here | set(arrival.before.known) for arrival in arrivals(model, cluster))
 
 
 def all_have_noticed(cluster: Cluster) -> bool:
-    """All is at rest, and nobody knows anybody who is not there."""
+    """The cluster is at rest, and no node knows one that is not running."""
     states = present(cluster)
     return is_at_rest(cluster) and all(set(state.known) <= set(states) for state in states.values())
 
 
 def repaired_leaf_sets(model: Model, cluster: Cluster) -> bool:
-    """When all have noticed who has gone, leaf sets are whole again. [WX-10]"""
+    """When all departures are detected, leaf sets are complete again. [WX-10]"""
     return not all_have_noticed(cluster) or _has_whole_leaf_sets(model, cluster)
 
 
@@ -156,12 +156,12 @@ def every_key_owned(model: Model, cluster: Cluster) -> bool:
 
 
 def every_key_owned_at_rest(model: Model, cluster: Cluster) -> bool:
-    """It is when all have noticed who has gone. [mends WX-11]"""
+    """Each key is owned when all departures are detected. [mends WX-11]"""
     return not all_have_noticed(cluster) or every_key_owned(model, cluster)
 
 
 def joiners_known(model: Model, cluster: Cluster) -> bool:
-    """At rest, and when all have noticed who has gone, whoever has a joiner for a neighbour knows it. [WX-12]"""
+    """At rest, when all departures are detected, the neighbours of a joiner know it. [WX-12]"""
     if not all_have_noticed(cluster):
         return True
     states = ring_of(model, cluster)
@@ -175,17 +175,17 @@ def versions_cease(_: Model, cluster: Cluster) -> bool:
 
 
 def _is_late_destination(message: wendy.Message) -> bool:
-    """Somebody is the destination of a join that it has sent on: its answer has the leaf set alone."""
+    """A node is the destination of a join that it has forwarded: its answer has only the leaf set."""
     return isinstance(message, wendy.StateData) and message.destination and message.tables.routing_table is None
 
 
 def _is_back(arrival: Arrival) -> bool:
-    """Somebody who has departed announces itself."""
+    """A departed node announces itself."""
     return isinstance(arrival.message, wendy.NodeAnnouncement) and arrival.after.departed < arrival.before.departed
 
 
 def _is_replaced(arrival: Arrival) -> bool:
-    """In some cell a node makes room for another."""
+    """In some cell a node replaces another."""
     before, after = arrival.before.routing_table, arrival.after.routing_table
     return any(cell in after and after[cell].id != node.id for cell, node in before.items())
 
@@ -219,17 +219,17 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 
 
 def all_joined(model: Model) -> Iterator[Ending]:
-    """Whoever is there and wants to join has joined for good, and nothing is under way. [WL-01]"""
+    """All running nodes that want to join have joined for good, and no message is under way. [WL-01]"""
 
     def goal(cluster: Cluster) -> bool:
         states = present(cluster)
         return not tuple(cluster.in_flight) and set(ring_of(model, cluster)) == set(states)
 
-    yield Ending("AllJoined", "everybody joins, and messages cease", ("WL-01",), goal, frozenset())
+    yield Ending("AllJoined", "all nodes join, and messages cease", ("WL-01",), goal, frozenset())
 
 
 def refilled(_: Model) -> Iterator[Ending]:
-    """That a cell is empty, because somebody has gone, leads to its being filled, if there is somebody who fits. [WL-02]"""
+    """A cell that is empty because its node has gone is filled again, if there is a node that fits. [WL-02]"""
 
     def goal(cluster: Cluster) -> bool:
         states = present(cluster)

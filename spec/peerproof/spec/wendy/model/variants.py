@@ -1,4 +1,4 @@
-"""Wendy with something changed: readings that are wrong, and cures for what is false; see `model.bounded.variant`."""
+"""Variants of Wendy: wrong readings, and repairs of false claims; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _advanced = repair.advance_repair
 
 
 def no_conflict(_own: Versions, _included: Versions) -> bool:
-    """Nobody looks at the versions in an announcement. [WX-04]"""
+    """The versions in an announcement are ignored. [WX-04]"""
     return False
 
 
 def forget_departed(state: State, _gone: Id) -> frozenset[Id]:
-    """Who has departed is not remembered. [WX-09]"""
+    """Departed nodes are not remembered. [WX-09]"""
     return state.departed
 
 

@@ -1,8 +1,8 @@
 """
-A message on its way through a ring at rest, whatever tables its nodes may have. [W-37…W-44, WL-03, WX-05…WX-08]
+The walk of a message through a ring at rest, for all tables that its nodes may have. [W-37…W-44, WL-03, WX-05…WX-08]
 
-Every ring of a few ids, every key and every node to start from is looked at. A node's leaf set is the one that the ring makes;
-in each cell of its routing table may stand any node that fits, or perhaps none. The nodes' own `next_hop` says where it goes.
+Every ring of a few ids, every key and every start is checked. The ring determines a node's leaf set; each cell of its routing
+table may hold any node that fits, or optionally none. The nodes' own `next_hop` selects the next hop.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Members: TypeAlias = tuple[Id, ...]
 
 
 class Walk(NamedTuple):
-    """How far a message has come."""
+    """The progress of a message."""
 
     ring: Members
     key: Id
-    path: Members  #: the nodes that it has visited
+    path: Members  #: the visited nodes
     done: bool = False  #: whether it is delivered at the last of them
 
 
 class Walks:
-    """All walks, as the constants say; `tla/wendy/Routing.tla` has the same. `leaf_sets` says which ones a node may have."""
+    """All walks for given constants; `tla/wendy/Routing.tla` has the same. `leaf_sets` yields a node's possible leaf sets."""
 
     def __init__(
         self,
@@ -48,27 +48,27 @@ class Walks:
         self._hops: dict[tuple[Members, Id, Id], tuple[Id | None, ...]] = {}
 
     def initial(self) -> Iterator[Walk]:
-        """A message with any key at any node of any ring, unless it is skewed and these are left out."""
+        """Yields a message with any key at any node of any ring, except skewed rings if these are excluded."""
         ids = [Id(number) for number in range(self.ring.size)]
         for members in chain.from_iterable(combinations(ids, size) for size in range(1, self.most + 1)):
             if self.any_ring or not self.is_skewed(members):
                 yield from (Walk(members, key, (start,)) for key in ids for start in members)
 
     def moves(self, walk: Walk) -> Iterator[Walk]:
-        """Where it may go next, once for each place."""
+        """Yields the next steps, one for each next node."""
         if not walk.done:
             for node in self.hops(walk.ring, walk.path[-1], walk.key):
                 yield walk._replace(done=True) if node is None else walk._replace(path=(*walk.path, node))
 
     def hops(self, members: Members, at: Id, key: Id) -> tuple[Id | None, ...]:
-        """The nodes that a node may send a message to, each once; None for itself."""
+        """Returns the possible next hops of a node, each once; None for itself."""
         if (members, at, key) not in self._hops:
             nodes = (self._next_hop(state, key) for state in self.states(members, at))
             self._hops[members, at, key] = tuple(dict.fromkeys(node and node.id for node in nodes))
         return self._hops[members, at, key]
 
     def states(self, members: Members, at: Id) -> Iterator[State]:
-        """A node with all tables that it may have."""
+        """Yields a node with each combination of tables that it may have."""
         config = Config(at, ring=self.ring, leaf_set_side=self.side, is_two_sided=self.is_two_sided)
         bare, others = State(NodeId(f"n:{at + 1}"), config), [node for node in members if node != at]
         cells: dict[tuple[int, int], list[Node | None]] = {}
@@ -85,12 +85,12 @@ class Walks:
         return any(not (left and right) and max(len(left), len(right)) == self.side for left, right in sides)
 
     def by_last_resort(self, walk: Walk) -> bool:
-        """Whether a node may send it on only because a leaf is closer after all. [WA-08]"""
+        """Whether a node may forward the message only because a leaf is closer after all. [WA-08]"""
         states = self.states(walk.ring, walk.path[-1])
         return any(literal_next_hop(state, walk.key) is None and self._next_hop(state, walk.key) for state in states)
 
     def owner(self, walk: Walk) -> Id:
-        """The node that is closest to the key. [W-37]"""
+        """Returns the closest node to the key. [W-37]"""
         return min(walk.ring, key=lambda node: self.ring.rank(node, walk.key))
 
 
@@ -99,7 +99,7 @@ def _node(node: Id) -> Node:
 
 
 def whole(state: State, others: Collection[Id]) -> LeafSet:
-    """The leaf set of a node that knows these."""
+    """Returns the leaf set of a node that knows these."""
     for node in others:
         if node != state.id:
             state = replace(state, leaf_set=in_leaf_set(state, _node(node)))
@@ -107,13 +107,13 @@ def whole(state: State, others: Collection[Id]) -> LeafSet:
 
 
 def lacking(state: State, others: Collection[Id]) -> Iterator[LeafSet]:
-    """The leaf sets of a node that may not know some of these. [WX-05]"""
+    """Yields the leaf sets of a node that may not know some of these. [WX-05]"""
     sets = chain.from_iterable(combinations(sorted(others), size) for size in range(len(others) + 1))
     yield from dict.fromkeys(whole(state, known) for known in sets)
 
 
 def literal_next_hop(state: State, key: Id) -> Node | None:
-    """By the document's steps alone: a leaf that is closer, but farther away than the leaf set reaches, is forgotten. [WX-08]"""
+    """Routes by the document's steps alone: a closer leaf outside of the leaf set's span is ignored. [WX-08]"""
     node = routing.next_hop(state, key)
     if node is None or routing.leaf_span(state, key) is not None:
         return node
@@ -128,17 +128,17 @@ def is_closer(walks: Walks, walk: Walk) -> bool:
 
 
 def is_progress(walks: Walks, walk: Walk) -> bool:
-    """Whether it did, or to a longer prefix. [WA-13]"""
+    """Whether the last hop brought the message closer to its key, or to a longer prefix. [WA-13]"""
     prefixes = [walks.ring.prefix(node, walk.key) for node in walk.path[-2:]]
     return is_closer(walks, walk) or prefixes != sorted(prefixes, reverse=True)
 
 
-#: What is asked of a walk, by its name in TLA+.
+#: Predicates of a walk, by their names in TLA+.
 QUESTIONS: Final[Mapping[str, Callable[[Walks, Walk], bool]]] = {
     "NoLoop": lambda _, walk: len(set(walk.path)) == len(walk.path),
     "OwnerDelivery": lambda walks, walk: not walk.done or walk.path[-1] == walks.owner(walk),
     "EachHopCloser": is_closer,
     "EachHopProgress": is_progress,
-    "NeverThreeHops": lambda _, walk: len(walk.path) <= 3,  # noqa: PLR2004  # as it is called
+    "NeverThreeHops": lambda _, walk: len(walk.path) <= 3,  # noqa: PLR2004  # as in its name
     "NeverByLastResort": lambda walks, walk: not walks.by_last_resort(walk),
 }
