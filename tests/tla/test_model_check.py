@@ -30,7 +30,7 @@ def test_a_line_for_each_model_and_one_for_all(tools: Tools, capsys: pytest.Capt
     assert code == 0
     assert "tiny " in first
     assert "holds: 1,125 states, 5,681 edges, depth 18" in first
-    assert "fails as it must: NeverDigestResponse; TLC 3 steps; explorer 3 steps" in second
+    assert "fails as expected: NeverDigestResponse; TLC 3 steps; explorer 3 steps" in second
     assert last == "2 models: 2 as expected, 0 not, 0 without a verdict"
 
 
@@ -72,7 +72,7 @@ def test_explorer_alone_needs_no_java(
     assert command("--model", "BL-01-tiny", "--model", "BL-01-newest-first", "--show") == 0
     first, second, *picture, last = capsys.readouterr().out.splitlines()
     assert "holds: 1,125 states; by the explorer alone" in first
-    assert "fails as it must: Converges; explorer 8 steps to a trap of 22 states" in second
+    assert "fails as expected: Converges; explorer 8 steps to a trap of 22 states" in second
     assert any("6. delta [2 b x 2]" in line for line in picture)
     assert last == "2 models: 2 as expected, 0 not, 0 without a verdict"
 
@@ -82,7 +82,7 @@ def test_explorer_alone_needs_no_java(
     [
         ("BL-01-newest-first", {"trap": 7}, "the explorer's way into the trap has 8 steps, not 7"),
         ("BL-01-restarts", {"verdict": "success", "violated": None}, "the explorer says that Converges is violated, not nothing"),
-        ("BL-01-strangers", {"properties": ("Converges", "Unheard")}, "the explorer does not know what the model asks"),
+        ("BL-01-strangers", {"properties": ("Converges", "Unheard")}, "the explorer does not support this model"),
     ],
 )
 def test_explorer_that_says_something_else_is_a_surprise_with_a_picture(

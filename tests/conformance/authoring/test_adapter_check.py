@@ -307,7 +307,7 @@ def test_what_was_found_out_about_questions_is_said(tmp_path: Path, monkeypatch:
     assert says(elsewhere, False, "scuttlebutt", "it asks at 'dice'")
     assert says(silent, None, "scuttlebutt", "no question was asked")
     assert says(own, None, "scuttlebutt", '"choices": "set"')
-    assert says(right, None, "wendy", "leaves nothing to chance")
+    assert says(right, None, "wendy", "has no random choices")
 
 
 def says(findings: list[Finding], fine: bool | None, *words: str) -> bool:

@@ -137,7 +137,7 @@ def test_a_model_that_holds_cannot_be_drawn(capsys: Capture) -> None:
     holds = next(model for model in models("swim") if model.verdict == "success")
 
     assert ended(f"swim/{holds.name}") == 2
-    assert "holds: there is no run in which it fails" in capsys.readouterr().err
+    assert "holds: it has no failing run" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -174,10 +174,10 @@ def test_a_spoilt_counterexample_is_told(text: str, problem: str, tmp_path: Path
     ("content", "problem"),
     [
         (b"", "is empty"),
-        (b"words", "is no trace, no capture, no file of vectors and no counterexample"),
+        (b"words", "is not a trace, a capture, a file of vectors or a counterexample"),
         (b'{"a": 1}', "is JSON, but neither a trace"),
         (b"\nvectors: []\n", "vectors are in files like PROTOCOL/LAYER/TOPIC.yaml"),
-        (b"\xa1\xb2\xc3\xd4", "--protocol: expected whose messages"),
+        (b"\xa1\xb2\xc3\xd4", "--protocol: expected the protocol of"),
     ],
 )
 def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tmp_path: Path, capsys: Capture) -> None:
@@ -194,7 +194,7 @@ def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tm
         (["no-such-vector"], "unknown vector 'no-such-vector'"),
         (["gone.jsonl"], "there is no file gone.jsonl"),
         (["."], "is a directory"),
-        ([ROUND, "DX-01-letter"], f"{ROUND} is no file; several sources are the traces of one run"),
+        ([ROUND, "DX-01-letter"], f"{ROUND} is not a file; several sources must be the traces of one run"),
         ([ROUND, "--from", "5"], "--from does not apply to a vector"),
         ([ROUND, "--most", "5"], "--most does not apply to a vector"),
         (["DX-01-letter", "--port", "5"], "--port does not apply to a model"),

@@ -72,7 +72,7 @@ def test_new_clauses_and_lines_about_none_are_told(copied: Path) -> None:
     new, gone = not_reviewed(catalogue.load("scuttlebutt"))
 
     assert new.message.startswith("B-99 is new")
-    assert gone.message.startswith("B-98 is no clause any more")
+    assert gone.message.startswith("B-98 is not a clause any more")
     assert main(["vectors", "lint", "--reviewed", "all"]) == 0
     assert list(not_reviewed(catalogue.load("scuttlebutt"))) == []
     assert "B-99" in load_reviewed("scuttlebutt")

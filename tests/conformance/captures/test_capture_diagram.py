@@ -51,7 +51,7 @@ def test_a_time_and_a_limit_are_of_captures_too(capture: Path, capsys: Capture) 
     assert draw(capture, "--protocol", "scuttlebutt", "--from", "4", "--node", "127.0.0.1:8119") == 0
     assert capsys.readouterr().out == "127.0.0.1:8120 -> 127.0.0.1:8119  4 ms: delta []\n"
     assert draw(capture, "--protocol", "scuttlebutt", "--port", "8119", "--most", "1") == 0
-    assert "1 happenings are drawn, 1 more are not: go on with --from 4" in capsys.readouterr().err
+    assert "1 events are drawn, 1 more are not: continue with --from 4" in capsys.readouterr().err
 
 
 def test_a_capture_of_something_else_has_nothing_to_draw(capture: Path, capsys: Capture) -> None:
@@ -61,7 +61,7 @@ def test_a_capture_of_something_else_has_nothing_to_draw(capture: Path, capsys: 
 
 def test_a_capture_needs_its_protocol(capture: Path, capsys: Capture) -> None:
     assert draw(capture) == 2
-    assert "--protocol: expected whose messages" in capsys.readouterr().err
+    assert "--protocol: expected the protocol of" in capsys.readouterr().err
 
 
 @pytest.mark.slow

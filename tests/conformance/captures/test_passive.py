@@ -99,7 +99,7 @@ def test_a_node_that_has_restarted_is_not_accused(tmp_path: Path) -> None:
     first, second = report["nodes"]
 
     assert (code, first["verdict"], second["verdict"]) == (0, "accepted", "accepted")
-    assert first["remark"] == "event 4 begins another life of the node, which has lost what it knew"
+    assert first["remark"] == "event 4 begins another life of the node, which has lost its state"
     assert "remark" not in second
 
 

@@ -49,7 +49,7 @@ def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_
     assert main(["fuzz", "scuttlebutt", "--impl", impl, "--seed", "1", "--profile", "ci"]) == 1
 
     text = capsys.readouterr().out
-    assert text.startswith("FOUND messages: no choice of the specification leads to what was sent\n")
+    assert text.startswith("FOUND messages: no choice of the specification leads to the messages that were sent\n")
     assert "  B-14 must: " in text
     assert re.search(r"^ +\S+ -> \S+ +0 ms: digest_request \[", text, re.MULTILINE)
     assert "first difference, at " in text

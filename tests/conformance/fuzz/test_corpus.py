@@ -85,13 +85,17 @@ def test_a_finding_is_kept_as_small_as_it_is_and_found_first_the_next_time(tmp_p
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("progress.json", '{"format": 1, "camp', "is no JSON"),
-        ("progress.json", '{"format": 1, "campaigns": {"a": -1}}', "holds no progress"),
+        ("progress.json", '{"format": 1, "camp', "is not JSON"),
+        ("progress.json", '{"format": 1, "campaigns": {"a": -1}}', "does not hold positions"),
         ("progress.json", '{"format": 2}', 'is not of "format": 1'),
         ("findings/a.json", "[]", 'is not of "format": 1'),
-        ("findings/a.json", '{"format": 1, "dice": 0, "configs": [], "script": []}', "is no run of scuttlebutt"),
-        ("runs/a.json", '{"format": 1, "dice": 0, "configs": [["a:1", {"seeds": 7}]], "script": []}', "is no run of scuttlebutt"),
-        ("runs/a.json", "\ufffd", "is no JSON"),
+        ("findings/a.json", '{"format": 1, "dice": 0, "configs": [], "script": []}', "is not a run of scuttlebutt"),
+        (
+            "runs/a.json",
+            '{"format": 1, "dice": 0, "configs": [["a:1", {"seeds": 7}]], "script": []}',
+            "is not a run of scuttlebutt",
+        ),
+        ("runs/a.json", "\ufffd", "is not JSON"),
     ],
 )
 def test_a_file_that_is_spoilt_is_named_with_what_to_do_and_left_as_it_is(
@@ -116,7 +120,7 @@ def test_a_corpus_that_is_no_folder_ends_with_2(tmp_path: Path, capsys: Capture)
 
     assert fuzzed(file) == 2
 
-    assert "cannot be made" in capsys.readouterr().err
+    assert "cannot be created" in capsys.readouterr().err
     assert file.read_text() == "mine"
 
 

@@ -241,7 +241,7 @@ def test_what_does_not_happen_again_is_told_all_the_same(campaign: Any) -> None:
 
     assert finding.kind == "messages"
     assert not finding.again
-    assert "did not happen again" in render_finding(scuttlebutt, finding)
+    assert "did not show it again" in render_finding(scuttlebutt, finding)
 
 
 def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_longer(

@@ -67,7 +67,7 @@ def test_without_java_the_python_half_is_compared_and_the_line_says_so(capsys: p
     assert code == 0
     assert "no java on the path: install Java 17" in said.err
     assert "warning: TLC is not run" in said.err
-    assert "tiny  Python half as written down: 1,125 states, 5,681 edges, digest 4fad38eb" in said.out
+    assert "tiny  Python half as recorded: 1,125 states, 5,681 edges, digest 4fad38eb" in said.out
     assert "the TLC half was not run" in said.out
     assert "equal" not in said.out
 

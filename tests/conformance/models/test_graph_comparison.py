@@ -132,8 +132,8 @@ def with_a_state_twice(text: str) -> str:
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (lambda text: text[: len(text) // 2], "the file ends within a line|is no state of the file|no state"),
-        (lambda text: without(text, is_edge=False), "is no state of the file"),
+        (lambda text: text[: len(text) // 2], "the file ends within a line|is not a state of the file|no state"),
+        (lambda text: without(text, is_edge=False), "is not a state of the file"),
         (with_a_state_twice, "there twice"),
         (lambda text: text.replace("restarts = ", "crashes = "), "no variable 'restarts'"),
     ],

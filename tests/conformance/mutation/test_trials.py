@@ -345,7 +345,7 @@ def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(
     mutant, *_ = mutants(codec)
     monkeypatch.setattr(Bench, "_run_cases", broken)
 
-    with pytest.raises(RuntimeError, match=rf"{mutant.id} could not be judged: (?s:.*)LookupError: no such case"):
+    with pytest.raises(RuntimeError, match=rf"{mutant.id} could not be run: (?s:.*)LookupError: no such case"):
         list(bench.trials([mutant], Reach({}, frozenset(), []), jobs=1))
 
 
@@ -376,7 +376,7 @@ def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_sam
 
     record.write_bytes(b'{"some": "other file"}\n')
     code, _, err = invoked("model", "mutants", *words, "--record", record)
-    assert (code, "is no record of mutants" in err) == (2, True)
+    assert (code, "is not a record of mutants" in err) == (2, True)
     assert record.read_bytes() == b'{"some": "other file"}\n'
 
 
@@ -495,7 +495,7 @@ def test_every_list_of_equivalents_can_be_read_and_names_mutants_that_are_made()
         ("reason: x", "1:1: expected a list"),
         ("- reason: x", "expected reason, a text, and mutants"),
         ("- reason: x\n  mutants: {}", "expected names of mutants"),
-        ("- reason: x\n  mutants:\n    a: 1", "expected what it changes"),
+        ("- reason: x\n  mutants:\n    a: 1", "expected the change"),
         ("- reason: x\n  mutants:\n    a: b\n- reason: z\n  mutants:\n    a: b", "6:5: a is listed twice"),
     ],
 )
@@ -535,4 +535,4 @@ def test_of_a_matrix_is_told_which_vectors_are_alone_in_detecting_a_mutant(tmp_p
 
     assert score.detects_alone() == {"w": 2}
     assert score.plain()["kill alone"] == {"w": 2}
-    assert "1 vectors are alone in killing 2 mutants" in score.text()
+    assert "1 vectors are the only ones to kill 2 mutants" in score.text()

@@ -42,7 +42,7 @@ def test_statement_is_proved_and_its_twin_refuted(proof: Proof) -> None:
     assert found.outcome.verdict == "proved", found.outcome.detail
     assert found.outcome.claims > 0
     assert found.twin.verdict == "refuted", found.twin.detail
-    assert found.twin.detail != "no path comes to a claim"
+    assert found.twin.detail != "no path reaches a claim"
 
 
 @pytest.mark.parametrize("proof", EVERY)
@@ -206,7 +206,7 @@ def lying(statement: Callable[..., None]) -> tuple[Proof, ...]:
     ("statement", "verdict", "detail", "twin"),
     [
         (fermat, "unknown", "out of time", "refuted"),
-        (nothing, "refuted", "no path comes to a claim", "refuted"),
+        (nothing, "refuted", "no path reaches a claim", "refuted"),
         (trivial, "proved", "", "proved"),
         (unsupported, "unknown", "the code cannot be evaluated on terms: TypeError", "unknown"),
     ],
@@ -233,7 +233,7 @@ def test_text_says_why_a_proof_fails(capsys: Capture) -> None:
     first, why, total = capsys.readouterr().out.splitlines()
     assert code == 1
     assert "REFUTED" in first
-    assert why.startswith("    not so: a + b is the greater; a.value = ")
+    assert why.startswith("    false: a + b is the greater; a.value = ")
     assert total.startswith("1 proof: 0 proved, 1 refuted, 0 unknown; 1 twins refuted; ")
 
 

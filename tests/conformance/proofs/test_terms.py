@@ -174,7 +174,7 @@ def test_mistake_on_one_path_of_many_is_found() -> None:
 
     found = follow(statement, 60.0)
 
-    assert (found.verdict, found.detail) == ("refuted", "not so: half of twice; a = 613")
+    assert (found.verdict, found.detail) == ("refuted", "false: half of twice; a = 613")
 
 
 def test_formulas_have_their_own_truth_again_afterwards() -> None:

@@ -119,11 +119,11 @@ def test_a_claim_that_no_case_shows_fails_the_run() -> None:
 
     assert statuses(session).keys() == {"passed"}
     (problem,) = session.report.problems
-    assert problem.startswith("hello says that BA-12 is taken as 'descending', but none of")
+    assert problem.startswith("hello claims BA-12 as 'descending', but none of")
 
 
 def test_a_reading_that_nobody_described_is_refused_at_hello() -> None:
-    with pytest.raises(AdapterUnavailable, match="takes BA-12 as 'by-the-moon'; described are descending"):
+    with pytest.raises(AdapterUnavailable, match="claims BA-12 as 'by-the-moon'; described are descending"):
         judged(Inventing)
 
 

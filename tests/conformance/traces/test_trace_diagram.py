@@ -58,7 +58,7 @@ def test_what_is_beyond_the_limit_is_counted_and_where_to_go_on(trace: Path, cap
 
     out, err = capsys.readouterr()
     assert out.splitlines()[-1].split(maxsplit=1) == [".", "… 9 more, from 105 ms on"]
-    assert err == "4 happenings are drawn, 9 more are not: go on with --from 105, or raise --most\n"
+    assert err == "4 events are drawn, 9 more are not: continue with --from 105, or raise --most\n"
 
 
 def test_nothing_of_that_time_is_told(trace: Path, capsys: Capture) -> None:

@@ -391,7 +391,7 @@ def test_a_log_that_ends_early_is_a_fault_of_the_log(protocol: str, tmp_path: Pa
     ("protocol", "plan", "verdict", "remark"),
     [
         ("scuttlebutt", {"rounds": 30, "crashes": ((1, 10),), "restarts": ((1, 12),)}, "undetermined", "restart of n1:1"),
-        ("wendy", {"nodes": 4, "crashes": ((2, 15),)}, "accepted", "by which n2:1 has gone"),
+        ("wendy", {"nodes": 4, "crashes": ((2, 15),)}, "accepted", "by which n2:1 is gone"),
         ("distkv", FAULTY["distkv"], "undetermined", "restart"),
     ],
     ids=["a restart [BX-03]", "one has gone", "a restart of DistKV"],

@@ -70,7 +70,7 @@ def test_what_comes_from_nodes_without_a_log_ends_the_look_at_the_cluster(tmp_pa
 
     assert violations == []
     assert verdicts[""]["verdict"] == "undetermined"
-    assert "which receives from stranger:1 what no log says was sent" in verdicts[""]["remark"]
+    assert "which receives from stranger:1 a message that no log contains" in verdicts[""]["remark"]
 
 
 def test_what_was_received_and_not_sent_is_a_fault_of_the_log(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_node_leaves_the_cluster_where_it_diverges(tmp_path: Path) -> None:
 
     assert [(row["property"], row["node"]) for row in violations] == [("StateDigest", "n0:1")]
     assert verdicts[""]["verdict"] == "undetermined"
-    assert "which receives from n0:1 what no log says was sent" in verdicts[""]["remark"]
+    assert "which receives from n0:1 a message that no log contains" in verdicts[""]["remark"]
     assert verdicts[""]["judged"] == len(lines) - len(nodes[0]) + 40
 
 

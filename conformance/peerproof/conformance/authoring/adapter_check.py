@@ -1,7 +1,7 @@
 """
-Is the adapter right? Checks of the adapter protocol itself, before anything is judged by vectors.
+Checks of the adapter protocol itself, made before any vector runs.
 
-Nothing here knows a protocol: legal messages come from the suite's vectors, and nodes are compared with each other.
+The checks know no protocol: legal messages come from the suite's vectors, and nodes are compared with each other.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _MANY: Final = 100
 _LARGE: Final = 2**20  #: bytes, twice as many digits
 _REAL_PAUSE: Final = 0.05  #: seconds
 _LATER: Final = 600_000  #: milliseconds of virtual time
-_ROUNDS: Final = 10  #: timers that a node runs, to show what it asks and tells
-_LATE: Final = 3  #: timers that are due when a late runner comes
+_ROUNDS: Final = 10  #: timers run for a node, to collect its choices and events
+_LATE: Final = 3  #: timers due when a late runner advances
 
 
 class Flaw(Exception):
-    """What the adapter does wrong."""
+    """A fault of the adapter."""
 
 
 class Inapplicable(Exception):
-    """Why there is nothing to check."""
+    """The reason why a check does not apply."""
 
 
 class Finding(NamedTuple):
-    """How a check came out."""
+    """The result of one check."""
 
     name: str
     fine: bool | None  #: None if there was nothing to check
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 class Bench:
-    """An adapter, one protocol that it offers, and legal messages of that."""
+    """An adapter, one protocol that it offers, and legal messages of that protocol."""
 
     def __init__(self, adapter: Adapter, hello: Hello, protocol: str, suite: Suite) -> None:
         self.adapter = adapter
@@ -57,23 +57,23 @@ class Bench:
         self.protocol = protocol
         self.messages = legal_messages(suite, protocol)
         self.config = least_configuration(suite, protocol)
-        self.questions: list[Mapping[str, Any]] = []  #: all that were asked
-        self.told: Counter[str] = Counter()  #: kinds of events
+        self.questions: list[Mapping[str, Any]] = []  #: every choice that the adapter asked for
+        self.told: Counter[str] = Counter()  #: number of events by kind
         self._choices = Choices("smoke")
 
     def offers(self, capability: str) -> None:
-        """Raises Inapplicable if the implementation does not have it."""
+        """Raises Inapplicable if the implementation does not offer this capability."""
         if capability not in self.hello.protocols[self.protocol].capabilities:
             raise Inapplicable(f"{self.protocol} is offered without {capability}")
 
     def ask(self, *requests: Request) -> list[Reply]:
-        """The replies, of the right shape. Raises Flaw or AdapterError."""
+        """Returns the replies after checking their shape. Raises Flaw or AdapterError."""
         replies = self.adapter.ask(requests, self._answer)
         for request, reply in zip(requests, replies, strict=True):
             try:
                 check(request, reply)
             except InvalidReply as error:
-                raise Flaw(f"the reply to {request['op']} has not the right shape: {error}") from None
+                raise Flaw(f"the reply to {request['op']} does not have the right shape: {error}") from None
             self.told.update(effect["event"]["name"] for effect in reply.get("effects", ()) if "event" in effect)
         return replies
 
@@ -82,7 +82,7 @@ class Bench:
         return self._choices.answer(question)
 
     def fine(self, *requests: Request) -> list[Reply]:
-        """The replies, none of which is an error."""
+        """Returns the replies. Raises Flaw if one of them is an error."""
         replies = self.ask(*requests)
         for request, reply in zip(requests, replies, strict=True):
             if "error" in reply:
@@ -90,22 +90,22 @@ class Bench:
         return replies
 
     def decode(self, digits: str, **more: Any) -> Request:
-        """A request."""
+        """Returns a decode request."""
         return {"op": "decode", "protocol": self.protocol, "bytes": digits, **more}
 
     def open_node(self, name: str, at: int = 0) -> Reply:
-        """The reply to `open` of a node; with the same answers to choices for each."""
+        """Opens a node and returns the reply to `open`. Every node gets the same answers to its choices."""
         self._choices = Choices("smoke")
         request = {"op": "open", "case": "smoke", "node": name, "protocol": self.protocol, "addr": f"{name}:1", "now_ms": at}
         return self.fine({**request, "config": self.config, "seed": "smoke"})[0]
 
     def feed_messages(self, handle: Any) -> list[Any]:
-        """What a node does that is sent every legal message."""
+        """Sends every legal message to a node and returns the effects."""
         request = {"op": "recv", "handle": handle, "now_ms": 0, "via": specification(self.protocol).TRANSPORT, "from": "peer:1"}
         return [self.fine({**request, "bytes": digits})[0]["effects"] for digits in self.messages]
 
     def run_node(self) -> None:
-        """Sends a new node every legal message, and runs some of its timers."""
+        """Sends every legal message to a new node, and runs some of its timers."""
         node = self.open_node("one")
         self.feed_messages(node["handle"])
         reply = self.fine({"op": "advance", "handle": node["handle"], "now_ms": 0})[0]
@@ -115,7 +115,7 @@ class Bench:
             reply = self.fine({"op": "advance", "handle": node["handle"], "now_ms": reply["next_timer_ms"]})[0]
 
     def query_all(self, handle: Any) -> dict[str, Any]:
-        """The answers to every query."""
+        """Returns the answers to every query that takes no argument."""
         capabilities = self.hello.protocols[self.protocol].capabilities
         known = sorted(specification(self.protocol).QUERIES.items())
         queries = [what for what, query in known if f"observe.{what}" in capabilities and len(signature(query).parameters) == 1]
@@ -123,26 +123,26 @@ class Bench:
 
 
 def framing(bench: Bench) -> str:
-    """One line for each request; members that nobody knows are ignored."""
+    """Checks that each request gets one line, and that unknown members are ignored."""
     bench.offers("codec")
     bench.fine(bench.decode(bench.messages[0], a_member_from_the_future={"é": [1, None, "\u2028\n"]}))
     return "one line for each request, with its id"
 
 
 def ordering(bench: Bench) -> str:
-    """Many requests at once are answered in their order, each by its own answer."""
+    """Checks that many requests sent at once are answered in order, each with its own answer."""
     bench.offers("codec")
     digits = [bench.messages[number % len(bench.messages)] for number in range(_MANY)]
     alone = {each: bench.fine(bench.decode(each))[0].get("value") for each in bench.messages}
     replies = bench.fine(*map(bench.decode, digits))
     for number, (each, reply) in enumerate(zip(digits, replies, strict=True)):
         if reply.get("value") != alone[each]:
-            raise Flaw(f"request {number} of {_MANY} that were sent at once has the answer of another")
+            raise Flaw(f"request {number} of {_MANY} that were sent at once has the answer of another request")
     return f"{_MANY} requests sent at once are answered in their order"
 
 
 def batches(bench: Bench) -> str:
-    """A batch gives what its items give one by one."""
+    """Checks that a batch gives the same results as its items one by one."""
     bench.offers("codec")
     items = [bench.decode(each) for each in (*bench.messages, "ff")]
     (reply,) = bench.ask({"op": "batch", "items": items})
@@ -156,20 +156,20 @@ def batches(bench: Bench) -> str:
 
 
 def unknown_op(bench: Bench) -> str:
-    """An op that nobody knows is answered, and the adapter goes on."""
+    """Checks that an unknown op is answered, and that the adapter goes on."""
     _expect_error(bench, {"op": "no_such_op_at_all"}, ("unknown_op",))
-    return "an op that is not known is answered with the error unknown_op"
+    return "an unknown op is answered with the error unknown_op"
 
 
 def large_line(bench: Bench) -> str:
-    """A line of two megabytes is read and answered."""
+    """Checks that a line of two megabytes is read and answered."""
     bench.offers("codec")
     bench.fine(bench.decode("00" * _LARGE))
     return f"a line of {2 * _LARGE >> 20} MiB is answered"
 
 
 def panics(bench: Bench) -> str:
-    """What cannot be done is answered with an error, and the adapter goes on."""
+    """Checks that impossible requests are answered with errors, and that the adapter goes on."""
     requests: list[Request] = [
         {"op": "query", "handle": 987654321, "what": "anything"},
         {"op": "recv", "handle": 987654321, "now_ms": 0, "via": "udp", "from": "peer:1", "bytes": ""},
@@ -181,11 +181,11 @@ def panics(bench: Bench) -> str:
     ]
     for request in requests:
         _expect_error(bench, request, ())
-    return f"{len(requests)} impossible requests are answered with errors, and it goes on"
+    return f"{len(requests)} impossible requests are answered with errors, and the adapter goes on"
 
 
 def isolation(bench: Bench) -> str:
-    """What one node is told no other one knows."""
+    """Checks that input to one node does not affect another node."""
     bench.offers("exchange")
     first, second = bench.open_node("one"), bench.open_node("two")
     if first["handle"] == second["handle"]:
@@ -193,42 +193,42 @@ def isolation(bench: Bench) -> str:
     before = bench.query_all(second["handle"])
     bench.feed_messages(first["handle"])
     if bench.query_all(second["handle"]) != before:
-        raise Flaw("what one node was told changed what another node answers")
+        raise Flaw("input to one node changed the answers of another node")
     bench.fine({"op": "close", "handle": first["handle"]}, {"op": "close", "handle": second["handle"]})
     _expect_error(bench, {"op": "advance", "handle": first["handle"], "now_ms": 0}, ("no_handle",))
     again, fresh = bench.open_node("one"), bench.open_node("one")
     if bench.feed_messages(again["handle"]) != bench.feed_messages(fresh["handle"]) and bench.hello.oracle:
-        raise Flaw("two new nodes that are told the same answer differently: something is left of an earlier one")
-    return "nodes know nothing of each other, and nothing of closed ones"
+        raise Flaw("two new nodes answer the same input differently: state of an earlier node is left")
+    return "nodes do not share state, not even with closed ones"
 
 
 def clock(bench: Bench) -> str:
-    """Time is what the runner says it is."""
+    """Checks that time is only what the runner says."""
     bench.offers("exchange")
     node = bench.open_node("one")
     handle, timer = node["handle"], node["next_timer_ms"]
     time.sleep(_REAL_PAUSE)
-    told = {"op": "advance", "handle": handle, "now_ms": 0}
-    (reply,) = bench.fine(told)
+    advance = {"op": "advance", "handle": handle, "now_ms": 0}
+    (reply,) = bench.fine(advance)
     if reply["effects"] or reply["next_timer_ms"] != timer:
-        raise Flaw(f"after {_REAL_PAUSE:g} real seconds and no virtual ones something has happened: {json.dumps(reply)}")
+        raise Flaw(f"after {_REAL_PAUSE:g} real seconds and no virtual time the node acted: {json.dumps(reply)}")
     if timer is None:
         return "no timer runs by itself"
     if timer > 0:
-        (early,) = bench.fine({**told, "now_ms": timer - 1})
+        (early,) = bench.fine({**advance, "now_ms": timer - 1})
         if early["effects"] or early["next_timer_ms"] != timer:
-            raise Flaw(f"the timer is due at {timer}, but something happened at {timer - 1}: {json.dumps(early)}")
-    (due,) = bench.fine({**told, "now_ms": timer})
+            raise Flaw(f"the timer is due at {timer}, but the node acted at {timer - 1}: {json.dumps(early)}")
+    (due,) = bench.fine({**advance, "now_ms": timer})
     if due["next_timer_ms"] is not None and due["next_timer_ms"] <= timer:
         raise Flaw(f"at {timer} the timer that is due at {timer} did not run: next_timer_ms is {due['next_timer_ms']}")
     late = bench.open_node("two", at=_LATER)["next_timer_ms"]
     if late is None or late < _LATER:
         raise Flaw(f"a node opened at {_LATER} has its next timer at {late}, a node opened at 0 at {timer}")
-    return "timers run when the runner says so, neither before nor by themselves"
+    return "timers run exactly when the runner advances to them"
 
 
 def late_clock(bench: Bench) -> str:
-    """A runner that comes late finds all timers run that are due by then, in their order."""
+    """Checks that a late `advance` runs all timers due by then, in order."""
     bench.offers("exchange")
     at, effects = _run_timers(bench)
     if at is None:
@@ -240,11 +240,11 @@ def late_clock(bench: Bench) -> str:
         raise Flaw(f"advanced from 0 to {at} at once, its next timer is at {late['next_timer_ms']}: one that was due did not run")
     if late["effects"] != effects and bench.hello.oracle:
         raise Flaw(f"advanced from 0 to {at} at once it does {json.dumps(late['effects'])}, timer by timer {json.dumps(effects)}")
-    return "a late runner finds all timers run, in their order"
+    return "a late advance runs all due timers, in order"
 
 
 def _run_timers(bench: Bench) -> tuple[int | None, list[Any]]:
-    """Runs some timers of a new node one by one: when the last one was due, and what it did."""
+    """Runs some timers of a new node one by one. Returns when the last one was due (None if there is none), and all effects."""
     handle = bench.open_node("one")["handle"]
     bench.feed_messages(handle)
     (reply,) = bench.fine({"op": "advance", "handle": handle, "now_ms": 0})
@@ -259,17 +259,17 @@ def _run_timers(bench: Bench) -> tuple[int | None, list[Any]]:
 
 
 def outcomes(bench: Bench) -> str:
-    """What became of a message can be told for any, and whatever became of it."""
+    """Checks that `sent` is accepted for every kind of message, delivered or not."""
     bench.offers("sent")
-    told = {"op": "sent", "handle": bench.open_node("one")["handle"], "now_ms": 0, "to": "peer:1"}
+    sent = {"op": "sent", "handle": bench.open_node("one")["handle"], "now_ms": 0, "to": "peer:1"}
     for digits in bench.messages:
         for took in (1500, None):
-            bench.fine({**told, "bytes": digits, "took_us": took})
-    return "it takes what became of each kind of message"
+            bench.fine({**sent, "bytes": digits, "took_us": took})
+    return "sent is accepted for each kind of message"
 
 
 def connections(bench: Bench) -> str:
-    """What comes over a connection is the same in one piece and in many; connections know nothing of each other."""
+    """Checks that a message has the same effects in one piece and byte by byte, and that connections do not share state."""
     bench.offers("stream")
     seen = []
     for size in (2**20, 1):
@@ -282,21 +282,21 @@ def connections(bench: Bench) -> str:
             effects += bench.fine(piece)[0]["effects"]
         bench.fine({**event, "conn": "one", "event": "eof"}, {**event, "conn": "other", "event": "reset"})
         if any(effect["stream"]["conn"] != "one" for effect in effects if "stream" in effect):
-            raise Flaw(f"what came over one connection was answered on another: {json.dumps(effects)}")
+            raise Flaw(f"data of one connection was answered on another: {json.dumps(effects)}")
         seen.append(effects)
     if seen[0] != seen[1] and bench.hello.oracle:
         raise Flaw(f"a message in one piece leads to {json.dumps(seen[0])}, byte by byte to {json.dumps(seen[1])}")
-    return "a message over a connection is the same in one piece and byte by byte"
+    return "a message over a connection has the same effects in one piece and byte by byte"
 
 
 def questions(bench: Bench) -> str:
-    """Questions of chance are asked where the protocol has a choice, with the options that are there, sorted."""
+    """Checks that choices are asked for at the protocol's sites only, with two or more options, sorted."""
     bench.offers("exchange")
     sites = PROTOCOLS[bench.protocol].sites
     if not sites:
-        raise Inapplicable(f"{bench.protocol} leaves nothing to chance")
+        raise Inapplicable(f"{bench.protocol} has no random choices")
     if not bench.hello.oracle:
-        raise Inapplicable('hello has "choices": "set": it draws for itself, and vectors that fix a draw are skipped')
+        raise Inapplicable('hello has "choices": "set": it chooses at random itself; vectors that fix a choice are skipped')
     bench.run_node()
     for question in bench.questions:
         site, options = question["site"], question["of"]
@@ -312,19 +312,19 @@ def questions(bench: Bench) -> str:
 
 
 def events(bench: Bench) -> str:
-    """Events are those of the protocol, and the kinds that hello lists."""
+    """Checks that events are kinds of the protocol, and compares them with the kinds in hello."""
     bench.offers("exchange")
     bench.offers("events")
     bench.run_node()
     kinds, offered = event_kinds(bench.protocol), bench.hello.protocols[bench.protocol]
     if unknown := [kind for kind in bench.told if kind not in kinds]:
-        raise Flaw(f"it tells the event {unknown[0]!r}, but {bench.protocol} has {', '.join(kinds)}")
+        raise Flaw(f"it reports the event {unknown[0]!r}, but {bench.protocol} has {', '.join(kinds)}")
     if not bench.told:
-        raise Inapplicable("a node that gets every legal message tells no event")
+        raise Inapplicable("a node that gets every legal message reports no event")
     compared = Counter({kind: count for kind, count in bench.told.items() if offered.tells(kind)})
     ignored = bench.told - compared
     note = f"; not compared, since hello does not list it: {_list_counts(ignored)}" if ignored else ""
-    return f"it tells {_list_counts(compared) or 'nothing that is compared'}{note}"
+    return f"it reports {_list_counts(compared) or 'no event that is compared'}{note}"
 
 
 def _list_counts(kinds: Counter[str]) -> str:
@@ -332,13 +332,13 @@ def _list_counts(kinds: Counter[str]) -> str:
 
 
 def _is_sorted(options: list[Plain]) -> bool:
-    """Whether there are several options, all different, in the order of their bytes or numbers."""
+    """Returns True if there are several options, all different, in the order of their bytes or numbers."""
     keys = [key for option in options if (key := _sort_key(option)) is not None]
     return len(options) > 1 and (len(keys) < len(options) or all(one < other for one, other in pairwise(keys)))
 
 
 def _sort_key(option: Plain) -> tuple[int, Any] | None:
-    """By which an option is sorted; None for what is neither a number nor a text."""
+    """Returns the sort key of an option, or None if it is neither a number nor a text."""
     match option:
         case int():
             return 0, option
@@ -358,30 +358,30 @@ def _expect_error(bench: Bench, request: Request, codes: Sequence[str]) -> None:
         raise Flaw(f"expected the error {' or '.join(codes)} for {shown}, found {reply['error']['code']}")
 
 
-#: The checks, and what to do if one fails.
+#: The checks, each with the advice printed when it fails.
 CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (framing, "write each reply as one line of JSON with the request's id, flush it, and ignore members you do not know"),
     (ordering, "read one request after the other, and answer each before the next"),
     (batches, "answer a batch with one line: results in the order of items, each as it would be by itself, without an id"),
     (unknown_op, 'answer any other op with {"id": …, "error": {"code": "unknown_op", "message": …}}'),
     (large_line, "read lines of up to 16 MiB; many libraries have a smaller limit that can be raised"),
-    (panics, 'catch what goes wrong in a request and answer {"error": {"code": "bad_request" or "panic", …}}; never end by it'),
-    (isolation, "keep everything that a node knows in the object behind its handle; no globals"),
-    (outcomes, "take sent for every message that the node may have sent: took_us is microseconds, or null if it did not arrive"),
-    (connections, "keep what came over a connection by its conn until the message is whole, and answer on that connection only"),
+    (panics, 'catch every error of a request and answer {"error": {"code": "bad_request" or "panic", …}}; never exit by it'),
+    (isolation, "keep the whole state of a node in the object behind its handle; no globals"),
+    (outcomes, "accept sent for every message that the node may have sent: took_us is microseconds, null if it did not arrive"),
+    (connections, "buffer the bytes of each conn until the message is whole, and answer on that connection only"),
     (questions, "ask only where the protocol says at random, with all options sorted by their bytes, and not for a single one"),
-    (events, "name events as the protocol does: the page Messages lists them; leave out what is none of them"),
+    (events, "name events as the protocol does: the page Messages lists them; leave out all others"),
     (clock, "take the time from now_ms only; run timers in advance, and say in next_timer_ms when the next one is due"),
-    (late_clock, "in advance, run the timer that is due first until none is due any more, each at the time it was due"),
+    (late_clock, "in advance, run the timer that is due first until none is due any more, each at its due time"),
 )
 
 
 def check_adapter(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
-    """Starts the adapter and makes every check with it. Raises AdapterUnavailable if it cannot be started at all."""
+    """Starts the adapter and runs every check. Raises AdapterUnavailable if it cannot be started at all."""
     hello = adapter.start()
     yield Finding("hello", True, f"{hello.name} {hello.version}: {', '.join(sorted(hello.protocols)) or 'no protocol'}")
     if not hello.protocols:
-        yield Finding("protocol", False, "hello offers no protocol, so nothing can be judged. To do: list it under protocols")
+        yield Finding("protocol", False, "hello offers no protocol, so nothing can be checked. To do: list it under protocols")
     known = {vector.protocol for vector in suite.vectors}
     offered = known & set(hello.protocols)
     for protocol in sorted(hello.protocols):
@@ -401,9 +401,9 @@ def check_adapter(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
             yield finding if len(hello.protocols) == 1 else finding._replace(detail=f"{protocol}: {finding.detail}")
     begin = time.monotonic()
     if adapter.stop():
-        yield Finding("bye", True, f"it ends when it is told to, in {time.monotonic() - begin:.1f} s")
+        yield Finding("bye", True, f"it exits on bye, in {time.monotonic() - begin:.1f} s")
     else:
-        yield Finding("bye", False, "it did not end by itself. To do: answer bye, then exit")
+        yield Finding("bye", False, "it did not exit by itself. To do: answer bye, then exit")
 
 
 def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Finding:

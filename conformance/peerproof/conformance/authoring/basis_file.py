@@ -1,4 +1,4 @@
-"""The files that say what rests on decisions: made by trying the other readings, and compared; and what vectors cite for it."""
+"""Files that record which vectors depend on decisions: found by running other readings, compared, and used for citations."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from peerproof.conformance.vectors.suite import Suite, Vector, load_basis
 
 T = TypeVar("T")
 
-#: The id of a vector, and what it cites, in the text of a file.
+#: The id of a vector and its citations, in the text of a file.
 _CITING: Final = re.compile(r"^- id: (?P<id>\S+)(?P<between>.*?)^  clauses: \[(?P<clauses>[^\]]*)\]", re.MULTILINE | re.DOTALL)
 
 
 def protocols_with_readings(suite: Suite) -> list[str]:
-    """The protocols of a suite whose documents have other readings."""
+    """Returns the protocols of a suite whose documents have other readings."""
     return [name for name in dict.fromkeys(vector.protocol for vector in suite.vectors) if readings_of(name)]
 
 
@@ -35,11 +35,11 @@ def write_basis(
     suite: Suite, protocol: str, on_progress: Progress = lambda *_: None, *, only_changed: bool = False
 ) -> list[Path]:
     """
-    Tries the other readings, writes what rests on decisions, and lets the vectors that are written by hand cite just those.
+    Runs the other readings, writes which vectors depend on decisions, and makes hand-written vectors cite exactly those.
 
-    With `only_changed` it tries the vectors of files that have changed since it was last written, and keeps what it says of the
-    others: right as long as specification and readings are as they were. Returns the files that are not as they were before.
-    Raises CannotWrite, VectorError.
+    With `only_changed` it runs only the vectors of files that have changed since the last time, and keeps the results of the
+    others. These are right as long as specification and readings are unchanged. Returns the files that it changed. Raises
+    CannotWrite, VectorError.
     """
     files = digest_files(suite, protocol)
     found = _find_changed(suite, protocol, files, on_progress) if only_changed else find_basis(suite, protocol, on_progress)
@@ -73,7 +73,7 @@ def _of(vectors: Iterable[Vector], found: Mapping[str, T]) -> dict[str, T]:
 
 
 def digest_files(suite: Suite, protocol: str) -> dict[str, str]:
-    """Each file of a protocol's vectors, with a digest of what they do and demand; what they are called and cite is no part."""
+    """Returns each vector file of a protocol with a digest of what its vectors do and expect, without names and citations."""
     by_file: dict[str, list[Any]] = {}
     for vector in suite.vectors:
         if vector.protocol == protocol:
@@ -89,12 +89,12 @@ def digest_files(suite: Suite, protocol: str) -> dict[str, str]:
 
 
 def outdated(suite: Suite, protocol: str) -> Iterator[Finding]:
-    """Files of vectors that have changed since it was found what they rest on."""
+    """Yields a finding for each vector file that has changed since the dependencies on decisions were found."""
     kept, now = load_basis(suite.root, protocol).files, digest_files(suite, protocol)
     for file in sorted({*kept, *now}):
         if kept and kept.get(file) != now.get(file):
-            what = "is new" if file not in kept else "has gone" if file not in now else "has changed"
-            message = f"{what} since it was found what vectors rest on; peerproof vectors lint --basis --changed"
+            what = "is new" if file not in kept else "was removed" if file not in now else "has changed"
+            message = f"{what} since the basis was found; run peerproof vectors lint --basis --changed"
             yield Finding(path_text(suite.root / file), 1, 1, "basis", message)
 
 
@@ -104,7 +104,7 @@ def _cite(found: Basis, at: re.Match[str]) -> str:
 
 
 def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) -> Iterator[Finding]:
-    """Whether the file says what trying the other readings finds now."""
+    """Yields a finding if running the other readings now gives another result than the file says."""
     path = suite.root / protocol / FILE
     kept = load_basis(suite.root, protocol)
     now = replace(find_basis(suite, protocol, on_progress), files=kept.files)
@@ -118,23 +118,23 @@ def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) 
         else f"of {', '.join(sorted({*kept.tried} ^ {*now.tried}))}"
     )
     yield Finding(
-        path_text(path), 1, 1, "basis", f"another experiment finds something else {about}; peerproof vectors lint --basis"
+        path_text(path), 1, 1, "basis", f"the experiment gives another result now {about}; run peerproof vectors lint --basis"
     )
 
 
 def uncited(readable: Sequence[Source], root: Path) -> Iterator[Finding]:
-    """Decisions that a vector needs without citing them, or cites in vain, and levels above what a vector needs."""
+    """Yields decisions that a vector depends on without citing them, needless citations, and levels that are too high."""
     for source in readable:
         found = load_basis(root, source.document.data["protocol"])
         for index, vector in enumerate(source.document.data["vectors"]):
             cited = {*vector["clauses"]}
             fitting = found.cite(vector["id"], tuple(vector["clauses"]))
             for clause in sorted(found.needed(vector["id"]) - cited, key=in_order):
-                what = f"another reading of {clause} makes something else come, and it is not cited"
+                what = f"another reading of {clause} changes the result, and it is not cited"
                 yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof vectors lint --basis")
             for clause in sorted(cited.difference(fitting), key=in_order):
-                what = f"{clause} is cited in vain: no other reading of it makes anything else come"
+                what = f"{clause} is cited needlessly: no other reading of it changes the result"
                 yield source.finding("decision", ("vectors", index, "clauses"), f"{what}; peerproof vectors lint --basis")
             if (weak := found.weak.get(vector["id"])) and vector["level"] == "must":
-                message = f"must, but it needs {', '.join(weak)}, which say should"
+                message = f"must, but it depends on {', '.join(weak)}, which say should"
                 yield source.finding("level", ("vectors", index, "level"), message)

@@ -1,9 +1,9 @@
 """
-The clause matrix, which clause is held by what, and one clause with everything that cites it.
+The clause matrix, and everything that cites one clause.
 
-The matrix has a row for each clause and decision; columns for the code that cites it, the vectors that demand it, the properties
-that watch over it, the models that cover it and the proofs about it. A row that says "Not testable, because …" may be empty; any
-other without code or without a vector is a hole.
+The matrix has a row for each clause and decision, with columns for the code that cites it, the vectors that test it, the
+properties that monitor it, the models that cover it and the proofs about it. A row that says "Not testable, because …" may be
+empty; any other row without code or without a vector is a hole.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """What holds one clause."""
+    """Everything that covers one clause."""
 
     clause: str
     level: str
@@ -40,23 +40,23 @@ class Row:
     models: tuple[str, ...]
     proofs: tuple[str, ...]
     untestable: str | None  #: the reason
-    kinds: Mapping[str, int]  #: kind of vectors, those made from models too -> how many cite it
+    kinds: Mapping[str, int]  #: kind of vectors, including those made from models -> number that cite it
 
     @property
     def is_only_loaded(self) -> bool:
-        """Whether only vectors that put an implementation into a state show it."""
+        """Returns True if the only vectors that cover it are those that load a state into an implementation."""
         return any(self.kinds.values()) and not any(self.kinds[kind] for kind in ("codec", "exchange", "paths"))
 
     @property
     def holes(self) -> tuple[str, ...]:
-        """What is missing, unexplained."""
+        """Returns the missing columns; none if the clause says why it is untestable."""
         if self.untestable:
             return ()
         return tuple(name for name, found in (("code", self.code), ("vector", self.vectors)) if not found)
 
 
 def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
-    """The rows of a protocol, by kinds and numbers. A vector made from a model holds no clause: it repeats the code."""
+    """Returns the rows of a protocol, sorted by clause. Vectors made from a model cover no clause: they repeat the code."""
     by_clause: dict[str, list[str]] = {}
     kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for vector in vectors:
@@ -82,24 +82,24 @@ def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Meeting:
-    """The vector that meets a clause with the fewest other clauses, and among those the earliest."""
+    """The vector that covers a clause with the fewest other clauses, and the earliest of those."""
 
     clause: str
     vector: str | None  #: its id; None if no vector cites the clause
-    others: tuple[str, ...]  #: the clauses that it cites besides
-    before: int  #: so many steps come before its first expectation
+    others: tuple[str, ...]  #: the other clauses that it cites
+    before: int  #: number of steps before its first expectation
 
     @property
     def is_alone(self) -> bool:
-        """Whether a failure of the vector can be about this clause only."""
+        """Returns True if a failure of the vector can be about this clause only."""
         return self.vector is not None and not self.others
 
 
 def find_meetings(clauses: Clauses, vectors: Iterable[Vector]) -> list[Meeting]:
     """
-    Finds for every testable clause the vector that meets it as early and as alone as any, by kinds and numbers of the clauses.
+    Finds for every testable clause the vector that cites the fewest other clauses, then the one that checks earliest.
 
-    Vectors made from a model are left out: they cite what the code of a step cites.
+    The result is sorted by clause. Vectors made from a model are left out: they cite what the code of a step cites.
 
     >>> from peerproof.conformance.clauses import catalogue
     >>> from peerproof.conformance.vectors.suite import load
@@ -126,26 +126,26 @@ def find_meetings(clauses: Clauses, vectors: Iterable[Vector]) -> list[Meeting]:
     return found
 
 
-_JUDGING = ("expect", "observe", "told")
+_EXPECTATIONS = ("expect", "observe", "told")
 
 
 def _steps_before(vector: Vector) -> int:
-    """How many steps, those of the setup too, come before the first one that expects something."""
+    """Returns the number of steps, including the setup, before the first one that expects something."""
     steps = vector.body.get("steps", ())
-    first = next((place for place, step in enumerate(steps) if any(name in step for name in _JUDGING)), len(steps))
+    first = next((place for place, step in enumerate(steps) if any(name in step for name in _EXPECTATIONS)), len(steps))
     return len(vector.body.get("setup", ())) + first
 
 
 def meetings_as_text(meetings: Sequence[Meeting]) -> str:
-    """A line for each clause that no vector meets alone, with the nearest vector; then how many there are."""
+    """Renders a line for each clause that no vector covers alone, with the nearest vector; then the totals."""
     left = [each for each in meetings if not each.is_alone]
     nearest = (f"{each.vector} with {' '.join(each.others)}" if each.vector else "no vector" for each in left)
     lines = [f"{each.clause}: {vector}" for each, vector in zip(left, nearest, strict=True)]
-    return "\n".join([*lines, "", f"{len(meetings)} clauses, {len(meetings) - len(left)} of them met alone by a vector"])
+    return "\n".join([*lines, "", f"{len(meetings)} clauses, {len(meetings) - len(left)} of them covered alone by a vector"])
 
 
 def as_text(rows: Sequence[Row]) -> str:
-    """The matrix for a terminal, the holes after it."""
+    """Renders the matrix for a terminal, followed by the holes."""
     cells = [("clause", "level", *KINDS, "code", "properties", "models", "proofs"), *map(_cells, rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip() for row in cells]
@@ -160,18 +160,18 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """How many clauses there are, which are holes, and which say why they are none."""
+    """Renders the holes, the untestable clauses with their reasons, and the number of clauses."""
     lines = [f"hole: {row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes]
     lines += [f"not testable: {row.clause}, because {row.untestable}" for row in rows if row.untestable]
     if loaded := [row.clause for row in rows if row.is_only_loaded]:
-        lines.append(f"only shown from loaded states: {' '.join(loaded)}")
+        lines.append(f"only covered from loaded states: {' '.join(loaded)}")
     with_vectors = sum(bool(row.vectors) for row in rows)
     holes = sum(bool(row.holes) for row in rows)
     return [*lines, f"{len(rows)} clauses, {with_vectors} with vectors, {holes} {'hole' if holes == 1 else 'holes'}"]
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """The matrix as a table for the documentation, everything by name."""
+    """Renders the matrix as a Markdown table for the documentation, with all names."""
     lines = ["| clause | level | code | vectors | properties | models | proofs |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         vectors = "<br>".join(f"`{name.split('/', 1)[1]}`" for name in row.vectors)
@@ -189,7 +189,7 @@ _NEEDED = (2, 3)  #: the columns code and vectors
 
 
 def as_json(matrices: Mapping[str, Sequence[Row]]) -> str:
-    """The matrices of protocols for programs."""
+    """Renders the matrices of protocols as JSON."""
     rows = {protocol: [asdict(row) | {"holes": row.holes} for row in matrix] for protocol, matrix in matrices.items()}
     return json.dumps(rows, indent=2, ensure_ascii=False)
 
@@ -207,7 +207,7 @@ class ClauseNotFound(LookupError):
 
 def clause_tip(name: str, known: Collection[str]) -> str:
     """
-    Returns what may have been meant by an unknown clause: clauses with the same letters, or else one that looks similar.
+    Returns a tip for an unknown clause: clauses with the same letters, or else one that looks similar.
 
     >>> clause_tip("B-999", ["B-01", "B-02", "D-99"])
     'there are B-01 to B-02'
@@ -221,7 +221,7 @@ def clause_tip(name: str, known: Collection[str]) -> str:
 
 @dataclass(frozen=True)
 class ClauseCoverage:
-    """The clause matrix of a protocol, and what its vectors take of the state graphs, if that was asked for."""
+    """The clause matrix of a protocol, and the coverage of its state graphs if that was requested."""
 
     protocol: str
     rows: Sequence[Row]
@@ -229,7 +229,7 @@ class ClauseCoverage:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no clause is a hole, and each edge in which a node moves is taken by a vector."""
+        """Returns True if no clause is a hole, and vectors take every edge in which a node moves."""
         return not any(row.holes for row in self.rows) and all(one.complete for one in self.edges)
 
 
@@ -281,7 +281,7 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     lists = (("code", code), ("vectors", vectors), *about, ("cited by", beside), ("to see them fail", run))
     is_stale = any(one.clause == clause for one in stale(clauses))
     to_do = (
-        f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof vectors lint --reviewed {name}"
+        f"\nSTALE: it has changed since its vectors were reviewed; if they are right: peerproof vectors lint --reviewed {name}"
     )
     return "\n".join(
         [

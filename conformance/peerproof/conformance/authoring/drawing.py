@@ -1,4 +1,4 @@
-"""Message graphs of whatever can be drawn: vectors, models that fail, counterexamples, traces and captures."""
+"""Message graphs of vectors, failing models, counterexamples, traces and captures."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from peerproof.tla.output.counterexample import Counterexample, from_itf
 from peerproof.tla.output.outcome import Progress
 from peerproof.tla.tools.installation import Tools
 
-#: So much of a file is looked at to tell what it is.
+#: Number of bytes read to detect the kind of a file.
 _HEAD: Final = 2**20
 
 
 class Kind(Enum):
-    """What a file holds."""
+    """The kind of content of a file."""
 
     TRACE = "a trace"
     CAPTURE = "a capture"
@@ -45,11 +45,11 @@ class Kind(Enum):
 
 
 class CannotDraw(Exception):
-    """This is nothing that can be drawn; the message says what to do."""
+    """A source that cannot be drawn; the message says what to do."""
 
 
 def kind_of(path: Path) -> Kind:
-    """What a file is, by its content. Raises CannotDraw and OSError."""
+    """Detects the kind of a file from its content. Raises CannotDraw and OSError."""
     if path.is_dir():
         raise CannotDraw(f"{path} is a directory: name the files in it")
     with path.open("rb") as file:
@@ -66,11 +66,11 @@ def kind_of(path: Path) -> Kind:
         raise CannotDraw(f"{path} is JSON, but neither a trace (see peerproof trace check) nor a counterexample in ITF")
     if b"\nvectors:" in head:
         return Kind.VECTORS
-    raise CannotDraw(f"{path} is no trace, no capture, no file of vectors and no counterexample")
+    raise CannotDraw(f"{path} is not a trace, a capture, a file of vectors or a counterexample")
 
 
 def _is_trace(head: bytes) -> bool:
-    """Whether one of its first lines is one of a trace."""
+    """Returns True if one of the first 100 lines is a trace line."""
     for line in head.splitlines()[:100]:
         with suppress(MalformedMessage):
             parse(line.decode(errors="replace"))
@@ -79,7 +79,7 @@ def _is_trace(head: bytes) -> bool:
 
 
 def vectors_of(path: Path) -> tuple[Suite, list[Vector]]:
-    """The vectors of a file, and the suite that they belong to. Raises CannotDraw and VectorError."""
+    """Returns the vectors of a file, and the suite that they belong to. Raises CannotDraw and VectorError."""
     path = path.resolve()
     *_, protocol, layer, _ = ("", "", *path.parts)
     if protocol not in protocols() or layer not in ("codec", "exchange", "cluster"):
@@ -89,25 +89,25 @@ def vectors_of(path: Path) -> tuple[Suite, list[Vector]]:
 
 
 def model_of(name: str) -> Model | None:
-    """The model of this name, or of `PROTOCOL/NAME`. Raises CannotDraw if there are several, or if it holds, and BadManifest."""
+    """Returns the failing model `NAME` or `PROTOCOL/NAME`. Raises BadManifest, and CannotDraw if several fail or all hold."""
     protocol, _, short = name.rpartition("/")
     found = [model for model in models() if model.name == short and protocol in ("", model.protocol)]
     failing = [model for model in found if model.verdict != "success"]
     if len(failing) > 1:
         raise CannotDraw(f"there are {' and '.join(f'{model.protocol}/{model.name}' for model in failing)}: which one?")
     if found and not failing:
-        raise CannotDraw(f"the model {name} holds: there is no run in which it fails, so nothing to draw")
+        raise CannotDraw(f"the model {name} holds: it has no failing run to draw")
     return failing[0] if failing else None
 
 
 def draw_counterexample(path: Path, without: Collection[str] = ()) -> Drawing:
-    """Draws a counterexample of TLC in a file, in ITF. Raises CannotDraw, OSError."""
+    """Draws a counterexample of TLC from an ITF file. Raises CannotDraw, OSError."""
     try:
         itf: dict[str, Any] = json.loads(path.read_bytes())
         example, about = from_itf(itf), itf.get("#meta", {})
         name = f"{about['protocol']}/{about['model']}"
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise CannotDraw(f"{path} is no counterexample of a model as peerproof model check writes it: {problem!r}") from None
+        raise CannotDraw(f"{path} is not a counterexample as peerproof model check writes it: {problem!r}") from None
     model = model_of(name)
     if model is None or not example.states:
         raise CannotDraw(f"{path}: {'it has no states' if model else f'there is no model {name}'}")
@@ -117,7 +117,7 @@ def draw_counterexample(path: Path, without: Collection[str] = ()) -> Drawing:
         raise CannotDraw(f"{path}: not a run of {model.name}: {problem}") from None
 
 
-#: Unreadable lines of traces that a remark is made on.
+#: Maximum number of unreadable trace lines that get a remark each.
 MOST_UNREAD: Final = 3
 
 
@@ -127,16 +127,16 @@ class Drawing:
 
     graph: MessageGraph
     title: str
-    remarks: tuple[str, ...] = ()  #: what is not drawn, and how a model fails
+    remarks: tuple[str, ...] = ()  #: parts that are not drawn, and how a model fails
 
 
 class NoCounterexample(Exception):
-    """TLC finds no counterexample of the model, or cannot be asked about it."""
+    """TLC finds no counterexample of the model."""
 
 
 def draw_vector(vector: Vector) -> Drawing:
     """
-    Draws what a vector feeds and expects.
+    Draws the input and the expectations of a vector.
 
     >>> from peerproof.conformance.vectors.selection import find_vector
     >>> from peerproof.conformance.vectors.suite import load
@@ -159,7 +159,7 @@ def draw_vector_file(path: Path, name: str = "") -> Drawing:
 
 
 def find_counterexample(model: Model, tools: Tools, on_progress: Callable[[Progress], None] = lambda _: None) -> Counterexample:
-    """Lets TLC find a model's counterexample anew. Raises NoCounterexample, and RunFailed if TLC has no verdict."""
+    """Runs TLC to find a model's counterexample. Raises NoCounterexample, and RunFailed if TLC has no verdict."""
     found = check(tools, model, on_progress, seconds=None).result.counterexample
     if found is None:
         raise NoCounterexample(f"TLC says that {model.name} holds; peerproof model check says more")
@@ -168,7 +168,7 @@ def find_counterexample(model: Model, tools: Tools, on_progress: Callable[[Progr
 
 def draw_model(model: Model, without: Collection[str] = (), example: Counterexample | None = None) -> Drawing:
     """
-    Draws how a model fails: its kept counterexample, or another one, without these variables of nodes. Raises CannotDraw.
+    Draws how a model fails: its kept counterexample or `example`, without these variables of nodes. Raises CannotDraw.
 
     >>> from peerproof.tla.manifest import models
     >>> model = next(model for model in models("swim") if model.name == "SX-02-stale-rumour")
@@ -188,7 +188,7 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
     """
     Draws an excerpt of the traces of one run; the name `-` is standard input. Raises CannotDraw, OSError.
 
-    Nodes with clocks of their own are brought together by their messages.
+    Clocks of different nodes are aligned by their messages.
     """
     reader = trace_diagram.Reader(begin=excerpt.begin, run=run)
     try:
@@ -201,14 +201,14 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
     remarks = [f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]]
     if (more := len(reader.unread) - MOST_UNREAD) > 0:
         remarks.append(f"{more:,} more lines cannot be read")
-    remarks += [f"{name}: only its first {reader.most:,} lines are looked at; --from begins later" for name in reader.cut]
+    remarks += [f"{name}: only its first {reader.most:,} lines are read; --from begins later" for name in reader.cut]
     runs = sorted({line.run for _, line in reader.lines})
     title = f"Trace of {reader.lines[0].line.protocol}, run {', '.join(runs)}"
     return Drawing(graph, title, (*remarks, *_left_out(excerpt)))
 
 
 def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excerpt) -> Drawing:
-    """Draws an excerpt of a capture. Raises CannotDraw, OSError, ImportError if a package is missing that reads captures."""
+    """Draws an excerpt of a capture. Raises CannotDraw, OSError, and ImportError if a package for reading captures is missing."""
     from peerproof.conformance.captures import capture_diagram
 
     drawn = capture_diagram.capture_graph(path, specification(protocol), ports, excerpt)
@@ -220,27 +220,27 @@ def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excer
 
 
 def check_protocol(protocol: str | None, path: Path) -> str:
-    """Returns the protocol of a capture, if there is such a one. Raises CannotDraw."""
+    """Returns the protocol if it exists. Raises CannotDraw."""
     if protocol is not None and protocol in protocols():
         return protocol
     found = "nothing" if protocol is None else repr(protocol)
-    raise CannotDraw(f"--protocol: expected whose messages {path} holds, one of {', '.join(protocols())}; found {found}")
+    raise CannotDraw(f"--protocol: expected the protocol of {path}, one of {', '.join(protocols())}; found {found}")
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What sources are: of which kind, and the model if it is one."""
+    """The kind of the sources to draw, and the model if it is one."""
 
     kind: str  #: the name of a `diagram_sources.Kind`, or VECTOR or MODEL
-    text: str  #: in words
+    text: str  #: the kind in words
     files: tuple[str, ...] = ()
-    within: str = ""  #: of a file of vectors: which one
+    within: str = ""  #: the name of one vector in a file of vectors
     model: Model | None = None
 
 
 def find_subject(sources: Sequence[str]) -> Subject:
     """
-    Finds what sources are: files by their content, else a model or a vector by its name. Raises CannotDraw, OSError.
+    Detects the kind of sources: files by their content, else a model or a vector by its name. Raises CannotDraw, OSError.
 
     >>> find_subject(["digest-request-of-one"]).kind
     'VECTOR'
@@ -249,12 +249,12 @@ def find_subject(sources: Sequence[str]) -> Subject:
     if len(files) < len(sources):
         if len(sources) > 1:
             missing = next(name for name in sources if name not in files)
-            raise CannotDraw(f"{missing} is no file; several sources are the traces of one run")
+            raise CannotDraw(f"{missing} is not a file; several sources must be the traces of one run")
         return _subject_of(sources[0])
     kinds = {Kind.TRACE if name == "-" else kind_of(Path(name)) for name in files}
     if len(files) > 1 and kinds != {Kind.TRACE}:
         what = " and ".join(sorted(kind.value for kind in kinds))
-        raise CannotDraw(f"several sources are the traces of one run; these are {what}")
+        raise CannotDraw(f"several sources must be the traces of one run; these are {what}")
     kind = kinds.pop()
     return Subject(kind.name, kind.value, tuple(files))
 
@@ -275,12 +275,12 @@ def _subject_of(name: str) -> Subject:
 
 
 def _failing(model: Model, found: model_diagram.Failing) -> Drawing:
-    said = f"{model.name}: {model.violated} is violated {found.length}"
-    return Drawing(found.graph, said, (said,))
+    title = f"{model.name}: {model.violated} is violated {found.length}"
+    return Drawing(found.graph, title, (title,))
 
 
 def _left_out(excerpt: Excerpt) -> list[str]:
     if not excerpt.left_out:
         return []
     drawn, more, then = excerpt.most, excerpt.left_out, excerpt.goes_on
-    return [f"{drawn:,} happenings are drawn, {more:,} more are not: go on with --from {then}, or raise --most"]
+    return [f"{drawn:,} events are drawn, {more:,} more are not: continue with --from {then}, or raise --most"]

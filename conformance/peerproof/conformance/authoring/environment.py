@@ -1,4 +1,4 @@
-"""What this machine has of the programs and extras that some commands need, and how to install what is missing."""
+"""Checks which programs and extras that some commands need are installed, and how to install the missing ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXTRAS: Final = {
 
 def check_environment() -> Iterator[tuple[str, bool | None, str]]:
     """
-    Yields for each program: its name, True if it can be used, None if it is missing, and its version or how to install it.
+    Yields the name of each program, True if it can be used or None if it is missing, and its version or how to install it.
 
     >>> next(check_environment())[:2]
     ('Python', True)

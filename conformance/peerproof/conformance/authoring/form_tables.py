@@ -1,7 +1,7 @@
 """
-Tables of a protocol's messages, commands, events, queries and configuration, from the declarations that the codecs are made of.
+Tables of a protocol's messages, commands, events, queries and configuration, made from the declarations of the codecs.
 
-Whoever writes an adapter needs them, so they are here and not only on the site: `peerproof explain PROTOCOL` prints them.
+`peerproof explain PROTOCOL` prints them for authors of adapters; the site shows them too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf
 from peerproof.spec.forms.state_form import ShownAs
 from peerproof.spec.protocols import PROTOCOLS
 
-#: Up to here every JSON reader is exact; as an upper bound it says nothing about the protocol.
+#: Every JSON reader is exact up to here; as an upper bound it says nothing about the protocol.
 JSON_EXACT: Final = 2**53
 
 INTRODUCTION: Final = (
@@ -50,13 +50,13 @@ def message_tables(protocol: str) -> Iterator[str]:
 
 
 def configured(record: Record) -> dict[str, Any]:
-    """The plain defaults of a configuration's members, of those that have one."""
+    """Returns the default of each member of a configuration that has one, as plain data."""
     made = {f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(record.kind)}
     return {name: record.forms[name].plain(value) for name, value in made.items() if value is not MISSING}
 
 
 def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
-    """The lists within messages whose items are of several kinds."""
+    """Yields the name and form of each list within messages whose items are of several kinds."""
     found = {
         name: part.form
         for record in form.cases.values()
@@ -67,13 +67,13 @@ def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
 
 
 def query_answers(protocol: str) -> Mapping[str, Any]:
-    """The answers to its queries."""
+    """Returns the declared answers to a protocol's queries."""
     declared = PROTOCOLS[protocol].query_answers
     return declared.load() if declared else {}
 
 
 def adapter_tables(protocol: str) -> Iterator[str]:
-    """The calls, queries, events and questions of chance of a protocol, with the form of every member."""
+    """Yields tables of the calls, queries, events and choices of a protocol, with the form of every member."""
     row, spec = PROTOCOLS[protocol], PROTOCOLS[protocol].specification.load()
     yield from ("", f"### Calls of {protocol}", "")
     yield from tagged(spec.COMMAND, with_tags=False)
@@ -100,7 +100,7 @@ def adapter_tables(protocol: str) -> Iterator[str]:
 
 
 def shape(form: Any) -> Iterator[str]:
-    """A table of all that is in an answer, or a sentence if it has no members."""
+    """Yields a table of the members of an answer, or a sentence if it has none."""
     rows = list(described_answer(form, ""))
     if rows and rows[0][0] == "" and len(rows) == 1:
         yield from (rows[0][1][0].upper() + rows[0][1][1:] + ".", "")
@@ -111,7 +111,7 @@ def shape(form: Any) -> Iterator[str]:
 
 
 def described_answer(form: Any, path: str) -> Iterator[tuple[str, str]]:
-    """The path and the form of an answer, and of all that is in it."""
+    """Yields the path and the form of an answer and of everything in it."""
     if isinstance(form, ShownAs):
         form = form.form
     inner, within = form, path
@@ -127,7 +127,7 @@ def described_answer(form: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def sentence_of_answer(form: Any) -> str:
-    """What an answer may be, in words."""
+    """Describes the form of an answer in words."""
     match form:
         case ShownAs(inner):
             return sentence_of_answer(inner)
@@ -145,12 +145,12 @@ def sentence_of_answer(form: Any) -> str:
 
 
 def about(kind: type[Any]) -> str:
-    """The first line of a docstring."""
+    """Returns the first line of a class's docstring."""
     return (kind.__doc__ or "").strip().splitlines()[0]
 
 
 def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
-    """A table for each case, or a sentence where a case has no members."""
+    """Yields a table for each case, or only a sentence where a case has no members."""
     for name, record in form.cases.items():
         heading = f"`{name}`" + (f", type byte {form.tags[name]}" if with_tags else "")
         about = (record.kind.__doc__ or "").strip().splitlines()[0]
@@ -159,7 +159,7 @@ def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
 
 
 def members(record: Record, defaults: Mapping[str, str]) -> Iterator[str]:
-    """The members of a record; those of records within it, too, by their path."""
+    """Yields a table of the members of a record, with the members of nested records by path."""
     rows = [f"| `{path}` | {kind} |" + (f" {defaults.get(path, '')} |" if defaults else "") for path, kind in described(record)]
     if rows:
         yield "| member | form |" + (" default |" if defaults else "")
@@ -169,7 +169,7 @@ def members(record: Record, defaults: Mapping[str, str]) -> Iterator[str]:
 
 
 def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
-    """Each member's path and what it may be."""
+    """Yields the path of each member and its form in words."""
     for name, form in record.forms.items():
         yield within + name, sentence(form)
         inner = form.form if isinstance(form, ListOf | Optional) else form
@@ -178,7 +178,7 @@ def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
 
 
 def sentence(form: Form) -> str:
-    """What a value of this form may be, in words."""
+    """Describes a form in words."""
     match form:
         case U64(most):
             return f"{'unsigned 64-bit integer' if most == U64_MAX else f'integer, 0 to {most}'}, as a decimal string"
@@ -197,11 +197,11 @@ def sentence(form: Form) -> str:
         case Tagged():
             return "one of " + ", ".join(f"`{name}`" for name in form.cases)
     about = (type(form).__doc__ or "").strip().splitlines()[0].rstrip(".")
-    return about[0].lower() + about[1:]  # a form of the protocol's own says what it is
+    return about[0].lower() + about[1:]  # the docstring of a form that the protocol defines itself
 
 
 def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
-    """Each member's path and its default, as JSON."""
+    """Yields the path of each member and its default as JSON."""
     for name, value in plain.items():
         yield within + name, f"`{json.dumps(value)}`"
         if isinstance(value, dict):
@@ -209,5 +209,5 @@ def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, 
 
 
 def words(of: Iterable[str]) -> str:
-    """Words as code."""
+    """Renders words as code."""
     return ", ".join(f"`{word}`" for word in of)

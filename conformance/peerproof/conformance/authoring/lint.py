@@ -1,5 +1,5 @@
 """
-What must be true of the vectors themselves, beyond that they can be read.
+The rules for vector files, beyond that they can be read.
 
 `RULES` is the list. A finding is `file:line:column: rule: what is wrong`.
 """
@@ -25,22 +25,22 @@ from peerproof.conformance.vectors import plain_forms, vector_file
 from peerproof.conformance.vectors import suite as vectors
 from peerproof.conformance.vectors.model_table import LAYER
 
-#: Rule, and what it demands.
+#: The name of each rule and what it requires.
 RULES: Final = (
-    ("clause", "every clause that a vector, the code or the prose cites is there"),
+    ("clause", "every clause that a vector, the code or the prose cites exists"),
     ("level", "no vector demands more than its clauses do, nor more than the weakest clause that it needs"),
-    ("decision", "a vector cites the decisions that it needs, and none that has another reading in vain"),
-    ("basis", "what rests on decisions is written down as trying the other readings finds it (--readings)"),
-    ("reviewed", "no clause has changed since its vectors were looked at"),
+    ("decision", "a vector cites the decisions that it depends on, and cites no other decision that has another reading"),
+    ("basis", "the recorded dependencies on decisions are those that running the other readings finds (--readings)"),
+    ("reviewed", "no clause has changed since its vectors were reviewed"),
     ("flag", "every flag is defined in the file that uses it, used where it is defined, and means one thing everywhere"),
-    ("needs", "what can be derived is not written down, and events.KIND names a kind of event"),
-    ("matcher", "what looks like a matcher is one, and what is referred to is bound before"),
+    ("needs", "needs that can be derived are not written down, and events.KIND names a kind of event"),
+    ("matcher", "an object that looks like a matcher is one, and a reference is bound before it is used"),
     ("format", "fields in the schema's order, lists of names sorted, bytes in lower case, no blanks at the ends of lines"),
     ("twin", "no two vectors are the same"),
     ("specification", "the protocol's specification agrees: forms, bytes, families with a variant left, and behaviour"),
 )
 
-#: Fields that say what a vector is called and about, not what it does.
+#: Fields that name and describe a vector, not what it does.
 LABELS: Final = frozenset({"id", "rev", "title", "about", "level", "clauses", "flags", "needs"})
 
 _GROUP: Final = r"(([0-9a-f]{2})+|\(([0-9a-f]{2})+\)x[0-9]+)"
@@ -48,7 +48,7 @@ _CANONICAL_HEX: Final = re.compile(rf"({_GROUP}( {_GROUP})*)?")
 
 
 class Finding(NamedTuple):
-    """A rule that is broken, and where."""
+    """A broken rule and its place."""
 
     file: str
     line: int
@@ -68,13 +68,13 @@ class Source(NamedTuple):
     document: Document
 
     def finding(self, rule: str, where: Where, message: str, *, at_key: bool = False) -> Finding:
-        """A finding about a part of the document."""
+        """Returns a finding about a part of the document."""
         error = self.document.error(where, message, at_key=at_key)
         return Finding(self.document.file, error.line, error.column, rule, message)
 
 
 def read(root: Path) -> tuple[list[Source], list[VectorError]]:
-    """The vector files below a root, and every error that `vectors.load` would stop at."""
+    """Returns the readable vector files below a root, and every error that `vectors.load` would stop at."""
     readable: list[Source] = []
     errors: list[VectorError] = []
     for path in sorted(root.glob("*/*/*.yaml")):
@@ -96,7 +96,7 @@ def read(root: Path) -> tuple[list[Source], list[VectorError]]:
 
 
 def findings(readable: Sequence[Source]) -> list[Finding]:
-    """Every broken rule in these files, but for behaviour, which takes a runner."""
+    """Returns every broken rule in these files, except those of behaviour, which need a runner."""
     found: list[Finding] = []
     for source in readable:
         for check in (_clauses, _flags, _needs, _matchers, _format, _specification):
@@ -109,9 +109,9 @@ def findings(readable: Sequence[Source]) -> list[Finding]:
 
 def citations(clauses: prose.Clauses) -> Iterator[Finding]:
     """
-    What the specification's code, its properties and the prose itself cite without there being such a clause.
+    Yields a finding for each citation of an unknown clause in the specification's code, its properties and the prose.
 
-    Code and prose may cite other protocols: what stands on one says on which of its clauses.
+    Code and prose may cite clauses of other protocols: a protocol that builds on another one names the clauses.
     """
     others = frozenset(item for name in prose.protocols() if name != clauses.protocol for item in _clauses_of(name).items)
     known = clauses.items.keys() | others
@@ -130,10 +130,10 @@ def citations(clauses: prose.Clauses) -> Iterator[Finding]:
 
 
 def not_reviewed(clauses: prose.Clauses) -> Iterator[Finding]:
-    """The clauses whose vectors may demand what is not said any more."""
+    """Yields the clauses that have changed since their vectors were reviewed."""
     for clause, line, what in reviewed.stale(clauses):
         if clause is None:
-            message = f"{what} is no clause any more: peerproof vectors lint --reviewed {what}"
+            message = f"{what} is not a clause any more: peerproof vectors lint --reviewed {what}"
             yield Finding(locations.path_text(reviewed.path_of(clauses.protocol)), line, 1, "reviewed", message)
         else:
             message = (
@@ -169,7 +169,7 @@ def _clauses(source: Source) -> Iterator[Finding]:
                 yield source.finding("clause", (*where, "clauses", index), message)
             else:
                 levels.append(clause.level)
-        # A permission (may) bounds nobody: with it a vector says what else it is about. Alone it is the level.
+        # A permission (may) sets no upper bound next to other clauses. Alone it is the level.
         if levels:
             highest = min((level for level in levels if level != "may"), key=prose.LEVELS.index, default="may")
             if prose.LEVELS.index(vector["level"]) > prose.LEVELS.index(highest):
@@ -222,10 +222,10 @@ def _matchers(source: Source) -> Iterator[Finding]:
         for place, value in (found for part, at in expectations for found in _objects(part, at)):
             words = plain_forms.MATCHERS.intersection(value)
             if not words.isdisjoint(value) and len(value) > 1:
-                message = f"{sorted(words)[0]!r} beside other fields is no matcher but a literal; is that meant?"
+                message = f"{sorted(words)[0]!r} beside other fields is a literal, not a matcher; is that meant?"
                 yield source.finding("matcher", place, message)
             elif len(value) == 1 and not words and (guess := _like_a_matcher(next(iter(value)))):
-                yield source.finding("matcher", place, f"{next(iter(value))!r} is no matcher{guess}", at_key=True)
+                yield source.finding("matcher", place, f"{next(iter(value))!r} is not a matcher{guess}", at_key=True)
             elif "ref" in value and value["ref"] not in bound:
                 yield source.finding("matcher", place, f"{value['ref']!r} is not bound before")
             elif "bind" in value:
@@ -233,12 +233,12 @@ def _matchers(source: Source) -> Iterator[Finding]:
 
 
 def _like_a_matcher(name: str) -> str:
-    """Which matcher may have been meant; none by what begins with a dollar, which is how protocols show special values."""
+    """Suggests a similar matcher. Names that begin with a dollar get none: protocols write special values so."""
     return "" if name.startswith("$") else did_you_mean(name, sorted(plain_forms.MATCHERS), 0.75)
 
 
 def _objects(value: Any, where: Where) -> Iterator[tuple[Where, Mapping[str, Any]]]:
-    """Every object in it, outer ones first."""
+    """Yields every object within a value, outer ones first."""
     if isinstance(value, dict):
         yield where, value
     for name, part in _parts(value):
@@ -246,7 +246,7 @@ def _objects(value: Any, where: Where) -> Iterator[tuple[Where, Mapping[str, Any
 
 
 def _parts(value: Any) -> Any:
-    """The members of an object or the elements of a list, with their names or numbers."""
+    """Returns the members of an object or the elements of a list, with their names or indices."""
     return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
 
 
@@ -272,7 +272,7 @@ def _format(source: Source) -> Iterator[Finding]:
 
 
 def vector_kind(vector: Mapping[str, Any]) -> str:
-    """The schema's name of this kind of vector."""
+    """Returns the schema's name of this kind of vector."""
     layer = vector_file.layer_of(vector["id"])
     return f"{layer}_vector" if layer != "codec" else "rejecting_vector" if "rejects" in vector else "coding_vector"
 
@@ -319,7 +319,7 @@ def _specification(source: Source) -> Iterator[Finding]:
 
 
 def behaviour(readable: Sequence[Source], objections: Mapping[str, str]) -> list[Finding]:
-    """What running the specification has against vectors, at their places."""
+    """Returns a finding for each vector that the specification does not pass, at the vector's place."""
     return [
         source.finding("specification", where, objections[vector["id"]])
         for source in readable
@@ -329,7 +329,7 @@ def behaviour(readable: Sequence[Source], objections: Mapping[str, str]) -> list
 
 
 def of_tables(suite: vectors.Suite, objections: Mapping[str, str]) -> list[Finding]:
-    """What is wrong with vectors that are rows of tables: their clauses, and what running the specification has against them."""
+    """Returns findings about vectors that are rows of tables: unknown clauses, and failures of the specification."""
     found: list[Finding] = []
     for vector in suite.vectors:
         if vector.layer == LAYER:

@@ -1,8 +1,8 @@
 """
-Clauses as they were when their vectors were last looked at: `conformance/reviewed/PROTOCOL.txt`, a clause and a digest a line.
+Clauses as they were when their vectors were last reviewed: `conformance/reviewed/PROTOCOL.txt`, a clause and a digest a line.
 
-When the text of a clause or its level changes, the vectors that hold it may demand what it does not say any more: they are stale
-until somebody has looked at them and says so (`peerproof vectors lint --reviewed CLAUSE`).
+When the text or the level of a clause changes, the vectors that cite it may demand something that it does not say any more. They
+are stale until they are marked as reviewed (`peerproof vectors lint --reviewed CLAUSE`).
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _LINE: Final = re.compile(r"([A-Z]{1,3}-\d{2,3}) ([0-9a-f]{12})")
 
 
 class Stale(NamedTuple):
-    """A clause whose vectors are to be looked at, or a line about none."""
+    """A clause whose vectors need a review, or a line of the list without a clause."""
 
     clause: Clause | None
-    line: int  #: of the prose; without a clause, of the list
+    line: int  #: line in the prose; if there is no clause, in the list
     what: str
 
 
 def path_of(protocol: str) -> Path:
-    """Where the list of a protocol is."""
+    """Returns the path of a protocol's list."""
     return locations.reviewed_file(protocol)
 
 
 def digest(clause: Clause) -> str:
-    """What stays the same as long as a clause says the same, however its lines are broken."""
+    """Returns a digest of a clause's level and text that ignores line breaks."""
     return sha256(f"{clause.level} {' '.join(clause.text.split())}".encode()).hexdigest()[:12]
 
 
 def load_reviewed(protocol: str) -> Mapping[str, tuple[str, int]]:
-    """Digest and line of each clause in the list. Raises VectorError."""
+    """Returns the digest and the line of each clause in the list. Raises VectorError."""
     path = path_of(protocol)
     found: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else (), start=1):
@@ -53,7 +53,7 @@ def load_reviewed(protocol: str) -> Mapping[str, tuple[str, int]]:
 
 
 def stale(clauses: Clauses) -> list[Stale]:
-    """What is to be looked at. Raises VectorError."""
+    """Returns the clauses and lines that need a review. Raises VectorError."""
     known = load_reviewed(clauses.protocol)
     found = [
         Stale(clause, clause.line, "has changed" if clause.id in known else "is new")
@@ -65,7 +65,7 @@ def stale(clauses: Clauses) -> list[Stale]:
 
 
 def review(clauses: Clauses, names: Iterable[str]) -> list[str]:
-    """Say of these clauses, that are there or are gone, that their vectors are right; what was changed in the list."""
+    """Marks clauses, present or removed, as reviewed. Returns the names whose entry in the list changed."""
     known = {name: kept for name, (kept, _) in load_reviewed(clauses.protocol).items()}
     there = {clause.id: clause for clause in clauses.with_level}
     after = dict(known)

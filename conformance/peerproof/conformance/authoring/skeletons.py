@@ -1,8 +1,8 @@
 """
-The skeleton of an adapter: what `peerproof init` writes.
+The skeleton of an adapter that `peerproof init` writes.
 
-The files are real ones, in `conformance/skeletons`: those of a language run as they are, for a node called `my-node`; those in
-`common` say the same to everybody. Some words in them stand for others (`_words`).
+The templates are in `conformance/skeletons`. Those of a language run unchanged, for a node called `my-node`; those in `common`
+are the same for every language. Some words in them are placeholders (`_words`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STANDS_FOR_ANOTHER: Final = re.compile(r'my-node|scuttlebutt|"udp"|@[A-Z]+@')
 
 @dataclass(frozen=True)
 class Language:
-    """How an adapter in it is built, started, and set up on a machine that has nothing."""
+    """How an adapter in this language is built, started, and set up on an empty machine."""
 
     title: str
     build: str
@@ -66,7 +66,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
 
 
 class AlreadyThere(Exception):
-    """Some of the files are there; `paths` are they."""
+    """Some of the files exist already; they are in `paths`."""
 
     def __init__(self, paths: list[Path]) -> None:
         super().__init__(", ".join(map(str, paths)))
@@ -74,13 +74,13 @@ class AlreadyThere(Exception):
 
 
 def repository(folder: Path) -> Path | None:
-    """The Git repository that a folder, which need not be there yet, lies in."""
+    """Returns the Git repository that contains a folder, which need not exist yet."""
     resolved = folder.resolve()
     return next((place for place in (resolved, *resolved.parents) if (place / ".git").exists()), None)
 
 
 def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite: Suite) -> dict[Path, str]:
-    """Every file of an adapter in this folder, with its text. The workflow lies where GitHub looks for it."""
+    """Returns the path and text of every file of an adapter in this folder. The workflow is where GitHub looks for it."""
     root = repository(folder) or folder.resolve()
     words = _words(LANGUAGES[language], protocol, name, folder.resolve().relative_to(root).as_posix())
     common, own = locations.skeletons_root() / "common", locations.skeletons_root() / language
@@ -93,13 +93,13 @@ def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite
 
 
 def _sources(folder: Path) -> list[Path]:
-    """The files below a folder, without what compilers leave there."""
+    """Returns the files below a folder, without output of compilers."""
     found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return sorted(path for path in found if path.suffix or path.name.startswith("."))
 
 
 def _words(language: Language, protocol: str, name: str, folder: str) -> dict[str, str]:
-    """What stands for what."""
+    """Returns the replacement of each placeholder."""
     inside = json.dumps(folder)[1:-1]  # between double quotes in YAML
     return {
         "my-node": name,
@@ -131,8 +131,8 @@ def _vocabulary(protocol: str) -> Iterator[str]:
 
 
 def render_expected_failures(name: str, protocol: str, suite: Suite) -> Iterator[str]:
-    """The list of what an adapter fails that is not filled in, one line for each case of the codec."""
-    yield f"# What {name} cannot do yet. Strike a line when `peerproof run` calls it stale: the case passes then."
+    """Yields the expected failures of an adapter that is not filled in, one line for each case of the codec."""
+    yield f"# Expected failures of {name}. Delete a line when `peerproof run` calls it stale: the case passes then."
     yield "#"
     yield "# id-or-pattern  failure-class  expiry-or-dash  link  reason"
     every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
@@ -144,7 +144,7 @@ def render_expected_failures(name: str, protocol: str, suite: Suite) -> Iterator
 
 
 def _failure(case: Case) -> str | None:
-    """How a codec fails that rejects everything for a reason of no class, and has no encoder; None if it does not."""
+    """Returns how an empty codec fails a case: it rejects everything without a class, and has no encoder. None if it passes."""
     if case.vector.level != "must":
         return None
     if how := {"decode": "rejected", "reencode": "rejected", "encode": "error"}.get(case.part):
@@ -154,14 +154,14 @@ def _failure(case: Case) -> str | None:
 
 def write_files(texts: Mapping[Path, str], *, force: bool = False) -> None:
     """
-    Writes files, all or none, and the folders that they lie in.
+    Writes files, all or none, and creates their folders.
 
-    Raises AlreadyThere if one is there, unless they may be written over; a folder may not. Raises CannotWrite.
+    Raises CannotWrite, and AlreadyThere if one exists, unless `force` is set. Folders are never overwritten.
     """
     there = [path for path in texts if os.path.lexists(path) and (path.is_dir() or not force)]
     if there:
         raise AlreadyThere(there)
-    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}  #: until all are there
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}  #: renamed when all are written
     try:
         with Deferred() as interruption, ExitStack() as undo:
             for path, text in texts.items():

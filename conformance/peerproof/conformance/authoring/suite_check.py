@@ -1,9 +1,9 @@
 """
-Checking the vectors below a root as a whole, and marking clauses as reviewed.
+Checks of all vectors below a root, and marking of clauses as reviewed.
 
-The suite's own vectors are tried on the specification: a vector that it does not pass judges nobody. They are tried with several
-seeds: what depends on chance, and does not say so, passes with some of them only. What is made from a model says everything about
-chance; one will do.
+The suite's own vectors run on the specification: a vector that the specification does not pass cannot check other
+implementations. They run with several seeds: a vector that depends on chance without saying so passes with some seeds only.
+Vectors made from a model fix every choice, so one seed is enough.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEEDS = ("0", "1", "2")
 
 def objections(suite: Suite, reach: Callable[[], Adapter], seeds: Iterable[str] = SEEDS) -> dict[str, str]:
     """
-    Vector -> what the implementation that `reach` leads to, which is the specification, has against it.
+    Returns vector id -> why the specification does not pass it, run on the adapter that `reach` creates.
 
     Raises AdapterUnavailable.
     """
@@ -55,15 +55,15 @@ def objections(suite: Suite, reach: Callable[[], Adapter], seeds: Iterable[str] 
 
 
 def _objection(result: Result) -> str:
-    said = f"{result.id} with seed {result.seed}" if result.seed else result.id
+    case = f"{result.id} with seed {result.seed}" if result.seed else result.id
     if difference := result.difference:
-        return f"{said}: {result.status}, {difference.where}: expected {difference.expected}, found {difference.actual}"
-    return f"{said}: {result.status}, {result.reason or result.failure}"
+        return f"{case}: {result.status}, {difference.where}: expected {difference.expected}, found {difference.actual}"
+    return f"{case}: {result.status}, {result.reason or result.failure}"
 
 
 @dataclass(frozen=True)
 class SuiteCheck:
-    """What is wrong with the vectors below a root."""
+    """The errors and findings of the vectors below a root."""
 
     errors: tuple[VectorError, ...]  #: files that cannot be read as vectors
     findings: tuple[lint.Finding, ...]  #: rules that are broken
@@ -72,7 +72,7 @@ class SuiteCheck:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is wrong."""
+        """Returns True if there are neither errors nor findings."""
         return not self.errors and not self.findings
 
 
@@ -87,9 +87,9 @@ def check_suite(
     """
     Checks all vectors below a root (default: the suite's own) by the rules in `lint.RULES`.
 
-    Unless it is `static`, each vector is run on the implementation that stands for the specification (default: the reference),
-    which takes minutes. With `readings` the other readings of the documents are tried, too, which takes some more, and
-    `on_progress` is told how far that is. Raises VectorError, and AdapterUnavailable if the implementation cannot be started.
+    Unless it is `static`, each vector also runs on the implementation that stands for the specification (default: the reference),
+    which takes minutes. With `readings` the other readings of the documents run too, which takes longer, and `on_progress` is
+    called with the progress. Raises VectorError, and AdapterUnavailable if the implementation cannot be started.
     """
     readable, errors = lint.read(root or locations.vectors_root())
     found = [*lint.findings(readable), *basis_file.uncited(readable, root or locations.vectors_root())]
@@ -109,7 +109,7 @@ def review_clauses(names: Collection[str]) -> list[str]:
     """
     Marks clauses as reviewed: their text has changed, and their vectors are right; `all` stands for every clause.
 
-    Returns those that were not marked so already. Raises ClauseNotFound, VectorError, CannotWrite.
+    Returns those that were not marked yet. Raises ClauseNotFound, VectorError, CannotWrite.
     """
     every = [catalogue.load(protocol) for protocol in catalogue.protocols()]
     known = {name for each in every for name in (*(one.id for one in each.with_level), *reviewed.load_reviewed(each.protocol))}

@@ -1,4 +1,4 @@
-"""A finding of the fuzzer as a vector file: written if the implementation fails it and the reference passes it."""
+"""Writes a fuzzer finding as a vector file if the implementation fails it and the reference passes it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from peerproof.conformance.vectors.vector_text import document
 
 
 class BadPlace(ValueError):
-    """No vector file of this protocol and layer can be written there."""
+    """A path that does not suit a vector file of this protocol and layer."""
 
 
 class NotWritten(Exception):
-    """The vector is right, and its file cannot be written; `text` is what would be in it."""
+    """The vector is right, but its file cannot be written; `text` is the content of the file."""
 
     def __init__(self, message: str, text: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class NotWritten(Exception):
 
 def check_place(path: Path, protocol: str, layer: str) -> None:
     """
-    Checks that a new vector file can be written there: PROTOCOL/LAYER/NAME.yaml below some folder. Raises BadPlace.
+    Checks that a new vector file can be written at PROTOCOL/LAYER/NAME.yaml below some folder. Raises BadPlace.
 
     >>> check_place(Path("new/swim/codec/found.yaml"), "swim", "codec")
     """
@@ -39,7 +39,7 @@ def check_place(path: Path, protocol: str, layer: str) -> None:
         example = Path("new", protocol, layer, "found.yaml")
         raise BadPlace(f"{path}: expected …/{protocol}/{layer}/NAME.yaml, such as {example}")
     if path.exists():
-        raise BadPlace(f"{path} is there already; name a new file")
+        raise BadPlace(f"{path} exists already; name a new file")
 
 
 def promote_finding(
@@ -50,9 +50,9 @@ def promote_finding(
     timeouts: Timeouts | None = None,
 ) -> None:
     """
-    Writes the vector that `make` returns, after seeing that the implementation fails it and the reference passes it.
+    Writes the vector that `make` returns, after checking that the implementation fails it and the reference passes it.
 
-    Without an implementation it is the specification that does not pass it yet, and the vector only has to be readable.
+    Without an implementation the failing one is the specification itself, and the vector only has to be readable.
     Raises NotPromoted, NotWritten.
     """
     text = document(protocol, "What the fuzzer has found.", [make()])
@@ -74,12 +74,12 @@ def _check(file: Path, text: str, implementation: str | None, timeouts: Timeouts
         return
     readable, errors = lint.read(root)
     if wrong := [str(error) for error in (*errors, *lint.findings(readable))]:
-        raise NotPromoted(f"lint has something against it: {'; '.join(wrong)}\n{text}")
+        raise NotPromoted(f"lint finds: {'; '.join(wrong)}\n{text}")
     suite = load(root)
     try:
         for objection in objections(suite, lambda: create_adapter(None, suite.version, timeouts)).values():
             raise NotPromoted(f"the reference does not pass it: {objection}\n{text}")
         if not objections(suite, lambda: create_adapter(implementation, suite.version, timeouts), ["0"]):
-            raise NotPromoted(f"the implementation passes it: what it does depends on more than the vector can say\n{text}")
+            raise NotPromoted(f"the implementation passes it: its behaviour depends on more than the vector can express\n{text}")
     except AdapterUnavailable as error:
-        raise NotPromoted(f"it could not be tried: {error}") from None
+        raise NotPromoted(f"it could not be run: {error}") from None

@@ -1,7 +1,7 @@
 """
-Files as they lie there, compressed with gzip or not, and the lines of a part of one.
+Files read as bytes, compressed with gzip or not, and the lines of a part of a file.
 
-A compressed file that ends early, or is damaged, gives what there is before; `Source.problem` says what is wrong then.
+A compressed file that ends early or is damaged is read up to that place; `Source.problem` describes the damage.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-#: The longest line, its end not counted.
+#: Maximum bytes of a line, without its end.
 MAX_LINE: Final = 16 * 2**20
 
-#: Bytes that are read at once.
+#: Bytes read at once.
 BLOCK: Final = 2**20
 
 GZIP: Final = b"\x1f\x8b"
-_GZIP_BITS: Final = 31  # zlib's word for it, with the largest window
+_GZIP_BITS: Final = 31  # zlib's value for gzip with the largest window
 
 _NEWLINE: Final = 10
 
-#: First bytes of compressions that are not read, and what undoes them.
+#: First bytes of compressions that are not supported, and the commands that decompress them.
 OTHER_COMPRESSIONS: Final = {
     b"\x28\xb5\x2f\xfd": "zstd -d",
     b"BZh": "bunzip2",
@@ -41,18 +41,18 @@ OTHER_COMPRESSIONS: Final = {
 
 
 class InputChanged(Exception):
-    """A file is not what it was when the work was planned."""
+    """A file has changed since the work was planned."""
 
 
 class Problem(NamedTuple):
-    """What is wrong with a file: a reason of `quarantine`, and a sentence."""
+    """A fault of a file: a reason of `quarantine`, and a sentence."""
 
     reason: str
     detail: str
 
 
 class Source(BufferedReader):
-    """An open file. Close it, or use it in a `with`."""
+    """An open file. Close it, or use it in a `with` statement."""
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path
@@ -63,18 +63,18 @@ class Source(BufferedReader):
 
     @property
     def problem(self) -> Problem | None:
-        """What is wrong, known at the end of the file."""
+        """The fault of the file, known when its end is reached; None if there is none."""
         return self._gunzip.problem if self._gunzip else None
 
 
 class _Gunzip(RawIOBase):
-    """Decompresses, member after member; an early end is an end, with a problem."""
+    """Decompresses all members; an early end is reported as a problem."""
 
     def __init__(self, compressed: FileIO) -> None:
         self.problem: Problem | None = None
         self._compressed = compressed
         self._member = decompressobj(wbits=_GZIP_BITS)
-        self._begun = False  #: the member has a first byte
+        self._begun = False  #: the member has at least one byte
         self._rest = b""
         self._ended = False
 
@@ -89,7 +89,7 @@ class _Gunzip(RawIOBase):
                     view[: len(out)] = out
                     return len(out)
             except zlib_error as error:
-                self._end("damaged_file", f"the gzip file is damaged ({error}); what it held before was read")
+                self._end("damaged_file", f"the gzip file is damaged ({error}); the part before was read")
         return 0
 
     def close(self) -> None:
@@ -97,13 +97,13 @@ class _Gunzip(RawIOBase):
         super().close()
 
     def _decompress(self, most: int) -> bytes:
-        if self._member.eof:  # another may follow, or zeros, with which tapes are padded
+        if self._member.eof:  # another member may follow, or zeros as padding of tapes
             self._rest, self._begun = self._member.unused_data, False
             self._member = decompressobj(wbits=_GZIP_BITS)
         data = self._rest or self._compressed.read(BLOCK) or b""
         if not data:
             if self._begun:
-                self._end("truncated_file", "the gzip file ends early; what it held before was read")
+                self._end("truncated_file", "the gzip file ends early; the part before was read")
             self._ended = True
         if not self._begun:
             data = data.lstrip(b"\0")
@@ -123,14 +123,14 @@ class Line(NamedTuple):
     offset: int
     number: int  #: from 1
     data: bytes
-    whole: bool  #: it has an end
+    whole: bool  #: has a line end
 
 
 def lines(source: Source, part: Part, set_aside: SetAside) -> Iterator[Line]:
     """
-    The lines of a part of a file.
+    Yields the lines of a part of a file.
 
-    Too long lines, and what is wrong with the file itself, are set aside. Raises InputChanged.
+    Lines that are too long and faults of the file itself are set aside. Raises InputChanged.
     """
     if part.begin:
         source.seek(part.begin)
@@ -157,7 +157,7 @@ def lines(source: Source, part: Part, set_aside: SetAside) -> Iterator[Line]:
 
 
 def _skip_line(source: Source) -> int:
-    """Passes over the rest of a line, its end included; says how long it was."""
+    """Skips the rest of a line with its end, and returns its length."""
     size = 0
     while rest := source.readline(BLOCK):
         size += len(rest)
@@ -171,21 +171,21 @@ class Part(NamedTuple):
 
     begin: int
     end: int | None
-    first_line: int  #: the number of the first of them
+    first_line: int  #: the number of the first line
 
 
 class Surveyed(NamedTuple):
-    """What a file holds, and how it was cut."""
+    """The properties of a file, and its parts."""
 
     sha256: str
-    size: int  #: in bytes, as it lies there
-    lines: int | None  #: unknown of a compressed file
+    size: int  #: in bytes, as stored
+    lines: int | None  #: None for a compressed file
     parts: tuple[Part, ...]
 
 
 def survey(path: Path, part_size: int) -> Surveyed:
     """
-    Read a file once, to know it again and to cut it between lines into parts of about this size.
+    Reads a file once, to identify it by its digest and to cut it between lines into parts of about this size.
 
     A compressed file is one part. An empty file has none.
     """

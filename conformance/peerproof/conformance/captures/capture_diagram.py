@@ -1,4 +1,4 @@
-"""A capture as a message graph: an arrow for each message, when the frame that it ends in was captured."""
+"""A capture as a message graph: an arrow for each message, at the time of the frame that it ends in."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MS = 1000
 
 @dataclass
 class Drawn:
-    """The picture, and what of the capture is not in it."""
+    """The diagram, and counts of the packets that are not in it."""
 
     graph: MessageGraph
-    messages: int  #: of the whole capture
+    messages: int  #: in the whole capture
     refused: Counter[str] = field(default_factory=Counter)  #: reason -> packets, or parts of streams
     left_out: Counter[str] = field(default_factory=Counter)  #: transport, or other protocol -> packets of other ports
 
 
 def capture_graph(path: Path, specification: Specification, ports: Collection[int], excerpt: Excerpt) -> Drawn:
-    """The messages of a protocol in a capture; without ports, all traffic is taken for it. Raises NoCapture and OSError."""
+    """Draws the messages of a protocol in a capture; without ports, all traffic counts. Raises NoCapture and OSError."""
     refused: Counter[str] = Counter()
     count = 0
 

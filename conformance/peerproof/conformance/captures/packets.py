@@ -1,10 +1,10 @@
 """
-From a captured frame to what UDP or TCP carries in it: headers only, read where they lie.
+From a captured frame to the UDP or TCP packet in it: only headers are parsed, without copies.
 
-The link types that occur in practice (Ethernet, also with stacked VLAN tags, raw IP, Linux cooked in both versions, the
-loopbacks of the BSDs), IPv4 with options, IPv6 with extension headers. `dissect` never guesses: a frame is a packet of UDP or
-TCP, or it is a `BadPacket` with the reason, or an `OtherProtocol`. Checksums are not looked at, because a frame captured on
-the machine that sent it has none yet, where the network card computes them.
+Supports the link types that occur in practice (Ethernet, also with stacked VLAN tags, raw IP, Linux cooked in both versions, the
+loopbacks of the BSDs), IPv4 with options, and IPv6 with extension headers. `dissect` never guesses: a frame is a packet of UDP or
+TCP, or a `BadPacket` with the reason, or an `OtherProtocol`. Checksums are not verified, because where the network card computes
+them, a frame captured on the sending machine has none yet.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ UDP: Final = 17
 
 UDP_HEADER: Final = 8
 
-#: Flows that are kept by name; more than a cluster has, and a scan of all ports does not fill the memory.
+#: Maximum number of flows in the cache; more than a cluster has, and a port scan does not fill the memory.
 MAX_FLOWS: Final = 2**16
 
 
 class BadPacket(Unreadable):
-    """A frame that is damaged, cut or in pieces."""
+    """A frame that is damaged, cut or fragmented."""
 
 
 class OtherProtocol(Exception):
-    """A frame that carries neither UDP nor TCP; says what instead."""
+    """A frame that carries neither UDP nor TCP; the message names its protocol."""
 
 
 class Packet(NamedTuple):
-    """Where in a frame UDP or TCP lies: `data[start:end]`, header included."""
+    """The place of a UDP or TCP packet in a frame: `data[start:end]`, header included."""
 
     transport: int  #: `UDP` or `TCP`
     flow: bytes  #: source address, target address, source port, target port, as on the wire
@@ -44,7 +44,7 @@ class Packet(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """Who sends to whom."""
+    """The addresses and ports of sender and receiver."""
 
     source: str
     target: str
@@ -53,40 +53,40 @@ class Flow(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A TCP segment: the number of its first byte, its flags, and its bytes."""
+    """A TCP segment: the sequence number of its first byte, its flags, and its bytes."""
 
     number: int
     syn: bool
-    ends: bool  #: FIN or RST: nothing comes after
+    ends: bool  #: FIN or RST: no data follows
     data: bytes
 
 
-#: A named tuple made from its fields at once costs half of what its own constructor does.
+#: Creating a named tuple from a tuple of its fields costs half as much as its own constructor.
 _packet: Final = partial(tuple.__new__, Packet)
 
 ETHERNET, NULL, LOOP, COOKED, COOKED2 = 1, 0, 108, 113, 276
-_TYPE_AT: Final = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20)}  # where the type of what follows is, and that itself
-_RAW: Final = frozenset({12, 14, 101, 228, 229})  # 12 and 14 are how some systems number 101
+_TYPE_AT: Final = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20)}  # offsets of the payload's type and of the payload
+_RAW: Final = frozenset({12, 14, 101, 228, 229})  # some systems use 12 and 14 instead of 101
 
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _VLAN: Final = frozenset({0x8100, 0x88A8, 0x9100})
-_ETHERTYPE_LEAST: Final = 0x0600  # below, it is the length of an IEEE 802.3 frame
+_ETHERTYPE_LEAST: Final = 0x0600  # smaller values are the length of an IEEE 802.3 frame
 _ETHERTYPES: Final = {0x0806: "ARP", 0x8035: "RARP", 0x8847: "MPLS", 0x8863: "PPPoE", 0x8864: "PPPoE", 0x88CC: "LLDP"}
 _TRANSPORTS: Final = {1: "ICMP", 2: "IGMP", 47: "GRE", 50: "ESP", 58: "ICMPv6", 89: "OSPF", 103: "PIM", 112: "VRRP", 132: "SCTP"}
 
-#: Family of a loopback frame -> what is in it. IPv6 has another number on each system.
+#: Address family of a loopback frame -> EtherType. The number of IPv6 differs between systems.
 _FAMILIES: Final[Mapping[int, int]] = {2: _IPV4, 10: _IPV6, 23: _IPV6, 24: _IPV6, 28: _IPV6, 30: _IPV6}
 
 _FRAGMENT, _AUTHENTICATION = 44, 51
 _EXTENSIONS: Final = frozenset({0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139, 140})
-_IN_PIECES: Final = 0x3FFF  # of the fragment field of IPv4: more fragments, or not the first
+_IN_PIECES: Final = 0x3FFF  # of the fragment field of IPv4: more fragments follow, or not the first
 _IN_PIECES6: Final = 0xFFF9
 _IPV6_HEADER: Final = 40
 _IPV4_LEAST: Final = 20
 _TCP_LEAST: Final = 20
 _FIN, _SYN, _RST = 1, 2, 4
 
-#: Ethernet, IPv4 without options, UDP: what nearly every datagram is, read at once.
+#: Parses Ethernet, IPv4 without options and UDP at once: nearly every datagram.
 _common: Final = Struct(">12xHBxHxxHxBxx12xHxx").unpack_from
 _COMMON_SIZE: Final = 42
 _COMMON_IP: Final = 14
@@ -99,7 +99,7 @@ _ports: Final = Struct(">HH").unpack
 
 
 def dissect(link: int, data: bytes, wire_length: int) -> Packet:
-    """The packet in a frame of which `wire_length` bytes were on the wire. Raises BadPacket, OtherProtocol."""
+    """Returns the packet in a frame that had `wire_length` bytes on the wire. Raises BadPacket, OtherProtocol."""
     if link == ETHERNET and len(data) >= _COMMON_SIZE:
         ethertype, version, total, pieces, transport, length = _common(data)
         if (
@@ -122,16 +122,16 @@ def dissect(link: int, data: bytes, wire_length: int) -> Packet:
 
 
 def flow_of(key: bytes) -> Flow:
-    """Addresses as nodes are named, `127.0.0.1:8119` or `[::1]:8119`, of `Packet.flow`."""
+    """Decodes `Packet.flow` to addresses as nodes are named, `127.0.0.1:8119` or `[::1]:8119`."""
     half = (len(key) - 4) // 2
     ports = _ports(key[-4:])
     return Flow(f"{_address(key[:half])}:{ports[0]}", f"{_address(key[half : 2 * half])}:{ports[1]}", *ports)
 
 
 def segment_of(data: bytes, packet: Packet) -> Segment:
-    """The segment in a packet of TCP. Raises BadPacket."""
+    """Returns the segment in a TCP packet. Raises BadPacket."""
     if packet.end - packet.start < _TCP_LEAST:
-        raise BadPacket("bad_length", f"{packet.end - packet.start} bytes are no TCP header")
+        raise BadPacket("bad_length", f"{packet.end - packet.start} bytes are too short for a TCP header")
     number, words, flags = _tcp(data, packet.start)
     begin = packet.start + (words >> 4) * 4
     if not packet.start + _TCP_LEAST <= begin <= packet.end:
@@ -140,7 +140,7 @@ def segment_of(data: bytes, packet: Packet) -> Segment:
 
 
 class _Cut(Exception):
-    """The frame ends before what its lengths say."""
+    """The frame ends before the end given by its lengths."""
 
 
 def _address(raw: bytes) -> str:
@@ -148,7 +148,7 @@ def _address(raw: bytes) -> str:
 
 
 def _link(link: int, data: bytes) -> tuple[int, int]:
-    """Which IP a frame holds, and where it begins."""
+    """Returns the EtherType of the IP version in a frame, and the offset of the IP header."""
     if link in _RAW:
         return {4: _IPV4, 6: _IPV6}.get(data[0] >> 4) or _bad_version(data[0]), 0
     if link in (NULL, LOOP):
@@ -166,7 +166,7 @@ def _link(link: int, data: bytes) -> tuple[int, int]:
 
 
 def _skip_vlan_tags(data: bytes, kind_at: int, at: int) -> tuple[int, int]:
-    """Passes over VLAN tags, each an identifier and the type of what follows."""
+    """Skips VLAN tags, each an identifier and the type of what follows."""
     kind = _u16_at(data, kind_at)
     while kind in _VLAN:
         kind = _u16_at(data, at + 2)
@@ -199,7 +199,7 @@ def _internet4(data: bytes, at: int) -> Packet:
     if header < _IPV4_LEAST or total < header:
         raise BadPacket("bad_length", f"an IPv4 header of {header} bytes in a packet of {total}")
     if pieces & _IN_PIECES:
-        raise BadPacket("fragment", f"a fragment from byte {(pieces & 0x1FFF) * 8}: what it is a part of is not put together")
+        raise BadPacket("fragment", f"a fragment from byte {(pieces & 0x1FFF) * 8}: fragments are not reassembled")
     return _transport(data, transport, data[at + 12 : at + 20], at + header, at + total)
 
 
@@ -219,7 +219,7 @@ def _internet6(data: bytes, at: int) -> Packet:
         if kind == _FRAGMENT:
             pieces = _u16_at(data, at + 2)
             if pieces & _IN_PIECES6:
-                detail = f"a fragment from byte {pieces & 0xFFF8}: what it is a part of is not put together"
+                detail = f"a fragment from byte {pieces & 0xFFF8}: fragments are not reassembled"
                 raise BadPacket("fragment", detail)
             at += 8
         else:
@@ -235,10 +235,10 @@ def _transport(data: bytes, transport: int, addresses: bytes, start: int, end: i
     if end > len(data):
         raise _Cut(f"says that it ends at byte {end} of {len(data)}")
     if end - start < UDP_HEADER:
-        raise BadPacket("bad_length", f"{end - start} bytes are no header of {'UDP' if transport == UDP else 'TCP'}")
+        raise BadPacket("bad_length", f"{end - start} bytes are too short for a {'UDP' if transport == UDP else 'TCP'} header")
     if transport == UDP:
         length = _u16_at(data, start + 4)
         if not UDP_HEADER <= length <= end - start:
             raise BadPacket("bad_length", f"a UDP datagram of {length} bytes in {end - start}")
-        end = start + length  # what follows is padding: receivers drop it
+        end = start + length  # the rest is padding, which receivers drop
     return Packet(transport, addresses + data[start : start + 4], start, end)

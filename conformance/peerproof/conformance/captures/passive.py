@@ -1,8 +1,8 @@
 """
-What can be said of the nodes in a capture by their messages alone, in one process and without Spark.
+Checks the nodes in a capture by their messages alone, in one process and without Spark.
 
-The messages are read as the pipeline reads them, and each node is held to its protocol's rules for messages by the same judge. A
-node that is accepted has done nothing that contradicts the rules: of what it knows, nobody has seen anything.
+The messages are read as in the pipeline, and each node is checked against its protocol's rules for messages by the same code. An
+accepted node has done nothing that contradicts the rules; its state is never seen.
 """
 
 from __future__ import annotations
@@ -26,46 +26,46 @@ from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
 
-#: Events of one node that are judged at once.
+#: Number of events of one node that are checked at once.
 LOT: Final = 512
 
-#: What was set aside that is told.
+#: Number of refused pieces that are reported as examples.
 MOST: Final = 3
 
 RUN: Final = "capture"
 
-#: What becomes of a finding that rests on a decision of ours.
+#: How to treat findings that rest on a decision of this project.
 Decisions: TypeAlias = Literal["report", "strict", "ignore"]
 
 
 class Broken(NamedTuple):
-    """A rule that one node breaks, once or more."""
+    """A rule that one node breaks, and how often."""
 
     severity: str
-    rule: str | None  #: None: of rules that are counted together
+    rule: str | None  #: None for rules that are counted together
     clauses: str  #: with commas between them
     times: int
     first: Mapping[str, Any]  #: a row of `violations`
 
     def shown(self) -> dict[str, Any]:
-        """The first time, without what is not known of it."""
+        """Returns the first violation, without unknown members."""
         return {name: self.first[name] for name in _FIRST if self.first[name] is not None}
 
     def plain(self) -> dict[str, Any]:
-        """For other programs."""
+        """Returns the rule as JSON data."""
         named = {"property": self.rule, "severity": self.severity, "clauses": self.clauses.split(", ") if self.clauses else []}
         return {**named, "times": self.times, "first": {"seq": self.first["seq"], "src_off": self.first["src_off"]}}
 
 
 class Judged(NamedTuple):
-    """One node."""
+    """The verdict on one node, and its findings."""
 
     verdict: node_check.Verdict
     findings: Sequence[Mapping[str, Any]]  #: rows of `violations`
 
     @property
     def rules(self) -> list[Broken]:
-        """What was found, by rule; what violates the document comes first, then what comes first in the capture."""
+        """The broken rules: first those that violate the document, then in the order of the capture."""
         broken: dict[tuple[str, str | None, str], Broken] = {}
         for row in self.findings:
             key = row["severity"], row["property"], row["clause"] or ""
@@ -74,13 +74,13 @@ class Judged(NamedTuple):
         return sorted(broken.values(), key=lambda rule: SEVERITIES.index(rule.severity))
 
     def clauses(self, severity: str = VIOLATES) -> list[str]:
-        """The clauses of all rules with findings of this severity."""
+        """Returns the clauses of all rules with findings of this severity."""
         return sorted(
             {clause for rule in self.rules if rule.severity == severity for clause in rule.clauses.split(", ") if clause}
         )
 
     def plain(self) -> dict[str, Any]:
-        """For other programs."""
+        """Returns the node as JSON data."""
         verdict, rules = self.verdict, self.rules
         return (
             {"node": verdict.node, "verdict": verdict.verdict, "events": verdict.n_events, "judged": verdict.judged}
@@ -95,25 +95,25 @@ _FIRST: Final = ("property", "clause", "severity", "message", "expected", "actua
 
 @dataclass(frozen=True)
 class Passive:
-    """A whole capture."""
+    """The results for a whole capture."""
 
     path: Path
     protocol: str
     packets: int
     messages: int
     left_out: int  #: packets of other ports and protocols
-    set_aside: Mapping[str, int]  #: by reason
-    examples: Sequence[Refusal]  #: the first that were set aside
+    set_aside: Mapping[str, int]  #: reason -> number of refused pieces
+    examples: Sequence[Refusal]  #: the first pieces that were refused
     nodes: Sequence[Judged]
 
     @property
     def counts(self) -> dict[str, int]:
-        """Nodes by verdict."""
+        """The number of nodes by verdict."""
         counted = Counter(node.verdict.verdict for node in self.nodes)
         return {verdict: counted[verdict] for verdict in node_check.VERDICTS}
 
     def plain(self) -> dict[str, Any]:
-        """For other programs."""
+        """Returns the results as JSON data."""
         return (
             {"capture": str(self.path), "protocol": self.protocol, "packets": self.packets, "messages": self.messages}
             | {"left_out": self.left_out, "set_aside": dict(self.set_aside), "counts": self.counts}
@@ -122,7 +122,7 @@ class Passive:
 
 
 def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain]) -> Passive:
-    """Reads a capture to its end. Raises NoCapture, OSError."""
+    """Reads a capture to its end and checks its nodes. Raises NoCapture, OSError."""
     specification = node_check.specification_of(protocol)
     connections = connections_of(specification)
     refusals: list[Refusal] = []
@@ -145,7 +145,7 @@ def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapp
 
 
 class _Nodes:
-    """Each message is an event of its sender, and one of its receiver."""
+    """Makes each message an event of its sender and one of its receiver, and checks the nodes."""
 
     def __init__(self, protocol: str, file: str, options: node_check.Options) -> None:
         self._protocol = protocol
@@ -158,13 +158,13 @@ class _Nodes:
         self._latest = 0
 
     def take(self, message: Message) -> None:
-        """The next in the capture; a clock that is set back does not change the order."""
+        """Takes the next message of the capture; a clock that is set back does not change the order."""
         self._latest = max(self._latest, message.t_us)
         self._event(message, message.source, "send", message.target)
         self._event(message, message.target, "recv", message.source)
 
     def end(self) -> Iterator[Judged]:
-        """There are no more."""
+        """Finishes after the last message and yields the results of the nodes."""
         for node in sorted(self._waiting):
             self._check(node)
             check = self._checks[node]
@@ -192,16 +192,16 @@ class _Nodes:
 
 
 class CaptureVerdict(Enum):
-    """What the messages of a capture say of the nodes in it."""
+    """The verdict on the nodes of a capture."""
 
     ACCEPTED = "accepted"  #: no message contradicts the rules
     REJECTED = "rejected"  #: a node sent what the document forbids
-    DIFFERS = "differs"  #: none did; but some sent what only decisions of ours forbid
-    EMPTY = "empty"  #: it holds no message of the protocol
+    DIFFERS = "differs"  #: no violation, but a node sent what only a decision of this project forbids
+    EMPTY = "empty"  #: there is no message of the protocol
 
 
 class BadConfiguration(ValueError):
-    """No node of the protocol can be configured so."""
+    """A configuration that no node of the protocol can have."""
 
 
 def check_capture(
@@ -215,9 +215,9 @@ def check_capture(
     Reads a capture, pcap or pcapng, to its end, and checks the messages of each node against the protocol's rules.
 
     `ports` are the only ports whose packets count (default: all). `config` is the configuration of all nodes in plain form, as
-    far as it is not the default. `decisions` says what becomes of findings that rest on a decision of ours and not on the
-    document: they are differences (default), count as violations (strict), or are left out (ignore). Raises BadConfiguration,
-    NoCapture if the file is no capture, OSError.
+    far as it is not the default. `decisions` says how to treat findings that rest on a decision of this project and not on the
+    document: as differences (report, the default), as violations (strict), or not at all (ignore). Raises BadConfiguration,
+    OSError, and NoCapture if the file is not a capture.
     """
     config = config or {}
     try:

@@ -1,11 +1,10 @@
 """
 Captures as tcpdump and Wireshark write them: pcap and pcapng, in both byte orders, to the micro- or nanosecond.
 
-Frames come with their place in the file, and nothing is passed over in silence: a frame whose block is damaged, whose
-interface is unknown or that has no time is set aside, and so is the rest of a file behind which nothing can be found again.
-That is why the readers of packet libraries do not serve here: scapy's, to name the best, ends in silence where a file is cut,
-leaves out frames of unknown interfaces, reads a second section with the interfaces of the first and knows no time offsets.
-It is what the tests compare with.
+Frames come with their place in the file, and nothing is skipped silently. A frame is set aside if its block is damaged, its
+interface is unknown or it has no time; so is the rest of a file after damage from which reading cannot resume. The readers of
+packet libraries do not do this: scapy's, the best of them, ends silently where a file is cut, leaves out frames of unknown
+interfaces, reads a second section with the interfaces of the first and ignores time offsets. The tests compare with it.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from typing import Final, NamedTuple
 from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside, Unreadable
 
-#: Longer packets than any capture program writes: a length above it is damage.
+#: Bytes; no capture program writes longer packets, so a greater length is damage.
 MAX_FRAME: Final = 2**24
 
-#: The least that readers allow for, whatever a file says of its longest packet.
+#: Readers allow at least this many bytes, whatever a file gives as its longest packet.
 COMMON_SNAPLEN: Final = 2**18
 
-#: Microseconds since 1970 that every JSON reader can hold: up to the year 2255.
+#: Microseconds since 1970 that every JSON reader can represent: up to the year 2255.
 MAX_TIME: Final = 2**53
 
 _MICRO, _NANO = 10**6, 10**9
 
-#: First bytes of a pcap file -> byte order, and ticks a second.
+#: First bytes of a pcap file -> byte order, and ticks per second.
 _PCAP: Final = {
     b"\xa1\xb2\xc3\xd4": (">", _MICRO),
     b"\xd4\xc3\xb2\xa1": ("<", _MICRO),
@@ -46,22 +45,22 @@ _OPTION_RESOLUTION, _OPTION_OFFSET = 9, 14
 
 
 class NoCapture(Exception):
-    """A file is neither pcap nor pcapng."""
+    """A file that is neither pcap nor pcapng."""
 
 
 class Frame(NamedTuple):
-    """What was captured at one moment."""
+    """A captured frame."""
 
-    offset: int  #: of its record, in the file
+    offset: int  #: of its record in the file
     number: int  #: from 1
     t_us: int  #: microseconds since 1970
-    link: int  #: what kind of frame: a LINKTYPE
+    link: int  #: the link type: a LINKTYPE
     data: bytes
-    wire_length: int  #: how many bytes it had on the wire
+    wire_length: int  #: bytes on the wire
 
 
 def frames(source: Source, set_aside: SetAside) -> Iterator[Frame]:
-    """The frames of a capture, in its order. Raises NoCapture."""
+    """Yields the frames of a capture, in order. Raises NoCapture."""
     magic = source.read(4)
     if magic in _PCAP:
         yield from _pcap(source, *_PCAP[magic], set_aside)
@@ -72,7 +71,7 @@ def frames(source: Source, set_aside: SetAside) -> Iterator[Frame]:
 
 
 def is_capture(path: Path) -> bool:
-    """Whether a file begins as a capture does."""
+    """Returns True if a file begins like a capture."""
     with Source(path) as source:
         return source.peek(4)[:4] in (*_PCAP, _PCAPNG)
 
@@ -83,7 +82,7 @@ def _pcap(source: Source, order: str, ticks: int, set_aside: SetAside) -> Iterat
         set_aside(Refusal(0, None, "truncated_file", "the file ends within its header", header))
         return
     *_, snaplen, link = Struct(order + "HHIIII").unpack(header)
-    link &= 0xFFFF  # above it, the size of the frame check sequence
+    link &= 0xFFFF  # the upper bits are the size of the frame check sequence
     most = max(min(snaplen, MAX_FRAME), COMMON_SNAPLEN)
     unpack = Struct(order + "IIII").unpack
     ticks_a_microsecond = ticks // _MICRO
@@ -109,7 +108,7 @@ def _pcap(source: Source, order: str, ticks: int, set_aside: SetAside) -> Iterat
 
 
 def _rest(source: Source, at: int, number: int, read: bytes, detail: str) -> Refusal:
-    """The rest of a file as one piece: where the next packet begins, nobody knows."""
+    """Refuses the rest of a file as one piece, because the beginning of the next packet is unknown."""
     raw = read + source.read(max(RAW - len(read), 0))
     size = len(raw)
     while block := source.read(MAX_FRAME):
@@ -125,12 +124,12 @@ def _end(source: Source, at: int, number: int, set_aside: SetAside) -> None:
 class _Interface(NamedTuple):
     link: int
     snaplen: int
-    ticks: int  #: a second
+    ticks: int  #: per second
     offset: int  #: seconds to add
 
 
 class _Sections:
-    """The blocks of a pcapng file. A section has a byte order and interfaces of its own."""
+    """The blocks of a pcapng file. Each section has its own byte order and interfaces."""
 
     def __init__(self, source: Source, set_aside: SetAside) -> None:
         self._source = source
@@ -193,15 +192,15 @@ class _Sections:
         elif kind == _PACKET:
             interface, _, high, low, size, wire_length = self._obsolete(body)
         elif kind == _SIMPLE:
-            raise Unreadable("no_time", "a simple packet block has no time, and so no place among the others: capture with times")
+            raise Unreadable("no_time", "a simple packet block has no time and cannot be ordered: capture with times")
         else:
             if kind == _INTERFACE:
-                self._interfaces.append(None)  # it counts even if it cannot be read
+                self._interfaces.append(None)  # it takes an index even if it cannot be read
                 self._interfaces[-1] = self._interface(body)
             return None
         if interface >= len(self._interfaces) or (described := self._interfaces[interface]) is None:
             raise Unreadable("unknown_interface", f"a packet of interface {interface}; {len(self._interfaces)} are described")
-        if 20 + size > len(body):  # what both kinds begin with
+        if 20 + size > len(body):  # the header of both kinds
             raise Unreadable("bad_length", f"a packet of {size} bytes in a block for {len(body) - 20}")
         moment = (high << 32 | low) * _MICRO // described.ticks + described.offset * _MICRO
         if not 0 <= moment <= MAX_TIME:
@@ -225,6 +224,6 @@ class _Sections:
             if not code:
                 return
             if at + 4 + size > len(body):
-                raise Unreadable("bad_length", f"an option of {size} bytes, which is longer than its block")
+                raise Unreadable("bad_length", f"an option of {size} bytes is longer than its block")
             yield code, body[at + 4 : at + 4 + size]
             at += 4 + size + -size % 4

@@ -1,5 +1,5 @@
 """
-What could not be read: set aside with its place, the reason and its first bytes, never dropped.
+Input that could not be read: set aside with its place, the reason and its first bytes, never dropped.
 
 The reasons are a closed list, so that a report can count them; the details are for people.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-#: So much of what could not be read is kept.
+#: Maximum bytes that are kept of unreadable input.
 RAW: Final = 4096
 
 #: Reason -> what it means.
@@ -45,16 +45,16 @@ REASONS: Final[Mapping[str, str]] = {
 
 
 class Refusal(NamedTuple):
-    """One piece of input that could not be read."""
+    """A piece of input that could not be read."""
 
     offset: int  #: in the file, uncompressed
     number: int | None  #: of the line or packet, from 1
     reason: str  #: one of `REASONS`
     detail: str
-    raw: bytes  #: the beginning of it, at most `RAW` bytes
+    raw: bytes  #: the first bytes, at most `RAW`
 
 
-#: Whom a reader tells what it cannot read.
+#: Called by a reader with each piece that it cannot read.
 SetAside: TypeAlias = Callable[[Refusal], None]
 
 

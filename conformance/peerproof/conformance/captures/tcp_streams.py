@@ -1,12 +1,12 @@
 """
-TCP streams of a capture: segments in, messages out, each direction of each connection for itself.
+TCP streams of a capture: segments in, messages out, separately for each direction of each connection.
 
-Segments are put in order by their numbers, whatever came twice, late or in other pieces. Where a message ends, the protocol
-says (`Framing`, of which each direction has its own). What was not captured is a gap: it is waited for until so much has come
-behind it that it will not come any more; then the message that it tore is set aside, and the reading goes on behind it.
+Segments are put in order by their sequence numbers, even if they came twice, late or split differently. The protocol defines
+where a message ends (`Framing`, one for each direction). Bytes that were not captured are a gap. The reader waits until so much
+data follows the gap that it will not be filled; then it sets the torn message aside, and goes on after the gap.
 
-A protocol that sends one message over each connection has it confirmed on the way back. What confirms a message is no message:
-it is known by its bytes and counted. What follows either of them is not looked at.
+A protocol that sends one message over each connection gets a confirmation on the way back. A confirmation is not a message: it is
+recognised by its bytes and counted. Bytes after either of them are ignored.
 """
 
 from __future__ import annotations
@@ -27,28 +27,30 @@ from peerproof.spec.protocols import PROTOCOLS
 
 
 class Framing(Protocol):
-    """Where the messages of one direction of one connection end."""
+    """Finds the ends of messages in one direction of one connection."""
 
     def read(self, unread: bytearray) -> tuple[list[bytes], int]:
         """
-        The messages at the beginning of what is not read, each as its codec decodes it, and how many bytes are read by that.
+        Returns the complete messages at the beginning of `unread`, each as its codec decodes it, and the number of bytes
+        consumed.
 
-        What was not read comes again, with more behind it. Raises MalformedMessage if no message can begin so.
+        Bytes that were not consumed are passed again, with more after them. Raises MalformedMessage if no message can begin like
+        this.
         """
         ...
 
     def tear(self) -> None:
-        """Bytes are missing: what comes next is from somewhere behind them."""
+        """Takes note of missing bytes: the next ones come from somewhere after them."""
         ...
 
 
-#: Bytes behind a gap, after which it is given up; more than a receiver's window in a local network.
+#: Bytes after a gap at which it is given up; more than a receiver's window in a local network.
 MAX_WAITING: Final = 2**20
 
-#: Bytes of a message that has not ended.
+#: Maximum bytes of a message that has not ended.
 MAX_UNFRAMED: Final = 2**22
 
-#: Directions of connections that are kept; the oldest are closed if there are more.
+#: Maximum number of directions of connections that are kept; the oldest are closed if there are more.
 MAX_STREAMS: Final = 2**14
 
 _NUMBERS: Final = 2**32
@@ -58,22 +60,22 @@ _HALF: Final = 2**31
 @dataclass(slots=True)
 class _Stream:
     framing: Framing
-    first: int  #: the number of the first byte
-    at: int = 0  #: so many bytes were read
-    waiting: dict[int, bytes] = field(default_factory=dict)  #: what lies behind a gap, by where it begins
-    nearest: list[int] = field(default_factory=list)  #: a heap of these
+    first: int  #: sequence number of the first byte
+    at: int = 0  #: number of bytes read
+    waiting: dict[int, bytes] = field(default_factory=dict)  #: data after a gap, by the position where it begins
+    nearest: list[int] = field(default_factory=list)  #: a heap of these positions
     waiting_size: int = 0
     unframed: bytearray = field(default_factory=bytearray)
-    begun: Frame | None = None  #: where `unframed` begins
-    last: int | None = None  #: the number behind the last byte, once known
-    closed: bool = False  #: it has ended, or is no stream of messages: passed over up to the next SYN
+    begun: Frame | None = None  #: the frame where `unframed` begins
+    last: int | None = None  #: sequence number after the last byte, once known
+    closed: bool = False  #: has ended, or is not a stream of messages: ignored up to the next SYN
 
     @property
     def next_number(self) -> int:
         return (self.first + self.at) % _NUMBERS
 
     def keep(self, begin: int, data: bytes) -> None:
-        """What lies behind a gap; the longer of two that begin at the same byte."""
+        """Keeps data after a gap; of two pieces that begin at the same byte, the longer one."""
         known = self.waiting.get(begin)
         if known is None:
             heappush(self.nearest, begin)
@@ -88,7 +90,7 @@ class _Stream:
         self.waiting_size = 0
 
     def nearest_waiting(self) -> tuple[int, bytes]:
-        """The first of what lies behind the gap, and where that begins."""
+        """Removes the first piece after the gap, and returns it with its position."""
         begin = heappop(self.nearest)
         data = self.waiting.pop(begin)
         self.waiting_size -= len(data)
@@ -99,13 +101,13 @@ class Streams:
     """All streams of a capture."""
 
     def __init__(self, framing: Callable[[], Framing], set_aside: SetAside) -> None:
-        """`framing` makes one for each direction of each connection."""
+        """`framing` creates the framing of each direction of each connection."""
         self._framing = framing
         self._set_aside = set_aside
         self._streams: Final = BoundedDict[bytes, _Stream](MAX_STREAMS)
 
     def add(self, flow: bytes, segment: Segment, frame: Frame) -> Iterator[bytes]:
-        """The messages that end with this segment of a direction of a connection, which is known by its `Packet.flow`."""
+        """Yields the messages that end with this segment; `flow` is the `Packet.flow` of its direction."""
         stream = self._streams.get(flow)
         if segment.syn and (stream is None or (segment.number + 1) % _NUMBERS != stream.next_number):
             if stream:
@@ -127,7 +129,7 @@ class Streams:
             yield from self._end(stream, frame)
 
     def end(self, frame: Frame) -> Iterator[tuple[bytes, bytes]]:
-        """The capture has ended with this frame: flows and messages behind gaps that will not be filled."""
+        """Ends all streams at the last frame, and yields the flows and messages after gaps that will not be filled."""
         for flow, stream in self._streams.items():
             for message in self._end(stream, frame):
                 yield flow, message
@@ -142,7 +144,7 @@ class Streams:
 
     def _receive(self, stream: _Stream, number: int, data: bytes, frame: Frame) -> Iterator[bytes]:
         ahead = (number - stream.next_number) % _NUMBERS
-        if ahead >= _HALF:  # from the past: what is new in it is at its end
+        if ahead >= _HALF:  # retransmitted: only the end of it can be new
             known = _NUMBERS - ahead
             data, ahead = data[known:], 0
         if not data or stream.closed:
@@ -199,25 +201,25 @@ class Streams:
 
 
 class Connections:
-    """Makes the framing of both directions of a protocol's connections."""
+    """Creates the framing of both directions of a protocol's connections."""
 
     def __init__(self, speech: Speech) -> None:
         self.acknowledgements = 0
         self.speech: Final = speech
 
     def framing(self) -> Framing:
-        """Of one direction."""
+        """Returns the framing of one direction."""
         return _Direction(self)
 
 
 def connections_of(specification: Specification) -> Connections | None:
-    """Of a protocol over connections, which has a module `framing`; None of others."""
+    """Returns the connections of a protocol that has a `framing` module; None for others."""
     reference = PROTOCOLS[specification.NAME].framing
     return Connections(reference.load()) if reference else None
 
 
 class _Direction:
-    """One direction of one connection. Which of the two it is, its first bytes show."""
+    """One direction of one connection. Its first bytes show which of the two it is."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections: Final = connections

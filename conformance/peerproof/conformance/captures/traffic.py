@@ -1,10 +1,10 @@
 """
-From the frames of a capture to messages of a protocol: who sent which bytes to whom, and when.
+From the frames of a capture to messages of a protocol, with sender, receiver and time.
 
-Each packet is one of four: a message (UDP), a segment that may end messages (TCP), set aside, or left out, because the ports
-that were asked for are not its own. Only what was asked for to be left out is left out, and it is counted.
+Each packet is one of four: a message (UDP), a segment that may end messages (TCP), set aside, or left out because it does not
+belong to the requested ports. Packets that are left out are counted.
 
-Who has sent a message, its packet says by its address, unless the protocol says otherwise (`spec.observed.Senders`).
+The sender of a message is the source address of its packet, unless the protocol defines it otherwise (`spec.observed.Senders`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Message(NamedTuple):
     target: str
     msg_type: str
     payload: bytes
-    offset: int  #: of the frame that it ends in
+    offset: int  #: of the frame that the message ends in
 
 
 class Traffic:
@@ -46,11 +46,11 @@ class Traffic:
         set_aside: SetAside,
         framing: Callable[[], Framing] | None = None,
     ) -> None:
-        """Without `ports`, all traffic; without `framing`, which makes one for each direction of a connection, no TCP."""
+        """Reads all traffic if `ports` is empty, and TCP only with `framing`, called for each direction of a connection."""
         self.packets = 0
         self.refused = 0  #: packets that were set aside
         self.left_out: Counter[str] = Counter()  #: packets of other ports and other protocols, if ports were given
-        self.segments = 0  #: packets of TCP, the empty ones too
+        self.segments = 0  #: packets of TCP, including empty ones
         self.framed = 0  #: messages in TCP
         self.pieces = 0  #: parts of TCP streams that were set aside
         self._decode = specification.MESSAGE.decode
@@ -65,7 +65,7 @@ class Traffic:
         self._flows: dict[bytes, packets.Flow | None] = {}
 
     def messages(self, frames: Iterable[Frame]) -> Iterator[Message]:
-        """The messages, in the order of the frames in which they end."""
+        """Yields the messages, in the order of the frames in which they end."""
         flows, decode, names = self._flows, self._decode, self._names
         dissect, udp, header = packets.dissect, packets.UDP, packets.UDP_HEADER
         make = partial(tuple.__new__, Message)  # its own constructor takes twice as long
@@ -101,7 +101,7 @@ class Traffic:
                 yield from self._decode_message(frame, packets.flow_of(key), data)
 
     def _flow(self, key: bytes) -> packets.Flow | None:
-        if key in self._flows:  # one that is left out
+        if key in self._flows:  # None: left out
             return self._flows[key]
         flow: packets.Flow | None = packets.flow_of(key)
         if flow and self._ports and not self._ports & {flow.source_port, flow.target_port}:

@@ -1,9 +1,8 @@
 """
 Stateful fuzzing: runs of a few nodes over a faulty network, generated and shrunk by Hypothesis.
 
-The nodes are those of the specification, which must keep its properties, or those of an implementation, whose every effect
-the specification must explain. Everything here is the same for all protocols; what one of them brings is its `Inputs`, in the
-module of its name beside this one.
+The nodes are the specification's, which must keep its properties, or an implementation's, whose every effect the specification
+must explain. This code is the same for all protocols; each protocol adds its `Inputs`, in the module of its name in `inputs`.
 """
 
 import lazy_loader

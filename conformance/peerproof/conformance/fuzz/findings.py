@@ -1,7 +1,7 @@
 """
-What the fuzzer finds: a finding, the exceptions that carry it out of a run, and how it is told.
+Findings of the fuzzer, the exceptions that carry them out of a run, and their rendering.
 
-For people it is what it is, the clauses, the run as a message graph, the first difference, and what to paste.
+For people a finding is rendered as its kind, the clauses, the run as a message graph, and the first difference.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from peerproof.conformance.vectors.plain_data import plain_config
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 
-#: What can be found, in a sentence.
+#: The kinds of findings, each with a sentence.
 KINDS: Final[Mapping[str, str]] = {
     "property": "a property does not hold",
     "raised": "the specification raised an error",
-    "crashed": "the implementation ended",
+    "crashed": "the implementation exited",
     "hung": "the implementation did not answer in time",
-    "flooded": "the implementation answered with more than a line may have",
-    "garbled": "the adapter wrote what is no line of the protocol",
-    "misshapen": "the adapter's reply has not the members that it must have",
-    "error": "the adapter says that it has a problem",
-    "unreadable": "what was sent is no message",
-    "messages": "no choice of the specification leads to what was sent",
-    "events": "no choice of the specification leads to what was told",
+    "flooded": "the implementation answered with a line that is too long",
+    "garbled": "the adapter wrote a line that is not part of the protocol",
+    "misshapen": "the adapter's reply does not have the members that it must have",
+    "error": "the adapter reports an error",
+    "unreadable": "the bytes that were sent are not a message",
+    "messages": "no choice of the specification leads to the messages that were sent",
+    "events": "no choice of the specification leads to the events that were reported",
     "refused": "a call was refused that must be carried out, or the other way round",
-    "observed": "a query gave what no choice of the specification leads to",
-    "choice": "the implementation says that it asks for its choices, and did not ask for one",
+    "observed": "no choice of the specification leads to the answer of a query",
+    "choice": "the implementation claims to ask for its choices, and did not ask for one",
     "clock": "timers stand still, or lie in the past",
 }
 
 
 WIDTH: Final = 120
-MOST_TOLD: Final = 60  #: lines of the graph; the last ones say most
+MOST_TOLD: Final = 60  #: lines of the graph, the last ones
 MOST_ERRORS: Final = 20  #: lines
 
-#: What is counted in every run, and how it is told; the order is that of the line.
+#: What is counted in every run, with its label; in the order of the rendered line.
 HAPPENINGS: Final = (
     ("deliver", "deliveries"),
     ("overtaken", "of them out of order"),
@@ -67,20 +67,20 @@ HAPPENINGS: Final = (
     ("forged", "forged messages"),
 )
 
-#: What not all protocols have: something that is kept, datagrams that come twice, connections.
+#: Counts that not all protocols have, because of persistence, duplicated datagrams or connections.
 SOMETIMES: Final = ("forget", "repeat", "unconfirmed")
 
 
 class Fed(NamedTuple):
-    """Something that happened to one node; None: it crashed."""
+    """One input of a node, or None for its crash."""
 
     now: Instant
     stimulus: Stimulus | None
-    asked: Sequence[tuple[str, list[Any]]] = ()  #: the sites at which it asked for a choice, and the answers in plain form
+    asked: Sequence[tuple[str, list[Any]]] = ()  #: the sites of the choices that it asked for, with the answers in plain form
 
 
 class Told(NamedTuple):
-    """One step of a run, to be drawn: at a node, between two (then with data), or to all."""
+    """One step of a run, to be drawn: at a node, between two nodes (then with data), or at all."""
 
     now: Instant
     what: str | Stimulus
@@ -92,44 +92,44 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """What one stimulus should have led to: for the vector that a finding can become."""
+    """The expected reaction to one stimulus, for the vector that is made from a finding."""
 
     expected: Reaction
-    query: str | None = None  #: what was asked, if that is where the difference is
+    query: str | None = None  #: the query with the difference, if it is in one
 
 
 @dataclass
 class Finding:
-    """What is wrong, and the run that shows it."""
+    """A fault, and the run that shows it."""
 
     kind: str  #: one of `KINDS`
     detail: str
     node: NodeId | None = None
-    cited: tuple[str, ...] = ()  #: clauses, or what cites them: `transitions.on_round`
+    cited: tuple[str, ...] = ()  #: clauses, or functions that cite them: `transitions.on_round`
     name: str = ""  #: of the property
     difference: Difference | None = None
-    errors: str = ""  #: the last that the implementation wrote on standard error, or a traceback
+    errors: str = ""  #: the end of the implementation's standard error, or a traceback
     judged: Judged | None = None
-    fed: tuple[Fed, ...] = ()  #: everything that happened to the node, the last of which shows it
+    fed: tuple[Fed, ...] = ()  #: all inputs of the node, the last of which shows the fault
     config: Any = None  #: of the node
     story: tuple[Told, ...] = ()
     nodes: tuple[NodeId, ...] = ()
-    again: bool = True  #: whether it was found again when the same was done again
+    again: bool = True  #: the same run shows it again
 
     @property
     def what(self) -> tuple[str, str]:
-        """Two findings of which this is the same are the same, however they come about."""
+        """The identity of a finding: two findings with equal values are the same, whatever run shows them."""
         return self.kind, self.name
 
     def graph(self, spec: Specification) -> MessageGraph:
-        """The run as a message graph."""
+        """Draws the run as a message graph."""
         happenings = tuple(_draw_step(spec, part) for part in self.story)
         ends = (end for part in self.story for end in (part.sender, part.node) if end is not None)
         return MessageGraph(tuple(dict.fromkeys([*self.nodes, *map(_node_text, ends)])), happenings)
 
 
 class Found(Exception):
-    """Something was found; raised where it shows."""
+    """Raised where a finding shows."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.detail)
@@ -138,11 +138,11 @@ class Found(Exception):
 
 
 class GivenUp(Exception):
-    """There are too many ways in which the specification could have gone: what follows cannot be judged."""
+    """The specification has too many possible outcomes: the rest of the run cannot be checked."""
 
 
 class Over(BaseException):
-    """The campaign ends here; no ordinary exception, which Hypothesis would take for a failure and try again."""
+    """Ends the campaign. It is not an Exception, because Hypothesis would take that for a failure and try again."""
 
     def __init__(self, because: str, *, unusable: Exception | None = None) -> None:
         super().__init__(because)
@@ -151,7 +151,7 @@ class Over(BaseException):
 
 
 class NotPromoted(Exception):
-    """There can be no vector of this finding; the message says why."""
+    """A finding that cannot become a vector; the message says why."""
 
 
 def _draw_step(spec: Specification, part: Told) -> Arrow | Note:
@@ -168,7 +168,7 @@ def _node_text(node: NodeId | None) -> str:
 
 
 def reading(spec: Specification, data: bytes) -> str:
-    """A datagram on one line."""
+    """Renders a datagram on one line."""
     try:
         return labels.message_text(spec.MESSAGE.plain(spec.MESSAGE.decode(data)))
     except MalformedMessage as error:
@@ -176,7 +176,7 @@ def reading(spec: Specification, data: bytes) -> str:
 
 
 def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
-    """What happens to a node, in a few words."""
+    """Renders a stimulus in a few words."""
     match stimulus:
         case Started(kept):
             return " ".join(["start", *(f"{name}={value}" for name, value in (kept or {}).items())])
@@ -194,7 +194,7 @@ def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
 
 
 def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
-    """The clauses among these, and those that the functions among these cite."""
+    """Returns the cited clauses, and the clauses that the cited functions cite."""
     prose = catalogue.load(protocol)
     at = {clause for clause, places in prose.code.items() if any(place.within in cited for place in places)}
     found = [item for name, item in prose.items.items() if name in cited or (name in at and item.level)]
@@ -202,21 +202,21 @@ def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
 
 
 def render_finding(spec: Specification, finding: Finding) -> str:
-    """All that helps to see what is wrong."""
+    """Renders a finding for people."""
     parts = [
         [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, labels.MOST_SHOWN, placeholder=' …')}"],
         [f"  {clause.id} {clause.level or ''}: {_brief(clause.text)}" for clause in clauses_of(spec.NAME, finding.cited)],
         _configuration(spec, finding),
         ["", *_graph(spec, finding)],
         list(_difference(finding)),
-        [] if finding.again else ["", "  it did not happen again when the same was done again: this is not the smallest run"],
+        [] if finding.again else ["", "  the same run did not show it again: this is not the smallest run"],
         ["", *(f"    | {line}" for line in finding.errors.splitlines()[-MOST_ERRORS:])] if finding.errors else [],
     ]
     return "\n".join(line for part in parts for line in part)
 
 
 def _configuration(spec: Specification, finding: Finding) -> list[str]:
-    """The members of the node's configuration that are not as they are by themselves."""
+    """Renders the members of the node's configuration that differ from their defaults."""
     if finding.config is None:
         return []
     plain = plain_config(spec, finding.config)
@@ -240,8 +240,8 @@ def _difference(finding: Finding) -> Iterator[str]:
     if difference is not None:
         yield ""
         yield f"  first difference, at {finding.node}: {difference.where}"
-        wanted = _value(difference.expected, is_null="expected" in difference.nulls)
-        expected, actual = labels.window_texts(wanted, _value(difference.actual, is_null="actual" in difference.nulls))
+        value = _value(difference.expected, is_null="expected" in difference.nulls)
+        expected, actual = labels.window_texts(value, _value(difference.actual, is_null="actual" in difference.nulls))
         yield f"    expected  {expected}"
         yield f"    actual    {actual}"
 
@@ -255,14 +255,14 @@ def _value(value: Any, *, is_null: bool = False) -> str:
 
 
 def render_counts(spec: Specification, counts: Counter[str]) -> list[str]:
-    """What the runs were made of: to see that the interesting things do happen."""
-    told = [(name, words) for name, words in HAPPENINGS if name not in SOMETIMES or counts[name]]
-    lines = [f"  {', '.join(f'{counts[name]:,} {words}' for name, words in told)}"]
+    """Renders the counts of the runs, to show that the interesting events do happen."""
+    shown = [(name, words) for name, words in HAPPENINGS if name not in SOMETIMES or counts[name]]
+    lines = [f"  {', '.join(f'{counts[name]:,} {words}' for name, words in shown)}"]
     unseen = [promise for promise in spec.PROPERTIES if promise.when == "sometimes" and not counts[promise.name]]
     lines += [f"  never seen: {promise.name}, {promise.about}" for promise in unseen]
     if counts["given up"]:
         lines.append(
-            f"  {counts['given up']} runs could not be judged to their end: the implementation draws by itself, and there are "
-            "too many ways; fewer --nodes help"
+            f"  {counts['given up']} runs could not be checked to their end: the implementation makes its own random choices, "
+            "and there are too many possible outcomes; fewer --nodes help"
         )
     return lines

@@ -1,9 +1,9 @@
 """
-An implementation plays the nodes, and the specification says after each step what it can have been.
+Nodes of an implementation, checked by the specification after each step.
 
-An implementation that asks for its choices is given them, and the specification the same ones. One that draws by itself is
-explained by any choice; then its node is a set of possible states. Where there are more ways than can be tried, nothing is
-said about what follows: a wrong verdict is worse than none.
+If an implementation asks for its choices, it and the specification get the same ones. If it chooses at random itself, any choice
+may explain it; its node is then a set of possible states. If there are more outcomes than can be tried, the rest is not checked:
+a wrong verdict is worse than none.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from peerproof.spec.forms.form import Plain, Text
 
 ADDRESS: Final = Text(most=2**16)
 
-#: So many outcomes of a step are tried, and so many possible states of a node are carried.
+#: Maximum number of outcomes tried for a step, and of possible states kept for a node.
 MOST_OUTCOMES: Final = 3_000
 MOST_STATES: Final = 64
 
@@ -52,15 +52,15 @@ _FINDING_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
 
 
 class Effects(NamedTuple):
-    """What an implementation did."""
+    """The effects of an implementation's step."""
 
-    sends: tuple[tuple[NodeId, bytes, Any], ...]  #: to whom, the bytes, and the message in them
-    events: tuple[Plain, ...]  #: those that the specification knows, in plain form
+    sends: tuple[tuple[NodeId, bytes, Any], ...]  #: receiver, bytes, and the decoded message
+    events: tuple[Plain, ...]  #: those known to the specification, in plain form
     refused: str | None
 
 
 class Implementation(Player):
-    """Nodes behind the adapter protocol."""
+    """Nodes behind an adapter."""
 
     def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello) -> None:
         self._protocol = protocol
@@ -78,21 +78,21 @@ class Implementation(Player):
         self._seed = ""
 
     def begin(self, seed: str) -> None:
-        """If it has ended it is started again. Raises Over."""
+        """Starts the implementation again if it has exited. Raises Over."""
         self._seed = seed
         if self._broken:
             self._restarts.start()
             self._broken = False
 
     def clamp_config(self, config: Any) -> Any:
-        """The configuration, no member of which is above what the implementation says it can."""
+        """Returns the configuration with each member limited to the maximum that the implementation gives."""
         form = self._spec.CONFIG
         plain = form.plain(config)
         low = {name: limit for name, limit in self._limits.items() if isinstance(plain.get(name), int) and plain[name] > limit}
         return form.value(plain | low) if low else config
 
     def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
-        """One request and a look at the node, and their judgement."""
+        """Sends a stimulus and queries to a node, and checks the replies."""
         looks = [{"op": "query", "handle": place.handle, "what": what} for what in self._queries]
         first = self._request(place, stimulus, now)
         if first["op"] == "open":
@@ -110,11 +110,11 @@ class Implementation(Player):
         return Seen(tuple(explained), tuple((to, data) for to, data, _ in effects.sends), complete)
 
     def crash(self, place: Place) -> None:
-        """It is told to forget the node."""
+        """Sends `crash` for the node."""
         self._ask([{"op": "crash", "handle": place.handle}], Choices(""))
 
     def end(self, places: Collection[Place]) -> None:
-        """All nodes are closed."""
+        """Closes all nodes."""
         handles = [place.handle for place in places if place.handle is not None]
         if self._broken or not handles:
             return
@@ -162,9 +162,10 @@ class Implementation(Player):
                 check(request, reply)
             except InvalidReply as unlike:
                 raise Found(Finding("misshapen", str(unlike))) from None
-            if said := reply.get("error"):
-                kind = _FINDING_OF_ERROR.get(said["code"], "error")
-                raise Found(Finding(kind, f"its reply to {request['op']} is the error {said['code']}: {said.get('message', '')}"))
+            if error := reply.get("error"):
+                kind = _FINDING_OF_ERROR.get(error["code"], "error")
+                detail = f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}"
+                raise Found(Finding(kind, detail))
         return replies
 
     def _trouble(self, trouble: AdapterError) -> None:
@@ -186,7 +187,7 @@ class Implementation(Player):
         return Effects(tuple(sends), tuple(events), reply.get("refused", {}).get("class"))
 
     def _event(self, event: dict[str, Any]) -> Plain:
-        """In the one form that a notice is written in, if it is one."""
+        """Returns an event in its canonical form, or as it is if it is not an event of the protocol."""
         plain = {"type" if name == "name" else name: value for name, value in event.items()}
         try:
             plain = dict(self._spec.NOTICE.plain(self._spec.NOTICE.value(plain)))
@@ -197,15 +198,15 @@ class Implementation(Player):
     def _match_effects(
         self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], effects: Effects
     ) -> tuple[list[Reaction], bool]:
-        """The reactions with these effects, one for each state they lead to; and whether there can be no others."""
-        told = [Words(to, tuple(_words(self._spec.MESSAGE.plain(message)))) for to, _, message in effects.sends]
+        """Returns the reactions with these effects, one for each resulting state, and True if there can be no others."""
+        sent = [Words(to, tuple(_words(self._spec.MESSAGE.plain(message)))) for to, _, message in effects.sends]
         nodes = (None,) if isinstance(stimulus, Started) else place.possible
         complete = place.complete or isinstance(stimulus, Started)
         kept: dict[Any, Reaction] = {}
         likeliest: Reaction | None = None
         tried = 0
         for node in nodes:
-            for reaction in reactions(partial(react, place.birth, node, stimulus, now), answers, told):
+            for reaction in reactions(partial(react, place.birth, node, stimulus, now), answers, sent):
                 likeliest = likeliest or reaction
                 tried += 1
                 if self._difference(reaction, effects) is None:
@@ -216,7 +217,7 @@ class Implementation(Player):
                     complete = False
                     break
         if kept and self._oracle and self._has_unasked_choice(place, stimulus, now, answers):
-            raise Found(Finding("choice", "what it did is possible, but it is not what it was told to choose"))
+            raise Found(Finding("choice", "its effects are possible, but do not follow the choices that it was given"))
         if kept:
             return list(kept.values()), complete
         if not complete:
@@ -226,7 +227,7 @@ class Implementation(Player):
         raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest)))
 
     def _has_unasked_choice(self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...]) -> bool:
-        """Whether the specification has a choice for which the implementation did not ask."""
+        """Returns True if the specification has a choice for which the implementation did not ask."""
         for node in place.possible or (None,):
             try:
                 single_reaction(partial(react, place.birth, node, stimulus, now), answers)
@@ -235,13 +236,13 @@ class Implementation(Player):
         return False
 
     def _difference(self, reaction: Reaction, effects: Effects) -> tuple[str, Difference | None] | None:
-        """Where a reaction is not what was done: the kind of finding, and the difference."""
+        """Returns the kind of finding and the difference between a reaction and the effects; None if they agree."""
         if (reaction.refused is None) != (effects.refused is None):
             return "refused", Difference("refused", reaction.refused, effects.refused)
-        wanted = [(effect.to, effect.message) for effect in reaction.effects if isinstance(effect, Send)]
+        expected_sends = [(effect.to, effect.message) for effect in reaction.effects if isinstance(effect, Send)]
         sent = [(to, message) for to, _, message in effects.sends]
-        if _by_receiver(wanted) != _by_receiver(sent):
-            return "messages", first_difference(self._sends(wanted), self._sends(sent), {}, "messages")
+        if _by_receiver(expected_sends) != _by_receiver(sent):
+            return "messages", first_difference(self._sends(expected_sends), self._sends(sent), {}, "messages")
         config = reaction.node.state.config
         notices = [expected_event(self._spec, config, part.notice) for part in reaction.effects if isinstance(part, Notify)]
         expected = ignore_order([notice for notice in notices if self._offered.tells(notice["name"])])
@@ -253,7 +254,7 @@ class Implementation(Player):
         return [{"to": ADDRESS.plain(to), "message": self._spec.MESSAGE.plain(message)} for to, message in sends]
 
     def _match_queries(self, explained: list[Reaction], values: list[Plain], *, complete: bool) -> list[Reaction]:
-        """Those of the reactions after which every query gives what it gave."""
+        """Returns the reactions that agree with the answers to all queries."""
         for what, value in zip(self._queries, values, strict=True):
             shown, query = _canonical(value), self._spec.QUERIES[what]
             fitting = [reaction for reaction in explained if _canonical(query(reaction.node.state)) == shown]
@@ -262,19 +263,19 @@ class Implementation(Player):
             if not fitting:
                 likeliest = explained[0]
                 difference = first_difference(ignore_order(query(likeliest.node.state)), value, {}, what)
-                detail = f"the query {what} gives something else than the specification's"
+                detail = f"the answer to the query {what} differs from the specification's"
                 raise Found(Finding("observed", detail, difference=difference, judged=Judged(likeliest, what)))
             explained = fitting
         return explained
 
 
 def lacking(protocol: str, hello: Hello) -> str | None:
-    """Why an implementation cannot be fuzzed, or None."""
+    """Returns why an implementation cannot be fuzzed, or None."""
     offered = hello.protocols.get(protocol)
     if offered is None:
         return f"it does not offer {protocol}, but {', '.join(sorted(hello.protocols)) or 'nothing'}"
     if "exchange" not in offered.capabilities:
-        return "it does not offer exchange: nodes that can be told what happens to them"
+        return "it does not offer exchange: nodes that can be driven by inputs"
     if hello.clock != "virtual":
         return f"its clock is {hello.clock}, not virtual"
     return None
@@ -283,12 +284,12 @@ def lacking(protocol: str, hello: Hello) -> str | None:
 KIND_DETAIL: Final[Mapping[str, str]] = {
     "refused": "a call is refused that the specification carries out, or the other way round",
     "messages": "other messages are sent than the specification can send",
-    "events": "other events are told than the specification can tell",
+    "events": "other events are reported than the specification can report",
 }
 
 
 def ignore_order(value: Plain) -> Any:
-    """Plain data as a matcher that does not mind the order of lists."""
+    """Returns plain data as a matcher that ignores the order of lists."""
     match value:
         case list():
             items = [ignore_order(item) for item in value]
@@ -299,7 +300,7 @@ def ignore_order(value: Plain) -> Any:
 
 
 def answers_in(asked: Iterable[tuple[str, list[Any]]]) -> tuple[Answer, ...]:
-    """What an implementation asked and was answered, with the options as values; what cannot be one is left as text."""
+    """Returns the choices of an implementation with the options as values; an option without a value stays text."""
     return tuple((site, tuple(map(_option, options))) for site, options in asked)
 
 
@@ -320,7 +321,7 @@ def _canonical(value: Plain) -> str:
 
 
 def _by_receiver(sends: Iterable[tuple[NodeId, Any]]) -> dict[NodeId, list[Any]]:
-    """What each receiver is sent, in order; between receivers there is none."""
+    """Groups messages by receiver, in order; there is no order between receivers."""
     sorted_out: dict[NodeId, list[Any]] = {}
     for to, message in sends:
         sorted_out.setdefault(to, []).append(message)
@@ -328,7 +329,7 @@ def _by_receiver(sends: Iterable[tuple[NodeId, Any]]) -> dict[NodeId, list[Any]]
 
 
 def _words(plain: Plain) -> Iterator[Any]:
-    """The texts and numbers of a message in plain form, in order."""
+    """Yields the texts and numbers of a message in plain form, in order."""
     match plain:
         case {"hex": str()}:
             yield ADDRESS.value(plain)

@@ -1,8 +1,8 @@
 """
-Runs as plain data, and the keeping of those that are worth it.
+Runs as plain data, and the selection of runs to keep.
 
-A run is worth it if something is wrong in it, or if something happens in it that has not happened in any before: a fault, a
-`sometimes` property, or one of these twice as often.
+A run is kept if it shows a finding, or if something happens in it that did not happen in any earlier run: a fault, a `sometimes`
+property, or one of these twice as often.
 """
 
 from __future__ import annotations
@@ -23,53 +23,53 @@ from peerproof.spec.forms.form import Plain
 
 
 class Keeper:
-    """A corpus, as a campaign of runs uses it."""
+    """Keeps the runs of a campaign in a corpus."""
 
     def __init__(self, corpus: Corpus, inputs: Inputs) -> None:
         self.corpus = corpus
-        self.found: Path | None = None  #: where the latest finding is
+        self.found: Path | None = None  #: file of the latest finding
         self._spec = inputs.spec
         self._known: set[tuple[str, int]] = set()
 
     def runs(self, name: str) -> Iterator[tuple[Path, Run]]:
-        """The runs that were kept. Raises CorpusError."""
+        """Yields the kept runs with their files. Raises CorpusError."""
         for path, plain in self.corpus.documents(name):
             try:
                 yield path, run_of(self._spec, plain)
             except (MalformedMessage, ValueError, LookupError, TypeError, AttributeError) as error:
                 remedy = "delete it, and nothing else is lost"
-                raise CorpusError(f"{path} is no run of {self._spec.NAME} ({error!r}): {remedy}") from None
+                raise CorpusError(f"{path} is not a run of {self._spec.NAME} ({error!r}): {remedy}") from None
 
     def ran(self, run: Run, counts: Counter[str]) -> None:
-        """A run is over, in which that has happened; it is kept if it is worth it."""
+        """Keeps a finished run if its counts show something new."""
         if self.is_new(counts):
             self.corpus.keep(RUNS, plain_of(self._spec, run))
 
     def is_new(self, counts: Counter[str]) -> bool:
-        """Whether something of that has not happened before; from now on it has."""
+        """Returns True if the counts show something new, and remembers it."""
         features = {(name, count.bit_length()) for name, count in counts.items() if name not in ("run", "step") and count}
         new = features - self._known
         self._known |= new
         return bool(new)
 
     def finds(self, run: Run) -> None:
-        """Something is wrong in this run, which may be made smaller yet."""
+        """Keeps a run with a finding, which may still be shrunk."""
         self.found = self.corpus.keep(FINDINGS, plain_of(self._spec, run))
 
     def finds_smaller(self, run: Run) -> None:
-        """The same in a smaller run."""
-        assert self.found is not None, "it was found before it is made smaller"
+        """Replaces the latest finding with a smaller run."""
+        assert self.found is not None, "finds() comes first"
         self.found = self.corpus.keep_instead(self.found, FINDINGS, plain_of(self._spec, run))
 
 
 def plain_of(spec: Specification, run: Run) -> dict[str, Plain]:
-    """A run as plain data."""
+    """Returns a run as plain data."""
     configs = [[ADDRESS.plain(addr), spec.CONFIG.plain(config)] for addr, config in run.configs.items()]
     return {"dice": run.dice, "configs": configs, "script": [_plain_action(spec, action) for action in run.script]}
 
 
 def run_of(spec: Specification, plain: Plain) -> Run:
-    """The run that plain data shows. Raises MalformedMessage, LookupError, TypeError or ValueError for what shows none."""
+    """Parses a run from plain data. Raises MalformedMessage, LookupError, TypeError or ValueError."""
     configs = {_addr(addr): spec.CONFIG.value(config) for addr, config in plain["configs"]}
     if not configs or type(plain["dice"]) is not int:
         raise ValueError("it has no nodes, or no dice")

@@ -1,12 +1,12 @@
 """
-The list of findings that are known, so that one which is disputed, or not mended yet, does not end every search.
+The list of known findings, so that a disputed or unfixed finding does not end every search.
 
     # finding                                    reason
     messages/ping/ack/nothing                    answers a ping of its own address only: see …/issues/12
     accepted/bad_value/0x#-is-no-form-of-transit   is agreed upon for the next version
 
-A finding is named by what is wrong, not by the run or the bytes that show it: each report of one ends with its name. A run that
-shows a known one is not judged any further.
+The name of a finding depends on the fault, not on the run or the bytes that show it; each report of a finding ends with its name.
+A run that shows a known finding is not checked any further.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _LONGEST: Final = 60  #: characters of a part of a name
 
 
 class UnreadableFindings(Exception):
-    """The list cannot be read; the message says where and what was expected."""
+    """The list cannot be read; the message gives the place and what was expected."""
 
 
 @dataclass
 class KnownFindings:
-    """A list of findings, and how often each came up."""
+    """A list of findings, with the number of times that each came up."""
 
     reasons: dict[str, str] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)
 
     def has(self, name: str) -> bool:
-        """Whether a finding of this name is listed; it is counted."""
+        """Returns True if a finding of this name is listed, and counts it."""
         self.seen[name] += name in self.reasons
         return name in self.reasons
 
 
 def load_known_findings(path: Path) -> KnownFindings:
-    """The list in a file: a finding and the reason, one a line. Raises UnreadableFindings."""
+    """Reads the list from a file: a finding and its reason per line. Raises UnreadableFindings."""
     file = path_text(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def load_known_findings(path: Path) -> KnownFindings:
 
 
 def name_finding(spec: Specification, finding: Finding) -> str:
-    """Names what is wrong in a run: its kind, what the node was told, and what differed."""
+    """Names the fault in a run by its kind, the stimulus of the node, and the difference."""
     parts = [finding.kind]
     if finding.name:
         return "/".join([*parts, finding.name])
@@ -81,7 +81,7 @@ def name_finding(spec: Specification, finding: Finding) -> str:
 
 
 def sort_of(value: Any) -> str:
-    """What sort of thing one side of a difference is."""
+    """Names the type of one side of a difference."""
     match value:
         case None:
             return "nothing"
@@ -96,5 +96,5 @@ def sort_of(value: Any) -> str:
 
 
 def one_word(text: str) -> str:
-    """A text as one word of a line, without what is different from run to run."""
+    """Turns a text into one word, without parts that differ from run to run."""
     return _NO_WORD.sub("-", _DIGITS.sub("#", text))[:_LONGEST].strip("-") or "-"

@@ -1,8 +1,8 @@
 """
-The machine that Hypothesis drives: one rule, which draws from what can happen now.
+The state machine that Hypothesis drives: one rule, which chooses at random from the possible actions.
 
-Which faults there are is drawn for each run first, so that some runs have only losses and others only restarts. A campaign is
-so many runs; its finding is the smallest that Hypothesis can shrink it to.
+The possible faults are chosen for each run first, so that some runs have only losses and others only restarts. A campaign is a
+number of runs; its finding is the smallest run that shrinking reaches.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from peerproof.conformance.fuzz.strategies import datagrams, values
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
-#: Members of an action; none: this cannot happen after all.
+#: Members of an action; empty if the action is not possible after all.
 Members: TypeAlias = dict[str, Any]
 
 NAMES: Final = tuple(NodeId(f"{letter}:1") for letter in "abcde")
 
-#: What a run may have; which of them is drawn for each run.
+#: The possible faults; a random subset of them applies to each run.
 FAULTS: Final = ("loss", "duplication", "reordering", "partition", "crash", "malformed", "forgery")
 
-#: An implementation of which Hypothesis cannot make sense gets so many new seeds, so far apart.
+#: Maximum number of new seeds, and their distance, after Hypothesis found an implementation nondeterministic.
 MOST_ATTEMPTS: Final = 100
 FURTHER: Final = 1_000_003
 
@@ -50,27 +50,27 @@ _DICE: Final = st.integers(0, 2**16)
 
 @dataclass
 class Campaign:
-    """Runs of one player, and what came of them."""
+    """Runs of one player, and their results."""
 
     inputs: Inputs
     player: Player
-    nodes: int = MOST_NODES  #: at most
+    nodes: int = MOST_NODES  #: maximum per run
     faults: frozenset[str] = frozenset((*FAULTS, FORGETTING))
-    commands: frozenset[str] | None = None  #: the calls that the player has; None: all
+    commands: frozenset[str] | None = None  #: the calls that the player offers; None: all
     until: float | None = None  #: on the monotonic clock
     counts: Counter[str] = field(default_factory=Counter)
     progress: Callable[[Counter[str]], None] | None = None
-    run: Run | None = None  #: the one that goes on
+    run: Run | None = None  #: the current run
     finding: Finding | None = None
-    known: KnownFindings = field(default_factory=KnownFindings)  #: those that do not end the campaign
-    keeper: Keeper | None = None  #: of what is found, and of runs in which something new happens
+    known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the campaign
+    keeper: Keeper | None = None  #: keeps findings, and runs in which something new happens
     ending: BaseException | None = None
 
     def search(self, profile: Profile, number: int) -> None:
         """
-        So many runs, drawn from this seed, or fewer if something is found: then it is `finding`, as small as it gets.
+        Makes the runs of a profile from this seed, and stops at the first finding: `finding` is then the shrunk one.
 
-        Raises Over if the campaign has to end: the time is over, or the implementation cannot be used any more.
+        Raises Over if the campaign has to end, because the time is over or the implementation cannot be used any more.
         """
         until = self.counts["run"] + profile.runs
         for attempt in range(MOST_ATTEMPTS):
@@ -85,8 +85,8 @@ class Campaign:
                 if self.ending is not None:
                     self.shrink()
                     return
-                # Hypothesis has done the same again and something else came of it: an implementation that draws by itself may
-                # do that. What it has learnt about the runs is of no use; it begins anew.
+                # The same run has had two outcomes, which an implementation that makes its own random choices may do. What
+                # Hypothesis has learnt about the runs is of no use; it begins anew.
             else:
                 return
 
@@ -98,7 +98,7 @@ class Campaign:
         return Machine
 
     def replay(self, run: Run) -> bool:
-        """Does a run again; whether something is found. Then it is made as small as it gets. Raises Over."""
+        """Repeats a run. If it shows a finding, shrinks it and returns True. Raises Over."""
         self.run = run
         self.counts["run"] += 1
         if self.progress:
@@ -113,8 +113,8 @@ class Campaign:
         return self.finding is not None
 
     def shrink(self) -> None:
-        """Makes the run in which something was found as small as it gets; it is kept before, and what is left of it after."""
-        assert self.run is not None, "what is found is found in a run"
+        """Shrinks the current run, which has a finding; keeps it before, and replaces it after."""
+        assert self.run is not None, "a finding belongs to a run"
         if self.keeper:
             self.keeper.finds(self.run)
         shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding), self.is_known)
@@ -126,24 +126,24 @@ class Campaign:
                 self.keeper.finds_smaller(self.run)
 
     def is_known(self, finding: Finding) -> bool:
-        """Whether the list of known findings has it."""
+        """Returns True if the finding is in the list of known findings."""
         return self.known.has(name_finding(self.inputs.spec, finding))
 
     def end(self, ending: BaseException) -> BaseException:
-        """What is raised to end it, kept: Hypothesis may raise something else because of it."""
+        """Records the exception that ends the campaign: Hypothesis may raise another one because of it."""
         self.ending = ending
         return ending
 
 
 class _Stop(BaseException):
-    """Something was found."""
+    """Stops Hypothesis after a finding."""
 
 
 def _settings(profile: Profile) -> settings:
     return settings(
         max_examples=profile.runs,
         stateful_step_count=profile.steps,
-        phases=[Phase.generate],  # `shrinking` knows what a run is made of, and takes a tenth of the time
+        phases=[Phase.generate],  # `shrinking` knows the structure of runs, and takes a tenth of the time
         deadline=None,
         database=None,
         derandomize=False,
@@ -153,7 +153,7 @@ def _settings(profile: Profile) -> settings:
 
 
 class _Draws(NamedTuple):
-    """What is drawn from in a run of these nodes."""
+    """The strategies for a run of these nodes."""
 
     configs: SearchStrategy[tuple[Any, ...]]
     commands: SearchStrategy[Any]
@@ -162,7 +162,7 @@ class _Draws(NamedTuple):
     senders: SearchStrategy[NodeId]
 
 
-@cache  # to make strategies takes longer than to draw from them
+@cache  # making strategies takes longer than drawing from them
 def _draws(protocol: str, names: tuple[NodeId, ...]) -> _Draws:
     inputs = inputs_of(protocol)
     named, codec = inputs.named(names), inputs.spec.MESSAGE
@@ -186,7 +186,7 @@ class _Machine(RuleBasedStateMachine):
 
     @initialize(data=st.data())
     def start(self, data: st.DataObject) -> None:
-        """How many nodes, how they are configured, and what can go wrong."""
+        """Draws the nodes, their configurations, and the possible faults."""
         campaign = self.campaign
         campaign.counts["run"] += 1
         if campaign.progress:
@@ -214,7 +214,7 @@ class _Machine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def happen(self, data: st.DataObject) -> None:
-        """Something that can happen now."""
+        """Performs one of the possible actions."""
         arena = self.arena
         if arena is None or self.given_up:
             return
@@ -225,7 +225,7 @@ class _Machine(RuleBasedStateMachine):
             self._perform(data, what, **members)
 
     def _calm(self, data: st.DataObject) -> None:
-        """What is under way arrives, and most of what that leads to."""
+        """Delivers the messages under way, and most of those that follow from them."""
         assert self.arena is not None, "the run has started"
         for _ in range(MOST_UNDER_WAY):
             if self.arena.errands and not self.given_up:
@@ -234,7 +234,7 @@ class _Machine(RuleBasedStateMachine):
                 self._perform(data, "deliver", datagram=self.arena.under_way[0])
 
     def teardown(self) -> None:
-        """The nodes are closed."""
+        """Closes the nodes."""
         if self.arena is not None:
             self.arena.end()
             self._keep_run()
@@ -266,7 +266,7 @@ class _Machine(RuleBasedStateMachine):
             self.campaign.counts["given up"] += 1
 
     def _possible_actions(self, arena: Arena) -> Iterator[str]:
-        """What can happen, the frequent more than once."""
+        """Yields the possible actions; frequent ones come more than once."""
         faults = self.faults
         yield from ("time", "time")
         if arena.up:

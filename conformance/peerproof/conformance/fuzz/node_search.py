@@ -1,4 +1,4 @@
-"""A search with nodes: campaign after campaign until something is found, the runs are over, or the time is."""
+"""A search with nodes: campaigns until a finding, the last run, or the time limit."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from peerproof.conformance.fuzz.players import Player, Specified
 from peerproof.conformance.fuzz.search_settings import PROFILES, CannotFuzz, FuzzSettings, FuzzVerdict
 from peerproof.conformance.suite.timeouts import Timeouts
 
-#: So many runs are drawn from one seed: who is killed begins with these again.
+#: Number of runs from one seed; a killed search repeats at most these.
 AT_ONCE: Final = 60
 
 
 @dataclass
 class NodeSearch:
-    """A search with nodes over a faulty network, and what came of it; valid also after `run` was interrupted."""
+    """A search with nodes over a faulty network, and its results; valid also after `run` was interrupted."""
 
     protocol: str
     implementation: str | None = None  #: as `create_adapter` takes it; None: the specification itself
     settings: FuzzSettings = field(default_factory=FuzzSettings)
-    corpus: Path | None = None  #: keeps findings and runs that are new, and goes on where the last search there ended
+    corpus: Path | None = None  #: folder that keeps findings and new runs; a search continues where the last one there ended
     timeouts: Timeouts | None = None  #: seconds
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
     on_hello: Callable[[Hello], None] = lambda _: None
-    on_progress: Callable[[Counter[str]], None] | None = None  #: gets the counts of runs, steps and what happened in them
-    on_replayed: Callable[[int, int], None] = lambda _runs, _gone: None  #: runs of the corpus, findings that did not show again
+    on_progress: Callable[[Counter[str]], None] | None = None  #: gets the counts of runs, steps and events in them
+    on_replayed: Callable[[int, int], None] = lambda _runs, _gone: None  #: runs of the corpus, findings that did not recur
     inputs: Inputs = field(init=False)
     finding: Finding | None = None
-    kept: Path | None = None  #: the finding's file in the corpus
+    kept: Path | None = None  #: file of the finding in the corpus
     counts: Counter[str] = field(default_factory=Counter)
-    seed: int = field(init=False)  #: with which the same is found again
-    because: str | None = None  #: why it ended early
+    seed: int = field(init=False)  #: the seed that reproduces the finding
+    because: str | None = None  #: why the search ended early
     _unusable: bool = False
 
     def __post_init__(self) -> None:
@@ -55,13 +55,13 @@ class NodeSearch:
 
     @property
     def verdict(self) -> FuzzVerdict:
-        """How the search ended."""
+        """The result of the search."""
         if self.finding:
             return FuzzVerdict.FOUND
         return FuzzVerdict.UNUSABLE if self._unusable else FuzzVerdict.NOTHING_FOUND
 
     def run(self) -> FuzzVerdict:
-        """Searches. Raises AdapterUnavailable, CannotFuzz, and CorpusError if nothing was found before."""
+        """Searches. Raises AdapterUnavailable, CannotFuzz, and CorpusError if there is no finding yet."""
         if self.implementation is None:
             return self._search(self._campaign(Specified()))
         adapter = create_adapter(self.implementation, "fuzz", self.timeouts)
@@ -105,7 +105,7 @@ class NodeSearch:
         return self.verdict
 
     def _draw(self, campaign: Campaign) -> None:
-        """Runs from the seed, and with a limit of time from the next ones. Raises Over."""
+        """Runs campaigns from the seed, and with a time limit also from the following seeds. Raises Over."""
         while True:
             campaign.search(PROFILES[self.settings.profile], self.seed)
             if campaign.finding or campaign.until is None:
@@ -113,7 +113,7 @@ class NodeSearch:
             self.seed += 1
 
     def _resume(self, campaign: Campaign, corpus: Corpus) -> None:
-        """What was kept, and then what follows on the last search's runs, also if that was killed. Raises CorpusError, Over."""
+        """Replays the corpus, then continues after the runs of the last search, even a killed one. Raises CorpusError, Over."""
         keeper = campaign.keeper = Keeper(corpus, self.inputs)
         shown, replayed, gone = _replay(campaign, keeper)
         if replayed:
@@ -122,7 +122,7 @@ class NodeSearch:
             self._search_on(campaign, corpus)
 
     def _search_on(self, campaign: Campaign, corpus: Corpus) -> None:
-        """As many runs as the profile says, or until the time is over or something is found. Raises CorpusError, Over."""
+        """Searches for the runs of the profile, or until the time limit or a finding. Raises CorpusError, Over."""
         settings, profile = self.settings, PROFILES[self.settings.profile]
         tested = "the specification" if self.implementation is None else self.implementation
         name = f"{tested} --profile {settings.profile} --nodes {settings.nodes} --seed {settings.seed}"
@@ -142,16 +142,16 @@ class NodeSearch:
 
 def _replay(campaign: Campaign, keeper: Keeper) -> tuple[bool, int, int]:
     """
-    What was found, and what was kept, once more: whether a run shows something; how many ran; findings that did not show again.
+    Replays the findings and runs of the corpus. Returns: a run shows a finding, number of runs, findings that did not recur.
 
-    Everything is read before anything is replayed: a file that is none of the corpus's is told at once. Raises CorpusError, Over.
+    All files are read before the first replay, so a foreign file is reported at once. Raises CorpusError, Over.
     """
     runs = [(name, *kept) for name in (FINDINGS, RUNS) for kept in keeper.runs(name)]
     gone = 0
     for replayed, (name, path, run) in enumerate(runs, 1):
         if campaign.replay(run):
-            assert keeper.found is not None, "what is found is kept"
-            if name == FINDINGS and keeper.found != path:  # it is smaller now than it was kept
+            assert keeper.found is not None, "a finding is kept"
+            if name == FINDINGS and keeper.found != path:  # it has been shrunk further
                 path.unlink(missing_ok=True)
             return True, replayed, gone
         gone += name == FINDINGS
@@ -167,7 +167,7 @@ def fuzz_nodes(
     timeouts: Timeouts | None = None,
 ) -> NodeSearch:
     """
-    Runs nodes over a faulty network, at random, against the specification; returns the search, whose `finding` is minimal.
+    Runs nodes over a faulty network, at random, against the specification; returns the search, whose `finding` is shrunk.
 
     `implementation` is what `create_adapter` takes; None is the specification itself, whose properties must hold. `corpus` is a
     folder to keep findings in, `timeouts` are in seconds. Needs Hypothesis. Raises NoInputs, AdapterUnavailable, CannotFuzz and

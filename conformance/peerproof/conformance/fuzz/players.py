@@ -1,4 +1,4 @@
-"""Who plays the nodes of a run, and what is known of each; here the specification plays them itself."""
+"""The players that run the nodes, and the known state of each node; the specification as a player."""
 
 from __future__ import annotations
 
@@ -19,64 +19,64 @@ class Place:
     """One node of a run."""
 
     birth: Birth
-    possible: tuple[Node, ...] = ()  #: what it can be, as far as can be seen from outside; nothing if it is down
-    complete: bool = True  #: whether it can be nothing else
-    fed: list[Fed] = field(default_factory=list)  #: everything that happened to it
+    possible: tuple[Node, ...] = ()  #: its possible states, as far as visible from outside; empty if it is down
+    complete: bool = True  #: no other state is possible
+    fed: list[Fed] = field(default_factory=list)  #: all its inputs
     handle: Any = None  #: an implementation's
-    next_timer: Instant | None = None  #: when an implementation wants to be woken
-    kept: Mapping[str, Plain] = field(default_factory=dict)  #: what it has kept when it crashed, as in `Inputs.kept`
+    next_timer: Instant | None = None  #: when an implementation has its next timer
+    kept: Mapping[str, Plain] = field(default_factory=dict)  #: what it kept when it crashed, as in `Inputs.kept`
 
     @property
     def addr(self) -> NodeId:
-        """What it is called."""
+        """The address of the node."""
         return self.birth.self_id
 
     @property
     def up(self) -> bool:
-        """Whether it runs."""
+        """True if the node runs."""
         return bool(self.possible)
 
     @property
     def due(self) -> Instant | None:
-        """When something happens by itself, or may happen."""
+        """The earliest time at which a timer runs out, or may run out."""
         instants = [*(node.due for node in self.possible), self.next_timer] if self.up else []
         return min((instant for instant in instants if instant is not None), default=None)
 
 
 class Seen(NamedTuple):
-    """What came of a stimulus."""
+    """The observed result of a stimulus."""
 
-    reactions: tuple[Reaction, ...]  #: of the specification, each of which can be what happened
+    reactions: tuple[Reaction, ...]  #: reactions of the specification that can explain it
     sent: tuple[tuple[NodeId, bytes], ...]
     complete: bool = True
 
 
 class Player:
-    """Plays all nodes of a run."""
+    """Runs all nodes of a run."""
 
     def begin(self, seed: str) -> None:
-        """A run begins; what the nodes draw by lot follows from the seed. Raises Over."""
+        """Begins a run; the random choices of the nodes follow from the seed. Raises Over."""
 
     def clamp_config(self, config: Any) -> Any:
-        """The configuration, within what the nodes can be configured to."""
+        """Returns the configuration within the limits of the nodes."""
         return config
 
     def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
-        """Something happens to a node. Raises Found, GivenUp."""
+        """Passes a stimulus to a node. Raises Found, GivenUp."""
         raise NotImplementedError
 
     def crash(self, place: Place) -> None:
-        """A node is gone until it is started again. Raises Found."""
+        """Crashes a node until it is started again. Raises Found."""
 
     def end(self, places: Collection[Place]) -> None:
-        """The run has ended. Never raises."""
+        """Ends the run. Never raises."""
 
 
 class Specified(Player):
-    """The specification itself. It can be configured to anything that is legal."""
+    """The specification as a player. It takes every legal configuration."""
 
     def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
-        """One step; whatever it raises is found."""
+        """Takes one step; any exception is a finding."""
         node = place.possible[0] if place.up else None
         codec = place.birth.spec.MESSAGE
         try:
@@ -88,12 +88,12 @@ class Specified(Player):
             detail = "".join(traceback.format_exception_only(error)).strip()
             raise Found(Finding("raised", detail, name=type(error).__name__, errors=traceback.format_exc())) from error
         if read != [send.message for send in sends]:
-            raise Found(Finding("unreadable", "a message is another one after it was encoded and decoded"))
+            raise Found(Finding("unreadable", "a message changes when it is encoded and decoded"))
         return Seen((reaction,), sent)
 
 
 def picking(choices: Choices) -> Pick:
-    """Chance as a stream of answers, which are kept; what has one answer is no question."""
+    """Returns a `Pick` that answers from `choices`, which records the answers; a choice with one option is not asked."""
 
     def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
         options = sorted(among)

@@ -1,8 +1,8 @@
 """
-A finding as a vector: what happened to the one node that did wrong, and what it must do in the end.
+A finding as a vector: the inputs of the faulty node, and the reaction that it must show in the end.
 
-The other nodes are not needed: their datagrams are in the vector as they arrived. What the node drew by lot is in it too, if
-it asked for it.
+The other nodes are not needed: their datagrams are in the vector as they arrived. The random choices of the node are in it too,
+if the node asked for them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _UNDER_TEST: Final = "node"
 
 
 def vector_of(inputs: Inputs, finding: Finding) -> dict[str, Any]:
-    """The finding as a vector. Raises NotPromoted."""
+    """Returns the finding as a vector. Raises NotPromoted."""
     spec = inputs.spec
     if finding.node is None or not finding.fed:
-        raise NotPromoted("it is not a single node that does wrong")
+        raise NotPromoted("the fault is not in a single node")
     clauses = [clause for clause in clauses_of(spec.NAME, finding.cited) if clause.level]
     if not clauses:
-        raise NotPromoted("no clause is known that it is about")
+        raise NotPromoted("no clause is known that it violates")
     levels = [clause.level or "may" for clause in clauses if clause.level != "may"]
     body = _body(inputs, finding)
     digest = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
@@ -48,8 +48,8 @@ def vector_of(inputs: Inputs, finding: Finding) -> dict[str, Any]:
 
 
 def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
-    """The node, what happens before, and what is judged."""
-    assert finding.node is not None, "vector_of has looked"
+    """Returns the node, the steps, and the expectations of the vector."""
+    assert finding.node is not None, "checked by vector_of"
     birth = Birth(inputs.spec, finding.node, finding.config)
     last = len(finding.fed) - 1
     timed = max((place for place in range(last) if isinstance(finding.fed[place].stimulus, Passed)), default=0)
@@ -59,7 +59,7 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     for place, fed in enumerate(finding.fed):
         reaction = _reaction(birth, node, fed)
         node = reaction.node if reaction else None
-        # Timers run without being told to, before the next step; what the latest ones send must not count as that step's.
+        # Timers run on their own before the next step; messages of the latest ones must not count as that step's.
         if place and (fed.asked or place in (timed, last) or not isinstance(fed.stimulus, Passed)):
             steps.append(_step(inputs, fed, reaction))
     judged = _expectations(inputs, finding, reaction)
@@ -72,7 +72,7 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
 
 
 def _reaction(birth: Birth, node: Node | None, fed: Fed) -> Reaction | None:
-    """What the specification does with the choices that were made; None after a crash."""
+    """Returns the specification's reaction with the recorded choices; None after a crash."""
     stimulus = fed.stimulus
     if stimulus is None:
         return None
@@ -106,7 +106,7 @@ def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None) -> dict[str, Any]
 
 
 def _expectations(inputs: Inputs, finding: Finding, reaction: Reaction | None) -> Iterator[dict[str, Any]]:
-    """What must come of the last step."""
+    """Yields what is expected after the last step."""
     if finding.judged is not None:
         reaction = finding.judged.expected
         if query := finding.judged.query:

@@ -1,8 +1,8 @@
 """
-What the specification makes of something that happens to a node: the one outcome of given choices, or all that there can be.
+Reactions of the specification to an input of a node: the one outcome of given choices, or all possible outcomes.
 
-A node here is its state and its timers, a value: several that are possible can be carried side by side. A restarted node has
-nothing but its address, its configuration, and what its protocol says that nodes keep.
+A node here is a value, its state and its timers, so several possible ones can be kept side by side. A restarted node has only its
+address, its configuration, and what its protocol makes nodes keep.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from peerproof.spec.properties import Taken
 
 
 class Node(NamedTuple):
-    """A running node: its state, and its timers with the instants at which they are due, in the order of their setting."""
+    """A running node: its state, and its timers with their due times, in the order in which they were set."""
 
     state: Any
     timers: tuple[tuple[Any, core.Instant], ...] = ()
 
     @property
     def due(self) -> core.Instant | None:
-        """When its next timer runs out."""
+        """The due time of its next timer."""
         return min((due for _, due in self.timers), default=None)
 
 
 @dataclass(frozen=True)
 class Started:
-    """It starts, for the first time or again; then perhaps with something kept."""
+    """The node starts, for the first time or again; then perhaps with kept data."""
 
-    kept: Mapping[str, Plain] | None = None  #: members of the configuration that are others in this life
+    kept: Mapping[str, Plain] | None = None  #: members of the configuration that differ in this life
 
 
 @dataclass(frozen=True)
 class Came:
-    """A datagram comes in, a message or not."""
+    """A datagram arrives, which may be malformed."""
 
     sender: core.NodeId
     data: bytes
@@ -48,19 +48,19 @@ class Came:
 
 @dataclass(frozen=True)
 class Called:
-    """The application asks for something."""
+    """The application issues a command."""
 
     command: Any
 
 
 @dataclass(frozen=True)
 class Passed:
-    """Time has passed: timers that are due run out."""
+    """Time passes: due timers run out."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """Over a connection: what has become of a message that it has sent."""
+    """Over a connection: the outcome of a message that the node sent."""
 
     to: core.NodeId
     data: bytes
@@ -69,29 +69,29 @@ class Settled:
 
 Stimulus: TypeAlias = Started | Came | Called | Passed | Settled
 
-#: A question of chance that was answered: its site, and the options taken.
+#: A random choice that was answered: its site, and the chosen options.
 Answer: TypeAlias = tuple[str, tuple[Any, ...]]
 
 
 class Words(NamedTuple):
-    """A message that was seen: to whom, and the texts and numbers in it, in order."""
+    """An observed message: the receiver, and the texts and numbers in it, in order."""
 
     to: core.NodeId
     said: tuple[Any, ...]
 
 
 class Reaction(NamedTuple):
-    """What a node becomes and does."""
+    """The new state and the effects of a node."""
 
     node: Node
     effects: tuple[core.Send[Any] | core.Notify[Any], ...] = ()
     taken: tuple[Taken, ...] = ()
-    refused: str | None = None  #: why a call was refused
+    refused: str | None = None  #: reason of a refused call
 
 
 @dataclass(frozen=True)
 class Birth:
-    """What a node is made of."""
+    """The constants of a node."""
 
     spec: core.Specification
     self_id: core.NodeId
@@ -99,14 +99,14 @@ class Birth:
 
 
 def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: core.Instant, pick: core.Pick) -> Reaction:
-    """What the specification does; a node that has not started yet is None."""
+    """Returns the specification's reaction; `node` is None if it has not started yet."""
     spec = birth.spec
     if isinstance(stimulus, Started):
         config = birth.config
         if stimulus.kept:
             config = spec.CONFIG.value({**spec.CONFIG.plain(config), **stimulus.kept})
         return _after(spec.initial(birth.self_id, config), Node(None), now)
-    assert node is not None, "only a running node notices anything"
+    assert node is not None, "only a running node takes inputs"
     match stimulus:
         case Came(sender, data):
             try:
@@ -126,7 +126,7 @@ def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: core.Instant
 
 
 def _expire_timers(spec: core.Specification, node: Node, now: core.Instant, pick: core.Pick) -> Reaction:
-    """All timers that are due; of several that are due together, the one that was set first is first."""
+    """Runs all due timers; of several due at the same time, the one that was set first comes first."""
     effects: tuple[Any, ...] = ()
     taken: tuple[Taken, ...] = ()
     while (due := node.due) is not None and due <= now:
@@ -163,14 +163,14 @@ def reactions(
     reacting: Callable[[core.Pick], Reaction], answers: Sequence[Answer] = (), told: Sequence[Words] = ()
 ) -> Iterator[Reaction]:
     """
-    Everything that the specification can do, the likeliest first.
+    Yields every possible reaction of the specification, the likeliest first.
 
-    `answers` are what an implementation was told when it asked: where the specification asks at the same site, and this can be
-    the answer, it is. `told` is what was seen to go out: options are taken first in the order in which they appear there, and
-    the n-th order that a site asks for is that of the n-th message.
+    `answers` are the answers that an implementation got to its questions: where the specification asks at the same site, and the
+    answer is possible, it is used. `told` are the observed messages: options are tried first in the order in which they appear
+    there, and the n-th order that a site asks for is that of the n-th message.
     """
     script: list[tuple[int, ...]] = []
-    others: list[Iterator[tuple[int, ...]]] = []  # the answers not yet tried, for each question of the script
+    others: list[Iterator[tuple[int, ...]]] = []  # the untried answers for each question of the script
     while True:
         yield reacting(_make_pick(_make_branch(script, others), answers, told))
         while others and (answer := next(others[-1], None)) is None:
@@ -178,25 +178,25 @@ def reactions(
             others.pop()
         if not others:
             return
-        assert answer is not None, "the loop has ended at one"
+        assert answer is not None, "the loop ends with an answer"
         script[-1] = answer
 
 
 class Unasked(Exception):
-    """The specification has a choice here that nobody was asked for."""
+    """The specification has a choice that the implementation was not asked for."""
 
 
 def single_reaction(reacting: Callable[[core.Pick], Reaction], answers: Sequence[Answer]) -> Reaction:
-    """The one thing that the specification can do with these answers. Raises Unasked if they are too few."""
+    """Returns the only reaction with these answers. Raises Unasked if there are too few."""
 
-    def nobody(options: int, some: int) -> tuple[int, ...]:  # noqa: ARG001  # as a branch is called
+    def refuse(options: int, some: int) -> tuple[int, ...]:  # noqa: ARG001  # the signature of a branch
         raise Unasked
 
-    return reacting(_make_pick(nobody, answers, ()))
+    return reacting(_make_pick(refuse, answers, ()))
 
 
 def _make_branch(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ...]]]) -> Callable[[int, int], tuple[int, ...]]:
-    """Answers the questions of one attempt with places among so many options; what the script does not answer extends it."""
+    """Answers the questions of one attempt with indices of options; a question beyond the script extends it."""
     asked = 0
 
     def branch(options: int, some: int) -> tuple[int, ...]:
@@ -233,7 +233,7 @@ def _make_pick(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[
 
 
 def _by_appearance(options: list[core.Option], told: Sequence[Words], *, of_one: bool) -> list[core.Option]:
-    """What a message leaves out was probably too large for it: the longest first."""
+    """Sorts options by their appearance in messages; the longest missing first, as they probably did not fit."""
     words = chain.from_iterable((to, *said) for to, said in told) if of_one else told[0].said if told else ()
     seen = dict.fromkeys(word for word in words if word in options)
     return [*seen, *sorted((option for option in options if option not in seen), key=lambda option: -len(str(option)))]

@@ -1,4 +1,4 @@
-"""An implementation that ends, or hangs, is started again, but not for ever."""
+"""Limits how often an implementation that exits or hangs is started again."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Final
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
 from peerproof.conformance.fuzz.findings import Over
 
-#: After so many crashes it is over.
+#: Number of crashes that end the search.
 MOST: Final = 200
 
-#: What counts for more than one.
+#: Cost of failures that count more than one crash.
 _COST: Final[Mapping[str, int]] = {"hung": 10}
 
 
 class Restarts:
-    """How often one can be started again."""
+    """Starts an implementation again, a limited number of times."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter: Final = adapter
         self._left = MOST
 
     def count(self, trouble: AdapterError) -> None:
-        """It ended, or had to be ended."""
+        """Counts a failure of the implementation."""
         self._left -= _COST.get(trouble.kind, 1)
 
     def start(self) -> None:
-        """Raises Over if it has been started too often, or cannot be."""
+        """Starts the implementation. Raises Over if it failed too often, or cannot be started."""
         if self._left <= 0:
-            raise Over(f"the implementation had to be started again too often (for {MOST} crashes, or hangs that take as long)")
+            raise Over(f"the implementation was started again too often (after {MOST} crashes, or hangs that take as long)")
         try:
             self._adapter.start()
         except AdapterUnavailable as error:

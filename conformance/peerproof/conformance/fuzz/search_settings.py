@@ -1,7 +1,7 @@
 """
-What a search is asked for, and how it can end: the same for nodes and for decoders.
+The settings and results of a search, the same for nodes and for decoders.
 
-How long a run is: the same numbers for the tests and for `peerproof fuzz`.
+The tests and `peerproof fuzz` use the same profiles.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
-#: Nodes of one run, at most.
+#: Maximum number of nodes of one run.
 MOST_NODES: Final = 5
 
 
 class Profile(NamedTuple):
-    """How much is tried."""
+    """The effort of a search."""
 
     runs: int
-    steps: int  #: of each run, at most
+    steps: int  #: maximum per run
 
 
 PROFILES: Final[Mapping[str, Profile]] = {
@@ -28,27 +28,27 @@ PROFILES: Final[Mapping[str, Profile]] = {
     "soak": Profile(runs=20_000, steps=100),
 }
 
-#: The same for inputs of a decoder.
+#: The number of inputs of a decoder by profile.
 INPUTS: Final[Mapping[str, int]] = {"quick": 20_000, "ci": 500_000, "soak": 20_000_000}
 
 
 @dataclass(frozen=True)
 class FuzzSettings:
     """
-    How much is tried; the same settings find the same.
+    The effort of a search; equal settings give equal results.
 
     >>> FuzzSettings(seconds=60).profile
     'quick'
     """
 
-    profile: str = "quick"  #: one of `PROFILES`: how many runs, and steps of each; or how many inputs
+    profile: str = "quick"  #: one of `PROFILES`: number of runs and of steps of each, or number of inputs
     seed: int = 0  #: random seed
-    seconds: float | None = None  #: go on with further runs until so many seconds are over
-    nodes: int = MOST_NODES  #: of one run, at most
+    seconds: float | None = None  #: continue with further runs for this many seconds
+    nodes: int = MOST_NODES  #: maximum per run
 
 
 class FuzzVerdict(Enum):
-    """How a search ended."""
+    """The result of a search."""
 
     NOTHING_FOUND = "nothing found"
     FOUND = "found"
@@ -56,8 +56,8 @@ class FuzzVerdict(Enum):
 
 
 class NoInputs(Exception):
-    """There is nothing to draw from for a protocol of this name; the message says for which there is."""
+    """There are no inputs for a protocol of this name; the message lists the protocols that can be fuzzed."""
 
 
 class CannotFuzz(Exception):
-    """The implementation lacks what fuzzing needs; the message says what."""
+    """The implementation lacks something that fuzzing needs; the message says what."""

@@ -1,8 +1,8 @@
 """
-A run made as small as it gets while it still shows the same.
+Shrinks a run as long as it shows the same finding.
 
-Hypothesis shrinks numbers from which a run was drawn; here the run itself is shrunk: actions, nodes, configurations and times
-are left out or made simpler, as long as the same kind of finding comes of it.
+Hypothesis shrinks the numbers from which a run was drawn. Here the run itself is shrunk: actions, nodes, configurations and times
+are removed or simplified, as long as the run shows the same kind of finding.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from peerproof.conformance.vectors.plain_data import plain_config
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
 
-#: So many smaller runs are tried at most.
+#: Maximum number of smaller runs that are tried.
 MOST_TRIED: Final = 1_000
 
 
 @dataclass
 class Run:
-    """A run to be done again."""
+    """A run that can be repeated."""
 
     configs: dict[NodeId, Any]
     dice: int
@@ -36,7 +36,7 @@ class Run:
 
 
 def again(inputs: Inputs, player: Player, run: Run) -> tuple[Arena, Finding | None]:
-    """The run once more, and what it shows. Raises Over."""
+    """Repeats a run and returns its finding, if any. Raises Over."""
     player.begin(str(run.dice))
     arena = Arena(inputs, player, run.configs, Counter())
     try:
@@ -53,24 +53,24 @@ def again(inputs: Inputs, player: Player, run: Run) -> tuple[Arena, Finding | No
 
 
 class Shrinking:
-    """The smallest run so far, and what it shows."""
+    """The smallest run so far, and its finding."""
 
     def __init__(
         self, inputs: Inputs, player: Player, run: Run, finding: Finding, is_known: Callable[[Finding], bool] = lambda _: False
     ) -> None:
-        """What `is_known` shows nothing: a smaller run must show something else."""
+        """Runs with findings for which `is_known` is True do not count: the smaller run must show another finding."""
         self.finding = finding
         self._is_known = is_known
         self._inputs = inputs
         self._player = player
         self.run = run
         self._tried = 0
-        self._as_seen: list[Action] = []  #: what happened in the smallest run, as each node by itself has seen it
+        self._as_seen: list[Action] = []  #: the actions of the smallest run, as each node alone saw them
 
     def shrink(self) -> None:
-        """Makes it smaller, until nothing helps. May raise Over; what is smallest then stays."""
+        """Shrinks until nothing helps. May raise Over; the smallest run so far is kept."""
         if not self._try(self.run):
-            self.finding.again = False  # whatever decides it is not in the run
+            self.finding.again = False  # the cause is not in the run
             return
         self._try(self._alone())
         size = None
@@ -85,20 +85,20 @@ class Shrinking:
         return len(self.run.script), len(self.run.configs), repr(self.run)
 
     def _try(self, run: Run) -> bool:
-        """Whether a run shows the same; then it is the smallest so far."""
+        """Returns True if a run shows the same finding, and keeps it as the smallest so far."""
         if self._tried >= MOST_TRIED:
             return False
         self._tried += 1
         arena, found = again(self._inputs, self._player, run)
         if found is None or found.what != self.finding.what or self._is_known(found):
             return False
-        self.run = replace(run, script=arena.script)  # what would have come later does not matter
+        self.run = replace(run, script=arena.script)  # the actions after the finding do not matter
         self._as_seen = arena.alone
         self.finding = found
         return True
 
     def _alone(self) -> Run:
-        """The node that did wrong, by itself; what others told it is told it by nobody."""
+        """Returns the run with the faulty node alone; messages of other nodes are injected."""
         node = self.finding.node
         configs = {addr: config for addr, config in self.run.configs.items() if addr == node}
         script = [action for action in self._as_seen if action.what == "time" or action.addr == node]
@@ -114,7 +114,7 @@ class Shrinking:
                 yield replace(self.run, configs=configs)
 
     def _simpler_configs(self) -> None:
-        """Members of configurations that can have their defaults."""
+        """Resets members of configurations to their defaults where possible."""
         form = self._inputs.spec.CONFIG
         for addr in self.run.configs:
             for member in plain_config(self._inputs.spec, self.run.configs[addr]):
@@ -122,7 +122,7 @@ class Shrinking:
                 plain.pop(member)
                 if member not in form.optional:
                     continue
-                with suppress(ValueError):  # what goes with the others only
+                with suppress(ValueError):  # the member is needed by others
                     self._try(replace(self.run, configs={**self.run.configs, addr: form.value(plain)}))
 
     def _simpler_actions(self) -> None:
@@ -134,7 +134,7 @@ class Shrinking:
                 simpler = any(self._try(replace(self.run, script=replace_item(script, index, one))) for one in candidates)
 
     def _simpler(self, action: Action) -> Iterator[Action]:
-        """The action with less in it."""
+        """Yields simpler forms of an action."""
         if action.dice:
             yield action._replace(dice=0)
         shorter = (1, self._inputs.spans[0], action.span // 2, action.span - 1)
@@ -148,7 +148,7 @@ class Shrinking:
             yield from (action._replace(command=command) for command in commands)
 
     def _smaller(self, data: bytes) -> Iterator[bytes]:
-        """A simpler message, or what is no message without one of its bytes."""
+        """Yields simpler messages, or malformed data without one of its bytes."""
         codec = self._inputs.spec.MESSAGE
         try:
             plain = codec.plain(codec.decode(data))

@@ -1,4 +1,4 @@
-"""Plain data with a little less in it: what a finding is made smaller by."""
+"""Plain data made a little simpler, for shrinking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def build_valid(make: Callable[[Any], Any], candidates: Iterable[Any]) -> Iterator[Any]:
-    """What can be made of the candidates; what cannot is left out."""
+    """Yields what `make` returns for each candidate; candidates that it rejects are skipped."""
     for candidate in candidates:
         try:
             yield make(candidate)
@@ -20,7 +20,7 @@ def build_valid(make: Callable[[Any], Any], candidates: Iterable[Any]) -> Iterat
 
 
 def simpler_data(plain: Any) -> Iterator[Any]:
-    """Plain data with one item of a list less, a number smaller, or a text shorter."""
+    """Yields the data with one list item less, a smaller number, or a shorter text."""
     match plain:
         case dict():
             for name, part in plain.items():
@@ -37,7 +37,7 @@ def simpler_data(plain: Any) -> Iterator[Any]:
 
 
 def leave_parts_out(current: Callable[[], Sequence[Any]], attempt: Callable[[Any], object]) -> None:
-    """Leaves halves out, then smaller and smaller parts, the last first; `attempt` may change what is current."""
+    """Removes halves, then smaller and smaller parts, the last first; `attempt` may change what `current` returns."""
     size = len(current())
     while size:
         end = len(current())
@@ -49,5 +49,5 @@ def leave_parts_out(current: Callable[[], Sequence[Any]], attempt: Callable[[Any
 
 
 def replace_item(items: Sequence[T], index: int, item: T) -> list[T]:
-    """The items with another one in one place."""
+    """Returns the items with one replaced."""
     return [*items[:index], item, *items[index + 1 :]]

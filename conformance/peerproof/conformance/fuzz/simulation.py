@@ -1,12 +1,12 @@
 """
-One run: nodes, the network between them, virtual time; every step is judged, told and counted.
+One run: nodes, the network between them, and virtual time; every step is checked, recorded and counted.
 
-A datagram that was sent stays under way until it is delivered, perhaps more than once, or lost. It is lost, too, if a cut lies
-before its receiver or its receiver is down when it would arrive; what is sent to nobody's address is gone. All nodes have the
+A datagram stays under way until it is delivered, perhaps more than once, or lost. It is also lost if a partition separates it
+from its receiver, or the receiver is down, when it would arrive. Datagrams to unknown addresses are dropped. All nodes have the
 same clock.
 
-Over connections nothing comes twice, and the sender learns what became of each message, as long as it lives: it was confirmed, or
-failed. What is confirmed to nobody's ears fails too, though it has arrived.
+Over connections nothing is duplicated. The sender learns the outcome of each message, as long as it lives: confirmed or failed. A
+message whose confirmation is lost has failed too, though it has arrived.
 """
 
 from __future__ import annotations
@@ -25,43 +25,43 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import Cluster, InFlight, find_violations
 from peerproof.spec.protocols import PROTOCOLS
 
-#: When more is under way, the oldest is lost.
+#: Maximum number of messages under way; the oldest are lost.
 MOST_UNDER_WAY: Final = 30
 
-#: How messages under way move on; each node sees only its own end of it.
+#: Deliveries of messages under way; each node sees only its own end.
 MOVES: Final = ("deliver", "repeat", "unconfirmed")
 
-#: Microseconds that a confirmed message takes, at most: few different ones, so that nodes are equally far away.
+#: Maximum microseconds that a confirmed message takes: few different values, so that nodes are equally far away.
 LONGEST: Final = 4
 
-#: More timers than these do not run out while time passes once.
+#: Maximum number of timers that run out while time passes once.
 MOST_EXPIRIES: Final = 2_000
 
 
 class Datagram(NamedTuple):
-    """What is under way, or made up."""
+    """A datagram under way, or injected."""
 
     sender: NodeId
     to: NodeId
     data: bytes
-    message: Any = None  #: that the bytes are; None if nobody wants to know
-    orphaned: bool = False  #: whether its sender has crashed since
+    message: Any = None  #: the decoded bytes; None if they are not needed
+    orphaned: bool = False  #: the sender has crashed since
 
 
 class Action(NamedTuple):
-    """Something that happens in a run: what, and what it takes."""
+    """An action of a run: its kind and arguments."""
 
     what: str  #: time, call, fetch, deliver, repeat, unconfirmed, lose, settle, inject, crash, restart, forget, cut or heal
     addr: NodeId | None = None
-    dice: int = 0  #: what is drawn by lot during it follows from this
+    dice: int = 0  #: the seed of the random choices during the action
     span: int = 0  #: milliseconds; of a message that is settled, microseconds, or 0 if it did not arrive
-    command: Any = None  #: of an application; of one that fetches something, what it was told
+    command: Any = None  #: of an application; for a fetch, the notice that asked for it
     datagram: Datagram | None = None
     groups: tuple[frozenset[NodeId], ...] = ()
 
 
 class Arena:
-    """The run as it goes on."""
+    """The current state of a run."""
 
     def __init__(self, inputs: Inputs, player: Player, configs: Mapping[NodeId, Any], counts: Counter[str]) -> None:
         self.inputs = inputs
@@ -71,11 +71,11 @@ class Arena:
         self.now = Instant(0)
         self.places = {addr: Place(Birth(self.spec, addr, player.clamp_config(config))) for addr, config in configs.items()}
         self.under_way: list[Datagram] = []
-        self.errands: list[tuple[NodeId, Any]] = []  #: what applications have been told to fetch
+        self.errands: list[tuple[NodeId, Any]] = []  #: the notices that ask applications to fetch something
         self.connected = self.spec.TRANSPORT == "tcp"
         self.groups: tuple[frozenset[NodeId], ...] = ()
-        self.script: list[Action] = []  #: what has happened
-        self.alone: list[Action] = []  #: the same as each node by itself has seen it: what arrives comes from nowhere
+        self.script: list[Action] = []  #: the actions so far
+        self.alone: list[Action] = []  #: the same as each node alone sees them: arriving messages are injected
         self._faults: frozenset[str] = frozenset()
         self._story: list[Told] = []
         self._always = [p for p in self.spec.PROPERTIES if p.when == "always"]
@@ -83,16 +83,16 @@ class Arena:
 
     @property
     def up(self) -> list[NodeId]:
-        """The nodes that run."""
+        """The running nodes."""
         return [addr for addr, place in self.places.items() if place.up]
 
     def open(self, dice: int) -> None:
-        """All nodes start."""
+        """Starts all nodes."""
         for addr in self.places:
             self._feed(addr, Started(), Choices(f"{dice}/{addr!a}"))
 
     def perform(self, action: Action) -> None:
-        """Something happens, if it can happen now: an action of a longer run may be of no use in a shorter one."""
+        """Performs an action if it is possible now: an action of a longer run may not be in a shorter one."""
         self.script.append(action)
         place = self.places.get(action.addr) if action.addr is not None else None
         if action.what not in MOVES and action.what != "fetch":
@@ -132,17 +132,17 @@ class Arena:
         self._relieve(action.dice)
 
     def end(self) -> None:
-        """The run is over."""
+        """Ends the run."""
         self.player.end(self.places.values())
 
     def _next(self, datagram: Datagram) -> int:
-        """Where the message stands that moves on: this one, or an earlier one between the same nodes if none may overtake it."""
+        """Returns the index of the message to move: this one, or an earlier one between the same nodes if messages keep order."""
         if not self.inputs.is_in_order:
             return self.under_way.index(datagram)
         return next(index for index, (sender, to, *_) in enumerate(self.under_way) if (sender, to) == datagram[:2])
 
     def _move(self, action: Action, index: int) -> None:
-        """A message under way arrives, if it can, or is lost."""
+        """Delivers a message under way if possible, or loses it."""
         datagram = self.under_way[index]
         if action.what != "repeat":
             del self.under_way[index]
@@ -158,7 +158,7 @@ class Arena:
             self._arrive(datagram, "and will again" if action.what == "repeat" else "", action.dice)
 
     def _connect(self, action: Action, index: int) -> None:
-        """A message over a connection arrives, if it can, and its sender learns whether it was confirmed."""
+        """Delivers a message over a connection if possible, and tells its sender whether it was confirmed."""
         datagram = self.under_way.pop(index)
         receiver = self.places.get(datagram.to)
         is_there = receiver is not None and receiver.up
@@ -170,7 +170,7 @@ class Arena:
         if arrives:
             self.counts["overtaken"] += bool(index)
             self.alone.append(Action("inject", datagram.to, action.dice, datagram=datagram))
-            self._arrive(datagram, "" if took else "and nobody confirms it", action.dice)
+            self._arrive(datagram, "" if took else "and is not confirmed", action.dice)
         else:
             self._record_loss(datagram, why)
         if self.places[datagram.sender].up and not datagram.orphaned:
@@ -178,8 +178,8 @@ class Arena:
             self._settle(datagram, took, action.dice)
 
     def _fetch(self, place: Place, action: Action) -> None:
-        """An application has got what it was to fetch, from whoever is in reach, or has not."""
-        assert self.inputs.fetched, "somebody was told to"
+        """Gives an application what it was asked to fetch from a reachable node, or a failure."""
+        assert self.inputs.fetched, "only such protocols have errands"
         self.errands.remove((place.addr, action.command))
         near = [other for other in self.places.values() if other.up and not self._is_partitioned(place.addr, other.addr)]
         states = {other.addr: other.possible[0].state for other in near if len(other.possible) == 1}
@@ -188,17 +188,17 @@ class Arena:
         self._feed(place.addr, Called(call.command), Choices(str(call.dice)))
 
     def _settle(self, datagram: Datagram, took: int | None, dice: int) -> None:
-        """The sender of a message learns what became of it."""
+        """Tells the sender of a message its outcome."""
         self._feed(datagram.sender, Settled(datagram.to, datagram.data, took), Choices(str(dice)))
 
     def _relieve(self, dice: int) -> None:
-        """Over connections no message is lost without a word, also if too much is under way."""
+        """Fails the oldest messages over connections if too many are under way."""
         while self.connected and len(self.under_way) > MOST_UNDER_WAY:
             self.counts["overflow"] += 1
             self._connect(Action("lose", dice=dice), 0)
 
     def _inject(self, addr: NodeId, datagram: Datagram, dice: int) -> None:
-        """A datagram arrives that no node of the run has sent."""
+        """Delivers a datagram that no node of the run has sent."""
         try:
             self.spec.MESSAGE.decode(datagram.data)
         except MalformedMessage:
@@ -209,7 +209,7 @@ class Arena:
         self._arrive(datagram._replace(to=addr), "made up", dice)
 
     def _pass_time(self, span: int, dice: int) -> None:
-        """What is due until then happens at its time, of several at the same time first that of the first node."""
+        """Runs the timers that are due until then, each at its time; at the same time, in the order of the nodes."""
         until = Instant(self.now + span)
         for _ in range(MOST_EXPIRIES):
             due = [(place.due, addr) for addr, place in self.places.items() if place.due is not None and place.due <= until]
@@ -229,7 +229,7 @@ class Arena:
             self.player.crash(place)
         except Found as wrong:
             raise self._complete_finding(wrong, place) from None
-        if self.inputs.kept:  # whatever else is uncertain of a node, what it keeps is not
+        if self.inputs.kept:  # what a node keeps is certain, even if its state is not
             place.kept = self.inputs.kept(place.possible[0].state)
         place.possible, place.complete, place.next_timer = (), True, None
         self.errands = [(addr, notice) for addr, notice in self.errands if addr != place.addr]
@@ -242,7 +242,7 @@ class Arena:
         self._feed(datagram.to, Came(datagram.sender, datagram.data), Choices(str(dice)))
 
     def _feed(self, addr: NodeId, stimulus: Stimulus, choices: Choices) -> None:
-        """A stimulus, its judgement, and everything that must hold afterwards."""
+        """Passes a stimulus to a node, checks the result, and checks the properties afterwards."""
         place = self.places[addr]
         if not isinstance(stimulus, Came):
             self._report(stimulus, addr)
@@ -254,13 +254,13 @@ class Arena:
         except Found as wrong:
             raise self._complete_finding(wrong, place, self._citations(stimulus, before)) from None
         if isinstance(stimulus, Passed) and not seen.sent:
-            self._story.pop()  # nobody wants to read of timers that send nothing
+            self._story.pop()  # timers that send nothing are not drawn
 
     def _take(self, place: Place, seen: Seen) -> None:
         place.possible = tuple(dict.fromkeys(reaction.node for reaction in seen.reactions))
         place.complete = seen.complete
         decode = self.spec.MESSAGE.decode
-        anywhere = self.connected  # that nobody is there is learnt, too
+        anywhere = self.connected  # a sender learns also that no node is there
         sent = [(to, data) for all_of, data in seen.sent for to in self._receivers(all_of) if anywhere or to in self.places]
         self.under_way += [Datagram(place.addr, to, data, decode(data)) for to, data in sent]
         while not self.connected and len(self.under_way) > MOST_UNDER_WAY:
@@ -272,11 +272,11 @@ class Arena:
             self.errands += [(place.addr, notice) for notice in told if self.inputs.fetched and self.inputs.fetched(notice, {})]
 
     def _receivers(self, to: NodeId) -> Collection[NodeId]:
-        """Who gets a message: if it is for everybody, all nodes, and its sender as well."""
+        """Returns the receivers of a message; a broadcast goes to all nodes, including its sender."""
         return self.places if to == EVERYBODY else (to,)
 
     def _check(self, reaction: Reaction) -> None:
-        """The properties of the node, of the steps it took, and of all nodes, as far as they are known for certain."""
+        """Checks the properties of the node, of its steps, and of the cluster, where the states are certain."""
         subjects: list[tuple[str, Any]] = [("node", reaction.node.state), *(("step", taken) for taken in reaction.taken)]
         self.counts["step"] += len(reaction.taken)
         up = [other for other in self.places.values() if other.up]
@@ -304,7 +304,7 @@ class Arena:
         return wrong
 
     def _citations(self, stimulus: Stimulus, before: tuple[Any, ...]) -> tuple[str, ...]:
-        """Where the specification says what to do about this: the functions for it, or clauses."""
+        """Returns the functions of the specification for this stimulus, or clauses."""
         match stimulus:
             case Started():
                 words = ["initial"]
@@ -313,7 +313,7 @@ class Arena:
             case Passed():
                 timers = [timer for node in before for timer, due in node.timers if due <= self.now]
                 words = [f"on_{self.spec.TIMER.names[type(timer)]}" for timer in timers]
-                words = words or [f"on_{name}" for name in self.spec.TIMER.cases]  # it was not time yet
+                words = words or [f"on_{name}" for name in self.spec.TIMER.cases]  # no timer was due
             case Came(_, data):
                 try:
                     name = self.spec.MESSAGE.form.names[type(self.spec.MESSAGE.decode(data))]

@@ -1,9 +1,9 @@
 """
 Hypothesis strategies, derived from the declared forms of a protocol.
 
-A form is declared once (`peerproof.spec.forms`); from it come the values of a protocol (`values`), every way to write them as
-plain data (`spellings`), and byte strings that are messages or nearly so (`datagrams`). A new protocol gets all of them for
-nothing.
+A form is declared once (`peerproof.spec.forms`). From it come the values of a protocol (`values`), every way to write them as
+plain data (`spellings`), and byte strings that are messages or nearly so (`datagrams`). A new protocol gets all of them without
+code.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from peerproof.spec.forms import form as forms
 from peerproof.spec.forms.packing import Codec
 from peerproof.spec.forms.state_form import ShownAs
 
-#: Strategies for fields of records by name, in place of those that their forms give.
+#: Strategies for record fields by name, which replace those derived from the forms.
 Named: TypeAlias = Mapping[str, SearchStrategy[Any]]
 
-#: A list is long enough for two of a kind and something between them.
+#: Long enough for two equal items with another one between them.
 MAX_ITEMS = 6
 
 _LAST_IN_RANGE = (0, 1, 2**32, 2**53, 2**53 + 1, 2**63, forms.U64_MAX - 1, forms.U64_MAX)
 
 
 def texts(most: int) -> SearchStrategy[str]:
-    """Texts of at most this many bytes: words, any Unicode, any bytes at all, and the longest."""
+    """Draws texts of at most this many bytes: words, Unicode, arbitrary bytes, and the longest."""
     return st.one_of(
         st.text("abc:1", max_size=min(most, 4)),
         st.text(max_size=most // 4),  # a code point takes at most four bytes
@@ -38,7 +38,7 @@ def texts(most: int) -> SearchStrategy[str]:
 
 
 def values(form: forms.Form, named: Named | None = None) -> SearchStrategy[Any]:
-    """The values that fit a form. A field whose name is in `named` gets its values from there; `Type.name` goes before `name`."""
+    """Draws values of a form. `named` overrides the strategy of a field; `Type.name` takes precedence over `name`."""
     match form:
         case forms.U64():
             return st.one_of(st.sampled_from(_LAST_IN_RANGE), st.integers(0, forms.U64_MAX), st.integers(0, 9))
@@ -67,7 +67,7 @@ def values(form: forms.Form, named: Named | None = None) -> SearchStrategy[Any]:
 
 
 def spellings(form: forms.Form, value: Any) -> SearchStrategy[forms.Plain]:
-    """Every way to write a value as plain data: what `form.value` must read as this value."""
+    """Draws every way to write a value as plain data; `form.value` must read each as this value."""
     match form:
         case forms.U64():
             return st.sampled_from([str(value), value, {"u64": str(value)}, {"u64": value}])
@@ -88,12 +88,12 @@ def spellings(form: forms.Form, value: Any) -> SearchStrategy[forms.Plain]:
 
 
 def messages(codec: Codec[Any], named: Named | None = None) -> SearchStrategy[bytes]:
-    """The bytes of legal messages."""
+    """Draws the bytes of legal messages."""
     return values(codec.form, named).map(codec.encode)
 
 
 def datagrams(codec: Codec[Any], named: Named | None = None) -> SearchStrategy[bytes]:
-    """Any bytes: noise, legal messages, and legal messages that were cut, lengthened, or changed in a few places."""
+    """Draws noise, legal messages, and legal messages that were cut, lengthened, or changed in a few places."""
     legal = messages(codec, named)
     tag = st.sampled_from(sorted(codec.form.tags.values())).map(lambda tag: bytes((tag,)))
     return st.one_of(st.binary(max_size=64), st.tuples(tag, st.binary(max_size=64)).map(b"".join), legal, legal.flatmap(_near))

@@ -1,12 +1,12 @@
 """
-Counterexamples as vectors: the run of one node in them, and what a node that conforms does in it.
+Counterexamples as vectors: the run of one node in a counterexample, with the behaviour of a conforming node.
 
-The events are those of the stored counterexample; what is expected of them is what the specification does. So a model that
-shows a flaw gives a vector that who has the flaw fails; and one that shows what the protocol itself cannot do gives
-a vector that holds what it does instead. What is under way to the node when the counterexample ends arrives as well.
+The events are those of the stored counterexample; the expectations are what the specification does. A model that shows a flaw
+gives a vector that implementations with this flaw fail. A model that shows a limit of the protocol itself gives a vector of what
+the protocol does instead. Messages still under way to the node when the counterexample ends arrive as well.
 
-A vector is about what the node's program has and notices (`model.bounded.Model`): nothing of a crash, nor after it. A node that
-does not begin as a fresh one is loaded with its first state.
+A vector covers only what the node's program has and observes (`model.bounded.Model`), so a crash and everything after it are left
+out. A node that does not begin in a fresh state is loaded with its first state.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ _NOTES: Final = {
 _PAUSE: Final = 10  #: milliseconds between events that are not timers
 _LATER: Final = 1_000_000  #: milliseconds after everything else
 
-#: The queries by which an application sees what a node knows, or what the protocol promises of it; a protocol has one of them.
+#: The queries that show the knowledge of a node, or what the protocol promises about it; each protocol has one of them.
 _VIEWS: Final = ("view", "nodes", "leaf_set", "dump")
 
 
 class OutOfTime(Exception):
-    """A timer runs out in the counterexample when, by the clock, another thing would happen."""
+    """A timer runs out in the counterexample at a time when, by the clock, another event would come first."""
 
 
 class _Restarted(NamedTuple):
-    """A restart, with the members of the configuration that are others from then on."""
+    """A restart, with the members of the configuration that change."""
 
     config: dict[str, Any]
 
 
 class _Event(NamedTuple):
-    """What happens to the node: an event of the specification at no particular time, or a restart."""
+    """An event of the node: one of the specification, at no particular time, or a restart."""
 
     event: Any
-    after: Any  #: the state that the counterexample has then, which tells the draws
+    after: Any  #: the state in the counterexample after it, which determines the choices
     sent: frozenset[InFlight]
 
 
 def text(protocol: str, models: Iterable[Model]) -> str:
-    """The file of the vectors of these models' counterexamples."""
+    """Renders the file with the vectors of these models' counterexamples."""
     found: dict[str, dict[str, Any]] = {}
     for model in models:
         for vector in vectors_of(model):
@@ -88,16 +88,16 @@ def text(protocol: str, models: Iterable[Model]) -> str:
 
 
 def vector_models(models: Iterable[Model]) -> list[Model]:
-    """The models whose counterexamples say something about a node: those of what one would expect, and what is false."""
+    """Selects models whose counterexamples show something about a node: those with expected counterexamples."""
     telling = (model for model in models if model.verdict == "invariant" and not model.name.startswith("sometimes-"))
     return [model for model in telling if is_asked(model) and system_of(graph_of(model)).model.has_nodes]
 
 
 def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
     """
-    A vector for each node to which something happens that it answers.
+    Yields a vector for each node that answers an event of the counterexample.
 
-    Where the specification itself runs like this, the vectors have the path, and say by a flag that it is no mistake.
+    If the specification itself can take this run, the vectors contain the path, and a flag says that it is not a bug.
     """
     graph, path = replay(model, load_counterexample(model))
     system = system_of(graph)
@@ -126,7 +126,7 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
 
 
 def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
-    """How the node is configured, and the state in which it begins unless it is that of a fresh one."""
+    """Returns the node's configuration, and its first state unless that is a fresh one."""
     spec, (name, first) = _specification(system), system.model.nodes[place]
     state = system.model.project_state(first)
     node = {"addr": name, "config": plain_config(spec, state.config)}
@@ -139,12 +139,12 @@ def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
 
 
 def _specification(system: System) -> Specification:
-    """The protocol as it is, whatever the model has done to it."""
+    """Returns the unchanged protocol, whatever variant the model uses."""
     return PROTOCOLS[system.model.spec.NAME].specification.load()
 
 
 def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]:
-    """What the node's program notices in a run, and then what is still under way to it."""
+    """Yields the events that the node's program observes in a run, then those of messages still under way to it."""
     world, seen = system.initial(), system.model.project_state
     for edge in path:
         taken = find_event(system, world, edge)
@@ -166,7 +166,7 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
 
 
 def _arrivals(system: System, whole: Any, messages: Iterable[InFlight]) -> Iterator[_Event]:
-    """What is still under way arrives; what the model does not tell of that, because of its bounds, is left open."""
+    """Yields the arrivals of messages still under way; if the bounds of the model leave out the result, it is left open."""
     is_known, model = True, system.model
     for sender, _, message in messages:
         event = model.project_event(whole, Received(NOW, sender, message))
@@ -183,13 +183,13 @@ def _arrivals(system: System, whole: Any, messages: Iterable[InFlight]) -> Itera
 
 
 def _said(system: System, messages: Iterable[InFlight]) -> frozenset[InFlight]:
-    """The messages of the protocol; a model may have others."""
+    """Returns the messages that belong to the protocol; a model may have others."""
     names = _specification(system).MESSAGE.form.names
     return frozenset(message for message in messages if type(message.message) in names)
 
 
 def _event(system: System, before: Any, label: str, message: int | None, after: Any, sent: frozenset[InFlight]) -> Any | None:
-    """What it is for the node's program; None if nothing."""
+    """Returns the event that the node's program observes; None if there is none."""
     if message is not None:
         sender, _, content = system.messages[message]
         return system.model.project_event(before, Received(NOW, sender, content))
@@ -204,7 +204,7 @@ def _event(system: System, before: Any, label: str, message: int | None, after: 
             for _, step in _outcomes(system.model, system.model.spec, before, event)
         ):
             return system.model.project_event(before, event)
-    raise AssertionError(f"{label} is nothing that can happen to {before}")
+    raise AssertionError(f"{label} is not a possible event of {before}")
 
 
 def _outcomes(model: Bounded, spec: Any, state: Any, event: Any) -> list[Outcome[Any, Any]]:
@@ -216,7 +216,7 @@ def _messages_of(system: System, before: Any, step: Step[Any, Any]) -> frozenset
 
 
 class _Script:
-    """What happens to one node as steps of a vector, with what the specification itself does."""
+    """The events of one node as steps of a vector, with what the specification itself does."""
 
     def __init__(self, system: System, place: int, events: Iterable[_Event]) -> None:
         self.spec = _specification(system)
@@ -227,15 +227,15 @@ class _Script:
         self.config = self.state.config
         fresh, started = self.spec.initial(self.name, self.config)
         self.running = None if self.state == fresh else _running(self.state)
-        self.left = set(self.running or ())  #: of these, those that have neither run out nor been started anew
+        self.left = set(self.running or ())  #: those of them that have neither run out nor been set again
         self.now, self.due = 0, _due(0, started) if self.running is None else {}
-        self.is_shown = True  #: what the counterexample shows is what the specification does, or would but for the network
+        self.is_shown = True  #: the specification can do what the counterexample shows, except for the network
         self.steps: list[dict[str, Any]] = []
         for happening in events:
             timer = happening.event.timer if isinstance(happening.event, Expired) else None
             self.now = self.now + _PAUSE if timer is None or timer in self.left else self.due[timer]
             if self.now > min(self.due.values(), default=self.now):
-                raise OutOfTime("so many events do not fit between two timers")
+                raise OutOfTime("there are too many events between two timers")
             if self.running is not None and timer in self.left:
                 self.running[timer] = self.now
                 self.left.remove(timer)
@@ -252,7 +252,7 @@ class _Script:
             self.steps.append({"observe": {"node": _UNDER_TEST, "query": view, "equals": equals}})
 
     def moments(self) -> dict[Any, int]:
-        """When the timers run out that run in the state in which the node begins; what never does, after everything else."""
+        """Returns the due times of the timers that run in the first state; timers that never run out are last."""
         return {timer: self.now + _LATER if at is None else at for timer, at in (self.running or {}).items()}
 
     def _restart(self, restarted: _Restarted) -> Iterable[Any]:
@@ -264,7 +264,7 @@ class _Script:
         return effects
 
     def _take(self, happening: _Event) -> Iterable[Any]:
-        """Of what the specification may do, what the counterexample shows; messages that its network refuses count."""
+        """Takes the outcome that the counterexample shows, even if its network refuses some of the messages."""
         before, event = self.state, happening.event
         every = _outcomes(self.system.model, self.spec, before, event)
         alike = [taken for taken in every if taken[1].state == happening.after]
@@ -279,14 +279,14 @@ class _Script:
         return effects
 
     def _messages(self, effects: Iterable[Any]) -> dict[str, Any]:
-        """Those to different receivers have no order that anybody could see."""
+        """Returns the expected messages; messages to different receivers have no observable order."""
         sends = [effect for effect in effects if isinstance(effect, Send)]
         messages = [{"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends]
         return {order(self.spec, [send.to for send in sends]): messages}
 
 
 def _running(state: Any) -> dict[Any, int | None] | None:
-    """The timers that run in a state, where states say so; when they run out is open."""
+    """Returns the running timers of a state, if the protocol's states hold timers; their due times are unknown."""
     timers = getattr(state, "timers", None)
     return None if timers is None else dict.fromkeys(sorted(timers, key=str))
 
@@ -307,4 +307,4 @@ def _step(spec: Any, now: int, event: Any) -> dict[str, Any]:
             return {"at": now, "call": {"node": _UNDER_TEST, "op": args.pop("type"), "args": args}}
         case Expired():
             return {"at": now, "advance": _UNDER_TEST}
-    raise TypeError(f"{event!r} is no event")
+    raise TypeError(f"{event!r} is not an event")

@@ -1,9 +1,9 @@
 """
-The models' questions, asked of the Python specification, and TLC's counterexamples, walked in it.
+The models' questions, checked by the Python explorer, and TLC's counterexamples, replayed in Python.
 
-A protocol brings `variants`, the changes by which TLA+ models replace definitions of their own and the monitors of their runs,
-and `questions`, what they ask of a world, of a step, or of what comes in the end; all by their names in TLA+. A protocol without
-variants has its model and no other; one without questions is asked the `always` properties of its specification.
+A protocol has `variants`, the changed definitions and run monitors of its TLA+ models, and `questions`, the properties of states,
+steps and endings that the models check; all by their names in TLA+. A protocol without variants has only its own model; one
+without questions is checked for the `always` properties of its specification.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ class Unlike(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the explorer says of a model's question, and how it got there."""
+    """The explorer's verdict on a model, and the path to it."""
 
     graph: Graph
     search: Search
-    broken: str | None = None  #: the invariant, or the property of steps or of the end, that does not hold
-    path: tuple[Edge, ...] = ()  #: a shortest way to where it does not hold
-    trap: Trap | None = None  #: of a temporal property: where the way ends
+    broken: str | None = None  #: the violated invariant, or property of steps or endings
+    path: tuple[Edge, ...] = ()  #: a shortest path to the violation
+    trap: Trap | None = None  #: of a temporal property: where the path ends
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The size of the graph, as TLC counts."""
+        """The size of the graph, counted like TLC."""
         search = self.search
         return {"initial": 1, "distinct": len(search.parents), "generated": search.edges + 1, "depth": search.depth + 1}
 
 
 def questions_of(protocol: str) -> Any:
-    """The module with what the models of a protocol ask, or what stands for one. Raises KeyError."""
+    """Returns the module with the questions of a protocol's models, or a substitute. Raises KeyError."""
     row = PROTOCOLS[protocol]
     if row.questions:
         return row.questions.load()
@@ -66,7 +66,7 @@ def _holds(asked: Property, _: Any, cluster: Cluster) -> bool:
 
 
 def variants_of(protocol: str) -> Any:
-    """The module with the changed specifications that the models of a protocol use, or what stands for one. Raises KeyError."""
+    """Returns the module with the variants of a protocol's models, or a substitute. Raises KeyError."""
     row = PROTOCOLS[protocol]
     if row.variants:
         return row.variants.load()
@@ -74,7 +74,7 @@ def variants_of(protocol: str) -> Any:
 
 
 def is_asked(model: Model) -> bool:
-    """Whether the explorer can be asked: the protocol has the model's behaviour, variant, invariants and properties in Python."""
+    """Returns True if the model's behaviour, variant, invariants and properties all exist in Python."""
     try:
         questions, variants = questions_of(model.protocol), variants_of(model.protocol)
     except KeyError:
@@ -89,14 +89,14 @@ def is_asked(model: Model) -> bool:
 
 
 def _steps(model: Model) -> list[Property]:
-    """What is asked of every step, if the model asks that and nothing else."""
+    """Returns the step properties of a model that checks only these; else none."""
     known: Mapping[str, Property] = getattr(questions_of(model.protocol), "STEPS", {})
     is_other = bool(model.invariants) or not set(model.properties) <= known.keys()
     return [] if is_other else [known[name] for name in model.properties]
 
 
 def graph_of(model: Model) -> Graph:
-    """The model's worlds in Python: of the variant that it is about, watched by its monitor if it has one."""
+    """Returns the state graph of the model's variant, with its monitor if it has one."""
     variants = variants_of(model.protocol)
     system = System(variants.VARIANTS[frozenset(model.replace.values())](model.configuration.constants), _steps(model))
     monitor = variants.BEHAVIOURS[model.behaviour]
@@ -104,7 +104,7 @@ def graph_of(model: Model) -> Graph:
 
 
 def ask_explorer(model: Model, progress: Callable[[int, int, int], None] = lambda *_: None) -> Answer:
-    """The explorer's answer to a model's question."""
+    """Explores a model and returns the verdict."""
     if _steps(model):
         return _of_steps(model, progress)
     graph, questions = graph_of(model), questions_of(model.protocol)
@@ -120,7 +120,7 @@ def ask_explorer(model: Model, progress: Callable[[int, int, int], None] = lambd
 
 
 def _of_steps(model: Model, progress: Callable[[int, int, int], None]) -> Answer:
-    """The same, about every step."""
+    """Explores a model that checks step properties."""
     system = system_of(graph_of(model))
     level = [system.initial()]
     found = Search(system, {level[0]: None})
@@ -140,7 +140,7 @@ def _of_steps(model: Model, progress: Callable[[int, int, int], None]) -> Answer
 
 
 def _find_violations(system: System, world: World, edge: Edge) -> set[str]:
-    """The names of what does not hold of a step; bounds forbid some of the steps that the system has looked at."""
+    """Returns the names of the properties that a step violates; the bounds forbid some steps that the system has checked."""
     taken = find_event(system, world, edge) if system.violations else None
     if taken is None or taken.place is None:
         return set()
@@ -155,7 +155,7 @@ def _find_violations(system: System, world: World, edge: Edge) -> set[str]:
 
 
 def surprise(model: Model, answer: Answer) -> str | None:
-    """In what the explorer's answer is not what the manifest says, which TLC is held to as well."""
+    """Returns how the explorer's verdict differs from the manifest, against which TLC is checked as well; None if it agrees."""
     if answer.broken != model.violated:
         return f"the explorer says that {answer.broken or 'nothing'} is violated, not {model.violated or 'nothing'}"
     if answer.broken:
@@ -168,14 +168,14 @@ def surprise(model: Model, answer: Answer) -> str | None:
 
 
 def load_counterexample(model: Model) -> Counterexample:
-    """The counterexample that is kept of a model which must fail."""
+    """Returns the stored counterexample of a model that must fail."""
     assert model.counterexample_path is not None, model.name
     return from_itf(json.loads(model.counterexample_path.read_bytes()))
 
 
 def replay(model: Model, example: Counterexample) -> tuple[Graph, tuple[Edge, ...]]:
     """
-    TLC's counterexample as a path in Python, each step by its action and all its variables; it violates what it should.
+    Replays TLC's counterexample in Python, step by step with all variables, and checks that it violates the property.
 
     Raises `Unlike` at the first step that Python cannot take, or if nothing is violated.
     """
@@ -203,7 +203,7 @@ def _edge(graph: Graph, world: World, variables: Mapping[str, Value], action: st
 
 
 def _is_violated(model: Model, graph: Graph, path: list[Edge], loop: int | None) -> bool:
-    """By the last world of the path, or its last step; in the end, by what goes on from `loop`, or by the last world for ever."""
+    """Checks the last state or step of the path; for an ending, the loop, or the last state for ever."""
     questions, bounded = questions_of(model.protocol), system_of(graph).model
     run = [graph.initial(), *(edge.target for edge in path)]
     if _steps(model):
@@ -223,12 +223,12 @@ def _is_missed(ending: Ending, run: list[Any], end: list[Any]) -> bool:
 
 
 def draw_path(graph: Graph, path: tuple[Edge, ...], without: Collection[str] = ()) -> MessageGraph:
-    """A path as a message graph, whether it was watched or not; of nodes, all but the members called as in `without`."""
+    """Draws a path, monitored or not, as a message graph, without the node members named in `without`."""
     return of_path(system_of(graph), graph.bare(path) if isinstance(graph, Monitored) else path, without)
 
 
 def values(graph: Graph, world: World) -> Mapping[str, Value]:
-    """A world as the variables of the TLA+ module."""
+    """Returns a state as the variables of the TLA+ module."""
     system = system_of(graph)
     memory: dict[str, Value] = {}
     if isinstance(graph, Monitored):
@@ -244,7 +244,7 @@ def values(graph: Graph, world: World) -> Mapping[str, Value]:
 
 
 def system_of(graph: Graph) -> System:
-    """The system, whether it is watched or not."""
+    """Returns the system of a graph, monitored or not."""
     system = graph.system if isinstance(graph, Monitored) else graph
     assert isinstance(system, System)
     return system

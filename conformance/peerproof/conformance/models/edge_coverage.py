@@ -1,14 +1,14 @@
 """
-Which edges of the state graphs the vectors take, found by walking the vectors' bodies through the graphs.
+Coverage of the edges of the state graphs by vectors, found by walking the vectors' bodies through the graphs.
 
-Nothing that a table says of itself is believed. A loaded step counts where its body loads the state, feeds the event and
-expects exactly what the specification does there. A path counts as far as each thing that its body feeds, from the node's first
-state on, is a step of the graph with just the messages that the body expects. And every edge is one of `spec.world.System`: the
-local steps that are attributed to edges must give the same edges, world by world.
+A table's own claims are not used. A loaded step counts if its body loads the state, feeds the event and expects exactly what the
+specification does there. A path counts as long as each input that its body feeds, from the node's first state on, is a step of
+the graph with exactly the messages that the body expects. Every edge is one of `spec.world.System`: the local steps attributed to
+edges must give the same edges, state by state.
 
-An edge in which a node moves contains one local step, over connections perhaps also the sender's; the vectors of these steps
-exercise the edge, since what the nodes can do there depends on nothing else. Losses and crashes, which no program notices, are
-not exercised, but a path may have them on its way. An edge is *walked* if a path takes it, in its place in the graph.
+An edge in which a node moves contains one local step, over connections perhaps also the sender's. Vectors of these steps exercise
+the edge, since the behaviour of the nodes in it depends on nothing else. Losses and crashes, which no program observes, are not
+exercised, but may be part of a path. An edge is *walked* if a path takes it at its place in the graph.
 """
 
 from __future__ import annotations
@@ -29,45 +29,45 @@ from peerproof.spec.model.bounded import FAIL, NOW, RECEIVE, RECEIVE_AGAIN, Syst
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.tla.manifest import configurations
 
-#: What a local step is, told by its content: node, state, event and draws.
+#: The identity of a local step: node, state, event and choices.
 Content: TypeAlias = tuple[str, str, str, str]
 
-#: What must come of it: messages as receivers and bytes, what the application is told, and the state then, if it is judged.
+#: The expected outcome: messages as receivers and bytes, events for the application, and the state afterwards if it is checked.
 Outcome: TypeAlias = tuple[list[tuple[Any, str]], str, str | None]
 
 
 class NotOfTheGraph(Exception):
-    """A vector does what no node of the configuration does, or expects something else."""
+    """A vector does something that no node of the configuration does, or expects something else."""
 
 
 @dataclass
 class EdgeCoverage:
-    """What the vectors take of one configuration's graph."""
+    """The coverage of one configuration's graph."""
 
     protocol: str
     configuration: str
     worlds: int = 0
     edges: int = 0
-    moving: int = 0  #: edges in which a node moves, and its program notices
+    moving: int = 0  #: edges in which a node moves, observed by its program
     steps: int = 0  #: local steps
     loaded: int = 0  #: local steps that a vector loads and takes
     on_paths: int = 0  #: local steps that a path takes
     edges_loaded: int = 0  #: edges whose steps are loaded
     edges_on_paths: int = 0  #: edges whose steps paths take
     walked: int = 0  #: edges that a path takes in their place
-    #: Timers have several lengths: a clock lets them run out in one order, a model in any, so paths lack some.
+    #: Timers have several lengths: a clock fires them in one order, a model in any order, so paths cannot have all of them.
     timed: bool = False
     wrong: list[str] = field(default_factory=list)  #: vectors that are not of the graph
 
     @property
     def complete(self) -> bool:
-        """Whether every edge in which a node moves is exercised both ways, and every vector is of the graph."""
+        """Returns True if every edge in which a node moves is exercised both ways, and every vector is of the graph."""
         all_on_paths = self.edges_on_paths == self.moving or self.timed
         return self.edges_loaded == self.moving and all_on_paths and not self.wrong
 
 
 def coverage(protocol: str, vectors: Iterable[Vector]) -> Iterator[EdgeCoverage]:
-    """What these vectors take of each configuration that they name."""
+    """Yields the coverage of each configuration that these vectors name."""
     by_configuration: dict[str, list[Vector]] = {}
     for vector in vectors:
         if vector.protocol == protocol and vector.layer == LAYER:
@@ -81,7 +81,7 @@ def coverage(protocol: str, vectors: Iterable[Vector]) -> Iterator[EdgeCoverage]
 
 
 def as_text(found: Sequence[EdgeCoverage]) -> str:
-    """A line for each configuration, and what the columns say."""
+    """Renders a line for each configuration, and a legend."""
     titles = "configuration", "worlds", "edges", "a node moves", "local steps", "loaded", "on paths", "walked in place"
     rows: list[tuple[str, ...]] = [titles]
     for one in found:
@@ -99,14 +99,14 @@ def as_text(found: Sequence[EdgeCoverage]) -> str:
 
 _LEGEND: Final = (
     "loaded, on paths: of the edges in which a node moves, those whose local step is a vector that loads the state,",
-    "or is taken by a path from the node's first state; what a node does in a step depends on nothing else in the graph.",
-    "Where timers have several lengths, a clock lets them run out in one order only, and paths lack the others.",
-    "walked in place: of all edges, losses included, those that a path takes where they are (all: generate --every-edge).",
+    "or is taken by a path from the node's first state; the behaviour of a node in a step depends on nothing else.",
+    "Where timers have several lengths, a clock fires them in one order only, and paths lack the others.",
+    "walked in place: of all edges, losses included, those that a path takes at their place (all: generate --every-edge).",
 )
 
 
 def _share(part: int, whole: int) -> str:
-    """A share that is 100 % only if it is the whole."""
+    """Renders a share; 100 % means all of it."""
     return f"{part:,} ({100 * part // whole if whole else 100} %)"
 
 
@@ -118,7 +118,7 @@ class _Walk:
         self.numbers: dict[Content, int] = {self.content(number): number for number in range(len(self.local.steps))}
         shown = zip(self.local.place_of, self.local.plain_states, strict=True)
         self.states = {(self.local.places[place], canonical(plain)): number for number, (place, plain) in enumerate(shown)}
-        self.tree: dict[tuple[int, int], int] = {}  #: of what paths do to nodes: a knot of it and a step -> the next knot
+        self.tree: dict[tuple[int, int], int] = {}  #: prefix tree of the steps of nodes on paths: tree node, step -> tree node
 
     def of(self, vectors: Sequence[Vector]) -> EdgeCoverage:
         found = self.found
@@ -148,14 +148,14 @@ class _Walk:
         return local.places[place], canonical(local.plain_states[step.state]), local.events[step.event].text, picks
 
     def outcome(self, number: int) -> Outcome:
-        """What comes of it, messages to different receivers in any order."""
+        """Returns the outcome of a step, with messages to different receivers in any order."""
         local, step = self.local, self.local.steps[number]
         sent = as_sent([(local.messages[message].to, local.datagrams[message]) for message in step.sent], local.spec)
-        told = canonical(sorted(canonical(local.notices[notice]) for notice in step.notices))
-        return sent, told, canonical(local.plain_states[step.after])
+        events = canonical(sorted(canonical(local.notices[notice]) for notice in step.notices))
+        return sent, events, canonical(local.plain_states[step.after])
 
     def load_step(self, body: Mapping[str, Any]) -> set[int]:
-        """The local step that a body loads, feeds and judges; none if it is a refusal, which no edge is."""
+        """Returns the local step that a body loads, feeds and checks; none for a refusal, which is not an edge."""
         node, (*fed, judged) = body["nodes"][NODE], body["steps"]
         state, expected = canonical(node["state"]), _expectation(body, judged["expect"])
         if "refused" in fed[0]:
@@ -186,7 +186,7 @@ class _Walk:
         return taken
 
     def walk_paths(self, vectors: Sequence[Vector]) -> Iterator[tuple[World, int]]:
-        """The edges that paths take, as worlds and positions, as far as the vectors do to the nodes what the path does."""
+        """Yields the edges that paths take, as states and positions, as long as the vectors follow the path."""
         tables = {id(v.body.table): v.body.table for v in vectors if isinstance(v.body, Expanded)}
         for table in tables.values():
             senders = [(table.nodes[sender]["addr"], table.nodes[to]["addr"], digits) for sender, to, digits in table.messages]
@@ -215,7 +215,7 @@ class _Walk:
             world = leaving[at][1]
 
     def _token(self, table: Table, messages: Sequence[int | None], steps: Sequence[int | None], token: Token) -> Token | None:
-        """The token here of what stands for an edge in a table; None if there is no such thing."""
+        """Translates a table's token to this graph; None if there is no such token."""
         if token >= 0:
             step = steps[token >> 1]
             return None if step is None else 2 * step + (token & 1)
@@ -247,9 +247,9 @@ class _Walk:
         return number
 
     def _check(self, number: int, expected: Outcome) -> None:
-        sent, told, after = self.outcome(number)
-        if (sorted(expected[0], key=repr), expected[1]) != (sorted(sent, key=repr), told) or expected[2] not in (None, after):
-            raise NotOfTheGraph(f"it expects {expected}, the specification does {(sent, told, after)}")
+        sent, events, after = self.outcome(number)
+        if (sorted(expected[0], key=repr), expected[1]) != (sorted(sent, key=repr), events) or expected[2] not in (None, after):
+            raise NotOfTheGraph(f"it expects {expected}, the specification does {(sent, events, after)}")
 
     def _check_refusal(self, addr: Any, state: str, event: Event) -> None:
         local, spec = self.local, self.local.spec
@@ -264,7 +264,7 @@ class _Walk:
 
 
 class _Clock:
-    """Which timer of a node under test it is that runs out."""
+    """The timers of a node under test."""
 
     def __init__(self, local: LocalSteps, place: int, node: Mapping[str, Any]) -> None:
         self.local = local
@@ -274,7 +274,7 @@ class _Clock:
             raise NotOfTheGraph(f"node {node['addr']} does not begin with these timers: {running}")
 
     def expire(self, at: int) -> Event:
-        """The only timer that is due by now."""
+        """Removes and returns the only timer that is due by now."""
         due = [event for event, when in self.due.items() if when is not None and when <= at]
         if len(due) != 1:
             raise NotOfTheGraph(f"{len(due)} timers are due at {at}, not one")
@@ -282,7 +282,7 @@ class _Clock:
         return self.local.events[due[0]]
 
     def take(self, at: int, step: int) -> None:
-        """A step may start timers, and stop them; a restart stops all."""
+        """Starts and stops the timers of a step; a restart stops all."""
         if self.local.events[self.local.steps[step].event].kind == "restart":
             self.due.clear()
         for event, after in self.local.steps[step].timers:
@@ -290,13 +290,13 @@ class _Clock:
 
 
 def _edges(local: LocalSteps) -> dict[World, list[tuple[Tokens, World]]]:
-    """Every world with the edges that leave it. Raises AssertionError if they are not those of the system."""
+    """Returns every state with the edges that leave it. Raises AssertionError if they differ from the system's."""
     system, count = System(local.model), len(local.places)
     states: dict[Any, int] = {}
     messages: dict[Any, int] = {}
 
     def of_system(world: World) -> World:
-        """The same world in the numbers of the system, which has seen it."""
+        """Translates a state to the numbers of the system, which must know it."""
         for known, all_of_them in ((states, system.states), (messages, system.messages)):
             if len(known) < len(all_of_them):
                 known |= {value: number for number, value in enumerate(all_of_them)}
@@ -340,7 +340,7 @@ def _event(body: Mapping[str, Any], fed: Sequence[Mapping[str, Any]]) -> Event:
             return Event("timer", body["nodes"][NODE]["timers"][0]["timer"])
         case {"crash": _}:
             return Event("restart", fed[1].get("config"))
-    raise NotOfTheGraph(f"no event of a model is {fed[0]}")
+    raise NotOfTheGraph(f"{fed[0]} is not an event of a model")
 
 
 def _expectation(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
@@ -349,8 +349,8 @@ def _expectation(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
     (messages,) = expect["messages"].values()
     addrs = {name: node["addr"] for name, node in body["nodes"].items()} | {EVERYBODY: EVERYBODY}
     sent = [(addrs[message["to"]], message["bytes"]) for message in messages]
-    told = canonical(sorted(map(canonical, expect.get("events", {"multiset": []})["multiset"])))
-    return sent, told, canonical(expect["state"]) if "state" in expect else None
+    events = canonical(sorted(map(canonical, expect.get("events", {"multiset": []})["multiset"])))
+    return sent, events, canonical(expect["state"]) if "state" in expect else None
 
 
 def report_edges(suite: Suite, protocol: str | None = None, on_begin: Callable[[str], None] = lambda _: None) -> dict[str, Any]:

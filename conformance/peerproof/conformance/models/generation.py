@@ -1,9 +1,9 @@
 """
-Tables of vectors from the state graphs of a protocol's model: as text, and as files that are written or compared.
+Tables of vectors generated from the state graphs of a protocol's model: as text, and as files that are written or compared.
 
-Of which configurations: `tla/PROTOCOL/constants.json` says so. `"vectors": "every edge"` is for tiny graphs, whose paths take
-every edge; `"vectors": "every step"` for small ones, whose paths take every local step. The paths that take every edge of those
-are too many to keep; their number and digest stand in the table, and whoever wants them makes them (`every_edge`).
+`tla/PROTOCOL/constants.json` selects the configurations. `"vectors": "every edge"` is for tiny graphs, whose paths take every
+edge; `"vectors": "every step"` is for small ones, whose paths take every local step. The paths that take every edge of these are
+too many to keep; the table has their number and digest, and `every_edge` generates them.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from peerproof.spec.protocols import PROTOCOLS
 from peerproof.tla import manifest
 from peerproof.tla.manifest import EVERY_EDGE, Configuration, configurations
 
-#: A table holds no more local steps; what takes longer to judge than all that somebody wrote is not run.
+#: Maximum number of local steps of a table; larger tables would take longer to run than all handwritten vectors.
 MOST_STEPS: Final = 2_000
 
 
 class TooManySteps(Exception):
-    """What the nodes of a configuration do is too much for a table."""
+    """The nodes of a configuration take too many steps for a table."""
 
 
 def select_configurations(protocol: str) -> list[Configuration]:
-    """The configurations that tables are made of. Raises BadManifest."""
+    """Returns the configurations with tables. Raises BadManifest."""
     return [one for one in configurations(protocol).values() if one.vectors]
 
 
 def render_table(configuration: Configuration, *, every_edge: bool = False, progress: Progress | None = None) -> str:
     """
-    The text of a configuration's table; with `every_edge`, of one whose paths take every edge.
+    Returns the text of a configuration's table; with `every_edge`, of one whose paths take every edge.
 
     Raises TooManySteps, and CutShort as `local_steps` does.
     """
@@ -54,7 +54,7 @@ def render_table(configuration: Configuration, *, every_edge: bool = False, prog
 
 
 def text(plain: Mapping[str, Any]) -> str:
-    """A table as its file holds it: a line for each row, so that two versions can be compared."""
+    """Renders a table for its file: a line for each row, so that versions can be compared."""
     lines = []
     for name, value in plain.items():
         if isinstance(value, list) and value:
@@ -119,13 +119,13 @@ def _node(local: LocalSteps, place: int) -> dict[str, Any]:
 
 
 def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[model_table.Tokens]]:
-    """Paths as a table has them."""
+    """Yields paths in the form of a table."""
     for path in covering(graph, every_edge=every_edge):
         yield [tokens[0] if len(tokens) == 1 else list(tokens) for tokens in path]
 
 
 def fingerprint(paths: Iterable[Sequence[model_table.Tokens]]) -> dict[str, Any]:
-    """How many paths there are and how many edges they take, one after the other, and what tells them from others."""
+    """Returns the number of paths, the sum of their edges, and their digest."""
     count, edges, hashed = 0, 0, sha256()
     for path in paths:
         count, edges = count + 1, edges + len(path)
@@ -134,7 +134,7 @@ def fingerprint(paths: Iterable[Sequence[model_table.Tokens]]) -> dict[str, Any]
 
 
 def _calls(protocol: str) -> list[Any]:
-    """The finite domain of calls: what may be asked of any node at first, in the configurations whose graphs are compared."""
+    """Returns the calls that a node may get in its first state, in the configurations whose graphs are compared."""
     found: dict[Any, None] = {}
     for model in (_model(one) for one in configurations(protocol).values() if one.expected):
         for _, state in model.nodes:
@@ -144,7 +144,7 @@ def _calls(protocol: str) -> list[Any]:
 
 
 def _refusals(local: LocalSteps, calls: Collection[Any]) -> Iterator[tuple[int, list[int]]]:
-    """The calls that a node refuses, state by state. What a model only leaves out, to stay small, is no refusal."""
+    """Yields the calls that a node refuses, state by state. A call that the model only leaves out to stay small is no refusal."""
     for number, state in enumerate(local.states):
         refused = []
         for command in calls:
@@ -157,7 +157,7 @@ def _refusals(local: LocalSteps, calls: Collection[Any]) -> Iterator[tuple[int, 
 
 
 def _clauses(table: model_table.Table) -> dict[str, list[str]]:
-    """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
+    """Returns the kind of each event -> the clauses cited by the code that handles it: `on_round`, for a restart `initial`."""
     clauses = load(table.protocol)
     kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
     refused = [event for _, events in table.refusals for event in events]
@@ -176,10 +176,10 @@ def _citations(clauses: Clauses, function: str, *, must: bool) -> list[str]:
 
 def _walks(local: LocalSteps, table: model_table.Table, *, whole: bool) -> Iterator[tuple[int, int, int]]:
     """
-    Which node under test is to walk which path, and how far.
+    Yields which node walks which path as the node under test, and how many steps of it.
 
-    If all edges are to be walked: every walk that is not the beginning of another. If all local steps: the walks with a step
-    that none before them has.
+    For all edges: every walk that is not a prefix of another one. For all local steps: the walks with a step that no earlier walk
+    has.
     """
     walks = [(place, path) for path in range(len(table.paths)) for place in range(len(table.nodes))]
     steps = {walk: tuple(in_time(local, table, *walk)) for walk in walks}
@@ -199,9 +199,9 @@ def _walks(local: LocalSteps, table: model_table.Table, *, whole: bool) -> Itera
 
 def in_time(local: LocalSteps, table: model_table.Table, place: int, path: int) -> Iterator[int]:
     """
-    The steps of one node in a path, as far as they are the same when time passes.
+    Yields the steps of one node in a path, as long as they stay the same when time passes.
 
-    In a model it does not: there, any timer may run out at any moment. A node under test has a clock.
+    In a model no time passes: any timer may run out at any moment. A node under test has a clock.
     """
     steps = table.projection(place, path)
     state = local.first[place]
@@ -220,7 +220,7 @@ def in_time(local: LocalSteps, table: model_table.Table, place: int, path: int) 
 
 
 def _take_step(local: LocalSteps, state: Any, row: model_table.Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
-    """The state, the messages and all effects after a step at this time."""
+    """Returns the state, the messages and all effects of a step at this time."""
     spec, (kind, plain) = local.spec, local.events[row.event]
     match kind:
         case "restart":
@@ -245,16 +245,16 @@ def _take_step(local: LocalSteps, state: Any, row: model_table.Row, now: Instant
 
 @dataclass(frozen=True)
 class TableOutcome:
-    """What became of one file."""
+    """The outcome for one file."""
 
-    path: Path | None  #: None: of a configuration as such
+    path: Path | None  #: None if the outcome is about a configuration
     text: str  #: in words
-    is_stale: bool  #: it was not what would be made now, and was left so; or paths are not those that are written down
+    is_stale: bool  #: the file differs from the generated one and was not written, or the paths differ from the recorded digest
 
 
 def table_protocols() -> list[str]:
     """
-    Returns the protocols that have models, from which tables can be made.
+    Returns the protocols that have models, from which tables can be generated.
 
     >>> "scuttlebutt" in table_protocols()
     True
@@ -264,7 +264,7 @@ def table_protocols() -> list[str]:
 
 def table_names(protocol: str) -> list[str]:
     """
-    Returns the configurations of a protocol that tables are made of. Raises BadManifest.
+    Returns the configurations of a protocol that have tables. Raises BadManifest.
 
     >>> "tiny" in table_names("scuttlebutt")
     True
@@ -282,10 +282,10 @@ def generate_tables(  # each has its default
     on_begin: Callable[[Configuration], Callable[[int, int, int], None]] = lambda _: lambda *_: None,
 ) -> Iterator[TableOutcome]:
     """
-    Writes the tables of a protocol below a root of vectors, or with `check` only compares them; yields what became of each.
+    Writes the tables of a protocol below a root of vectors, or with `check` only compares them; yields the outcome of each.
 
-    Files of configurations that are gone are removed, unless only some are asked for. With `every_edge` the paths take every
-    edge. `on_begin` returns what is told how many states are explored and waiting, and at which depth. Raises BadManifest,
+    Files of configurations that no longer exist are removed, unless `only` selects some. With `every_edge` the paths take every
+    edge. `on_begin` returns a callback for the number of states explored and waiting, and the depth. Raises BadManifest,
     TooManySteps, CutShort, CannotWrite.
     """
     folder = root / protocol / "model"
@@ -299,7 +299,7 @@ def generate_tables(  # each has its default
         if path.stem not in names:
             if not check:
                 path.unlink()
-            yield TableOutcome(path, f"{'is made of' if check else 'removed: there is'} no configuration", is_stale=check)
+            yield TableOutcome(path, f"{'belongs to' if check else 'removed: there is'} no configuration", is_stale=check)
 
 
 def _table(
@@ -308,10 +308,10 @@ def _table(
     text = render_table(configuration, every_edge=every_edge, progress=progress)
     before = path.read_text(encoding="utf-8") if path.exists() else None
     if before == text:
-        yield TableOutcome(path, f"as it is: {_format_counts(text)}", is_stale=False)
+        yield TableOutcome(path, f"unchanged: {_format_counts(text)}", is_stale=False)
         return
     if check:
-        yield TableOutcome(path, f"{_difference(before, text)}; peerproof vectors generate makes it anew", is_stale=True)
+        yield TableOutcome(path, f"{_difference(before, text)}; peerproof vectors generate writes it again", is_stale=True)
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -324,12 +324,12 @@ def _table(
 
 
 def _other_paths(configuration: Configuration, text: str) -> str | None:
-    """In what the paths that take every edge are not those whose digest the kept table has."""
+    """Returns how the paths that take every edge differ from the digest in the kept table; None if they agree."""
     kept = vectors_root(configuration.protocol) / configuration.protocol / "model" / f"{configuration.name}.json"
     digest = json.loads(kept.read_bytes())["every_edge"] if kept.exists() else {}
     if digest in ({}, found := fingerprint(json.loads(text)["paths"])):
         return None
-    return f"its paths are others than {path_text(kept)} says: {found}, not {digest}"
+    return f"its paths differ from {path_text(kept)}: {found}, not {digest}"
 
 
 def _format_counts(text: str) -> str:

@@ -23,16 +23,16 @@ from peerproof.tla.output.outcome import Progress, Result, RunFailed
 from peerproof.tla.tools import tlc
 from peerproof.tla.tools.installation import Tools
 
-#: What TLC may take; with the explorer and the system's own the whole stays under 2 GB.
+#: Heap of TLC; with the explorer and the system the whole stays under 2 GB.
 HEAP_MEGABYTES: Final = 1024
 
 
 class GraphVerdict(Enum):
-    """How the two graphs of a model stand to each other."""
+    """The result of comparing the two graphs of a model."""
 
     EQUAL = "equal"
-    NOT_COMPARED = "not compared"  #: TLC was not asked; the Python graph is as written down
-    UNEXPECTED = "unexpected"  #: the Python graph is not as written down
+    NOT_COMPARED = "not compared"  #: TLC did not run; the Python graph is as recorded
+    UNEXPECTED = "unexpected"  #: the Python graph differs from the record
     UNEQUAL = "unequal"
     UNDETERMINED = "undetermined"  #: one of the explorations failed, or TLC contradicts itself
 
@@ -44,8 +44,8 @@ class GraphCheck:
     model: Model
     verdict: GraphVerdict
     text: str  #: the verdict in words, with counts
-    difference: tuple[str, ...] = ()  #: if they are unequal: the shortest way to the nearest difference, line by line
-    digest: str | None = None  #: of both graphs, if they are equal
+    difference: tuple[str, ...] = ()  #: if they are unequal: the shortest path to the nearest difference, line by line
+    digest: str | None = None  #: of both graphs if they are equal
 
 
 def select_graphs(protocol: str, size: str = "small", names: Collection[str] = ()) -> list[Model]:
@@ -61,7 +61,7 @@ def select_graphs(protocol: str, size: str = "small", names: Collection[str] = (
     def is_chosen(model: Model) -> bool:
         if names:
             return model.name in names
-        is_mended = model.name != model.configuration.name  # its graph is one more of a kind that the small ones have
+        is_mended = model.name != model.configuration.name  # the small models already cover graphs of this kind
         own = max(model.size, "medium", key=SIZES.index) if is_mended else model.size
         return SIZES.index(own) <= SIZES.index(size)
 
@@ -84,7 +84,7 @@ def compare_graphs(  # each has its default
 
     Without `tools` the Python graph is only compared with the counts and the digest in constants.json; with
     `check_digest=False`, with the counts alone. `checkpoint` is a folder that keeps each level as soon as it is explored.
-    TLC is given up after so many seconds. Raises BadCheckpoint.
+    TLC is stopped after this many seconds. Raises BadCheckpoint.
 
     >>> (tiny,) = select_graphs("swim", names=["tiny"])
     >>> compare_graphs(tiny).verdict
@@ -98,7 +98,7 @@ def compare_graphs(  # each has its default
     if surprise := _constants_mismatch(model, exploration, digest=check_digest):
         return GraphCheck(model, GraphVerdict.UNEXPECTED, f"UNEXPECTED: {surprise}")
     if tools is None:
-        text = f"Python half as written down: {_counts(exploration)}; the TLC half was not run"
+        text = f"Python half as recorded: {_counts(exploration)}; the TLC half was not run"
         return GraphCheck(model, GraphVerdict.NOT_COMPARED, text)
     try:
         with TemporaryDirectory(prefix="peerproof-graph-") as folder:
@@ -123,7 +123,7 @@ def compare_graphs(  # each has its default
 
 
 def record_digest(check: GraphCheck) -> None:
-    """Writes the digest of graphs that are equal into constants.json, as what is expected."""
+    """Records the digest of equal graphs in constants.json."""
     if check.digest is None:
         return
     path = manifest.root(check.model.protocol) / check.model.protocol / "constants.json"
@@ -153,27 +153,27 @@ def _verdict_of(model: Model, exploration: Exploration, found: Comparison) -> Gr
 def _counts(exploration: Exploration) -> str:
     states = len(exploration.depths)
     counted = f"{states:,} states, {sum(exploration.edges.values()):,} edges"
-    return f"{counted}, digest {exploration.digest} (by accident: {chance_of_collision(states):.0e})"
+    return f"{counted}, digest {exploration.digest} (collision probability {chance_of_collision(states):.0e})"
 
 
 def _constants_mismatch(model: Model, exploration: Exploration, *, digest: bool) -> str | None:
-    """In what the Python graph differs from what stands in constants.json."""
+    """Returns how the Python graph differs from constants.json; None if it agrees."""
     expected, depths = model.configuration.expected, exploration.depths
     found: dict[str, int | str] = {"distinct": len(depths), "generated": sum(exploration.edges.values()) + 1}
     found |= {"depth": max(depths.values()) + 1} | ({"digest": str(exploration.digest)} if digest else {})
     for name, value in found.items():
         if expected.get(name) != value:
             written = expected.get(name, "nothing")
-            return f"{name} is {value} in Python, and {written} as written down in {model.protocol}/constants.json"
+            return f"{name} is {value} in Python, but {written} in {model.protocol}/constants.json"
     return None
 
 
 def _dump_mismatch(result: Result, found: Comparison) -> str | None:
-    """In what the dump is not what TLC says of itself."""
+    """Returns how the dump differs from TLC's own counts; None if it agrees."""
     if (result.distinct, result.edges) != (found.states, found.edges):
-        said = f"TLC says {result.distinct:,} states and {result.edges:,} edges"
-        return f"{said}, its dump has {found.states:,} and {found.edges:,}"
+        reported = f"TLC reports {result.distinct:,} states and {result.edges:,} edges"
+        return f"{reported}, its dump has {found.states:,} and {found.edges:,}"
     for action, count in result.actions.items():
         if count.generated != found.labels[action]:
-            return f"TLC says {count.generated:,} edges of {action}, its dump has {found.labels[action]:,}"
+            return f"TLC reports {count.generated:,} edges of {action}, its dump has {found.labels[action]:,}"
     return None

@@ -1,10 +1,10 @@
 """
-Whether two state graphs are the same: the one that TLC finds in a TLA+ module, and the one of the Python specification.
+Compares two state graphs: the one that TLC finds in a TLA+ module, and the one of the Python specification.
 
-Both are explored whole, each by its own program. Then TLC's dump is read once as a stream, and every state of it is looked up
-among the worlds of the exploration: its nodes' values and its messages by number. The graphs are equal if the initial
-states are the same, every state of one is a state of the other, and from each go the same edges, by label and target, as
-often on either side. The digest of the dump is made of the dump's own values, whether or not they are known to the exploration.
+Both are explored whole, each by its own program. Then TLC's dump is read once as a stream, and every state of it is looked up in
+the exploration by its nodes' values and its messages. The graphs are equal if the initial states are the same, every state of one
+is a state of the other, and the same edges leave it, by label and target, equally often on both sides. The digest of the dump is
+made of the dump's own values, whether or not the exploration has them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from peerproof.tla.output.values import Function, Value, function
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """A state of the dump that the exploration has never seen."""
+    """A state of the dump that the exploration does not have."""
 
     variables: Mapping[str, Value]
 
@@ -38,16 +38,16 @@ Found: TypeAlias = World | Unknown
 class Difference:
     """One edge, or an initial state, that only one side has."""
 
-    side: str  #: "TLA+" or "Python": the one that has it
+    side: str  #: "TLA+" or "Python": the side that has it
     source: World | None  #: None for an initial state
     label: str
     target: Found
-    times: int  #: how many such edges the other side lacks
+    times: int  #: number of such edges that the other side lacks
 
 
 @dataclass
 class Comparison:
-    """What a comparison has found."""
+    """The result of a comparison."""
 
     states: int = 0  #: of the dump
     edges: int = 0  #: of the dump
@@ -60,15 +60,15 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether the graphs are the same."""
+        """Returns True if the graphs are the same."""
         return not (self.only_tla or self.only_python or self.unseen)
 
 
 class Worlds:
     """
-    Finds the world of an exploration that a state of TLC stands for, and the key of that state, which is made of TLC's values.
+    Finds the state of an exploration that equals a state of TLC, and the key of that state, made of TLC's values.
 
-    The parser gives the same object for a text that it has read before: most values need no second look.
+    The parser returns the same object for a text that it has read before, so most values need no second look.
     """
 
     def __init__(self, exploration: Exploration) -> None:
@@ -91,7 +91,7 @@ class Worlds:
             raise ValueError("two different states or messages have the same TLA+ value: the mapping loses something")
 
     def find(self, variables: Mapping[str, Value]) -> tuple[World | None, int]:
-        """The world, if the exploration has it, and the key. Raises ValueError for variables that are none of the model's."""
+        """Returns the state if the exploration has it, and the key. Raises ValueError for variables that are not the model's."""
         if len(variables) != len(self._names) + 2:
             raise ValueError(f"{', '.join(sorted(variables))} are not the variables of the model")
         try:
@@ -122,7 +122,7 @@ class Worlds:
         return numbers[value]
 
     def _row(self, name: int, value: Value) -> tuple[int, ...]:
-        """A variable's values for each node, as numbers."""
+        """Returns the numbers of a variable's values, one for each node."""
         known = self._rows[name]
         if id(value) not in known:
             values = dict(value.rows if isinstance(value, Function) else enumerate(value, 1) if isinstance(value, tuple) else ())
@@ -144,7 +144,7 @@ class Worlds:
     def _net(self, messages: Value) -> _Part:
         if messages not in self._nets:
             if not isinstance(messages, frozenset):
-                raise ValueError("net is no set")
+                raise ValueError("net is not a set")
             if len(self._nets) >= _MOST_KEPT:
                 self._nets.clear()
             total = sum(graph_digest.key(graph_digest.MESSAGE, _plain(message)) for message in messages)
@@ -153,19 +153,19 @@ class Worlds:
         return self._nets[messages]
 
     def _queue(self, message: Value) -> Iterator[int]:
-        """The numbers of what an element of `net` stands for: a message, or, with order, those of a pair of nodes."""
+        """Yields the numbers of the messages of an element of `net`: one, or in an ordered network a whole queue."""
         contents: tuple[tuple[Value, ...], ...] = ((message,),)
         if self._network.is_ordered:
             match message:
                 case (sender, to, tuple(queue)) if queue and all(isinstance(content, tuple) for content in queue):
                     contents = tuple((sender, to, *content) for content in queue)
                     return (self._messages.get(content, _NO_NUMBER) for content in contents)
-            raise ValueError(f"{message} in net are no messages in order")
+            raise ValueError(f"{message} in net is not a queue of messages")
         return iter((self._messages.get(message, _NO_NUMBER),))
 
 
 class _Part(NamedTuple):
-    """What a node, or the network, adds to a state's key and to its world."""
+    """The share of a node, or of the network, in a state's key and numbers."""
 
     key: int
     numbers: tuple[int, ...]
@@ -185,7 +185,7 @@ def _plain(value: Value) -> Any:
 
 
 def canonical(value: Any) -> Value:
-    """A value of a model in the normal form of TLA+ values."""
+    """Converts a value of a model to the normal form of TLA+ values."""
     if isinstance(value, Mapping):
         return function({argument: canonical(result) for argument, result in value.items()})
     if isinstance(value, (tuple, frozenset)):
@@ -194,7 +194,7 @@ def canonical(value: Any) -> Value:
 
 
 def compare(dump: Path, exploration: Exploration) -> Comparison:
-    """Reads a dump to its end. Raises `dot.BadDump` for one that is not whole: a difference, or none, is never guessed."""
+    """Reads a dump to its end. Raises `dot.BadDump` for an incomplete one: the result is never guessed."""
     comparison, states = Comparison(), _States(dump, Worlds(exploration))
     finished: set[int] = set()
     for source, edges in _by_source(dump, states):
@@ -202,7 +202,7 @@ def compare(dump: Path, exploration: Exploration) -> Comparison:
             raise BadDump(dump, 0, "the edges of a state are not together: was TLC run with one worker?")
         finished.add(source)
         _take(comparison, exploration, states, source, edges)
-    for source in states.found.keys() - finished:  # no edge leaves it in the dump
+    for source in states.found.keys() - finished:  # states without outgoing edges
         _take(comparison, exploration, states, source, [])
     comparison.states = len(states.found)
     comparison.unseen = sum(not isinstance(world, tuple) for world in states.found.values())
@@ -237,7 +237,7 @@ class _States:
 
 
 def _by_source(dump: Path, states: _States) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """The edges of the dump, source by source, by label and target; by then, all their targets are in `states`."""
+    """Yields the edges of the dump by source, as labels and targets; their targets are in `states` by then."""
     source, edges = None, list[tuple[str, int]]()
     for element in read(dump):
         if isinstance(element, State):
@@ -253,17 +253,17 @@ def _by_source(dump: Path, states: _States) -> Iterator[tuple[int, list[tuple[st
 
 
 def _take(comparison: Comparison, exploration: Exploration, states: _States, source: int, edges: list[tuple[str, int]]) -> None:
-    """A state of the dump with all its edges."""
+    """Compares a state of the dump with all its edges."""
     found, keys = states.found, states.keys
     try:
         ends = [(label, keys[target]) for label, target in edges]
         comparison.digest.add(keys[source], ends)
     except KeyError as problem:
-        raise BadDump(states.dump, 0, f"an edge has an end, {problem}, that is no state of the file") from problem
+        raise BadDump(states.dump, 0, f"an edge has an end, {problem}, that is not a state of the file") from problem
     comparison.edges += len(edges)
     comparison.labels.update([label for label, _ in edges])
     world = found[source]
-    if isinstance(world, tuple):  # what leaves a state that only one side has says nothing more
+    if isinstance(world, tuple):  # edges of a state that only one side has add nothing
         _compare_edges(comparison, exploration, world, [(label, found[target]) for label, target in edges])
 
 
@@ -300,7 +300,7 @@ def _note(comparison: Comparison, exploration: Exploration, difference: Differen
 
 
 def difference_graph(exploration: Exploration, difference: Difference) -> Iterator[str]:
-    """The shortest way to a difference as a message graph, line by line; its last step is what only one side does."""
+    """Draws the shortest path to a difference as a message graph, line by line; only one side has the last step."""
     system, target = exploration.system, difference.target
     path = exploration.path(difference.source) if difference.source else ()
     if difference.source and not isinstance(target, Unknown):

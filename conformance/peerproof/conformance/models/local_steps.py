@@ -1,14 +1,14 @@
 """
 A configuration of a model as the steps of single nodes, and its state graph as combinations of them.
 
-An implementation can only be asked what one node does: in a state, about an event, with these draws. Edges of the state graph
-that differ only in what other nodes know or what else is under way are the same *local step*; hundreds of thousands of edges have
-some hundreds of them. Over connections, an edge in which a message arrives has two: the receiver's and the sender's.
+A test of an implementation shows only what one node does: in a state, with an event and given choices. Edges of the state graph
+that differ only in other nodes or other messages under way are the same *local step*; hundreds of thousands of edges have some
+hundreds of local steps. Over connections, an edge in which a message arrives has two: the receiver's and the sender's.
 
 A state of the model may hold more than the node's program has (`Model.project_state`), such as that the node is down. Local steps
-are about what is seen, and made by the specification itself. An edge that no program notices, such as a crash, has none.
+are about the visible part, and computed by the specification itself. An edge that no program observes, such as a crash, has none.
 
-States and messages are numbered in an order of their own, so that tables are the same in every process and by every explorer.
+States and messages have canonical numbers, so tables are the same in every process and for every explorer.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from peerproof.spec.traces.trace import recording
 
 World: TypeAlias = tuple[int, ...]  #: as in `spec.world`, with the numbers of this module
 
-#: What stands for a step in a path: twice its number, one more if the message stays under way. Where there is no step, counted
-#: from -1 downwards: the number of the message that is lost, and after those of all messages what is unnoticed.
+#: A step in a path: twice its number, plus one if the message stays under way. Tokens without a step count from -1 downwards: the
+#: number of the lost message, and after those of all messages the unobserved events.
 Token: TypeAlias = int
 
-#: What stands for an edge: one, or over connections that of the receiver and that of the sender.
+#: The tokens of an edge: one, or over connections that of the receiver and that of the sender.
 Tokens: TypeAlias = tuple[Token, ...]
 
-#: Called now and then with worlds seen, worlds waiting and depth.
+#: Called now and then with the number of states found, of states waiting, and the depth.
 Progress: TypeAlias = Callable[[int, int, int], None]
 
 
 class LocalStep(NamedTuple):
-    """What one node does about one event: states, events and messages by number."""
+    """A step of one node: states, events and messages by number."""
 
     state: int
     event: int
-    picks: tuple[tuple[str, tuple[Any, ...]], ...]  #: the answers to questions with more than one option
+    picks: tuple[tuple[str, tuple[Any, ...]], ...]  #: the answers to choices with more than one option
     after: int
-    sent: tuple[int, ...]  #: in this order; what is already under way counts too
+    sent: tuple[int, ...]  #: in order; messages that are already under way count too
     timers: tuple[tuple[int, int | None], ...]  #: events with the milliseconds until then, or None for a timer that is stopped
-    notices: tuple[int, ...]  #: what the application is told
+    notices: tuple[int, ...]  #: events for the application
 
 
 class Unnoticed(NamedTuple):
-    """What happens and no program notices: a label with the number of a node, or of the message that is about."""
+    """An event that no program observes: a label with the number of its node or message."""
 
     label: str
     number: int
@@ -71,7 +71,7 @@ class Move(NamedTuple):
 
 
 class _Branch(NamedTuple):
-    """What one event can make of one node: its next whole state, and the local step or what else it is."""
+    """One outcome of an event at one node: its next whole state, and the local step or unobserved event."""
 
     after: int
     what: int | Unnoticed
@@ -79,11 +79,11 @@ class _Branch(NamedTuple):
 
 @dataclass
 class LocalSteps:
-    """The local steps of a model, which are found while its graph is walked."""
+    """The local steps of a model, found while its graph is walked."""
 
     model: Model
     wholes: list[Any]  #: the states of the model
-    states: list[Any]  #: what is seen of them, by place and plain form
+    states: list[Any]  #: the visible parts of them, sorted by place and plain form
     messages: list[InFlight]  #: by sender, receiver and bytes
     plain_states: list[Any]
     datagrams: list[str]  #: the messages' bytes in hexadecimal digits
@@ -117,12 +117,12 @@ class LocalSteps:
         self.beginnings = tuple(self._state_numbers[state] for state in self.first)
 
     def initial(self) -> World:
-        """All nodes just started; nothing is under way but what the model has so."""
+        """Returns the state in which all nodes have just started, with the messages that the model has under way."""
         numbers = (self._message_numbers[message] for message in self.model.under_way)
         return (*self.fresh, self.model.faults.restarts, *self.network.with_messages((), tuple(numbers)))
 
     def moves(self, world: World) -> Iterator[Move]:
-        """Every edge that leaves a world: those of `spec.model.bounded.System`, each with the local step in it."""
+        """Yields every edge that leaves a state: those of `spec.model.bounded.System`, each with its local steps."""
         faults, count = self.model.faults, len(self.fresh)
         with_messages = self.network.with_messages
         nodes, restarts, net = world[:count], world[count], world[count + 1 :]
@@ -153,7 +153,7 @@ class LocalSteps:
                 yield Move(LOSE, (*nodes, restarts, *rest), (-1 - message,))
 
     def _exchanges(self, nodes: World, message: int) -> Iterator[tuple[str, World, tuple[int, ...], Tokens]]:
-        """How a message over a connection can end: the label, the nodes then, what they have sent, and the tokens."""
+        """Yields the outcomes of a message over a connection: the label, the nodes afterwards, their messages, and the tokens."""
         sender, to = self.senders[message], self.receivers[message]
         arrives = self._there[nodes[to]]
         settled = self.confirm(nodes[sender], message, arrives)
@@ -167,43 +167,43 @@ class LocalSteps:
                 yield RECEIVE, after, (*self.messages_of(taken), *self.messages_of(told)), (self.token(taken), self.token(told))
 
     def messages_of(self, branch: _Branch) -> tuple[int, ...]:
-        """The messages that are sent in a branch."""
+        """Returns the messages sent in a branch."""
         return () if isinstance(branch.what, Unnoticed) else self.steps[branch.what].sent
 
     def token(self, branch: _Branch, *, again: bool = False) -> Token:
-        """What stands for a branch in a path."""
+        """Returns the token of a branch in a path."""
         if not isinstance(branch.what, Unnoticed):
             return 2 * branch.what + again
         return self.silent_token(branch.what._replace(label=RECEIVE_AGAIN) if again else branch.what)
 
     def silent_token(self, what: Unnoticed) -> Token:
-        """What stands in a path for something that no program notices."""
+        """Returns the token of an unobserved event in a path."""
         number = self._unnoticed_numbers.setdefault(what, len(self.unnoticed))
         if number == len(self.unnoticed):
             self.unnoticed.append(what)
         return -1 - len(self.messages) - number
 
     def _local(self, whole: int) -> tuple[tuple[str, _Branch], ...]:
-        """What can happen to a node in this state by itself."""
+        """Returns the branches of a node in this state without a message."""
         state = self.wholes[whole]
         place = self.places.index(state.self_id)
         offers = ((label, self._branches(whole, event, Unnoticed(label, place))) for label, event in self.model.offers(state))
         return tuple((label, branch) for label, branches in offers for branch in branches)
 
     def _receive(self, whole: int, message: int) -> tuple[_Branch, ...]:
-        """What a message can make of a node in this state."""
+        """Returns the branches of a node in this state that receives a message."""
         sender, _, content = self.messages[message]
         return self._branches(whole, Received(NOW, sender, content), Unnoticed(RECEIVE, message))
 
     def _confirm(self, whole: int, message: int, arrived: bool) -> tuple[_Branch, ...]:
-        """What it makes of the sender of a message, in this state, to learn whether it has arrived."""
+        """Returns the branches of a sender in this state that learns whether its message has arrived."""
         sent = self.messages[message]
         took = self._took(sent) if self._took and arrived else None
         event, label = Sent(NOW, sent.to, sent.message, took), RECEIVE if arrived else FAIL
         return self._branches(whole, event, Unnoticed(label, message))
 
     def _restart(self, whole: int) -> _Branch:
-        """What a restart makes of a node in this state."""
+        """Returns the branch of a node that restarts in this state."""
         before = self.wholes[whole]
         after = self.model.restart(before)
         place, state = self.places.index(before.self_id), self._state_numbers[self.model.project_state(before)]
@@ -218,27 +218,27 @@ class LocalSteps:
         return _Branch(self._whole_numbers[after], draws[()])
 
     def config_changes(self, place: int, config: Any) -> dict[str, Any]:
-        """The members of a configuration that are not as when the node first started."""
+        """Returns the members of a configuration that differ from the node's first start."""
         form = self.spec.CONFIG
         first = form.plain(self.first[place].config)
         return {name: value for name, value in form.plain(config).items() if value != first[name]}
 
     def start_node(self, place: int, changes: Any) -> Step[Any, Any]:
-        """A node that has just started, with these members of its configuration changed."""
+        """Starts a node with these members of its configuration changed."""
         form, first = self.spec.CONFIG, self.first[place].config
         config = form.value({**form.plain(first), **changes}) if changes else first
         state, effects = self.spec.initial(self.places[place], config)
         return Step(self.model.project_state(state), effects)
 
     def event(self, event: Event) -> int:
-        """The number of an event."""
+        """Returns the number of an event."""
         number = self._event_numbers.setdefault(event.text, len(self.events))
         if number == len(self.events):
             self.events.append(event)
         return number
 
     def timers(self, effects: Iterable[Any]) -> tuple[tuple[int, int | None], ...]:
-        """The timers that effects start and stop."""
+        """Returns the timers that effects start and stop."""
         found: list[tuple[int, int | None]] = []
         for effect in effects:
             match effect:
@@ -249,7 +249,7 @@ class LocalSteps:
         return tuple(found)
 
     def notices_of(self, config: Any, effects: Iterable[Any]) -> tuple[int, ...]:
-        """What effects of a node that is configured like this tell the application."""
+        """Returns the events that effects report to the application of a node with this configuration."""
         found = []
         for effect in effects:
             if isinstance(effect, Notify):
@@ -265,7 +265,7 @@ class LocalSteps:
         noticed, seen = self.model.project_event(before, event), self.model.project_state(before)
         if noticed is None:
             ((_, (after, effects)),) = taken
-            assert (self.model.project_state(after), effects) == (seen, ()), "what is not noticed changes nothing that is seen"
+            assert (self.model.project_state(after), effects) == (seen, ()), "an unobserved event changes nothing visible"
             return (_Branch(self._whole_numbers[after], unnoticed),)
         if not taken:
             return ()
@@ -276,7 +276,7 @@ class LocalSteps:
         return tuple(_Branch(self._whole_numbers[after], steps[picks]) for picks, (after, _) in taken)
 
     def _steps(self, state: int, event: Any, count: int) -> dict[Any, int]:
-        """What the specification makes of an event: picks -> step; so many as the model has of it. Raises CutShort."""
+        """Returns the local steps of an event by choices. Raises CutShort if the model has another number of them."""
         before, number = self.states[state], self.event(plain_event(self.spec, event))
         if (state, number) not in self._draws:
             draws = self._draws[state, number] = {}
@@ -293,7 +293,7 @@ class LocalSteps:
     def _check_whole(self, state: int, event: int, expected: int, found: int) -> None:
         if found != expected:
             what = f"{self.events[event].text} in the state {canonical(self.plain_states[state])}"
-            raise CutShort(f"the model's bounds leave {found} of {expected} ways to draw: {what}; choose others")
+            raise CutShort(f"the model's bounds leave {found} of {expected} possible choices: {what}; choose others")
 
     def _add(self, step: LocalStep) -> int:
         self.steps.append(step)
@@ -301,7 +301,7 @@ class LocalSteps:
 
 
 def possible_outcomes(first_moment: Pick | None, step: Callable[[Pick], Step[Any, Any]]) -> list[Outcome[Any, Any]]:
-    """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
+    """Returns the outcomes of an event; a single one if the model says that the choices only decide on times."""
     if first_moment is None:
         return list(outcomes(step))
     pick, answers = recording(first_moment)
@@ -317,11 +317,11 @@ def _put(nodes: tuple[int, ...], place: int, state: int) -> tuple[int, ...]:
 
 
 class CutShort(Exception):
-    """A model's bounds leave out some of the draws of an event, not all: nobody could be judged by what is left."""
+    """A model's bounds leave out some choices of an event, but not all, so the rest cannot check an implementation."""
 
 
 def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:
-    """The local steps of a model whose graph is explored for this. Raises CutShort while they are found."""
+    """Explores a model's graph and returns its local steps. Raises CutShort while they are found."""
     system = explore(model, progress=progress).system
     spec, places = model.spec, [node for node, _ in model.nodes]
     seen = dict.fromkeys(map(model.project_state, system.states))
@@ -330,7 +330,7 @@ def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:
     digits = (spec.MESSAGE.encode(message.message).hex() for message in system.messages)
     pairs = ((places.index(message.sender), places.index(message.to)) for message in system.messages)
     messages = sorted(zip(pairs, digits, system.messages, strict=True), key=itemgetter(0, 1))
-    assert len({(place, plain) for place, plain, _ in states}) == len(states), "a state is shown whole"
+    assert len({(place, plain) for place, plain, _ in states}) == len(states), "the plain form shows the whole state"
     return LocalSteps(
         model,
         wholes=system.states,

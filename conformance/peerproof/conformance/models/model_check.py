@@ -1,4 +1,4 @@
-"""Checking the models with TLC and the explorer: which, what comes out, and whether it is what is expected."""
+"""Checks the models with TLC and the explorer, and compares the results with the expected ones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class ModelCheck:
     """The outcome of one model."""
 
     model: Model
-    text: str  #: what TLC and the explorer say
-    surprises: tuple[str, ...]  #: in what that is not what is expected
-    diagram: str = ""  #: how the model fails, as a message graph; nothing if the explorer is not asked
+    text: str  #: the results of TLC and the explorer
+    surprises: tuple[str, ...]  #: differences from the expected results
+    diagram: str = ""  #: how the model fails, as a message graph; empty if the explorer did not run
 
     @property
     def is_as_expected(self) -> bool:
-        """Whether the model holds, or fails, as it must, with the expected counts and steps."""
+        """Returns True if the model holds or fails as expected, with the expected counts and steps."""
         return not self.surprises
 
 
@@ -52,44 +52,44 @@ def check_model(
     on_explored: Callable[[int, int, int], None] = lambda *_: None,
 ) -> ModelCheck:
     """
-    Checks one model with TLC, which needs `tools`, and asks the explorer the same where it can answer.
+    Checks one model with TLC, which needs `tools`, and with the explorer where it supports the model.
 
-    TLC is given up after so many seconds. With `rewrite`, what comes out is written down as what is expected. Raises RunFailed
-    if TLC has no verdict, ValueError if a model for TLC is checked without tools.
+    TLC is stopped after this many seconds. With `rewrite`, the results are recorded as the expected ones. Raises RunFailed if TLC
+    has no verdict, ValueError if a model for TLC is checked without tools.
 
     >>> (model,) = select_models("scuttlebutt", names=["BL-01-tiny"])
     >>> model.by, check_model(model).is_as_expected
     ('explorer', True)
     """
-    said, surprises = list[str](), list[str]()
+    results, surprises = list[str](), list[str]()
     if model.by == "tlc":
         if tools is None:
-            raise ValueError(f"{model.name} is a question to TLC, and there are no tools to ask it")
+            raise ValueError(f"{model.name} must be checked with TLC, and there are no tools")
         checked = checking.check(tools, model, on_tlc, seconds=seconds)
-        said.append(_line(checked))
+        results.append(_line(checked))
         if rewrite and checking.has_expected_verdict(model, checked.result):
             checking.keep(checked)
         else:
             surprises += checked.surprises
     if not counterexamples.is_asked(model):
         if model.by == "explorer":
-            surprises.append("the explorer does not know what the model asks; see is_asked in counterexamples.py")
-        return ModelCheck(model, "; ".join(said), tuple(surprises))
+            surprises.append("the explorer does not support this model; see is_asked in counterexamples.py")
+        return ModelCheck(model, "; ".join(results), tuple(surprises))
     answer = counterexamples.ask_explorer(model, on_explored)
     if rewrite:
         if answer.broken == model.violated:
             checking.keep_expected(model, _own_figures(model, answer))
-        model = next(now for now in manifest.models(model.protocol) if now.name == model.name)  # with what was just written
+        model = next(now for now in manifest.models(model.protocol) if now.name == model.name)  # with the new record
     if problem := counterexamples.surprise(model, answer):
         surprises.append(problem)
     elif model.counterexample_path:
         surprises += _not_replayed(model)
-    said.append(_answer_line(model, answer))
-    return ModelCheck(model, "; ".join(said), tuple(surprises), counterexamples.draw_path(answer.graph, answer.path).text())
+    results.append(_answer_line(model, answer))
+    return ModelCheck(model, "; ".join(results), tuple(surprises), counterexamples.draw_path(answer.graph, answer.path).text())
 
 
 def rewrite_vectors(protocols: Iterable[str]) -> None:
-    """Writes the vectors that are made from the counterexamples of these protocols anew."""
+    """Writes the vectors of these protocols that are made from counterexamples."""
     for protocol in sorted(protocols):
         if telling := counterexample_vectors.vector_models(manifest.models(protocol)):
             path = locations.vectors_root(protocol) / protocol / counterexample_vectors.FILE
@@ -97,7 +97,7 @@ def rewrite_vectors(protocols: Iterable[str]) -> None:
 
 
 def _own_figures(model: Model, answer: Answer) -> dict[str, int]:
-    """What is expected of the explorer alone. All else is compared with what TLC says, also where that is written down."""
+    """Returns the figures expected of the explorer alone. All others are compared with TLC's, which are recorded too."""
     if answer.trap:
         return {"trap": len(answer.path)}
     return dict(answer.counts) if model.by == "explorer" and not answer.broken else {}
@@ -116,16 +116,16 @@ def _line(checked: Checked) -> str:
     if checked.model.violated is None:
         return f"holds: {result.distinct:,} states, {result.edges:,} edges, depth {result.depth}"
     steps = f"; TLC {result.counterexample.steps} steps" if result.counterexample else ""
-    return f"fails as it must: {checked.model.violated}{steps}"
+    return f"fails as expected: {checked.model.violated}{steps}"
 
 
 def _answer_line(model: Model, answer: Answer) -> str:
     if answer.trap:
-        said = f"explorer {len(answer.path)} steps to a trap of {answer.trap.size} states"
+        steps = f"explorer {len(answer.path)} steps to a trap of {answer.trap.size} states"
     elif answer.broken:
-        said = f"explorer {len(answer.path)} steps"
+        steps = f"explorer {len(answer.path)} steps"
     elif model.by == "tlc":
         return "explorer the same"
     else:
         return f"holds: {answer.counts['distinct']:,} states; by the explorer alone"
-    return said if model.by == "tlc" else f"fails as it must: {answer.broken}; {said}"
+    return steps if model.by == "tlc" else f"fails as expected: {answer.broken}; {steps}"

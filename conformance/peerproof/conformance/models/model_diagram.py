@@ -1,9 +1,9 @@
 """
-How a model fails that must fail, as a message graph.
+The failing run of a model as a message graph.
 
-Runs of DistKV's models with time, `Pinging` and `Recovering`, are TLC's alone. There each step says at which time it happens, in
-clocks from the start; that time passes is no happening of its own. What a step was is found out from the states on both sides, as
-TLC says only what it is called.
+Runs of DistKV's models with time, `Pinging` and `Recovering`, come from TLC alone. Each of their steps shows its time, in clocks
+from the start; the passing of time is not a step of its own. TLC gives only the name of a step, so its content is inferred from
+the states before and after it.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Failing:
 
     graph: MessageGraph
     steps: int
-    ends: str  #: what comes then, as the end of a sentence
+    ends: str  #: the end of the run, as the end of a sentence
 
     @property
     def length(self) -> str:
-        """How long it takes, as part of a sentence."""
+        """The length of the run, as part of a sentence."""
         return f"in {pluralize(self.steps, 'step')}{self.ends}"
 
 
 def failing(model: Model, without: Collection[str] = ()) -> Failing:
     """
-    How a model fails that must fail: in the shortest run where the explorer finds one, else as TLC's kept counterexample does.
+    Draws how a model fails: the shortest run if the explorer finds one, else TLC's stored counterexample.
 
-    Nodes are drawn without members called as in `without`. Raises OSError if the counterexample is not there, and Unlike.
+    Nodes are drawn without the members named in `without`. Raises OSError if the counterexample does not exist, and Unlike.
     """
     if not is_answered(model):
         return of_run(model, counterexamples.load_counterexample(model), without)
@@ -52,16 +52,16 @@ def failing(model: Model, without: Collection[str] = ()) -> Failing:
 
 def is_answered(model: Model) -> bool:
     """
-    Whether the explorer's run is the one to draw.
+    Returns True if the explorer's run is the one to draw.
 
-    Of what it and TLC both find at the same depth, TLC's run is the one that is kept.
+    If the explorer and TLC find it at the same depth, TLC's stored run is drawn.
     """
     only_tlc = has(model.module) or not is_walked(model)
     return not only_tlc and counterexamples.is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant")
 
 
 def of_run(model: Model, example: Counterexample, without: Collection[str] = ()) -> Failing:
-    """A run that TLC has found. Raises Unlike if the Python specification does not do what it does."""
+    """Draws a run of TLC. Raises Unlike if the Python specification does not do the same."""
     if has(model.module):
         ends = ", and then nothing happens" if example.stutters else after(example.loop)
         return Failing(draw_run(model.module, model.configuration.constants, example.states), example.steps, ends)
@@ -72,22 +72,22 @@ def of_run(model: Model, example: Counterexample, without: Collection[str] = ())
 
 
 def after(loop: int | None) -> str:
-    """What comes after a run that goes on as it did from a step on."""
+    """Describes the loop of a run, if it has one."""
     return "" if loop is None else f", then again and again from after step {loop}"
 
 
 def pluralize(number: int, what: str) -> str:
-    """So many of something, as one says it."""
+    """Renders a number with its noun."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def is_walked(model: Model) -> bool:
-    """Whether the model's runs are some of the Python specification's bounded worlds; the others TLC alone has."""
+    """Returns True if the model's runs exist in the Python explorer; otherwise only TLC has them."""
     return model.behaviour in counterexamples.variants_of(model.protocol).BEHAVIOURS
 
 
 def draw_trace(run: tuple[TraceState, ...], without: Collection[str]) -> MessageGraph:
-    """A run as TLC has it: of nodes and the messages under way, or of one message on its way through a ring."""
+    """Draws a run of TLC: of nodes and the messages under way, or of one message on its way through a ring."""
     first = run[0].variables
     if "net" in first:
         nodes = tuple(map(str, _rows(first["up"])))
@@ -113,8 +113,8 @@ def _step(number: int, before: TraceState, after: TraceState, without: Collectio
         yield Arrow(str(message[0]), str(message[1]), f"{number}. {text}", lost=after.action == FAIL)
     else:
         yield Note("", f"{number}. {after.action}")
-    told = [name for name in new if name not in without and name not in ("net", "restarts")]
-    rows = {name: (_rows(old[name]), _rows(new[name])) for name in told}
+    shown = [name for name in new if name not in without and name not in ("net", "restarts")]
+    rows = {name: (_rows(old[name]), _rows(new[name])) for name in shown}
     for node in _rows(new["up"]):
         changed = [f"{name} = {value_text(now[node])}" for name, (was, now) in rows.items() if was[node] != now[node]]
         if changed:
@@ -137,7 +137,7 @@ _OF_NODES: Final = frozenset(
 
 
 def draw_run(module: str, constants: Mapping[str, Any], run: tuple[TraceState, ...]) -> MessageGraph:
-    """A run of such a module."""
+    """Draws a run of a module in `_DRAWN`."""
     states = [_state(each) for each in run]
     actions = [str(each.action) for each in run[1:]]
     names = tuple(f"n{node}" for node in sorted(states[0]["last"]))
@@ -145,7 +145,7 @@ def draw_run(module: str, constants: Mapping[str, Any], run: tuple[TraceState, .
 
 
 def has(module: str) -> bool:
-    """Whether it is one of those."""
+    """Returns True if `draw_run` supports this module."""
     return module in _DRAWN
 
 
@@ -154,12 +154,12 @@ def _state(state: TraceState) -> State:
 
 
 def _rows(value: Any) -> Any:
-    """What a function on nodes says of each."""
+    """Returns a function on nodes as a dict."""
     return dict(value.rows) if isinstance(value, Function) else dict(enumerate(value, 1))
 
 
 def _steps(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Iterator[tuple[int, str, str, State, State]]:
-    """Each step but the ticks of the clock: its number, how its line begins, its name, and the states before and after it."""
+    """Yields each step except ticks of the clock: number, beginning of its line, name, and the states before and after it."""
     units = 0
     for number, (action, (was, now)) in enumerate(zip(actions, pairwise(states), strict=True), 1):
         if action == "Tick":
@@ -186,12 +186,12 @@ def _pinging(constants: Mapping[str, Any], states: list[State], actions: list[st
 
 
 def _accumulate_tocks(states: list[State], actions: list[str]) -> Iterator[State]:
-    """The model counts tocks anew after each step, from the lowest that is left; these count on, as nodes do."""
+    """Makes tocks cumulative: the model counts them anew after each step, from the lowest that is left; nodes count on."""
     yield states[0]
     above = 0
     for action, (was, now) in zip(actions, pairwise(states), strict=True):
         there = [node for node, status in now["status"].items() if status != "gone"]
-        alone = action in ("Ping", "Start") and len(there) == 1  # otherwise somebody does nothing
+        alone = action in ("Ping", "Start") and len(there) == 1  # otherwise another node does not move
         above += max((was["tock"][node] + alone - now["tock"][node] for node in there), default=0)
         yield {
             **now,
@@ -225,9 +225,9 @@ def _draw_step(number: int, begin: str, action: str, was: State, now: State, sen
             to, _, chain, tock, _ = min(taken, key=lambda message: message[3])
             text = f"{begin}: ping: {_ping(chain, tock)}{_later(sent.get((to, chain, tock)), number)}"
             yield Arrow(f"n{chain[0][0][0]}", f"n{to}", text, lost=action == "Lose")
-            told = [f"last {_ping(*now['last'][to])}"] if was["last"][to] != now["last"][to] else []
-            told += ["sees a split"] if was["judged"][to] != now["judged"][to] else []
-            yield from (Note(f"n{to}", ", ".join(told)) for _ in told[:1])
+            parts = [f"last {_ping(*now['last'][to])}"] if was["last"][to] != now["last"][to] else []
+            parts += ["sees a split"] if was["judged"][to] != now["judged"][to] else []
+            yield from (Note(f"n{to}", ", ".join(parts)) for _ in parts[:1])
 
 
 def _recovering(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Happenings:
@@ -245,9 +245,9 @@ def _recovering(constants: Mapping[str, Any], states: list[State], actions: list
 
     first = states[0]
     for node, last in first["last"].items():
-        told = [f"last {_ping(*last)}", *(f"/{e} {chain_text(entries[e])}" for e in sorted(first["has"][node]))]
-        told += [f"superseded {pairs_text(first['superseded'][node])}"] if first["superseded"][node] else []
-        yield Note(f"n{node}", ", ".join(told))
+        parts = [f"last {_ping(*last)}", *(f"/{e} {chain_text(entries[e])}" for e in sorted(first["has"][node]))]
+        parts += [f"superseded {pairs_text(first['superseded'][node])}"] if first["superseded"][node] else []
+        yield Note(f"n{node}", ", ".join(parts))
     sent: dict[Any, int] = {}
     for number, begin, action, was, now in _steps(constants, states, actions):
         if action in ("Receive", "Lose"):
@@ -255,16 +255,16 @@ def _recovering(constants: Mapping[str, Any], states: list[State], actions: list
             text = f"{begin}: {content(kind, said)}{_later(sent.get((sender, kind, said)), number)}"
             yield Arrow(f"n{sender}", f"n{to}", text, lost=action == "Lose")
         for node in was["last"]:
-            told = [f"/{e} {chain_text(entries[e])}" for e in sorted(now["has"][node] - was["has"][node])]
-            told += _news(node, was, now)
-            if told and action in ("Expire", "Crash"):
-                told.insert(0, f"{begin}: {_due(node, was, now)}")
-            yield from (Note(f"n{node}", ", ".join(told)) for _ in told[:1])
+            parts = [f"/{e} {chain_text(entries[e])}" for e in sorted(now["has"][node] - was["has"][node])]
+            parts += _news(node, was, now)
+            if parts and action in ("Expire", "Crash"):
+                parts.insert(0, f"{begin}: {_due(node, was, now)}")
+            yield from (Note(f"n{node}", ", ".join(parts)) for _ in parts[:1])
         sent |= {(sender, kind, said): number for _, _, sender, kind, said, _ in now["net"] - was["net"]}
 
 
 def _due(node: int, was: State, now: State) -> str:
-    """The timer that has expired, or that the node has gone."""
+    """Describes the timer that has expired, or that the node has gone."""
     if was["up"][node] != now["up"][node]:
         return "goes"
     names = {name for name, left in was["timers"][node] - now["timers"][node] if left == 0}
@@ -272,7 +272,7 @@ def _due(node: int, was: State, now: State) -> str:
 
 
 def _news(node: int, was: State, now: State) -> Iterator[str]:
-    """What is new of a node, but for its entries."""
+    """Yields what has changed at a node, except its entries."""
     for name in ("last", "ticks", "superseded", "wanted"):
         if was[name][node] != now[name][node] and now["up"][node]:
             yield from change_texts(name, was[name][node], now[name][node])

@@ -1,9 +1,9 @@
 """
 Paths through a state graph that together take every edge, or every local step.
 
-Greedy, with look-ahead: a path takes an edge that no path has taken before as long as there is one here or up to three edges
-away; then it ends, and the next one goes the shortest way to the nearest world that has one left. Not the fewest paths, which
-nobody could find, but few; and the same ones every time.
+The search is greedy with look-ahead: a path continues as long as there is an untaken edge here or up to three edges away. Then it
+ends, and the next path goes the shortest way to the nearest state with an untaken edge. The number of paths is small but not
+minimal, which would be infeasible. The result is deterministic.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from peerproof.conformance.models.local_steps import LocalSteps, Tokens
 LOOK_AHEAD: Final = 3
 LONGEST: Final = 50
 
-Way: TypeAlias = list[tuple[int, int]]  #: worlds, and the positions of the edges that leave them
+Way: TypeAlias = list[tuple[int, int]]  #: states, and the positions of the edges taken from them
 
 
 @dataclass
 class StateGraph:
-    """Worlds by number, nearest first, and the edges that leave each: tokens and targets."""
+    """States by number, nearest first, and the edges that leave each: tokens and targets."""
 
     edges: list[list[tuple[Tokens, int]]] = field(default_factory=list)
     labels: list[tuple[str, ...]] = field(default_factory=list)
-    parents: list[tuple[int, int] | None] = field(default_factory=list)  #: a shortest way: the world before, and which edge
+    parents: list[tuple[int, int] | None] = field(default_factory=list)  #: a shortest path: the state before, and which edge
 
     @property
     def count(self) -> int:
-        """How many edges there are."""
+        """The number of edges."""
         return sum(map(len, self.edges))
 
     def way(self, world: int) -> Way:
-        """A shortest way to a world."""
+        """Returns a shortest path to a state."""
         backwards: Way = []
         while (parent := self.parents[world]) is not None:
             backwards.append(parent)
@@ -45,7 +45,7 @@ class StateGraph:
 
 
 def state_graph(local: LocalSteps) -> StateGraph:
-    """The graph whose edges these steps make; walking it finds the steps."""
+    """Builds the graph with the edges of these steps; walking it finds the steps."""
     first = local.initial()
     graph, numbers, worlds = StateGraph(parents=[None]), {first: 0}, deque([first])
     while worlds:
@@ -64,11 +64,11 @@ def state_graph(local: LocalSteps) -> StateGraph:
 
 
 def covering(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Tokens]]:
-    """Paths that take every edge of the graph, or only every local step; each no longer than `LONGEST`."""
+    """Yields paths that take every edge of the graph, or only every local step; each has at most `LONGEST` edges."""
     yield from _Cover(graph, _edge_goals(graph) if every_edge else _step_goals(graph)).paths()
 
 
-#: What an edge is taken for, by number.
+#: The goals that an edge reaches, by number.
 Goals: TypeAlias = tuple[int, ...]
 
 
@@ -82,7 +82,7 @@ def _step_goals(graph: StateGraph) -> list[list[Goals]]:
 
 
 class _Cover:
-    """What is left to take."""
+    """The goals that are still to be reached."""
 
     def __init__(self, graph: StateGraph, goals: Sequence[Sequence[Goals]]) -> None:
         self.graph = graph
@@ -98,11 +98,11 @@ class _Cover:
                 yield self.path(world)
 
     def open(self, world: int) -> int | None:
-        """The position of an edge that leaves this world and is still to be taken."""
+        """Returns the position of an untaken edge that leaves this state; None if there is none."""
         return next(self.all_open(world), None)
 
     def all_open(self, world: int) -> Iterator[int]:
-        """The positions of all of them."""
+        """Yields the positions of all untaken edges that leave this state."""
         left = self.left
         for at, goals in enumerate(self.goals[world]):
             for goal in goals:
@@ -111,10 +111,10 @@ class _Cover:
                     break
 
     def path(self, start: int) -> list[Tokens]:
-        """A path by way of this world, as long as there is something to take."""
+        """Returns a path through this state, as long as there are untaken edges."""
         path: list[Tokens] = []
         world = self.take(self.graph.way(start), path, 0)
-        assert len(path) < LONGEST, "a world further away needs longer paths"
+        assert len(path) < LONGEST, "a state further away needs longer paths"
         while len(path) < LONGEST and (ahead := self.ahead(world)):
             if len(path) + len(ahead) > LONGEST:
                 break
@@ -122,9 +122,9 @@ class _Cover:
         return path
 
     def take(self, way: Way, path: list[Tokens], world: int) -> int:
-        """Goes a way; gives where it leads."""
+        """Takes the edges of a way and returns the state at its end."""
         for at, position in way:
-            assert at == world, "a way hangs together"
+            assert at == world, "the edges of a way are connected"
             for goal in self.goals[world][position]:
                 self.left[goal] = 0
             tokens, world = self.graph.edges[world][position]
@@ -132,7 +132,7 @@ class _Cover:
         return world
 
     def ahead(self, world: int) -> Way:
-        """The nearest edge that is still to be taken, with the way there; of those here, one after which there is another."""
+        """Returns the way to the nearest untaken edge, with that edge; prefers an edge that another one follows."""
         if (here := self.open(world)) is not None:
             for at in self.all_open(world):
                 if self.open(self.graph.edges[world][at][1]) is not None:

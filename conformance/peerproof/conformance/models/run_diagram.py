@@ -1,4 +1,4 @@
-"""A run of a bounded model as a sequence diagram: its steps, the messages under way, and what changed at each node."""
+"""A run of a bounded model as a sequence diagram: its steps, the messages under way, and the changes at each node."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from peerproof.tla.output.values import Function
 
 def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ()) -> MessageGraph:
     """
-    A run of the explorer, its steps numbered, in the terms of the protocol's model.
+    Draws a run of the explorer, its steps numbered, in the terms of the protocol's model.
 
-    A message is drawn where it arrives, or is lost, or fails; one that was not sent in the step before says when it was, and
-    those that are under way at the end are listed, but not without `net`. Under each step stands what it changed at its node, but
-    for members called as in `without`. An edge that is none of the system's own, from another graph that is compared with it, is
-    told by what it changes. A model may have its own way of saying what a message holds, `content_text`, and what is new of a
-    variable, `change_texts`.
+    A message is drawn where it arrives, is lost, or fails. If it was not sent in the step before, its label has the step in which
+    it was sent. Messages under way at the end are listed, unless `without` has `net`. Under each step stand the changes at its
+    node, except members named in `without`. An edge that is not the system's own, from another graph that is compared with it, is
+    described by its changes. A model may render the content of messages (`content_text`) and changes of variables
+    (`change_texts`) in its own way.
     """
     return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path, without)))
 
 
 class Happened(NamedTuple):
-    """What an edge was: a place for what happens to a node; a message for what arrives or is lost; and what was sent."""
+    """The event of an edge: the place of a node, the message that arrives or is lost, and the messages sent."""
 
     place: int | None
     message: int | None
     sent: tuple[int, ...] = ()
-    told: int | None = None  #: the sender of a message over a connection, which learns in the same step what became of it
+    told: int | None = None  #: the sender of a message over a connection, which learns its outcome in the same step
 
 
 class Sendings:
     """
     The steps in which messages were sent.
 
-    In an ordered network equal messages can be under way at once, and the one that was sent first arrives first; elsewhere a
+    In an ordered network equal messages can be under way at the same time, and the one sent first arrives first. Elsewhere a
     message that is sent again is the same one, sent in the later step.
     """
 
@@ -47,12 +47,12 @@ class Sendings:
         self._steps: defaultdict[int, deque[int]] = defaultdict(deque)
 
     def add(self, messages: Iterable[int], step: int) -> None:
-        """They were sent in that step."""
+        """Records that messages were sent in a step."""
         for message in messages:
             self._steps[message].append(step)
 
     def of(self, message: int) -> int | None:
-        """When the message was sent that arrives now; None if it was under way from the start."""
+        """Returns the step in which the arriving message was sent; None if it was under way from the start."""
         steps = self._steps[message]
         if not steps:
             return None
@@ -120,12 +120,12 @@ def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[
 
 
 def find_event(system: System, world: World, edge: Edge) -> Happened | None:
-    """The first event that makes this edge; None if the system has no such edge."""
+    """Returns the first event that makes this edge; None if the system has no such edge."""
     return next((taken for taken, made in _events(system, world) if made == edge), None)
 
 
 def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
-    """Every event in a world with what it makes of it; the bounds do not matter, as the edge that is looked for exists."""
+    """Yields every event in a state with its edge; bounds are ignored, because the edge that is looked for exists."""
     count, with_messages = len(system.places), system.network.with_messages
     nodes, restarts, net = world[:count], world[count], world[count + 1 :]
     for place, node in enumerate(nodes):
@@ -154,7 +154,7 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
 
 
 def changes(system: System, before: World, after: World, place: int, without: Collection[str] = ()) -> str:
-    """What is different at one node, on one line, but for members called as in `without`; nothing if all is as it was."""
+    """Renders the changes at one node on one line, except members named in `without`; empty if there are none."""
     old, new = system.states[before[place]], system.states[after[place]]
     values = system.model.node_values
     both = zip(system.model.node_variables, values(old), values(new), strict=True)
@@ -193,7 +193,7 @@ def _omit_members(value: Any, without: Collection[str]) -> Any:
 
 def value_text(value: Any) -> str:
     """
-    A value of a model, or of TLC, on one line.
+    Renders a value of a model, or of TLC, on one line.
 
     >>> value_text({1: {"version": 1, "pairs": frozenset({("a", "x", 1)})}})
     '{1: {version: 1, pairs: {(a, x, 1)}}}'

@@ -1,10 +1,10 @@
 """
-A second copy of the specifications, in this process.
+Loads a second copy of the specifications in this process.
 
-The suite goes on judging by the first one, which it got before (`clauses.specification` keeps it). Mutants are therefore no
-`peerproof.spec.overrides`, which would be in force for the suite in the same process as well. Exchanging names is not enough: a
-mutant is the function itself with other code, also where a table or a decorator has kept the function since its module was
-loaded, and some mutants are in what runs only then.
+The suite keeps checking with the first copy, which it loaded before (`clauses.specification` keeps it). Therefore mutants do not
+use `peerproof.spec.overrides`, which would also apply to the suite in the same process. Replacing names is not enough: a mutant
+is the function itself with other code, even where a table or a decorator has kept the function since its module was loaded, and
+some mutants are in code that runs only at import.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from peerproof.spec.forms import json_text
 
 
 class _Replacing(MetaPathFinder, Loader):
-    """Finds one module, whose code is given."""
+    """Finds one module, with the given code."""
 
     def __init__(self, name: str, code: CodeType) -> None:
         self._name = name
@@ -41,10 +41,10 @@ class _Replacing(MetaPathFinder, Loader):
 
 
 class Copy:
-    """Modules that are loaded anew, beside those that are there."""
+    """Modules that are loaded again, beside those that are loaded already."""
 
     def __init__(self, packages: Iterable[str], names: Iterable[str]) -> None:
-        """Loads the modules of these names, and whatever of the packages they need; what is there stays what others import."""
+        """Loads modules by name, with the modules of the packages that they need; other importers keep the loaded ones."""
         self._packages = tuple(packages)
         first = _unload_modules(self._packages)
         for name in names:
@@ -53,13 +53,13 @@ class Copy:
         _put_in(first)
 
     def use(self) -> None:
-        """Who imports modules of these packages from now on gets those of this copy."""
+        """Makes later imports of these packages return the modules of this copy."""
         _unload_modules(self._packages)
         _put_in(self._modules)
 
 
 def begin_again(packages: Iterable[str], mutant: Mutant | None = None) -> None:
-    """Forget all modules of these packages: who imports them from now on gets others, and of one module the mutant."""
+    """Forgets all modules of these packages, so that later imports load new ones, one of them with the mutant."""
     _unload_modules(tuple(packages))
     if mutant is not None:
         sys.meta_path.insert(0, _Replacing(mutant.module.name, _compile(mutant)))
@@ -67,10 +67,10 @@ def begin_again(packages: Iterable[str], mutant: Mutant | None = None) -> None:
 
 def change(mutant: Mutant, imported: frozenset[tuple[str, int]]) -> bool:
     """
-    Make the mistake in the function that it is in, where that is loaded already.
+    Puts the fault into its function, where that is loaded already.
 
-    False, with nothing changed, if that is not enough: if it is in no function, or in one that runs when modules are loaded,
-    whose results are there. `imported` has path and number of each line that does.
+    Returns False, with nothing changed, if that is not enough: the fault is in no function, or in one that runs at import, whose
+    results exist already. `imported` has the path and number of each line that runs at import.
     """
     found = _find_function(sys.modules[mutant.module.name], mutant.within)
     if found is None:
@@ -92,7 +92,7 @@ def _compile(mutant: Mutant) -> CodeType:
 
 
 def _functions(module: CodeType) -> Iterator[CodeType]:
-    """The functions of a module and of its classes, but not those in functions."""
+    """Yields the functions of a module and of its classes, but not nested ones."""
     for code in module.co_consts:
         if isinstance(code, CodeType):
             yield code
@@ -101,7 +101,7 @@ def _functions(module: CodeType) -> Iterator[CodeType]:
 
 
 def _find_function(module: ModuleType, within: str) -> FunctionType | None:
-    """The outermost function of a place, below what is put around it."""
+    """Returns the outermost function of a qualified name, without its decorators."""
     found: Any = module
     for part in within.split("."):
         found = vars(found).get(part)
@@ -135,11 +135,11 @@ def _put_in(modules: Mapping[str, ModuleType]) -> None:
 
 
 def remember_nothing() -> None:
-    """Let functions that remember their results compute them each time, from the next copy on."""
+    """Disables caches of functions, from the next copy on."""
     json_text.remembering = lambda function: function
     functools.lru_cache = functools.cache = _not_remembering
 
 
 def _not_remembering(*given: Any, **_: Any) -> Any:
-    """With options or without."""
+    """Replaces a caching decorator, used with options or without."""
     return given[0] if given and callable(given[0]) else lambda function: function

@@ -1,4 +1,4 @@
-"""An effect that comes a timer too late: what a mutant of `step` is wrapped in."""
+"""Delays an effect until the next timer: the wrapper of a mutated `step`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, Final
 
 from peerproof.spec.core import Expired, Pick, Step
 
-#: What each kind of effect is about.
+#: The attribute with the content of each kind of effect.
 ABOUT: Final = {"Send": "message", "Notify": "notice", "SetTimer": "timer"}
 
 
 def late(effect: str, about: str) -> Callable[[Callable[..., Step[Any, Any]]], Callable[..., Step[Any, Any]]]:
     """
-    Wraps a `step` so that effects of one kind about one kind of thing wait until the node's next timer.
+    Wraps a `step` so that effects of one kind and content wait until the node's next timer.
 
-    What waits belongs to the state that the node has then: for one that is loaded or begun anew nothing waits.
+    Waiting effects belong to the node's current state; they are dropped when the node is loaded or started again.
     """
 
     def wrap(step: Callable[..., Step[Any, Any]]) -> Callable[..., Step[Any, Any]]:
-        waiting: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # by the identity of a state, which is kept so that it stays one
+        waiting: dict[int, tuple[Any, tuple[Any, ...]]] = {}  # by identity of a state, which is kept so that the id stays unique
 
         @wraps(step)
         def changed(state: Any, event: Any, pick: Pick) -> Step[Any, Any]:

@@ -1,8 +1,8 @@
 """
-Mistakes that people make with values: the old state for the new one, another of several, half of a pair, a reset forgotten.
+Typical faults with values: the old state for the new one, another of several, half of a pair, a forgotten reset.
 
-Where `operators` looks at one place, these look at a function: which names it has, and of what types. An effect that comes a
-timer too late is a change of `step` as a whole.
+While `operators` looks at one place, these look at a function: its names and their types. A late effect is a change of `step` as
+a whole.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from peerproof.conformance.mutation import late_effects
 from peerproof.conformance.mutation.operators import Change, Place
 from peerproof.conformance.mutation.value_types import MAPPINGS, Scope, ValueTypes
 
-#: Names that a function gives to what it does not need.
+#: The name that functions give to values that they do not need.
 UNUSED: Final = "_"
 
-#: Of one name at one place, so many others are tried.
+#: Maximum number of other names tried for one name at one place.
 OTHERS: Final = 2
 
-#: Types that say too little of what a value is for.
+#: Types that say too little about the meaning of a value.
 COMMON: Final = frozenset({"", "int", "str", "bool", "bytes", "float", "object", "Any", "Pick"})
 
 #: Comparisons that look at all members of their operands.
 WHOLE: Final = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
-#: Parts of a function and of an assignment in which nothing happens.
+#: Parts of a function and of an assignment without behaviour.
 SILENT: Final = ("returns", "annotation", "decorator_list", "args")
 
-#: What the `step` of a node takes.
+#: The parameters of a node's `step`.
 STEP: Final = ["state", "event", "pick"]
 
-#: An effect, and the name of the class of what it is about.
+#: An effect, and the class name of its content.
 EffectKind = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Mixups:
-    """What can be mixed up in the functions of a specification."""
+    """Finds the values that can be mixed up in the functions of a specification."""
 
     types: ValueTypes
     effects: Sequence[EffectKind] = ()  #: those that its `step` can have
 
     def mistakes(self, function: ast.FunctionDef, place: Place) -> Iterator[Change]:
-        """The mistakes in a function that stands at this place."""
+        """Yields the faults of a function at this place."""
         scope = self.types.scope(function)
         bound = _bindings(function)
         for found, skipped in _expressions(function):
@@ -69,7 +69,7 @@ class Mixups:
             yield from self._late(function, place)
 
     def _other_names(self, found: Place, scope: Scope, bound: dict[str, int]) -> Iterator[Change]:
-        """A name for another of the same type that is there as well; of states, the one from before."""
+        """Yields other names of the same type that exist there as well; of states, the earlier one."""
         name, kind = found.node.id, scope.get(found.node.id, "")
         if kind in COMMON or found.node.lineno < bound.get(name, 0):
             return
@@ -83,7 +83,7 @@ class Mixups:
             yield "old value" if older else "another of several", found, ast.Name(other, ast.Load())
 
     def _other_element(self, found: Place, scope: Scope) -> Iterator[Change]:
-        """The last for the first; the row of another key."""
+        """Yields the last element for the first, and the row of another key."""
         node = found.node
         match node.slice:
             case ast.Constant(0):
@@ -92,12 +92,12 @@ class Mixups:
                 yield "another of several", found, _with(node, slice=ast.Constant(0))
             case ast.Name() | ast.Attribute() as key:
                 if (self.types.of(node.value, scope) or "").partition("[")[0] in MAPPINGS:
-                    rows, wanted = ast.unparse(node.value), ast.unparse(key)
-                    other = f"next((other for other in {rows} if other != {wanted}), {wanted})"
+                    rows, key_text = ast.unparse(node.value), ast.unparse(key)
+                    other = f"next((other for other in {rows} if other != {key_text}), {key_text})"
                     yield "another of several", found, _with(node, slice=ast.parse(other, mode="eval").body)
 
     def _members(self, found: Place, scope: Scope) -> Iterator[Change]:
-        """One member of what is compared as a whole."""
+        """Yields comparisons of a single member instead of the whole."""
         node = found.node
         left, right = node.left, node.comparators[0]
         match left, right:
@@ -113,7 +113,7 @@ class Mixups:
                 yield "one member", found, ast.Compare(first, node.ops, [second])
 
     def _kept_fields(self, found: Place, name: str, scope: Scope, bound: dict[str, int]) -> Iterator[Change]:
-        """A value that is made anew keeps a field of the one that is there: the reset is forgotten."""
+        """Yields new values that keep a field of the old one: a forgotten reset."""
         node = found.node
         olds = [old for old, kind in scope.items() if kind == name and bound.get(old, 1 << 30) < node.lineno]
         fields = list(self.types.classes[name])
@@ -133,14 +133,14 @@ class Mixups:
 
 
 def _forgotten(targets: ast.Tuple, bound: dict[str, int], line: int) -> Iterator[Change]:
-    """Of several values that come out, one is not taken: the old one stays."""
+    """Yields assignments of several values in which one is not assigned, so that the old one stays."""
     for index, target in enumerate(targets.elts):
         if isinstance(target, ast.Name) and bound.get(target.id, 1 << 30) < line:
             yield "old value", Place(targets, "elts", index), ast.Name(UNUSED, ast.Store())
 
 
 def _bindings(function: ast.FunctionDef) -> dict[str, int]:
-    """The line on which each name of a function has its first value."""
+    """Returns the line on which each name of a function gets its first value."""
     arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     found = {argument.arg: function.lineno for argument in arguments}
     for statement in ast.walk(function):
@@ -156,7 +156,7 @@ def _bindings(function: ast.FunctionDef) -> dict[str, int]:
 
 
 def _expressions(parent: ast.AST) -> Iterator[tuple[Place, bool]]:
-    """What is in a function, but not in functions in it; and whether it only names what is called or asked."""
+    """Yields the nodes of a function, without nested functions; True if a node only names the called function."""
     for name, held in ast.iter_fields(parent):
         if isinstance(parent, ast.FunctionDef | ast.arg | ast.AnnAssign) and name in SILENT:
             continue

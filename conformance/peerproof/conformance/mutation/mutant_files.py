@@ -1,4 +1,4 @@
-"""The files about mutants: which are equivalent and why, which case killed each last time, and the verdicts of a run."""
+"""Files about mutants: the equivalent ones with reasons, the case that last killed each, and the verdicts of a run."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from peerproof.conformance.suite.strict_yaml import parse
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """A mutant that does what the specification does."""
+    """A mutant that behaves like the specification."""
 
-    change: str  #: as the mutant says it
+    change: str  #: as the mutant describes it
     reason: str
     where: str  #: `file:line`
 
 
 def equivalents(protocol: str) -> Mapping[str, Equivalent]:
-    """Those of a protocol, by the mutants' names. Raises VectorError if the file is not what it should be."""
+    """Returns the equivalent mutants of a protocol by name. Raises VectorError if the file is malformed."""
     path = locations.equivalents_file(protocol)
     if not path.exists():
         return {}
@@ -44,7 +44,7 @@ def equivalents(protocol: str) -> Mapping[str, Equivalent]:
         for name, change in group["mutants"].items():
             place = (number, "mutants", name)
             if not isinstance(change, str):
-                raise document.error(place, "expected what it changes, as `peerproof model mutants` says it")
+                raise document.error(place, "expected the change, as `peerproof model mutants` describes it")
             if name in found:
                 raise document.error(place, f"{name} is listed twice, first at {found[name].where}", at_key=True)
             at = document.error(place, "", at_key=True)
@@ -53,7 +53,7 @@ def equivalents(protocol: str) -> Mapping[str, Equivalent]:
 
 
 def load_detections(protocol: str) -> dict[str, str]:
-    """Mutant -> case; empty if there is no such file."""
+    """Returns mutant id -> case; empty if there is no such file."""
     path = _path(protocol)
     try:
         plain = json.loads(path.read_bytes()) if path else {}
@@ -63,7 +63,7 @@ def load_detections(protocol: str) -> dict[str, str]:
 
 
 def store_detections(protocol: str, verdicts: Mapping[Mutant, Verdict], made: Collection[str]) -> None:
-    """Adds these verdicts, and drops mutants whose id is not in `made`."""
+    """Adds these verdicts, and drops mutants with ids that are not in `made`."""
     path = _path(protocol)
     if path is None:
         return
@@ -83,20 +83,20 @@ _OF: Final = "mutants of"
 
 
 class WrongRecord(Exception):
-    """A file is no record of mutants."""
+    """The file is not a record of mutants."""
 
 
 class Record:
     """The verdicts of a run, on disk."""
 
     def __init__(self, path: Path, of: str) -> None:
-        """What is there already is read. Raises WrongRecord, OSError."""
+        """Opens a record and reads its verdicts. Raises WrongRecord, OSError."""
         self.found: dict[str, Verdict] = {}
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        whole = [line for line in lines if line.endswith(b"\n")]  # the last may be half of one
+        whole = [line for line in lines if line.endswith(b"\n")]  # the last line may be incomplete
         head = _read(path, 1, whole[0]) if whole else None
         if lines and not _is_head(head):
-            raise WrongRecord(f"{path} is no record of mutants: name another file")
+            raise WrongRecord(f"{path} is not a record of mutants: name another file")
         for number, line in enumerate(whole, start=1):
             plain = _read(path, number, line)
             if _is_head(plain):
@@ -107,7 +107,7 @@ class Record:
                 name = plain.pop("mutant")
                 self.found[name] = Verdict(**{**plain, "killers": (*plain.get("killers", ()),)})
             except (TypeError, KeyError, AttributeError):
-                raise WrongRecord(f"{path}:{number}: this is no verdict on a mutant") from None
+                raise WrongRecord(f"{path}:{number}: not a verdict on a mutant") from None
         self._file = path.open("ab")
         os.truncate(self._file.fileno(), sum(map(len, whole)))
         if head != {_OF: of}:
@@ -115,7 +115,7 @@ class Record:
             self._write({_OF: of})
 
     def add(self, mutant: str, verdict: Verdict) -> None:
-        """One more. Raises OSError."""
+        """Adds a verdict. Raises OSError."""
         self._write({"mutant": mutant, **asdict(verdict)})
 
     def _write(self, plain: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Record:
 
 
 def digest(vectors: Iterable[Path], modules: Iterable[Module]) -> str:
-    """Names what was tried, on what. Raises OSError."""
+    """Returns a digest of the vectors and modules of a run. Raises OSError."""
     hashed = sha256()
     for file in sorted(vectors):
         hashed.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
@@ -141,4 +141,4 @@ def _read(path: Path, number: int, line: bytes) -> Any:
     try:
         return json.loads(line)
     except ValueError:
-        raise WrongRecord(f"{path}:{number}: this is not JSON") from None
+        raise WrongRecord(f"{path}:{number}: not JSON") from None

@@ -1,8 +1,8 @@
 """
-Which small mistakes can be made at a place of a program.
+Mutation operators: the small faults that can be put at a place of a program.
 
-An operator looks at one node of a syntax tree and gives what may stand there instead. What nobody could notice from outside is
-left alone: annotations, decorators, docstrings, the texts of errors, the names under which a specification asks for choices.
+An operator takes one node of a syntax tree and yields its replacements. Changes that have no visible effect are left out:
+annotations, decorators, docstrings, the texts of errors, and the names of the sites of choices.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, Final, NamedTuple
 
-#: The kind of a mistake, where it is made, and what is put there, or nothing.
+#: The kind of a fault, its place, and the replacement, None for a deletion.
 Change = tuple[str, "Place", "ast.AST | None"]
 
 COMPARISONS: Final[dict[type[ast.cmpop], tuple[tuple[str, type[ast.cmpop]], ...]]] = {
@@ -45,12 +45,12 @@ FUNCTIONS: Final = {"min": "max", "max": "min", "any": "all", "all": "any", "sor
 
 TEXTS: Final = {"big": "little", "little": "big"}
 
-#: Calls of which a keyword says what changes in a value.
+#: Calls whose keywords are changes of a value.
 CHANGING: Final = ("replace", "_replace")
 
 
 class Place(NamedTuple):
-    """Where a node hangs: a field of its parent, and the position if that is a list."""
+    """The position of a node: a field of its parent, and the index if that is a list."""
 
     parent: ast.AST
     field: str
@@ -58,12 +58,12 @@ class Place(NamedTuple):
 
     @property
     def node(self) -> Any:
-        """What hangs there."""
+        """The node at this place."""
         held = getattr(self.parent, self.field)
         return held if self.position is None else held[self.position]
 
     def put(self, node: ast.AST | None) -> None:
-        """Hang something else there; nothing: one thing less."""
+        """Replaces the node; None deletes it."""
         if self.position is None:
             setattr(self.parent, self.field, node)
         elif node is None:
@@ -171,7 +171,7 @@ def _expression(node: ast.Expr, place: Place) -> Iterator[Change]:
 
 
 def _assignment(node: ast.Assign | ast.AnnAssign, place: Place) -> Iterator[Change]:
-    """Only where the name has a value without it: else nothing would be noticed but that."""
+    """Drops an assignment, but only if its names have values without it; otherwise only that would be detected."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     read = {inner.id for inner in ast.walk(node.value) if isinstance(inner, ast.Name)} if node.value else set[str]()
     if node.value and all(isinstance(to, ast.Attribute | ast.Subscript) or getattr(to, "id", None) in read for to in targets):
@@ -213,11 +213,11 @@ def _slice(node: ast.Slice, _: Place) -> Iterator[Change]:
 
 
 def _is_never(body: list[Any]) -> bool:
-    """Whether this says that it is never reached."""
+    """Returns True if the body contains assert_never."""
     return any(isinstance(node, ast.Expr) and ast.unparse(node).startswith("assert_never(") for node in body)
 
 
-#: By the class of a node: what may stand in its place.
+#: The operators by class of node.
 OPERATORS: Final[dict[type[ast.AST], Callable[[Any, Place], Iterator[Change]]]] = {
     ast.Compare: _compare,
     ast.BinOp: _binary,

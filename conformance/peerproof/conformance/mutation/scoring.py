@@ -1,4 +1,4 @@
-"""Mutants from their selection to a score: how many were killed, by which vectors, and which survived."""
+"""From the selection of mutants to a score: how many were killed, by which vectors, and which survived."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.protocols import PROTOCOLS
 
-#: Vectors that are listed of those that kill most.
+#: Number of vectors listed as those that kill most.
 LISTED: Final = 10
 
 
 @dataclass(frozen=True)
 class Score:
-    """Of a protocol, or of some mutants of it."""
+    """The score of a protocol, or of some of its mutants."""
 
     protocol: str
     verdicts: Mapping[Mutant, Verdict]
     equivalents: Mapping[str, Equivalent]
-    vectors: frozenset[str]  #: the ids of those that were there
-    whole: bool = True  #: all mutants were tried
+    vectors: frozenset[str]  #: the ids of the vectors in the run
+    whole: bool = True  #: all mutants were run
 
     @cached_property
     def killed(self) -> list[Mutant]:
-        """Those that a vector detected."""
+        """The mutants that a vector detected."""
         return [mutant for mutant, verdict in self.verdicts.items() if verdict.killed]
 
     @cached_property
     def equivalent(self) -> list[Mutant]:
-        """Those that are listed as equivalent and were not killed."""
+        """The mutants that are listed as equivalent and were not killed."""
         return [mutant for mutant, verdict in self.verdicts.items() if not verdict.killed and mutant.id in self.equivalents]
 
     @cached_property
     def survivors(self) -> list[Mutant]:
-        """Those that are not listed as equivalent and were not killed."""
+        """The mutants that are not listed as equivalent and were not killed."""
         return [mutant for mutant, verdict in self.verdicts.items() if not verdict.killed and mutant.id not in self.equivalents]
 
     @property
@@ -55,13 +55,13 @@ class Score:
 
     @cached_property
     def stale(self) -> list[str]:
-        """What is wrong with the list of equivalent mutants."""
+        """The faults of the list of equivalent mutants."""
         made = {mutant.id: mutant for mutant in self.verdicts}
         killers = {mutant.id: self.verdicts[mutant] for mutant in self.killed}
         wrong = []
         for name, entry in self.equivalents.items():
             if name in killers:
-                wrong.append(f"{entry.where}: {name} is no equivalent: {killers[name].killer or killers[name].how} kills it")
+                wrong.append(f"{entry.where}: {name} is not equivalent: {killers[name].killer or killers[name].how} kills it")
             elif name in made and made[name].change != entry.change:
                 wrong.append(f"{entry.where}: {name} changes {made[name].change!r}, not {entry.change!r}")
             elif name not in made and self.whole:
@@ -69,16 +69,16 @@ class Score:
         return wrong
 
     def kills(self) -> Counter[str]:
-        """By vector, how many mutants it was the first to kill."""
+        """Returns how many mutants each vector was the first to kill."""
         killers = (verdict.killer for verdict in self.verdicts.values())
         return Counter(killer.partition("#")[0] for killer in killers if killer is not None)
 
     def detects_alone(self) -> Counter[str]:
-        """Of a matrix: by vector, how many mutants no other vector detects, of those that are not made from state graphs."""
+        """Returns how many mutants each vector alone detects, in a matrix; vectors made from state graphs do not count."""
         return Counter(verdict.killers[0] for verdict in self.verdicts.values() if len(verdict.killers) == 1)
 
     def plain(self) -> dict[str, Any]:
-        """For programs."""
+        """Returns the score as JSON data."""
         kills = self.kills()
         return {
             **self.counts(),
@@ -96,16 +96,16 @@ class Score:
         }
 
     def counts(self) -> dict[str, Any]:
-        """How many mutants there are and what became of them, for programs."""
+        """Returns the numbers of mutants as JSON data."""
         counts = {"mutants": len(self.verdicts), "killed": len(self.killed), "equivalent": len(self.equivalent)}
         return counts | {"score": round(self.score, 4)}
 
     def modules(self) -> dict[str, Score]:
-        """The same of each module alone."""
+        """Returns the score of each module."""
         return self._parts(lambda mutant: mutant.module.name.rpartition(".")[2])
 
     def kinds(self) -> dict[str, Score]:
-        """The same of each kind of mistake alone, those first that most are left of."""
+        """Returns the score of each kind of fault, the lowest first."""
         parts = self._parts(lambda mutant: mutant.kind)
         return dict(sorted(parts.items(), key=lambda part: (part[1].score, part[0])))
 
@@ -116,20 +116,20 @@ class Score:
         return {name: Score(self.protocol, part, self.equivalents, self.vectors, whole=False) for name, part in parts.items()}
 
     def text(self) -> str:
-        """For people."""
+        """Renders the score for people."""
         lines = [
             *_table("module", {**self.modules(), self.protocol: self}),
             "",
-            *_table("kind of mistake", self.kinds()),
+            *_table("kind of fault", self.kinds()),
         ]
         kills = self.kills()
         lines += ["", "vectors that were the first to kill most:"]
         lines += [f"{count:>7,}  {name}" for name, count in kills.most_common(LISTED)]
         lines += [f"{len(self.vectors) - len(kills):,} of {len(self.vectors):,} vectors were the first to kill none", ""]
         if alone := self.detects_alone():
-            lines += [f"{len(alone):,} vectors are alone in killing {alone.total():,} mutants", ""]
+            lines += [f"{len(alone):,} vectors are the only ones to kill {alone.total():,} mutants", ""]
         for mutant in self.survivors:
-            lines += [f"not killed: {mutant.id}, by which {self.verdicts[mutant].cases:,} cases come", mutant.diff(), ""]
+            lines += [f"not killed: {mutant.id}, reached by {self.verdicts[mutant].cases:,} cases", mutant.diff(), ""]
         return "\n".join([*lines, *self.stale])
 
 
@@ -144,15 +144,15 @@ def _table(head: str, rows: Mapping[str, Score]) -> list[str]:
 
 
 def as_plain(scores: Iterable[Score]) -> dict[str, Any]:
-    """Of some protocols, for programs."""
+    """Returns the scores of some protocols as JSON data."""
     return {"protocols": {score.protocol: score.plain() for score in scores}}
 
 
-#: The implementation that a mutant runs in, and what is loaded anew beside the specification.
+#: The implementation in which a mutant runs, and the packages that are loaded again with the specification.
 IMPLEMENTATION: Final = "peerproof.reference.harness.harness:Harness"
 PACKAGES: Final = ("peerproof.reference",)
 
-#: Percent of the mutants that are not equivalent: so many must be detected.
+#: Minimum percentage of non-equivalent mutants that must be killed.
 LEAST: Final = 98.0
 
 
@@ -160,7 +160,7 @@ def select_mutants(protocol: str, words: str = "", *, unlisted: bool = False) ->
     """
     Returns the mutants of a protocol's specification with all of these words in their names.
 
-    With `unlisted`, those that are listed as equivalent are left out.
+    With `unlisted`, mutants that are listed as equivalent are left out.
 
     >>> len({mutant.id for mutant in select_mutants("swim", "gossip")}) > 10
     True
@@ -173,7 +173,7 @@ def select_mutants(protocol: str, words: str = "", *, unlisted: bool = False) ->
 
 
 def find_mutant(name: str) -> Mutant:
-    """Returns the mutant of this name. Raises KeyError."""
+    """Returns the mutant with this name. Raises KeyError."""
     protocol = name.partition(".")[0]
     for mutant in select_mutants(protocol) if protocol in PROTOCOLS else ():
         if mutant.id == name:
@@ -182,12 +182,12 @@ def find_mutant(name: str) -> Mutant:
 
 
 def load_mutant(mutant: Mutant) -> None:
-    """Replaces the specifications of this process, and what was loaded beside them, by copies with this mutant in them."""
+    """Replaces the specifications of this process, and the packages that use them, by copies with this mutant."""
     begin_again([*(row.specification.target for row in PROTOCOLS.values()), *PACKAGES], mutant)
 
 
 def open_record(path: Path, suite: Suite, protocols: Iterable[str], *, is_matrix: bool = False) -> Record:
-    """Opens the record of verdicts, or the matrix, that a scoring goes on from. Raises WrongRecord, OSError."""
+    """Opens the record of verdicts, or of a matrix, from which a scoring continues. Raises WrongRecord, OSError."""
     chosen = list(protocols)
     files = {suite.path(vector) for vector in suite.vectors if vector.protocol in chosen}
     tried = digest(files, [module for protocol in chosen for module in modules(protocol)])
@@ -196,24 +196,24 @@ def open_record(path: Path, suite: Suite, protocols: Iterable[str], *, is_matrix
 
 @dataclass
 class Scoring:
-    """The mutants of one protocol, tried until one case detects each; valid also after an interruption."""
+    """A run of the mutants of one protocol until one case kills each; valid also after an interruption."""
 
     protocol: str
     suite: Suite
     mutants: Sequence[Mutant]
-    record: Record | None = None  #: of verdicts that are taken from it, and added to it
-    is_whole: bool = False  #: whether these are all mutants of the protocol
-    is_matrix: bool = False  #: whether each is tried on more vectors after one detects it, but those made from state graphs
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
-    on_progress: Callable[[str], None] = lambda _: None  #: gets a sentence on how far it is
+    record: Record | None = None  #: verdicts are taken from it, and added to it
+    is_whole: bool = False  #: these are all mutants of the protocol
+    is_matrix: bool = False  #: run each mutant on further vectors after the first detection, except those made from state graphs
+    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)  #: number of processes
+    on_progress: Callable[[str], None] = lambda _: None  #: gets a sentence about the progress
     verdicts: dict[Mutant, Verdict] = field(default_factory=dict)
     is_interrupted: bool = False
 
     def run(self) -> Score:
         """
-        Tries the mutants that the record has no verdict on.
+        Runs the mutants on which the record has no verdict.
 
-        An interruption from the keyboard ends it, and the score is of those that were tried. Raises WrongRecord.
+        Ctrl-C ends it; the score is then about the mutants that ran. Raises WrongRecord.
         """
         vectors = [vector for vector in self.suite.vectors if vector.protocol == self.protocol]
         chosen = cases(self.suite, vectors)
@@ -225,7 +225,7 @@ class Scoring:
         left = [mutant for mutant in self.mutants if mutant not in self.verdicts]
         detected = sum(verdict.killed for verdict in self.verdicts.values())
         try:
-            self.on_progress(f"{name}: which of {len(bench.cases):,} cases come by where")
+            self.on_progress(f"{name}: finding the lines that each of {len(bench.cases):,} cases reaches")
             before = load_detections(name)
             reached = bench.reach(modules(name)) if left else None
             for mutant, verdict in bench.trials(left, reached, max(1, self.jobs), before) if reached else ():
@@ -244,7 +244,7 @@ class Scoring:
 
 def is_enough(scores: Iterable[Score], least: float = LEAST) -> bool:
     """
-    Whether each score is at least so many percent, and no list of equivalents is stale.
+    Returns True if each score is at least this percentage, and no list of equivalents is stale.
 
     >>> is_enough([])
     True

@@ -1,8 +1,8 @@
 """
 The mutants of a protocol's specification: each module that its node is made of, changed in one place.
 
-A mutant is named by the function that it is in, the kind of its mistake, and a digest of what was there and what is there now:
-the name stays the same while lines move and other functions change.
+A mutant is named by its function, the kind of its fault, and a digest of the change, so the name stays the same while lines move
+and other functions change.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from peerproof.conformance.mutation.operators import OPERATORS, Place
 from peerproof.conformance.mutation.value_types import ValueTypes
 from peerproof.spec.protocols import PROTOCOLS
 
-#: Where a node's behaviour begins: what it does, and how its messages are written.
+#: The entry points of a node's behaviour: its steps, and the encoding of its messages.
 ROOTS: Final = ("step", "MESSAGE")
 
-#: Fields of a node whose inside does nothing that can be seen.
+#: Fields of a node whose content has no visible behaviour.
 SILENT: Final = frozenset(
     {(ast.FunctionDef, "returns"), (ast.FunctionDef, "decorator_list"), (ast.arg, "annotation"), (ast.AnnAssign, "annotation")}
     | {(ast.ClassDef, "decorator_list"), (ast.ClassDef, "bases"), (ast.ClassDef, "keywords"), (ast.Raise, "exc")}
 )
 
-#: Characters of a change that are shown.
+#: Maximum characters of a change when it is shown.
 SHORT: Final = 80
 
 #: Calls whose first argument is a name for people, or a type.
@@ -49,18 +49,18 @@ class Module:
 
     @cached_property
     def source(self) -> str:
-        """Its text."""
+        """The source text."""
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Its syntax tree; a mutant is made in it for as long as it is needed."""
+        """The syntax tree; mutants are put into it temporarily."""
         return ast.parse(self.source, str(self.path))
 
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """A module with one mistake."""
+    """A module with one fault."""
 
     id: str
     module: Module
@@ -69,25 +69,25 @@ class Mutant:
     place: Place
     original: ast.AST
     changed: ast.AST | None
-    lines: range  #: of the source, in which it is
+    lines: range  #: line numbers of the change in the source
 
     @property
     def places(self) -> set[tuple[str, int]]:
-        """Path and number of these lines."""
+        """The path and number of each of these lines."""
         return {(str(self.module.path), line) for line in self.lines}
 
     @property
     def change(self) -> str:
-        """What was there, and what is there now, on one line."""
+        """The original and the replacement, on one line."""
         return f"{_short(self.original)} -> {_short(self.changed)}"
 
     def tree(self) -> ast.Module:
-        """The module's tree with the mistake in it. What was there must be put back before another mutant is made."""
+        """Returns the module's tree with the fault in it. Restore the original before the next mutant."""
         self.place.put(self.changed)
         return ast.fix_missing_locations(self.module.tree)
 
     def diff(self) -> str:
-        """What is different, as a unified diff of the lines; of what is put around a whole function, that alone."""
+        """Returns the change as a unified diff; for a decorated function, only the decorator."""
         if isinstance(self.changed, ast.FunctionDef):
             return f"{self.module.name}: {self.change}"
         before = self.module.source.splitlines()
@@ -102,13 +102,13 @@ class Mutant:
 
 
 def modules(protocol: str) -> list[Module]:
-    """The modules of its package that `step`, the codec and the framing are made of, by their imports."""
+    """Returns the modules of the package that `step`, the codec and the framing import, directly or indirectly."""
     row = PROTOCOLS[protocol]
     package = row.specification.target
     specification = _module(package)
     found: dict[str, Module] = {}
     waiting = [*_find_imports(specification, package, ROOTS), *([row.framing.target] if row.framing else [])]
-    if specification is not None and specification.path.stem != "__init__":  # one module and no package
+    if specification is not None and specification.path.stem != "__init__":  # a module, not a package
         waiting.append(package)
     while waiting:
         name = waiting.pop()
@@ -124,7 +124,7 @@ def _module(name: str) -> Module | None:
 
 
 def _find_imports(module: Module | None, package: str, names: tuple[str, ...] = ()) -> Iterator[str]:
-    """The modules of a package that a module takes something from, or takes one of these names from."""
+    """Yields the modules of a package that a module imports from, or imports one of these names from."""
     assert module is not None, f"there is no package {package}"
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ImportFrom) and node.module is not None and f"{node.module}.".startswith(f"{package}."):
@@ -134,7 +134,7 @@ def _find_imports(module: Module | None, package: str, names: tuple[str, ...] = 
 
 
 def find_mixups(protocol: str, found: Iterable[Module]) -> Mixups:
-    """What can be mixed up in the modules of a protocol."""
+    """Returns the mixups for the modules of a protocol."""
     specification = PROTOCOLS[protocol].specification.load()
     forms = {"Send": specification.MESSAGE.form, "Notify": specification.NOTICE, "SetTimer": specification.TIMER}
     effects = [(effect, kind.__name__) for effect, form in forms.items() for kind in form.names]
@@ -142,7 +142,7 @@ def find_mixups(protocol: str, found: Iterable[Module]) -> Mixups:
 
 
 def mutants(module: Module, mixups: Mixups | None = None) -> list[Mutant]:
-    """All of a module, in the order of its text; without `mixups`, what this module alone tells of its values counts."""
+    """Returns all mutants of a module in text order; without `mixups`, only this module's own types are known."""
     made: list[Mutant] = []
     seen: Counter[str] = Counter()
     mixups = mixups or Mixups(ValueTypes([module.tree]))
@@ -152,9 +152,9 @@ def mutants(module: Module, mixups: Mixups | None = None) -> list[Mutant]:
             operator = mixups.mistakes
         for kind, place, changed in operator(found.node, found) if operator else ():
             original = place.node
-            said = f"{within}: {kind}: {ast.dump(original)} -> {ast.dump(changed) if changed else None}"
-            seen[said] += 1
-            digest = sha256(f"{said} {seen[said]}".encode()).hexdigest()[:8]
+            text = f"{within}: {kind}: {ast.dump(original)} -> {ast.dump(changed) if changed else None}"
+            seen[text] += 1
+            digest = sha256(f"{text} {seen[text]}".encode()).hexdigest()[:8]
             name = module.name.removeprefix("peerproof.spec.") + (f".{within}" if within else "")
             at = _with_position(original)
             lines = range(at.lineno, at.end_lineno + 1)
@@ -164,7 +164,7 @@ def mutants(module: Module, mixups: Mixups | None = None) -> list[Mutant]:
 
 
 def _places(parent: ast.AST, within: str) -> Iterator[tuple[Place, str]]:
-    """Where a mistake can be made below a node."""
+    """Yields the places below a node where a fault can be put."""
     for name, held in ast.iter_fields(parent):
         if (type(parent), name) in SILENT:
             continue
@@ -191,7 +191,7 @@ def _is_silent(node: ast.AST, parent: ast.AST, field: str, index: int | None) ->
 
 
 def _with_position(node: ast.AST) -> Any:
-    """A node with lines and columns: some have none, but all in them have."""
+    """Returns a node with lines and columns; if it has none, they are taken from the nodes in it."""
     if hasattr(node, "lineno"):
         return node
     inside: list[Any] = [inner for inner in ast.walk(node) if hasattr(inner, "lineno")]
@@ -203,14 +203,14 @@ def _with_position(node: ast.AST) -> Any:
 
 
 def _offset(lines: list[str], line: int, column: int) -> int:
-    """Of a place of the source, in bytes."""
+    """Returns the offset of a place of the source, in bytes."""
     return sum(len(text.encode()) + 1 for text in lines[: line - 1]) + column
 
 
 def _short(node: ast.AST | None) -> str:
     if node is None:
         return "nothing"
-    if isinstance(node, ast.FunctionDef):  # only what is put around it changes
+    if isinstance(node, ast.FunctionDef):  # only a decorator changes
         return " ".join([*(f"@{ast.unparse(decorator).rpartition(').')[2]}" for decorator in node.decorator_list), node.name])
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= SHORT else text[: SHORT - 1] + "…"

@@ -1,8 +1,8 @@
 """
 Runs each mutant on the vectors that reach the place of its fault, until one detects it.
 
-A mutant lives in a process of its own, forked from this one: an endless loop ends with its time, and nothing that it does is left
-behind. Which vectors come by which lines is seen before, by running all of them on the specification as it is.
+A mutant runs in its own process, forked from this one: an endless loop ends at its limit, and no state is left behind. The
+vectors that reach each line are found before, by running all of them on the unchanged specification.
 """
 
 from __future__ import annotations
@@ -37,54 +37,54 @@ from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.spec.protocols import PROTOCOLS
 
-#: A mutant that dies of each datagram is started again each time; what should be, must be.
+#: A mutant that crashes at each datagram is started again each time; unmet `should` vectors count as failures.
 SETTINGS: Final = Settings(most_restarts=10_000, strict=True, decisions="strict", fail_fast=True)
 
-#: It never waits for anything, so what takes long is stopped by how much it computes.
+#: It never waits for anything, so a mutant that takes too long is stopped by its CPU time.
 PATIENCE: Final = Timeouts(hello=0, op=0, bye=0)
 
-#: A mutant may compute so many times as long as the specification does, and so many seconds more.
+#: A mutant may use this multiple of the specification's CPU time, plus this many seconds.
 TIMES, MORE = 10, 5
 
-#: Bytes that a mutant may have.
+#: Maximum address space of a mutant in bytes.
 MEMORY: Final = 4 << 30
 
 SURVIVED, HUNG, BROKEN = "survived", "hung", "not loaded"
 
-#: In a matrix: a mutant that so many vectors detect says nothing about one of them, so that no more are looked for.
+#: In a matrix: a mutant that this many vectors detect says nothing about a single one, so the search stops.
 MOST_KILLERS: Final = 20
 
-#: Cases that are tried at once, at first: most mutants are killed by the first few.
+#: Size of the first batch of cases: most mutants are killed by the first few.
 FEW: Final = 16
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What came by where, and how long it took."""
+    """The lines that each case reaches, and its CPU time."""
 
     lines: dict[tuple[str, int], list[int]]  #: path and line -> numbers of cases
-    imported: frozenset[tuple[str, int]]  #: lines that run when their module is imported: every case may hang on them
+    imported: frozenset[tuple[str, int]]  #: lines that run when their module is imported: every case may depend on them
     seconds: list[float]  #: of each case
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant."""
+    """The result of a mutant."""
 
-    killer: str | None  #: the case that detected it; None: none did
+    killer: str | None  #: the case that detected it; None if none did
     how: str  #: failed, crashed, …, or one of those below
-    cases: int  #: that come by the place
-    #: The vectors that detected it and are not made from a state graph, as many as were asked for.
+    cases: int  #: number of cases that reach the place
+    #: The vectors that detected it and are not made from a state graph, up to the requested number.
     killers: tuple[str, ...] = ()
 
     @property
     def killed(self) -> bool:
-        """Whether it was detected."""
+        """Returns True if it was detected."""
         return self.how != SURVIVED
 
 
 class Bench:
-    """The cases of one protocol, and what implements it."""
+    """The cases of one protocol, and the implementation that the mutants run in."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class Bench:
         """
         `implementation` is a `MODULE:CLASS` that takes the specification from `packages`, which each mutant loads anew.
 
-        With `most_killers`, a mutant is run first on those cases that come by its place and are not made from state graphs, until
-        so many vectors have detected it.
+        With `most_killers`, a mutant runs first on the cases that reach its place and are not made from state graphs, until this
+        many vectors have detected it.
         """
         self.protocol = protocol
         self.cases = cases
@@ -110,7 +110,7 @@ class Bench:
         self._version = version
 
     def reach(self, modules: Sequence[Module]) -> Reach:
-        """Runs all cases on the specification as it is. Raises RuntimeError if it does not pass."""
+        """Runs all cases on the unchanged specification. Raises RuntimeError if it fails one."""
         answer = _answer(*_fork(lambda: self._reach(modules)))
         if isinstance(answer, Reach):
             return answer
@@ -120,19 +120,19 @@ class Bench:
         self, mutants: Sequence[Mutant], reach: Reach, jobs: int, before: Mapping[str, str] = MappingProxyType({})
     ) -> Iterator[tuple[Mutant, Verdict]]:
         """
-        Tries mutants, so many at a time; verdicts come as they are there.
+        Runs mutants, up to `jobs` at a time; yields verdicts as they come.
 
-        `before` has for some mutants the case that once killed them.
+        `before` maps some mutants to the case that killed them earlier.
         """
         waiting = list(reversed(mutants))
         running: set[_Running] = set()
-        best: defaultdict[str, Counter[int]] = defaultdict(Counter)  # of a function, by which cases mutants were killed
+        best: defaultdict[str, Counter[int]] = defaultdict(Counter)  # function -> the cases that killed its mutants
         numbers = {case.id: number for number, case in enumerate(self.cases)}
         modules = {mutant.module.name for mutant in mutants}
         for name in protocols():
-            specification(name)  # kept from here on: the suite judges by these, whatever is loaded later
+            specification(name)  # kept from here on: the suite checks with these, whatever is loaded later
         copy = Copy(self._packages, [self._implementation.partition(":")[0], *modules])
-        gc.freeze()  # what is there now is shared with all that are forked
+        gc.freeze()  # existing objects are shared with all forked processes
         with selectors.DefaultSelector() as selector:
             try:
                 while waiting or running:
@@ -157,7 +157,7 @@ class Bench:
                     child.kill()
 
     def _select_cases(self, mutant: Mutant, reach: Reach, best: Iterable[int]) -> list[int]:
-        """The cases that come by, the best first, then the shortest."""
+        """Returns the cases that reach the mutant, the best first, then the fastest."""
         found = {number for place in mutant.places for number in reach.lines.get(place, ())}
         if not reach.imported.isdisjoint(mutant.places):
             found = set(range(len(self.cases)))
@@ -169,7 +169,7 @@ class Bench:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             copy.use()
             if not change(mutant, reach.imported):
-                begin_again(self._packages, mutant)  # as has what the suite loads from now on: one detection, no more
+                begin_again(self._packages, mutant)  # the suite loads the mutant from now on too, so only one detection counts
             elif self._most_killers and (killers := self._find_killers(chosen, reach.seconds)):
                 return Verdict(killers[0].id, killers[0].failure or killers[0].status, len(chosen), _vectors(killers))
             return self._run_cases(chosen, reach.seconds)
@@ -177,7 +177,7 @@ class Bench:
         return _Running(mutant, len(chosen), *_fork(work))
 
     def _find_killers(self, numbers: Sequence[int], seconds: Sequence[float]) -> list[Result]:
-        """What fails of the cases that are not made from state graphs."""
+        """Returns the failures among the cases that are not made from state graphs."""
         written = [number for number in numbers if self.cases[number].vector.layer != LAYER]
         _may_compute(TIMES * sum(seconds[number] for number in written) + MORE)
         try:
@@ -203,7 +203,7 @@ class Bench:
         return Verdict(None, SURVIVED, len(numbers))
 
     def _results(self, cases: Sequence[Case], failures: int = 1) -> list[Result]:
-        """What comes out, until vectors have failed so many times."""
+        """Runs cases until this many vectors have failed, and returns the results."""
         results: list[Result] = []
 
         def report(result: Result) -> bool:
@@ -223,7 +223,7 @@ class Bench:
         seen: set[tuple[str, int]] = set()
         follow = _following(paths, seen)
         sys.settrace(follow)
-        for module in modules:  # also those that nobody needs before the first case that comes by
+        for module in modules:  # also those that no case has needed yet
             import_module(module.name)
         sys.settrace(None)
         threading.settrace(follow)  # an implementation runs in a thread of its own
@@ -251,13 +251,13 @@ class _Running:
     answer: IO[bytes]
 
     def verdict(self) -> Verdict:
-        """What came out; waits for the end. Raises RuntimeError if it is the suite that failed."""
+        """Waits for the process and returns its verdict. Raises RuntimeError if the suite itself failed."""
         answer = _answer(self.pid, self.answer)
         if answer is None:
             return Verdict(None, HUNG, self.cases)
         if isinstance(answer, Verdict):
             return answer
-        raise RuntimeError(f"{self.mutant.id} could not be judged: {answer}")
+        raise RuntimeError(f"{self.mutant.id} could not be run: {answer}")
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -265,7 +265,7 @@ class _Running:
 
 
 def _may_compute(seconds: float) -> None:
-    """This process ends if it computes for so long from now on."""
+    """Limits the CPU time of this process to this many more seconds."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = ceil(used.ru_utime + used.ru_stime + seconds)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -273,7 +273,7 @@ def _may_compute(seconds: float) -> None:
 
 
 def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[FrameType, str, Any], Any]:
-    """A trace function that notes the lines of these files."""
+    """Returns a trace function that records the lines of these files."""
 
     def line(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
@@ -287,7 +287,7 @@ def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[F
 
 
 def _fork(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
-    """A process that does this, and where its result can be read."""
+    """Forks a process that does this work. Returns its pid and the pipe with its result."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
@@ -296,28 +296,28 @@ def _fork(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
     status = 1
     try:
         os.close(reading)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends it
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
         try:
             answer = work()
-        except Exception:  # noqa: BLE001  # it is told to whoever started this
+        except Exception:  # noqa: BLE001  # it is reported to the parent process
             answer = traceback.format_exc()
-        with os.fdopen(writing, "wb") as told:
-            pickle.dump(answer, told)
+        with os.fdopen(writing, "wb") as pipe:
+            pickle.dump(answer, pipe)
         status = 0
     finally:
         os._exit(status)
 
 
 def _answer(pid: int, reading: IO[bytes]) -> Any:
-    """What a process found out, a text if it failed, or None if it ended before that."""
+    """Returns the result of a process, a text if it failed, or None if it ended before that."""
     with reading:
-        told = reading.read()
+        data = reading.read()
     os.waitpid(pid, 0)
     try:
-        return pickle.loads(told)
+        return pickle.loads(data)
     except (EOFError, pickle.UnpicklingError):
         return None
 

@@ -1,8 +1,8 @@
 """
-The types of values in a specification, as far as its annotations tell: enough to know which values can be mixed up.
+The types of values in a specification, as far as its annotations say: enough to know which values can be mixed up.
 
-Nothing is imported and nothing runs: classes, their fields, and what functions take and return are read from the syntax trees.
-What has several types under one name, or none that is said, has none here.
+Nothing is imported or run: classes, their fields, and the parameters and results of functions are read from the syntax trees. A
+name with several types, or without an annotation, has no type here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-#: Generic types whose first argument is what they are iterated as, and those of them that hold rows by keys.
+#: Generic types whose first argument is the type of their items, and mappings.
 HOLDING: Final = ("tuple", "frozenset", "set", "list", "Sequence", "Collection", "Iterable", "Iterator")
 MAPPINGS: Final = ("Table", "Mapping", "dict")
 
@@ -22,7 +22,7 @@ class ValueTypes:
     """The types of some modules, each as the text of its annotation."""
 
     def __init__(self, trees: Iterable[ast.Module]) -> None:
-        """Reads all of them; the names of one module count in the others."""
+        """Reads all modules; the names of one module are known in the others."""
         self.classes: dict[str, dict[str, str]] = {}  #: class -> field -> type, in order
         self.compared: set[str] = set()  #: classes whose values compare as a whole, member by member
         self.returns: dict[str, str | None] = {}
@@ -53,7 +53,7 @@ class ValueTypes:
         self.classes[node.name] = fields
 
     def scope(self, function: ast.FunctionDef) -> Scope:
-        """The names of a function: its parameters, and what is assigned, looped over or matched in it."""
+        """Returns the names of a function with types: its parameters, and names that are assigned, looped over or matched."""
         found: Scope = {arg.arg: self._whole(_plain_type(arg.annotation)) for arg in _parameters(function) if arg.annotation}
         for node in ast.walk(function):
             match node:
@@ -76,7 +76,7 @@ class ValueTypes:
                     self._bind(element, part, scope)
 
     def _parts(self, kind: str) -> list[str]:
-        """The types of what a value of this type is taken apart into."""
+        """Returns the types of the parts into which a value of this type is unpacked."""
         name, arguments = _split(kind)
         if name == "tuple" and "..." not in arguments:
             return arguments
@@ -98,7 +98,7 @@ class ValueTypes:
         return arguments[0] if name in HOLDING and arguments else None
 
     def of(self, node: ast.expr, scope: Scope) -> str | None:
-        """The type of an expression, or None."""
+        """Returns the type of an expression, or None."""
         found: str | None = None
         match node:
             case ast.Name(name):
@@ -133,7 +133,7 @@ def _is_ordered(node: ast.ClassDef) -> bool:
 
 
 def _note(held: dict[str, str | None], name: str, annotation: ast.expr | None) -> None:
-    """Under a name that already means another type there is none from now on."""
+    """Records the type of a name; a name with two different types gets none."""
     kind = _plain_type(annotation) if annotation else None
     held[name] = kind if held.get(name, kind) == kind else None
 
@@ -144,7 +144,7 @@ def _plain_type(annotation: ast.expr | None) -> str:
 
 
 def _split(kind: str) -> tuple[str, list[str]]:
-    """A generic type, and its arguments."""
+    """Splits a generic type into its name and arguments."""
     if not kind:
         return "", []
     node = ast.parse(kind, mode="eval").body

@@ -1,8 +1,8 @@
 """
 Statements about declared forms and their bytes, for every protocol whose codec is `packing.binary`.
 
-`packing` and `wire` run as they are, on byte strings and texts of any length; `terms` says what `len`, `bytearray` and the
-like are there. `struct` is written in C, so eight bytes of an integer are digits, whose uniqueness is BZ-05.
+`packing` and `wire` run unchanged, on byte strings and texts of any length; `terms` defines `len`, `bytearray` and the like for
+them. `struct` is written in C, so the eight bytes of an integer are digits, whose uniqueness is BZ-05.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ ON_TERMS: Final = ("len", "str", "bytes", "bytearray", "octets", "text", "struct
 
 
 class WrappingBytes(Writable):
-    """A byte array that keeps the lowest eight bits of what does not fit, as that of many languages does."""
+    """A byte array that keeps only the lowest eight bits of a value, as in many languages."""
 
     def append(self, value: Term) -> None:
-        """Never refuses."""
+        """Appends a byte; never refuses."""
         self.octets += octets_of([value % (BYTE_MAX + 1)])
 
 
 class SevenBits(Writable):
-    """A byte array that loses the highest bit."""
+    """A byte array that loses the highest bit of a value."""
 
     def append(self, value: Term) -> None:
-        """Never refuses."""
+        """Appends a byte; never refuses."""
         self.octets += octets_of([value % 128])
 
 
@@ -59,26 +59,26 @@ class LittleEndian(BigEndian):
     """Reads the lowest byte first."""
 
     def unpack_from(self, data: Octets, at: Term) -> tuple[Term]:
-        """The number with its digits the wrong way round."""
+        """Returns the number with its digits in reverse order."""
         return (number([data.at(at + place) for place in reversed(range(U64_DIGITS))]),)
 
 
 def on_terms(path: Path, **instead: Any) -> overriding:
-    """The context in which `packing` works on terms."""
+    """Returns the context in which `packing` works on terms."""
     names = byte_names(path) | instead
     of_forms = {name: names.pop(name) for name in ("octets", "text")}
     return overriding(names_in(packing, **names) | names_in(forms, len=names["len"], **of_forms))
 
 
 def pack(form: Form, value: Any) -> Octets:
-    """The bytes of one value, on terms."""
+    """Packs one value into bytes, on terms."""
     out = vars(packing)["bytearray"]()
     packing._pack(form)(value, out)  # noqa: SLF001  # the part of `binary` that the statement is about
     return out.octets  # type: ignore[no-any-return]  # it is a `Writable`
 
 
 def any_value(path: Path, form: Form, name: str) -> Any:
-    """Any value that fits a form."""
+    """Returns any value of a form."""
     if isinstance(form, U64):
         return path.integer(name, 0, U64_MAX)
     if isinstance(form, Text):
@@ -89,7 +89,7 @@ def any_value(path: Path, form: Form, name: str) -> Any:
 
 
 def same_value(path: Path, form: Form, one: Any, other: Any) -> Term:
-    """That two values of a form are equal, for a claim."""
+    """States that two values of a form are equal, for a claim."""
     if isinstance(form, Record):
         return z3.And(*(same_value(path, part, getattr(one, name), getattr(other, name)) for name, part in form.forms.items()))
     if isinstance(one, AnyText):
@@ -101,8 +101,8 @@ def a_number_has_one_list_of_digits(path: Path, *, digits: int = U64_DIGITS, mos
     """
     Eight bytes are one 64-bit integer, and each such integer is eight bytes in one way.
 
-    So many digits to the base 256 are below 2^64; two different lists of them are different numbers; and each number has the
-    list that dividing it by the powers of 256 gives.
+    Eight digits to the base 256 are below 2^64; two different lists of digits are different numbers; and each number has the list
+    of digits that dividing it by the powers of 256 gives.
     """
     one, other = ([path.integer(f"{name}{place}", 0, most) for place in range(digits)] for name in "ab")
     path.claim("eight digits are below 2^64", number(one) <= U64_MAX)
@@ -117,7 +117,7 @@ def a_number_has_one_list_of_digits(path: Path, *, digits: int = U64_DIGITS, mos
 
 
 def _leading(path: Path, name: str, digits: list[Term]) -> list[Term]:
-    """The numbers that the first 0, 1, 2… digits make, each named, so that the solver looks at one digit at a time."""
+    """Returns the numbers made of the first 0, 1, 2… digits, each named, so that the solver handles one digit at a time."""
     numbers = [z3.IntVal(0)]
     for place, digit in enumerate(digits):
         numbers.append(z3.Int(f"{name}{place}"))
@@ -126,7 +126,7 @@ def _leading(path: Path, name: str, digits: list[Term]) -> list[Term]:
 
 
 def _digits(path: Path, value: Term, digits: int) -> list[Term]:
-    """What remains when a number is divided by 256 again and again, the first remainder last."""
+    """Returns the remainders of dividing a number by 256 repeatedly, the first remainder last."""
     found: list[Term] = []
     for place in range(digits):
         quotient = z3.Int(f"quotient{place}")
@@ -139,19 +139,19 @@ def _digits(path: Path, value: Term, digits: int) -> list[Term]:
 
 
 def an_integer_reads_as_it_was_written(path: Path, *, struct: type[BigEndian] = BigEndian) -> None:
-    """A version is read back from its bytes, wherever they stand and whatever follows."""
+    """A version is read back from its bytes, at any place and with any bytes after it."""
     one_reads_as_it_was_written(path, form=U64(), _u64=struct(path))
 
 
 def a_string_delimits_itself(path: Path, *, most: int = BYTE_MAX, **instead: Any) -> None:
-    """A string is read back from its bytes, wherever they stand and whatever follows, up to 255 bytes."""
-    reader = Text(most=min(most, BYTE_MAX))  # a reader of longer ones is refused by `packing`
+    """A string of up to 255 bytes is read back from its bytes, at any place and with any bytes after it."""
+    reader = Text(most=min(most, BYTE_MAX))  # `packing` refuses a reader of longer ones
     one_reads_as_it_was_written(path, form=Text(most=most), reader=reader, **instead)
 
 
 def one_reads_as_it_was_written(path: Path, *, form: Form, reader: Form | None = None, **instead: Any) -> None:
     """
-    An entry is read back from its bytes, wherever they stand and whatever follows.
+    An entry is read back from its bytes, at any place and with any bytes after it.
 
     Hence no two entries have the same bytes, and a list of them, read from its start, is split where it was joined.
     """
@@ -169,7 +169,7 @@ def one_reads_as_it_was_written(path: Path, *, form: Form, reader: Form | None =
 
 
 def what_is_read_would_be_written_so(path: Path, *, form: Form, writer: Form | None = None) -> None:
-    """Whatever bytes are read as an entry are just those that it is written as: there is no second spelling."""
+    """Any bytes that are read as an entry are exactly the bytes that it is written as: there is no second spelling."""
     data: Any = any_octets(path, "datagram")
     at = path.integer("at")
     path.assume(at <= data.length)
@@ -184,9 +184,9 @@ def what_is_read_would_be_written_so(path: Path, *, form: Form, writer: Form | N
 
 
 def a_message_reads_as_it_was_written(path: Path, *, form: Tagged, most: int = 2, cut: int = 0) -> None:
-    """Messages of up to two entries are read back from their datagram, whole."""
+    """Messages of up to two entries are read back from their whole datagram."""
     message = any_message(path, form, most)
-    path.assume(*(z3.Not(text.ascii) for text in _texts(message)))  # half as many paths a text; of one entry, all are followed
+    path.assume(*(z3.Not(text.ascii) for text in _texts(message)))  # halves the paths per text; one entry follows all
 
     with on_terms(path):
         codec = packing.binary(form)
@@ -205,7 +205,7 @@ def a_message_reads_as_it_was_written(path: Path, *, form: Tagged, most: int = 2
 
 
 def any_message(path: Path, form: Tagged, most: int) -> Any:
-    """Any message of a protocol, with at most so many entries in each of its lists."""
+    """Returns any message of a protocol, with at most this many entries in each of its lists."""
     record = list(form.cases.values())[choice(path, "type", len(form.cases))]
     fields = []
     for field, part in record.forms.items():
@@ -228,7 +228,7 @@ def _texts(value: Any) -> Iterator[AnyText]:
 
 
 def size_is_what_is_written(path: Path, *, form: Form, **instead: Any) -> None:
-    """The size by which the limit of a datagram is kept is the number of bytes that an entry takes."""
+    """The size that is counted for the datagram limit is the number of bytes that an entry takes."""
     value = any_value(path, form, "entry")
 
     with on_terms(path, **instead):
@@ -239,7 +239,7 @@ def size_is_what_is_written(path: Path, *, form: Form, **instead: Any) -> None:
 
 @dataclass(frozen=True)
 class Cites:
-    """The items and clauses of a protocol that its proofs about bytes hold, separated by blanks."""
+    """The items and clauses of a protocol that its proofs about bytes cover, separated by blanks."""
 
     string: str
     integer: str
@@ -248,12 +248,12 @@ class Cites:
     size: str
 
 
-#: Shows that `terms.BigEndian` is `struct.Struct(">Q")`.
+#: The test that `terms.BigEndian` equals `struct.Struct(">Q")`.
 DIGITS_TEST: Final = "tests/conformance/proofs/test_terms.py::test_digits_are_the_bytes_of_struct"
 
 
 def codec_proofs(form: Tagged, entries: Mapping[str, Record], cites: Cites) -> ProofTable:
-    """The proofs about a protocol's messages and the entries in them."""
+    """Returns the proofs about a protocol's messages and the entries in them."""
     proofs = ProofTable()
 
     def add(statement: Callable[..., None], clauses: str, functions: str, twin: Twin, of: str = "", **arguments: Any) -> None:

@@ -1,9 +1,9 @@
 """
 Runs Python on Z3 terms, along every path.
 
-A comparison of terms gives a formula, not a truth; where Python needs a truth (`if`, `while`, `and`, `in`, `max`, `sorted`), the
-path asks the solver which answers are possible, goes one way, and is run again from the start for the other. So a statement
-holds if its claims hold on every path, of every value of its symbols.
+A comparison of terms gives a formula, not a bool. Where Python needs a bool (`if`, `while`, `and`, `in`, `max`, `sorted`), the
+path asks the solver which answers are possible, takes one, and is run again from the start for the other. So a statement is
+proved if its claims hold on every path, for every value of its symbols.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
-#: A Z3 expression; the package of Z3 has no types.
+#: A Z3 expression; Z3 has no type annotations.
 Term: TypeAlias = Any
 
 Verdict: TypeAlias = Literal["proved", "refuted", "unknown"]
@@ -26,18 +26,18 @@ Verdict: TypeAlias = Literal["proved", "refuted", "unknown"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a statement."""
+    """The result of a statement."""
 
     verdict: Verdict
-    detail: str = ""  #: the counterexample, or why nothing is known
+    detail: str = ""  #: the counterexample, or why there is no verdict
     paths: int = 0
     claims: int = 0
-    seconds: float = 0.0  #: CPU
+    seconds: float = 0.0  #: CPU time
 
 
 _PLAIN: Final = z3.BoolRef.__bool__
 
-_TIMER_ERROR: Final = 0.1  #: seconds by which the solver may end before its time
+_TIMER_ERROR: Final = 0.1  #: seconds by which the solver may stop before its timeout
 
 
 class _Refuted(Exception):
@@ -53,7 +53,7 @@ class _Impossible(Exception):
 
 
 class Path:
-    """One way through a statement: its symbols, what is assumed of them, and what is claimed."""
+    """One path through a statement: its symbols, assumptions and claims."""
 
     def __init__(self, solver: Term, script: list[bool], deadline: float) -> None:
         self.claims = 0
@@ -66,7 +66,7 @@ class Path:
         self._fresh = 0
 
     def integer(self, name: str, least: int | None = 0, most: int | None = None) -> Term:
-        """Any integer within bounds."""
+        """Returns a symbol for any integer within bounds."""
         found = self.show(name, z3.Int(name))
         self.know(
             *(bound for limit, bound in ((least, found >= (least or 0)), (most, found <= (most or 0))) if limit is not None)
@@ -74,44 +74,44 @@ class Path:
         return found
 
     def any_of(self, name: str, sort: Term) -> Term:
-        """Anything of a sort."""
+        """Returns a symbol for any value of a sort."""
         return self.show(name, z3.Const(name, sort))
 
     def fresh(self, about: str) -> str:
-        """A name that no other symbol has; the same one each time that this path is run."""
+        """Returns a name that no other symbol has; the same one each time that this path is run."""
         self._fresh += 1
         return f"{about}!{self._fresh}"
 
     def show(self, name: str, term: Term) -> Term:
-        """The term, which a counterexample will show under this name."""
+        """Returns the term, which counterexamples will show under this name."""
         self._shown[name] = term
         return term
 
     def know(self, *facts: Term) -> None:
-        """Adds what holds by construction and contradicts nothing, without asking the solver."""
+        """Adds facts that hold by construction, without asking the solver whether they are consistent."""
         self._solver.add(*facts)
 
     def assume(self, *premises: Term) -> None:
-        """Leaves out all values for which a premise is false."""
+        """Excludes all values for which a premise is false."""
         self._solver.add(*premises)
         if not self._replays and not self._possible():
             raise _Impossible
 
     def claim(self, about: str, goal: Term) -> None:
-        """What is to be proved: true of all values that lead here. What has been proved may be used for what comes after it."""
+        """Proves the goal for all values that lead here; later claims may use it."""
         self.claims += 1
-        if self._replays:  # the path that this one branches off has proved it
+        if self._replays:  # proved already on the path that this one branches off
             self._solver.add(goal)
             return
         self._solver.push()
         self._solver.add(z3.Not(goal))
         if self._possible():
-            raise _Refuted(f"not so: {about}; {self.values()}")
+            raise _Refuted(f"false: {about}; {self.values()}")
         self._solver.pop()
-        self._solver.add(goal)  # helps with the next one
+        self._solver.add(goal)  # helps with later claims
 
     def decide(self, condition: Term) -> bool:
-        """The truth of a formula, on this path."""
+        """Returns the truth of a formula on this path."""
         condition = z3.simplify(condition)
         if z3.is_true(condition) or z3.is_false(condition):
             return bool(z3.is_true(condition))
@@ -126,13 +126,13 @@ class Path:
         return answer
 
     def values(self) -> str:
-        """Values of the symbols that lead here, after the solver has found some."""
+        """Renders the values of the symbols in the solver's current model."""
         model = self._solver.model()
         with _truths(None):
             return ", ".join(f"{name} = {model.eval(term, model_completion=True)}" for name, term in self._shown.items())
 
     def example(self) -> str:
-        """Values of the symbols that lead here."""
+        """Renders values of the symbols that lead here."""
         return self.values() if self._possible() else "nothing leads here"
 
     @property
@@ -148,16 +148,16 @@ class Path:
         if found == z3.unknown:
             reason = self._solver.reason_unknown()
             if "keyboard" in reason or (reason == "canceled" and time.monotonic() < self._deadline - _TIMER_ERROR):
-                raise KeyboardInterrupt  # Z3 takes the signal for itself while it works
-            raise _Undecided("out of time" if reason in ("timeout", "canceled") else f"the solver says {reason}")
+                raise KeyboardInterrupt  # Z3 catches the signal while it works
+            raise _Undecided("out of time" if reason in ("timeout", "canceled") else f"the solver reports {reason}")
         return bool(found == z3.sat)
 
 
 def follow(statement: Callable[[Path], None], seconds: float, logic: str = "") -> Outcome:
     """
-    Follows every path of a statement, until one refutes it or the time is over. Nothing claimed is nothing proved.
+    Follows every path of a statement until one refutes it or the time is over. A statement without claims is refuted.
 
-    With a `logic` of Z3, such as QF_BV, only that is understood, but of words of bits 20 times as fast.
+    With a `logic` of Z3, such as QF_BV, only that logic is supported; for bit vectors it is 20 times as fast.
     """
     begun, deadline = time.process_time(), time.monotonic() + seconds
     solver, scripts = z3.SolverFor(logic) if logic else z3.Solver(), [[]]  # type: ignore[var-annotated]
@@ -173,7 +173,7 @@ def follow(statement: Callable[[Path], None], seconds: float, logic: str = "") -
         paths += 1
         claims += path.claims
     if verdict == "proved" and not claims:
-        verdict, detail = "refuted", "no path comes to a claim"
+        verdict, detail = "refuted", "no path reaches a claim"
     return Outcome(verdict, detail, paths, claims, time.process_time() - begun)
 
 
@@ -190,14 +190,14 @@ def _run(statement: Callable[[Path], None], path: Path) -> tuple[Verdict, str]:
         return "unknown", str(reason)
     except _Impossible:
         pass
-    except Exception as error:  # noqa: BLE001  # code that cannot be run on terms is no counterexample
+    except Exception as error:  # noqa: BLE001  # code that fails on terms is not a counterexample
         return "unknown", f"the code cannot be evaluated on terms: {type(error).__name__}: {error}"
     return "proved", ""
 
 
 @contextmanager
 def _truths(path: Path | None) -> Iterator[None]:
-    """Within, the path says what the truth of a formula is; Z3 itself again if it is None."""
+    """Makes the path decide the truth of formulas within the context; None restores Z3's own behaviour."""
     before = z3.BoolRef.__bool__
 
     def decided(formula: Term) -> bool:

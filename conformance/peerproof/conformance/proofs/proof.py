@@ -1,4 +1,4 @@
-"""What a proof is: a statement, what it is about, and a twin that must be refuted; which there are, and how they are shown."""
+"""Proofs: a statement, its clauses, and a twin that must be refuted; their selection and rendering."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Statement = TypeVar("Statement", bound=Callable[..., None])
 
-#: Without Z3, its package is named by this.
+#: How to install Z3.
 EXTRA: Final = "pip install 'peerproof[prove]'"
 
 
@@ -29,7 +29,7 @@ class Evaluated:
     """The running code itself is evaluated on Z3 terms."""
 
     functions: tuple[str, ...]  #: below `peerproof.spec`
-    instead: tuple[str, ...] = ()  #: names of Python's that the code looks up, and that are replaced by theirs on terms
+    instead: tuple[str, ...] = ()  #: builtins that the code looks up, and that are replaced by versions for terms
 
     def __str__(self) -> str:
         by = f", with {', '.join(self.instead)} on terms" if self.instead else ""
@@ -38,7 +38,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Defined:
-    """A Z3 definition, which a test shows to equal the running function on bounded inputs."""
+    """A Z3 definition; a test compares it with the running function on bounded inputs."""
 
     functions: tuple[str, ...]
     test: str  #: `path::name`
@@ -49,7 +49,7 @@ class Defined:
 
 @dataclass(frozen=True)
 class Stated:
-    """A theorem about what the prose says, and no code does."""
+    """A theorem about the prose that no code implements."""
 
     about: str
     functions: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Twin:
-    """The statement broken on purpose: with these arguments it must be refuted, or it proves nothing."""
+    """A deliberately broken version of the statement: with these arguments it must be refuted, or the proof shows nothing."""
 
     about: str
     arguments: Mapping[str, Any]
@@ -71,25 +71,26 @@ class Proof:
     """
     A statement about a protocol, for all values of its symbols.
 
-    `statement` is a function of a `paths.Path`, and of `arguments`; the first paragraph of its docstring says what it states.
+    `statement` is a function of a `paths.Path` and of `arguments`; the first paragraph of its docstring is the statement in
+    words.
     """
 
-    clauses: tuple[str, ...]  #: what it holds: first its item in the protocol's prose, such as BZ-01
+    clauses: tuple[str, ...]  #: the clauses that it covers: first its item in the protocol's prose, such as BZ-01
     statement: Callable[..., None]
     by: Evaluated | Defined | Stated
     twin: Twin
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    of: str = ""  #: what distinguishes two proofs of one statement
-    logic: str = ""  #: of Z3, if all terms belong to it
+    of: str = ""  #: distinguishes two proofs of one statement
+    logic: str = ""  #: a logic of Z3, if all terms belong to it
 
     @property
     def name(self) -> str:
-        """The statement's, and what distinguishes it."""
+        """The name of the statement, and the suffix that distinguishes it."""
         return "-".join([self.statement.__name__.replace("_", "-"), *filter(None, [self.of])])
 
     @property
     def item(self) -> str:
-        """The item of the protocol's prose that this is a part of."""
+        """The item of the protocol's prose that this proof belongs to."""
         return self.clauses[0]
 
     @property
@@ -99,7 +100,7 @@ class Proof:
 
 
 class ProofTable(list[Proof]):
-    """The proofs of a protocol. `add` stands above each statement."""
+    """The proofs of a protocol. Use `add` as a decorator of each statement."""
 
     def add(
         self,
@@ -113,13 +114,15 @@ class ProofTable(list[Proof]):
         """
         Adds a proof of the decorated statement for each name in `of` and its arguments.
 
-        Blanks separate clauses, and functions, if `by` is only the names of those that are evaluated.
+        Blanks separate clauses; if `by` is a text, it has the names of the evaluated functions, also separated by blanks.
         """
-        held = tuple(clauses.split())
+        clause_ids = tuple(clauses.split())
         how = Evaluated(tuple(by.split())) if isinstance(by, str) else by
 
         def declare(statement: Statement) -> Statement:
-            self.extend(Proof(held, statement, how, twin, arguments, name, logic) for name, arguments in (of or {"": {}}).items())
+            self.extend(
+                Proof(clause_ids, statement, how, twin, arguments, name, logic) for name, arguments in (of or {"": {}}).items()
+            )
             return statement
 
         return declare
@@ -127,7 +130,7 @@ class ProofTable(list[Proof]):
 
 @dataclass(frozen=True)
 class Proved:
-    """What became of a proof and its twin."""
+    """The results of a proof and its twin."""
 
     proof: Proof
     outcome: Outcome
@@ -135,17 +138,17 @@ class Proved:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the statement is proved and its twin refuted."""
+        """True if the statement is proved and its twin refuted."""
         return self.outcome.verdict == "proved" and self.twin.verdict == "refuted"
 
     @property
     def seconds(self) -> float:
-        """CPU, for both."""
+        """CPU time of both."""
         return self.outcome.seconds + self.twin.seconds
 
 
 def prove(proof: Proof, seconds: float) -> Proved:
-    """Follows the statement, then its twin, each for at most so many seconds."""
+    """Follows the statement, then its twin, each for at most this many seconds."""
     from peerproof.conformance.proofs.paths import follow
 
     arguments = dict(proof.arguments)
@@ -157,12 +160,12 @@ def prove(proof: Proof, seconds: float) -> Proved:
 
 
 def proven_protocols() -> list[str]:
-    """The protocols that have a module of proofs."""
+    """Returns the protocols that have proofs."""
     return sorted(name for name, protocol in PROTOCOLS.items() if protocol.proofs)
 
 
 def load(protocol: str) -> tuple[Proof, ...]:
-    """The proofs of a protocol, by item. Raises ProverMissing."""
+    """Loads the proofs of a protocol, sorted by item. Raises ProverMissing."""
     try:
         import_module("z3")
     except ImportError as error:
@@ -173,7 +176,7 @@ def load(protocol: str) -> tuple[Proof, ...]:
 
 def select_proofs(protocol: str | None = None, words: str = "") -> list[tuple[str, Proof]]:
     """
-    Returns the proofs of a protocol, or of all, whose item or name has all of these words, each after its protocol.
+    Returns the proofs of a protocol, or of all, whose item or name contains all of these words, each with its protocol.
 
     Raises ProverMissing without Z3.
 
@@ -191,7 +194,7 @@ def select_proofs(protocol: str | None = None, words: str = "") -> list[tuple[st
 
 def plain_proof(protocol: str, proof: Proof, found: Proved | None = None) -> dict[str, Any]:
     """
-    Returns a proof as JSON data, and what became of it, if that is given.
+    Returns a proof as JSON data, with its result if that is given.
 
     >>> protocol, proof = select_proofs("swim")[0]
     >>> plain_proof(protocol, proof)["protocol"]

@@ -1,8 +1,8 @@
 """
-What Python cannot do on Z3 terms, done: integers that may be compared with anything, byte strings and texts of any length, tables
-of any number of rows, 64-bit integers as digits.
+Python types on Z3 terms: integers that can be compared with anything, byte strings and texts of any length, tables of any number
+of rows, 64-bit integers as digits.
 
-Each stands for one type of Python, as far as the specification uses it; tests compare the two on all small inputs.
+Each stands for one Python type, as far as the specification uses it; tests compare the two on all small inputs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _comparison(compare: Callable[[Term, Term], Term]) -> Callable[[Number, obje
 
 
 class Number:
-    """An integer that may be compared with what is none, as of `int`; a name is one, for all that is asked is which is lower."""
+    """An integer that can be compared with other types, like `int`; also used for names, of which only the order matters."""
 
     def __init__(self, term: Term) -> None:
         self.term = term
@@ -58,45 +58,45 @@ class Number:
         return self // (1 << bits)
 
     def __hash__(self) -> int:
-        return 0  # equal ones are equal terms or others, so each is compared
+        return 0  # equal numbers may be different terms, so each is compared
 
 
 def term_of(value: Any) -> Term:
-    """The term of a number."""
+    """Returns the term of a number."""
     return cast("Term", value.term) if isinstance(value, Number) else z3.IntVal(value) if isinstance(value, int) else value
 
 
 def choice(path: Path, name: str, options: int) -> int:
-    """Any number from 0 up to so many."""
+    """Returns any number from 0 below `options`; follows one path for each."""
     number = path.integer(name, 0, options - 1)
     return next((option for option in range(options - 1) if number == option), options - 1)
 
 
 def truth(fact: Any) -> Term:
-    """What Python has found, as a claim."""
+    """Converts a Python bool to a formula, for a claim."""
     return z3.BoolVal(bool(fact))
 
 
 class Octets:
-    """A byte string: pieces one after the other, of each how many bytes, and which one is at an index."""
+    """A byte string as pieces, each with its length and a function from index to byte."""
 
     def __init__(self, *pieces: tuple[Term, Callable[[Term], Term]]) -> None:
         self.pieces = pieces
         self.length = z3.simplify(z3.Sum([length for length, _ in pieces]))
 
     def at(self, index: Term) -> Term:
-        """The byte at an index; 0 past the end."""
+        """Returns the byte at an index; 0 past the end."""
         if not self.pieces:
             return z3.IntVal(0)
         (length, first), *others = self.pieces
-        # From the left, so that a known index in a first piece of known length gives one byte and no case distinction.
+        # From the left, so that a known index in a first piece of known length gives one byte without case distinction.
         return z3.If(index < length, first(index), Octets(*others).at(index - length)) if others else first(index)
 
     def __bool__(self) -> bool:
         return bool(self.length != 0)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):  # as far as it is used: within the string, without a step
+        if isinstance(index, slice):  # supports only slices within the string, without a step
             start, stop = index.start, index.stop
             return Octets((stop - start, lambda i: self.at(i + start)))
         if index >= self.length:
@@ -108,13 +108,13 @@ class Octets:
 
 
 def concrete(term: Term) -> Any:
-    """The integer that a term is, or the term."""
+    """Returns the integer value of a term, or the term if it has none."""
     simple = z3.simplify(term)
     return simple.as_long() if z3.is_int_value(simple) else simple
 
 
 def octets_of(values: Iterable[Term]) -> Octets:
-    """A byte string of a known length."""
+    """Returns a byte string of a known length."""
     items = [z3.IntVal(value) if isinstance(value, int) else value for value in values]
 
     def at(index: Term) -> Term:
@@ -127,7 +127,7 @@ def octets_of(values: Iterable[Term]) -> Octets:
 
 
 def any_octets(path: Path, name: str, most: int | None = None) -> Octets:
-    """Any byte string."""
+    """Returns any byte string."""
     byte = z3.Function(name, z3.IntSort(), z3.IntSort())
 
     def at(index: Term) -> Term:
@@ -139,7 +139,7 @@ def any_octets(path: Path, name: str, most: int | None = None) -> Octets:
 
 
 def same_octets(path: Path, one: Octets, other: Octets) -> Term:
-    """That two byte strings are equal, for a claim: an arbitrary place in them stands for all."""
+    """States that two byte strings are equal, for a claim: an arbitrary index stands for all."""
     place = z3.Int(path.fresh("place"))
     return z3.And(
         one.length == other.length, z3.Implies(z3.And(place >= 0, place < one.length), one.at(place) == other.at(place))
@@ -148,48 +148,48 @@ def same_octets(path: Path, one: Octets, other: Octets) -> Term:
 
 @dataclass(frozen=True, eq=False)
 class AnyText:
-    """A text that is that of some bytes; `characters` are as many as bytes if it is ASCII, else anything up to it."""
+    """The text of some bytes; it has as many characters as bytes if it is ASCII, else at most as many."""
 
     octets: Octets
     ascii: Term
     characters: Term
 
     def isascii(self) -> bool:
-        """As of `str`."""
+        """Like `str`."""
         return bool(self.ascii)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AnyText) and self.octets is other.octets
 
-    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+    __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
 
 def text_of(path: Path, octets: Octets) -> AnyText:
-    """The text of these bytes."""
+    """Returns the text of these bytes."""
     ascii_only, characters = z3.Bool(path.fresh("ascii")), z3.Int(path.fresh("characters"))
     path.know(characters >= 0, characters <= octets.length, z3.Implies(ascii_only, characters == octets.length))
     return AnyText(octets, ascii_only, characters)
 
 
 def any_text(path: Path, name: str, most: int = BYTE_MAX) -> AnyText:
-    """Any text of at most so many bytes."""
+    """Returns any text of at most this many bytes."""
     return text_of(path, any_octets(path, name, most))
 
 
 class Writable:
-    """A byte array that is written from its start to its end; what is above a byte is refused."""
+    """A byte array that is written from start to end; it refuses values above a byte."""
 
     def __init__(self, values: Iterable[int] = ()) -> None:
         self.octets = octets_of(values)
 
     def append(self, value: Term) -> None:
-        """As of `bytearray`."""
+        """Like `bytearray`."""
         if value < 0 or value > BYTE_MAX:
             raise ValueError("byte must be in range(0, 256)")
         self.octets += octets_of([value])
 
     def extend(self, octets: Octets) -> None:
-        """As of `bytearray`."""
+        """Like `bytearray`."""
         self.octets += octets
 
 
@@ -202,7 +202,7 @@ class BigEndian:
     read: list[tuple[Term, list[Term]]] = field(default_factory=list)  #: numbers and the digits they were read from
 
     def pack(self, value: Term) -> Octets:
-        """The digits of a number, which has exactly one list of them (BZ-05): if it was read, those."""
+        """Returns the digits of a number, which are unique (BZ-05); for a number that was read, the same digits."""
         if value < 0 or value >= 256**U64_DIGITS:
             raise struct.error("int too large to convert")
         if known := [digits for number, digits in self.read if number.eq(value)]:
@@ -212,7 +212,7 @@ class BigEndian:
         return octets_of(digits)
 
     def unpack_from(self, data: Octets, at: Term) -> tuple[Term]:
-        """The number at a place."""
+        """Returns the number at an offset."""
         if at + U64_DIGITS > data.length:
             raise struct.error("unpack_from requires a buffer of at least 8 bytes")
         digits = [data.at(at + place) for place in range(U64_DIGITS)]
@@ -221,12 +221,12 @@ class BigEndian:
 
 
 def number(digits: list[Term]) -> Term:
-    """The number with these digits to the base 256, the highest first."""
+    """Returns the number with these digits to the base 256, the highest first."""
     return z3.simplify(z3.Sum([digit * 256**place for place, digit in enumerate(reversed(digits))]))
 
 
 def byte_names(path: Path) -> dict[str, Any]:
-    """What the names that `packing` and `wire` look up mean on terms."""
+    """Returns the versions for terms of the names that `packing` and `wire` look up."""
 
     def length(value: Any) -> Any:
         if isinstance(value, AnyText):
@@ -267,7 +267,7 @@ class Rows:
         self.has, self.row = changed.has, changed.row
 
     def put(self, rows: Mapping[Term, Any]) -> Rows:
-        """As of `core.Table`."""
+        """Like `core.Table`."""
         has, row = self.has, self.row
         for key, new in rows.items():
             has, row = _having(has, key), _with_row(row, key, new)
@@ -275,7 +275,7 @@ class Rows:
 
 
 def copy_rows(rows: Rows) -> Rows:
-    """As `dict` of a table and `Table` of a dict."""
+    """Copies a table, like `dict` of a table and `Table` of a dict."""
     return Rows(rows.has, rows.row)
 
 
@@ -288,23 +288,23 @@ def _with_row(row: Callable[[Term], Any], key: Term, new: Any) -> Callable[[Term
 
 
 def any_rows(name: str, key: Term, kind: type[Any], **sorts: Term) -> Rows:
-    """Any table, whose rows are named tuples with fields of these sorts."""
+    """Returns any table whose rows are named tuples with fields of these sorts."""
     has = z3.Function(f"{name}.has", key, z3.BoolSort())
     fields = [z3.Function(f"{name}.{field}", key, sort) for field, sort in sorts.items()]
     return Rows(has, lambda k: kind(*(field(k) for field in fields)))
 
 
 def no_rows(kind: type[Any], **sorts: Term) -> Rows:
-    """An empty table; what its rows would be does not matter."""
+    """Returns an empty table; its row function is arbitrary."""
     nothing = kind(*(z3.Const(f"nothing.{name}", sort) for name, sort in sorts.items()))
     return Rows(lambda _: z3.BoolVal(False), lambda _: nothing)
 
 
 def same_row(one: Any, other: Any) -> Term:
-    """That two rows, or other tuples of one type, are equal, field by field."""
+    """States that two rows, or other tuples of one type, are equal, field by field."""
     return z3.And(*(mine == its for mine, its in zip(one, other, strict=True)))
 
 
 def same_at(one: Rows, other: Rows, key: Term) -> Term:
-    """That two tables agree about a key."""
+    """States that two tables agree about a key."""
     return z3.And(one.has(key) == other.has(key), z3.Implies(one.has(key), same_row(one.row(key), other.row(key))))

@@ -1,4 +1,4 @@
-"""Other readings of the documents, and which expectations rest on a decision between readings."""
+"""Other readings of the documents, and the expectations that depend on a decision between readings."""
 
 import lazy_loader
 

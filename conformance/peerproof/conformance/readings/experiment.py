@@ -1,8 +1,8 @@
 """
-The experiment that shows what rests on a decision: every case of a protocol, tried on a variant that takes another reading.
+The experiment that finds what depends on a decision: every case of a protocol runs on a variant with another reading.
 
-A case goes on after the first step that is not as the vector says, so that every step is found that rests on the decision.
-A reading is tried on the cases in which the reference calls a function that it replaces: in all others it does the same.
+A case goes on after the first step that differs from the vector, so that every step that depends on the decision is found. A
+reading runs only on the cases in which the reference calls a function that it replaces: in all others it behaves the same.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.protocols import PROTOCOLS
 
 SEED: Final = "0"
-MOST_TOGETHER: Final = 256  #: ways to take the readings that matter to a case; with more of them, whatever comes may be one
+MOST_TOGETHER: Final = 256  #: maximum number of combinations of readings run for a case; above it, any outcome is accepted
 
-_Found: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]  #: `Basis.decisions`, as it grows
+_Found: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]  #: `Basis.decisions` under construction
 
-#: How far the experiment is: reading, how many are done, how many there are.
+#: Called with the reading, the number of readings done, and their total.
 Progress = Callable[[Reading, int, int], None]
 
 
 def try_reading(protocol: str, reading: Reading, chosen: Iterable[Case]) -> dict[str, dict[str, str]]:
     """
-    Tries cases on an implementation that takes another reading: case -> place -> what comes there instead, as `Others` has it.
+    Runs cases on a variant with another reading. Returns case -> place -> the different outcome, in the form of `Others`.
 
-    A place is a step, `steps[2]`, or the part of a codec vector, `decode`. Cases in which all is as expected are left out. What
-    the variant raises is raised, unless the reading lets it end.
+    A place is a step, `steps[2]`, or the part of a codec vector, `decode`. Cases that pass are left out. Exceptions of the
+    variant pass through, unless the reading allows it to end.
 
     >>> from peerproof.conformance.runner.cases import select_cases
     >>> from peerproof.conformance.vectors.suite import load
@@ -57,7 +57,7 @@ def try_reading(protocol: str, reading: Reading, chosen: Iterable[Case]) -> dict
 
 
 def _key(reading: Reading, miss: Failure | None) -> str:
-    """What stands in a basis for what a variant did instead of what was expected; None: it came to an end."""
+    """Returns the key in a basis for a variant's outcome; None means that it came to an end."""
     if reading.ends or miss is None:
         return THE_END
     return open_keys(miss.failure)[-1] if reading.is_open else miss.fingerprint
@@ -77,9 +77,9 @@ def _greet(variant: Any) -> Hello:
 
 def _find_calls(protocol: str, readings: Iterable[Reading], every: Mapping[str, Case]) -> dict[str, set[str]]:
     """
-    The cases in which the reference calls what readings replace or change: place, or name of a change -> ids of cases.
+    Finds the cases in which the reference calls what readings replace or change: place, or name of a change -> ids of cases.
 
-    A place that is left out holds no function: its use cannot be seen.
+    A place without a function is left out, because its use cannot be observed.
     """
     called: dict[Callable[..., Any], set[str]] = {}
     functions: dict[str, Callable[..., Any]] = {}
@@ -115,14 +115,14 @@ def _find_calls(protocol: str, readings: Iterable[Reading], every: Mapping[str, 
     changes = {name: change(name) for name in CHANGES}
     variant = Reading(clause="", name="recording", text="", instead=instead, **changes).variant(protocol)
     hello = _greet(variant)
-    for now, case in every.items():  # noqa: B007  # `call` reads it
+    for now, case in every.items():  # noqa: B007  # read by `call`
         if missing(case, hello) is None:
             _try_case(variant, hello, case, ends=False)
     return {**{place: called[function] for place, function in functions.items()}, **changed}
 
 
 def _choose_cases(reading: Reading, calls: Mapping[str, set[str]], every: Mapping[str, Case]) -> list[Case]:
-    """The cases in which a reading may do something else than the reference."""
+    """Returns the cases in which a reading may differ from the reference."""
     places = [*reading.instead, *(name for name in CHANGES if getattr(reading, name))]
     if reading.queries or not all(place in calls for place in places):
         return list(every.values())
@@ -131,7 +131,7 @@ def _choose_cases(reading: Reading, calls: Mapping[str, set[str]], every: Mappin
 
 
 def _no_choice(_: Mapping[str, Any]) -> list[int]:
-    raise AssertionError("a hello chooses nothing")
+    raise AssertionError("hello has no choices")
 
 
 def _try_case(variant: Any, hello: Hello, case: Case, *, ends: bool) -> dict[str, Failure | None]:
@@ -156,7 +156,7 @@ def _try_case(variant: Any, hello: Hello, case: Case, *, ends: bool) -> dict[str
 
 
 def _from(trial: Trial) -> Sequence[str]:
-    """The place that a trial is at and those after it: nobody knows what would have come there."""
+    """Returns the place where a trial is and those after it, whose outcomes are unknown."""
     steps = [f"steps[{index}]" for index in range(len(trial.body.get("steps", ())))] + [AFTER]
     return steps[steps.index(trial.place) :] if trial.place in steps else [trial.judged_at]
 
@@ -165,9 +165,9 @@ def _try_together(
     protocol: str, readings: Sequence[Reading], closed: dict[str, list[int]], every: Mapping[str, Case], decisions: _Found
 ) -> None:
     """
-    Adds to `decisions` what comes where several readings that matter to a case are taken at once, and no fewer make it come.
+    Adds to `decisions` the outcomes of several readings at once that no subset of them causes.
 
-    `closed` has the readings of each case whose outcome is known, by number.
+    `closed` has the numbers of the readings that change each case to a known outcome.
     """
     for name, numbers in closed.items():
         if _count_ways(readings, numbers) > MOST_TOGETHER:
@@ -187,9 +187,10 @@ def _try_together(
 
 def _combine_readings(readings: Sequence[Reading], closed: Mapping[str, Sequence[int]]) -> list[tuple[list[Reading], list[str]]]:
     """
-    Readings of several decisions each that may do something else together than alone, few first, and the cases that show them.
+    Returns combinations of readings of different decisions that may differ from each alone, small ones first, with the cases to
+    run.
 
-    `closed` has the readings of each case that make something else come there.
+    `closed` has the numbers of the readings that change each case.
     """
     found: dict[tuple[int, ...], list[str]] = {}
     for name, numbers in closed.items():
@@ -206,16 +207,16 @@ def _combine_readings(readings: Sequence[Reading], closed: Mapping[str, Sequence
 
 
 def _count_ways(readings: Sequence[Reading], numbers: Iterable[int]) -> int:
-    """In how many ways these readings, of which one a decision is taken or none, go together."""
+    """Returns the number of combinations of these readings, with at most one for each decision."""
     return prod(count + 1 for count in Counter(readings[number].clause for number in numbers).values())
 
 
 def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) -> Basis:
     """
-    Finds out, for every expectation of a protocol's vectors, on which decisions it rests, and which vectors need a weak clause.
+    Finds on which decisions each expectation of a protocol's vectors depends, and which vectors depend on a weak clause.
 
-    Takes as long as running the protocol's cases once for each reading, and some of them for several at once. Raises VectorError
-    if its prose cannot be read.
+    Takes as long as running the protocol's cases once for each reading, and some of them for combinations. Raises VectorError if
+    the prose cannot be read.
 
     >>> from dataclasses import replace
     >>> from peerproof.conformance.vectors.suite import load

@@ -1,4 +1,4 @@
-"""Checking what was recorded of nodes against the specification, in one process."""
+"""Checks recorded events of nodes against the specification, in one process."""
 
 import lazy_loader
 

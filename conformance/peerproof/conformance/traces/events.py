@@ -1,9 +1,9 @@
 """
 Events of one node: trace lines as rows of `traces` and back, and rows read column by column.
 
-`line_of(event_of(line)) == line` for every line. A column of JSON has no spaces, and an object's members in the order of the
-line: where a protocol packs an object, their order is in the bytes. What the line does not hold, the type and size of the message
-and where it was read, is for whoever makes the row.
+`line_of(event_of(line)) == line` for every line. A column of JSON has no spaces, and its objects keep the order of the line:
+where a protocol packs an object, this order is in the bytes. The caller supplies what the line does not contain: the size of the
+message and the place in the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import msgspec
 from peerproof.spec.forms.form import Plain, octets, text
 from peerproof.spec.traces.trace import LINE, Kind, Line
 
-#: How a text column holds a text that is not UTF-8, or that itself begins like this.
+#: How a text column holds a text that is not UTF-8, or that itself begins with this.
 _HEX: Final = '{"hex":"'
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -30,7 +30,7 @@ _Octets: TypeAlias = bytes  # in the class below, `bytes` is a column
 
 
 def column_text(value: str) -> str:
-    """A text, of any bytes, as a text column holds it."""
+    """Encodes a text, of any bytes, for a text column."""
     if not value.startswith(_HEX):
         if value.isascii():
             return value
@@ -41,7 +41,7 @@ def column_text(value: str) -> str:
 
 
 def text_of(column: str) -> str:
-    """The text that a text column holds."""
+    """Decodes a text column."""
     return text(bytes.fromhex(column[len(_HEX) : -2])) if column.startswith(_HEX) else column
 
 
@@ -70,9 +70,9 @@ class Event(NamedTuple):
 
 def canonical_json(plain: Plain) -> str:
     """
-    JSON with sorted members and without spaces. Not for floats that are no numbers, which become null.
+    Renders JSON with sorted members and without spaces. NaN and infinite floats become null.
 
-    A lone surrogate, which no UTF-8 can hold, and a number over 64 bits are written as the standard library does.
+    A lone surrogate, which UTF-8 cannot encode, and a number over 64 bits are written as the standard library does.
     """
     try:
         return _ENCODER.encode(plain).decode()
@@ -81,7 +81,7 @@ def canonical_json(plain: Plain) -> str:
 
 
 def json_text(plain: Plain) -> str:
-    """As `canonical_json`, but members keep their order."""
+    """Renders JSON like `canonical_json`, but members keep their order."""
     try:
         return _IN_ORDER.encode(plain).decode()
     except (OverflowError, UnicodeEncodeError):
@@ -89,7 +89,7 @@ def json_text(plain: Plain) -> str:
 
 
 def event_of(line: Line, size: int | None = None, src_file: str | None = None, src_off: int | None = None) -> Event:
-    """The row of a line; `size` is that of the message on the wire."""
+    """Returns the row of a line; `size` is the size of the message on the wire, in bytes."""
     args = line.args
     return Event(
         column_text(line.run),
@@ -114,7 +114,7 @@ def event_of(line: Line, size: int | None = None, src_file: str | None = None, s
 
 
 def message_type(kind: str, args: Plain) -> str | None:
-    """What `msg_type` holds of an event."""
+    """Returns the value of `msg_type` for an event."""
     if kind == "sent" and isinstance(args, dict):
         args = args.get("message")
     name = args.get("type") if isinstance(args, dict) and kind != "start" else None
@@ -122,7 +122,7 @@ def message_type(kind: str, args: Plain) -> str | None:
 
 
 def line_of(event: Event) -> Line:
-    """The line of a row. Raises ValueError if the row holds none: a capture has no picks and no effects."""
+    """Returns the line of a row. Raises ValueError if the row is no trace line: a capture has no picks and no effects."""
     if event.args is None or event.picks is None or event.effects is None:
         raise ValueError(f"the event {event.seq} of {event.node} in {event.run_id} is no trace line: it has no picks or effects")
     return Line(
@@ -143,74 +143,74 @@ def line_of(event: Event) -> Line:
 
 
 class Rows(ABC):
-    """Consecutive events of one node, at least one. A column becomes a list when it is first asked for."""
+    """Consecutive events of one node, at least one. A column becomes a list when it is first read."""
 
     def __init__(self, run_id: str, node: str, protocol: str) -> None:
-        self.run_id: Final = run_id  #: as the column has it; so the next two
+        self.run_id: Final = run_id  #: encoded as in the column, like the next two
         self.node: Final = node
         self.protocol: Final = protocol
         self._columns: Final[dict[str, list[Any]]] = {}
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number of events."""
+        """Returns the number of events."""
 
     @abstractmethod
     def event(self, index: int) -> Event:
-        """The row of an index as an `Event`."""
+        """Returns the row at an index as an `Event`."""
 
     @abstractmethod
     def _read_column(self, name: str) -> list[Any]:
-        """A column of `Event`."""
+        """Reads a column of `Event`."""
 
     def column(self, name: str) -> list[Any]:
-        """A column of `Event`, as the table has it."""
+        """Returns a column of `Event`, encoded as in the table."""
         if name not in self._columns:
             self._columns[name] = self._read_column(name)
         return self._columns[name]
 
     def is_null(self, name: str) -> bool:
-        """Whether a column is null in some row."""
+        """Returns True if a column is null in some row."""
         return None in self.column(name)
 
     def is_set(self, name: str) -> bool:
-        """Whether a column is not null in some row."""
+        """Returns True if a column is not null in some row."""
         return any(value is not None for value in self.column(name))
 
     @cached_property
     def seqs(self) -> list[int]:
-        """Their numbers."""
+        """The sequence numbers of the events."""
         return self.column("seq")
 
     @cached_property
     def times(self) -> list[int]:
-        """Microseconds."""
+        """The times of the events, in microseconds."""
         return self.column("t_us")
 
     @cached_property
     def offsets(self) -> list[int] | None:
-        """The byte offset of each in its file; None unless all are from one file."""
+        """The byte offset of each event in its file; None unless all are from one file."""
         if self.is_null("src_off") or self.is_null("src_file") or len(set(self._texts("src_file"))) > 1:
             return None
         return self.column("src_off")
 
     @cached_property
     def kinds(self) -> list[str]:
-        """Their kinds."""
+        """The kinds of the events."""
         return self._texts("kind")
 
     @cached_property
     def peers(self) -> list[Any]:
-        """Their peers, as addresses and not as the column has them; None where there is none."""
+        """The peers of the events as addresses, decoded from the column; None where there is none."""
         return self._texts("peer")
 
     def _texts(self, name: str) -> list[Any]:
-        """The texts that a text column holds; None where it is null."""
+        """Decodes a text column; None where it is null."""
         return [None if value is None else text_of(value) for value in self.column(name)]
 
     @cached_property
     def members(self) -> list[tuple[Any, ...]]:
-        """For each event the argument of `spec.traces.replay.Replay.agrees`."""
+        """For each event, the argument of `spec.traces.replay.Replay.agrees`."""
         runs, nodes = ([text_of(name)] * len(self) for name in (self.run_id, self.node))
         columns = map(self.column, ("args", "picks", "effects", "state_hash"))
         return list(zip(runs, nodes, self.seqs, self.times, self.kinds, self.peers, *columns, strict=True))
@@ -235,12 +235,12 @@ class EventRows(Rows):
 
 
 class Ref(NamedTuple):
-    """An event, where it is."""
+    """A reference to an event: its rows and its index in them."""
 
     rows: Rows
     at: int
 
     @property
     def event(self) -> Event:
-        """The event itself."""
+        """The event as an `Event`."""
         return self.rows.event(self.at)

@@ -1,7 +1,7 @@
 """
-Checking whole traces, by the replay and by TLC, and the verdict on several of them.
+Checks whole traces with the replay and with TLC, and gives the verdict on several of them.
 
-A file is read line by line. What is kept is a state and a few lines for each node, the first divergences, and for TLC a line of
+A file is read line by line. Memory holds a state and a few lines for each node, the first divergences, and for TLC a line of
 numbers for each event, up to a limit.
 """
 
@@ -27,26 +27,26 @@ from peerproof.tla.traces import trace_check
 from peerproof.tla.traces.trace_check import Comparison, Judgement
 from peerproof.tla.traces.trace_data import TraceData
 
-#: The lines of a node after a divergence that are kept.
+#: Number of lines of a node that are kept after a divergence.
 LINES_AFTER: Final = 2
 
-#: So many divergences of one node, and so many unreadable lines of one file, are kept; of others only the number.
+#: Number of divergences of one node, and of unreadable lines of one file, that are kept; the others are only counted.
 MOST_KEPT: Final = 10
 
-#: Longer lines are no lines of a trace.
+#: Bytes; a longer line is not a line of a trace.
 LONGEST_LINE: Final = 2**24
 
 _OWNER: Final = re.compile(r'\{"run":"([^"\\]*)".*?,"node":"([^"\\]*)"')
-_TOLD_EVERY: Final = 20_000
+_PROGRESS_EVERY: Final = 20_000  #: lines
 
 
 class NoTrace(Exception):
-    """This is no trace, or one of a protocol that is not known."""
+    """The input is not a trace, or its protocol is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A line that is no line of the trace."""
+    """A line that is not a line of the trace."""
 
     line: int  #: of the file, from 1
     problem: str
@@ -54,38 +54,38 @@ class Unreadable:
 
 @dataclass(slots=True)
 class Found:
-    """A divergence, and where it is."""
+    """A divergence and its place."""
 
     divergence: Divergence
     line: int  #: of the file, from 1
     event: int  #: of the node, from 1
     text: str
-    clauses: tuple[str, ...]  #: those that the step of the specification cites
+    clauses: tuple[str, ...]  #: those that the specification cites for this step
     before: list[str]
     after: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class NodeReport:
-    """What came of one node's lines."""
+    """The results for the lines of one node."""
 
     run: str
     node: str
     events: int = 0
     found: list[Found] = field(default_factory=list)
-    further: int = 0  #: divergences after these
+    further: int = 0  #: number of divergences after the kept ones
     judgement: Judgement | None = None  #: TLC's
     comparison: Comparison | None = None
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the replay agrees with all of its lines."""
+        """Returns True if the replay agrees with all lines of the node."""
         return not self.found
 
 
 @dataclass(slots=True)
 class Report:
-    """What came of one file."""
+    """The results for one file."""
 
     name: str
     protocol: str = ""
@@ -93,23 +93,23 @@ class Report:
     nodes: dict[tuple[str, str], NodeReport] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
     unreadable_lines: int = 0
-    data: TraceData | None = None  #: what TLC is to be told
-    tlc_problem: str | None = None  #: why TLC has no verdict on any of it
-    unseen: str = ""  #: what TLC does not compare
+    data: TraceData | None = None  #: the input of TLC
+    tlc_problem: str | None = None  #: why TLC has no verdict on this file
+    unseen: str = ""  #: the parts that TLC does not compare
 
     @property
     def is_accepted(self) -> bool:
-        """Whether every line could be read and agrees."""
+        """Returns True if every line can be read and agrees."""
         return not self.unreadable_lines and all(node.is_accepted for node in self.nodes.values())
 
 
 def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, int], None]) -> Report:
-    """Replays a file; `progress` gets the lines and bytes read, and so many events are kept for TLC. Raises NoTrace."""
+    """Replays a file. `progress` gets the lines and bytes read; `tlc_events` events are kept for TLC. Raises NoTrace."""
     reading = _Reading(name, tlc_events)
     size = 0
     for number, raw in _lines(file):
         size += len(raw)
-        if number % _TOLD_EVERY == 0:
+        if number % _PROGRESS_EVERY == 0:
             progress(number, size)
         if raw.strip():
             reading.take(number, raw)
@@ -121,7 +121,7 @@ class _Reading:
         self.report = Report(name)
         self._tlc_events = tlc_events
         self._replay: Replay | None = None
-        self._followed: dict[tuple[str, str], Found] = {}  #: divergences whose lines after are still to come
+        self._followed: dict[tuple[str, str], Found] = {}  #: divergences that still need the lines after them
 
     def take(self, number: int, raw: bytes) -> None:
         self.report.lines += 1
@@ -183,7 +183,7 @@ class _Reading:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines with their numbers; of one that is too long its beginning."""
+    """Yields the lines with their numbers; a line that is too long is cut."""
     number = 0
     while raw := file.readline(LONGEST_LINE):
         number += 1
@@ -202,7 +202,7 @@ def _text(raw: bytes) -> str:
 
 
 def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] = lambda _: None) -> None:
-    """What TLC says of the same lines, and how that stands to what the replay says."""
+    """Checks the same lines with TLC, and compares its verdict with the replay's."""
     if report.data is None:
         report.tlc_problem = f"there is no TLA+ module for traces of {report.protocol}"
         return
@@ -222,7 +222,7 @@ def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] =
 
 
 def plain(report: Report) -> Plain:
-    """A report as JSON data."""
+    """Returns a report as JSON data."""
     unreadable = [{"line": bad.line, "problem": bad.problem} for bad in report.unreadable]
     return (
         {"file": report.name, "protocol": report.protocol, "lines": report.lines, "accepted": report.is_accepted}
@@ -250,15 +250,15 @@ def _plain_found(found: Found) -> Plain:
     )
 
 
-#: How many events of one file TLC checks by default.
+#: Number of events of one file that TLC checks by default.
 TLC_EVENTS: Final = 1_000_000
 
 
 class TraceVerdict(Enum):
-    """What the replay, and TLC if it was asked, say of some traces together; the first that applies."""
+    """The verdict of the replay, and of TLC if it ran, on several traces together; the first that applies."""
 
     DISAGREED = "disagreed"  #: the replay and TLC contradict each other: a bug of the suite
-    UNDETERMINED = "undetermined"  #: TLC was asked and has no verdict on some node
+    UNDETERMINED = "undetermined"  #: TLC ran and has no verdict on some node
     REJECTED = "rejected"  #: a step diverges from the specification, or a line cannot be read
     ACCEPTED = "accepted"
     EMPTY = "empty"  #: no line at all
@@ -276,8 +276,8 @@ def check_trace(  # each has its default
     """
     Replays a trace, a JSON line for each step, against the specification; with `tools`, TLC checks it as well.
 
-    `name` is what the report calls the trace (default: its path). TLC checks the first `tlc_events` events. `on_read` gets
-    the lines and bytes read so far. Raises NoTrace if no line is one of a trace of a known protocol, and OSError.
+    `name` is the name of the trace in the report (default: its path). TLC checks the first `tlc_events` events. `on_read` gets
+    the lines and bytes read so far. Raises NoTrace if no line is a trace line of a known protocol, and OSError.
 
     >>> from io import BytesIO
     >>> check_trace(BytesIO(b""), name="nothing").lines

@@ -1,7 +1,7 @@
 """
-What was found, as rows of `violations`: of each rule the first few with the events around them, and how many more there are.
+Findings as rows of `violations`: for each rule the first few with the events around them, and the number of further ones.
 
-A divergence is called by a property that the recorded step contradicts, with the clauses and the first difference in words.
+A divergence gets the name of a property that the recorded step contradicts, with the clauses and the first difference in words.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.observed import Rule, Seen
 from peerproof.spec.traces.trace import TEXT, Divergence, Line, Script, WrongAnswer, event_of
 
-#: Events around a finding.
+#: Number of events kept around a finding.
 BEFORE: Final = 5
 AFTER: Final = 2
 
-#: Findings of one rule by one node that are told one by one: of further ones only the number is.
+#: Findings of one rule by one node that get a row each; further ones are only counted.
 MOST: Final = 3
 
-#: Rules of which one node's findings are told; those of further ones are counted together.
+#: Rules with findings of one node that get rows; findings of further rules are counted together.
 RULES: Final = 64
 
-#: Longer data of a finding is cut; the event itself is where `src_file`, or the run and the number, say.
+#: Characters; longer data of a finding is cut. The whole event is found by `src_file`, or by the run and the number.
 LONGEST: Final = 20_000
 
-#: Characters of a line for people.
+#: Maximum characters of a line in the human-readable report.
 _LONGEST_SHOWN: Final = 400
 
-#: `violates`: the document's words; `differs`: only what we have decided where the document is silent.
+#: `violates`: contradicts the document; `differs`: contradicts only a decision of this project where the document is silent.
 Severity: TypeAlias = Literal["violates", "differs", "undetermined", "log"]
 
 VIOLATES: Final = "violates"
 DIFFERS: Final = "differs"
 
-#: The worst first.
+#: Ordered by severity, the worst first.
 SEVERITIES: Final = (VIOLATES, DIFFERS, "undetermined", "log")
 
 
@@ -84,17 +84,17 @@ class Finding:
     before: list[Event] = field(default_factory=list)
 
     def take_after(self, event: Event) -> None:
-        """An event that may be one of those after this one."""
+        """Adds an event if it is one of those after this finding."""
         last = self.after[-1].seq if self.after else self.ref.event.seq if self.ref else event.seq
         if event.seq > last and len(self.after) < AFTER:
             self.after.append(event)
 
 
 class _Kind(NamedTuple):
-    """Findings that are counted together."""
+    """The key by which findings are counted."""
 
     severity: Severity
-    name: str | None  #: None: of the rules above `RULES`
+    name: str | None  #: None for the rules beyond `RULES`
     clauses: tuple[str, ...]
 
 
@@ -103,10 +103,10 @@ def _kind_of(finding: Finding) -> _Kind:
 
 
 class Findings:
-    """The findings of one node, or of one run. The memory that they take does not grow with their number."""
+    """The findings of one node, or of one run. Memory does not grow with their number."""
 
     def __init__(self, specification: Specification, run_id: str, node: str, replay: str) -> None:
-        """Texts are as columns have them; `replay` is the command that shows it again."""
+        """Takes texts as encoded in columns; `replay` is the command that reproduces the findings."""
         self._specification = specification
         self._run_id = run_id
         self._node = node
@@ -115,11 +115,11 @@ class Findings:
         self._counts: Counter[_Kind] = Counter()
         self._kept: list[Finding] = []
         self._recent: deque[Ref] = deque(maxlen=2 * BEFORE + AFTER)
-        self._awaited: list[Finding] = []  #: those whose events after are still to come
-        self._told = 0
+        self._awaited: list[Finding] = []  #: findings that still need events after them
+        self._yielded = 0
 
     def observe(self, refs: Iterable[Ref]) -> None:
-        """The events that were judged last, in their order, up to `AFTER` and the last `BEFORE` at least."""
+        """Takes the events that were checked last, in order: up to `AFTER`, and at least the last `BEFORE`."""
         for ref in refs:
             self._recent.append(ref)
             for finding in self._awaited:
@@ -128,15 +128,15 @@ class Findings:
 
     @property
     def awaits(self) -> bool:
-        """Whether events are to be told one by one, because one is part of a finding."""
+        """Returns True if events must be passed one by one, because a finding still needs the events after it."""
         return bool(self._awaited)
 
     def count(self, severity: Severity) -> int:
-        """Findings of this severity."""
+        """Returns the number of findings of this severity."""
         return self._severities[severity]
 
     def add(self, finding: Finding) -> None:
-        """One more."""
+        """Adds a finding."""
         self._severities[finding.severity] += 1
         kind = _kind_of(finding)
         if kind not in self._counts and len(self._counts) >= RULES:
@@ -161,16 +161,16 @@ class Findings:
         return self._severities.total()
 
     def fresh(self) -> Iterator[Finding]:
-        """Those that were not given out yet."""
-        yield from self._kept[self._told :]
-        self._told = len(self._kept)
+        """Yields the findings that were not yielded before."""
+        yield from self._kept[self._yielded :]
+        self._yielded = len(self._kept)
 
     def rows(self) -> Iterator[Violation]:
         """
-        Rows of `violations`.
+        Yields rows of `violations`.
 
-        The last row of a rule stands for the further ones of it, too, as its `times` say; of rules above `RULES` there is a row
-        with the number alone.
+        The last row of a rule also stands for its further findings, as its `times` says. The rules beyond `RULES` share one row
+        with only their number.
         """
         left = Counter(self._counts)
         for number, finding in enumerate(self._kept):
@@ -188,7 +188,7 @@ class Findings:
                 )
 
     def row(self, finding: Finding) -> Violation:
-        """A row of `violations`."""
+        """Returns the row of a finding for `violations`."""
         event = finding.ref.event if finding.ref else None
         return Violation(
             self._run_id,
@@ -214,7 +214,7 @@ class Findings:
 
 
 def line(specification: Specification, event: Event) -> dict[str, Plain]:
-    """An event as a trace line shows it, without what is not known of it; a message that was seen as bytes is decoded."""
+    """Returns an event as a trace line, without unknown members; a message recorded as bytes is decoded."""
     shown: dict[str, Plain] = {"run": event.run_id}
     shown |= {name: getattr(event, name) for name in ("protocol", "impl", "node", "seq", "t_us", "kind", "peer")}
     if event.args is not None:
@@ -232,7 +232,7 @@ def line(specification: Specification, event: Event) -> dict[str, Plain]:
 
 
 def replay_command(place: str, run_id: str, node: str, options: Sequence[str] = ()) -> str:
-    """What shows the findings of one node again, or with an empty node of a run's nodes together."""
+    """Returns the command that reproduces the findings of one node, or with an empty node those of a run's nodes together."""
     chosen = ["--node", node] if node else []
     return shlex.join(["peerproof", "pipeline", "validate", "--in", place, "--run", run_id, *chosen, *options])
 
@@ -245,7 +245,7 @@ def _value_text(plain: Plain) -> str | None:
 
 
 def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
-    """A row of `violations` for people; all of it, or the first words."""
+    """Renders a row of `violations` for people, in full or in short."""
     severity = row["severity"].upper()
     where = [f"node {row['node']}"] if row["node"] else []
     where += [f"event {row['seq']}"] if row["seq"] is not None else []
@@ -269,7 +269,7 @@ def _truncate(text: str) -> str:
     return shown if shown.isprintable() else ascii(shown)
 
 
-#: Divergences that no property names, by what differs.
+#: Names of divergences that contradict no property, by the part that differs.
 NAMES: Final[Mapping[str, str]] = {
     "seq": "Sequence",
     "args": "Event",
@@ -281,10 +281,10 @@ NAMES: Final[Mapping[str, str]] = {
 
 
 def finding_of(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
-    """The finding of a divergence; `before` is the state that the node was in."""
+    """Returns the finding of a divergence; `before` is the state of the node before the step."""
     broken = [] if divergence.what != "effects" or before is None else list(_find_broken(specification, before, divergence))
     clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
-    about = f"; so it is not true that {broken[0].about}" if broken else ""
+    about = f"; this contradicts the property that {broken[0].about}" if broken else ""
     return Finding(
         VIOLATES,
         ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what],
@@ -297,7 +297,7 @@ def finding_of(specification: Specification, before: Any, ref: Ref, divergence: 
 
 
 def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:
-    """The clauses that the specification's functions for such a step cite; none if there is no such function."""
+    """Returns the clauses that the specification's functions for such a step cite; none if there is no such function."""
     modules = [reference.load() for reference in PROTOCOLS[protocol].handlers]
     name = line.args.get("type") if isinstance(line.args, dict) else None
     function = "initial" if line.kind == "start" else f"on_{name}"
@@ -315,12 +315,12 @@ def _words(divergence: Divergence) -> str:
         where, expected, actual = next(differences(divergence.expected, divergence.actual, "effect"))
         return f"{event}: {where}: {_short(actual)}, where the specification has {_short(expected)}"
     if what == "state":
-        return f"{event}: the state afterwards is another than that of the specification, though all effects are the same"
+        return f"{event}: the state after it differs from that of the specification, though all effects are the same"
     return f"{event}: {what}: expected {_short(divergence.expected)}, found {_short(divergence.actual)}"
 
 
 def differences(expected: Plain, actual: Plain, where: str) -> Iterator[tuple[str, Plain, Plain]]:
-    """Every place at which two plain data differ, the first one first."""
+    """Yields every place at which two plain values differ, in order."""
     if isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
         for name, value in expected.items():
             yield from differences(value, actual[name], f"{where}.{name}")
@@ -333,7 +333,7 @@ def differences(expected: Plain, actual: Plain, where: str) -> Iterator[tuple[st
 
 
 def _find_broken(specification: Specification, before: Any, divergence: Divergence) -> Iterator[Property | Rule]:
-    """The properties of a step and the rules for messages that the recorded step contradicts, as far as it can be read."""
+    """Yields the step properties and the message rules that the recorded step contradicts, as far as it can be read."""
     try:
         event = event_of(specification, divergence.line)
         sends, instead = (_sends(specification, effects) for effects in (divergence.actual, divergence.expected))
@@ -344,12 +344,12 @@ def _find_broken(specification: Specification, before: Any, divergence: Divergen
     received = [Seen(False, event.sender, event.message, 0)] if isinstance(event, Received) else []
     encode, broken_rules = specification.MESSAGE.encode, partial(_find_broken_rules, specification, before)
     right, wrong = ([Seen(True, s.to, s.message, len(encode(s.message))) for s in each] for each in (instead, sends))
-    at_odds = set(broken_rules([*received, *wrong], right))  # which of the two is wrong they do not say
+    at_odds = set(broken_rules([*received, *wrong], right))  # these rules do not tell which of the two is wrong
     yield from (rule for rule in broken_rules([*received, *right], wrong) if rule not in at_odds)
 
 
 def _after(specification: Specification, before: Any, event: Any, line: Line) -> Any:
-    """The state that the specification comes to with the recorded answers of chance; if it comes to none, the one before."""
+    """Returns the state after the specification's step with the recorded choices, or the one before if the step fails."""
     try:
         return specification.step(before, event, Script(line.picks)).state
     except (NotEnabled, WrongAnswer):
@@ -377,4 +377,4 @@ def _sends(specification: Specification, effects: Plain) -> tuple[Send[Any], ...
 
 def _short(plain: Plain) -> str:
     text = plain if isinstance(plain, str) else json_text(plain)
-    return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004  # the whole of it is in the columns
+    return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004  # the columns hold the full text

@@ -1,21 +1,21 @@
 """
-A run's nodes together: the protocol's properties at every instant.
+Checks the protocol's properties at every instant of a run, over all of its nodes.
 
-Nodes' clocks are their own. So their events are put into an order in which each message is received after it was sent; among
-those that may be next, the earliest by its own clock is. Each such order is one in which the run may have happened, and what must
-hold always holds at each of its instants.
+The clocks of nodes are independent. So the events are put into an order in which each message is received after it was sent; of
+the nodes that can be next, the one whose own clock is earliest is taken. The run may have happened in any such order, and
+invariants hold at each of its instants.
 
-A message from a node whose log is missing or incomplete may be of the future of one that is here. From then on no order is known
-to be one of the run, and cluster properties are not checked any more; nor after a restart, as they are promised for runs without.
-Properties of single nodes and steps are.
+A message from a node whose log is missing or incomplete may come from the future of a logged node. From then on no order is known
+to be valid, and cluster properties are not checked any more. The same applies after a restart, because these properties are
+promised for runs without restarts. Properties of single nodes and steps are still checked.
 
-The events of each node are read in their order, some at a time, and one state is kept. Each step is that of the specification
-with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
-known any more, and after its last event: its log may end earlier than the node did. A message to everybody is one message, also
-received by its sender; receivers need not know the sender.
+The events of each node are read in order, some at a time, and one state per node is kept. Each step is the specification's, with
+the recorded choices; `node_check` checks that the node did the same. A node leaves when its state is not known any more, and
+after its last event, because its log may end earlier than the node did. A broadcast is one message, which its sender receives
+too; receivers need not know the sender.
 
-Over connections a node stays after its last event, because senders then learn that it is not there. From then on, or once a
-node's state is not known, a node is missing, and such a protocol promises nothing more of the cluster.
+Over connections a node stays after its last event, because senders then learn that it is not there. Once a node has had its last
+event or its state is not known, the node is missing, and such a protocol promises nothing more about the cluster.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from peerproof.spec.core import EVERYBODY, SERF, TCP, NodeId, Send
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.properties import Cluster, InFlight, Property
 
-#: Rows of all nodes of a run that are in memory, about.
+#: Approximate number of rows of all nodes of a run that are in memory.
 HELD: Final = 4096
 
-#: Messages that properties see under way; older ones that never arrived are given up. Over connections they all do, or fail.
+#: Undelivered messages that properties see; older ones are dropped. Over connections every message arrives or fails.
 MOST_UNDER_WAY: Final = 64
 MOST_CONNECTED: Final = 2**16
 
@@ -43,7 +43,7 @@ NEVER_SENT: Final = "NeverSent"
 
 
 class Place(NamedTuple):
-    """Where the events of a node lie."""
+    """The place of a node's events."""
 
     run_id: str
     node: str
@@ -52,15 +52,15 @@ class Place(NamedTuple):
     file: str
     begin: int  #: row
     events: int
-    until: int | None  #: the event from which its state is not known any more
+    until: int | None  #: the event from which the node's state is not known any more
 
 
-#: Reads rows of one node: of this file, from this row on, so many, at most so many at once.
+#: Reads rows of one node: file, first row, number of rows, maximum per batch.
 ReadRows: TypeAlias = Callable[[Path, int, int, int], Iterator[Rows]]
 
 
 class RunCheck:
-    """The nodes of one run."""
+    """A check of all nodes of one run together."""
 
     def __init__(self, places: Sequence[Place], every: int, options: Options, read: ReadRows) -> None:
         self._read: Final = read
@@ -75,12 +75,12 @@ class RunCheck:
         always = [p for p in self._specification.PROPERTIES if p.when == "always"]
         self._of_one: Final = [p for p in always if p.of != "cluster"]
         self._of_all: Final = [p for p in always if p.of == "cluster"]
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._remark = ""
         self._instants = 0
         self._states: dict[NodeId, Any] = {}
-        self._is_over = False  #: what holds of the cluster is not looked at any more
-        self._note = ""  #: why that is, where the protocol promises nothing more
+        self._is_over = False  #: cluster properties are not checked any more
+        self._note = ""  #: the reason, where the protocol promises nothing more
         self._is_connected: Final = self._specification.TRANSPORT == TCP
         self._is_anybodys: Final = self._specification.TRANSPORT in (TCP, SERF)
         self._names: tuple[NodeId, ...] = ()
@@ -89,7 +89,7 @@ class RunCheck:
         self._arrived: Final = Mail()
 
     def run(self) -> None:
-        """Look at all instants."""
+        """Checks all instants."""
         size = max(16, HELD // len(self._places))
         specification, messages = self._specification, messages_of(self._specification)
         nodes = [NodeSteps(specification, self._events(p, size), messages, leaves=p.until is not None) for p in self._places]
@@ -104,12 +104,12 @@ class RunCheck:
                 self._states.pop(node.name, None)
         for place, node in zip(self._places, nodes, strict=True):
             if node.is_lost:
-                self._remark = self._remark or f"the state of {place.node} is not known to its end, so it is left out from there"
+                self._remark = self._remark or f"the state of {place.node} is not known to its end; it is left out from there"
 
     def verdict(self) -> Verdict:
-        """What came of it."""
+        """Returns the verdict on the cluster."""
         if self._unseen:
-            self._remark = self._remark or f"of {self._unseen} nodes the states are not known"
+            self._remark = self._remark or f"the states of {self._unseen} nodes are not known"
         found = self.findings
         verdict = verdict_of(found, is_whole=not self._remark)
         events = sum(place.events for place in self._places)
@@ -117,7 +117,7 @@ class RunCheck:
         return Verdict(self._run_id, self._protocol, "", "cluster", verdict, events, self._instants, *outcome)
 
     def _events(self, place: Place, size: int) -> Iterator[Ref]:
-        """The events of a node whose state is known, in their order; an event that comes again is left out."""
+        """Yields the events of a node whose state is known, in order; duplicates are left out."""
         expected: int | None = None
         for rows in self._read(Path(place.file), place.begin, place.events, size):
             for index, seq in enumerate(rows.seqs):
@@ -129,7 +129,7 @@ class RunCheck:
                 expected = seq + 1
 
     def _step(self, node: NodeSteps) -> None:
-        """One instant: a node takes its next step."""
+        """Runs one instant: the next step of a node."""
         stepped = node.step()
         if stepped is None:
             return
@@ -147,54 +147,54 @@ class RunCheck:
             self._under_way.remove(stepped.received._replace(to=node.name))
             if self._is_connected:
                 self._arrived.add(stepped.received, is_news=True)
-        if stepped.failed is not None and not self._is_over:  # its sender takes the receiver for gone
+        if stepped.failed is not None and not self._is_over:  # the sender assumes that the receiver is gone
             self._is_over, event = True, stepped.ref.event
-            where = f"event {event.seq} of {event.node}, by which {stepped.failed} has gone"
-            self._note = f"what holds of the cluster as long as nobody has gone was looked at up to {where}"
+            where = f"event {event.seq} of {event.node}, by which {stepped.failed} is gone"
+            self._note = f"cluster properties, promised as long as no node is gone, were checked up to {where}"
         self._look(stepped)
 
     def _look(self, stepped: Stepped) -> None:
         taken = stepped.taken
         is_as_before = taken is not None and taken.before is stepped.state
         for holding in self._of_one:
-            if holding.name in self._told or (is_as_before if holding.of == "node" else taken is None):
+            if holding.name in self._reported or (is_as_before if holding.of == "node" else taken is None):
                 continue
             if not holding.holds(stepped.state if holding.of == "node" else taken):
                 self._report(holding, stepped)
         if self._instants % self._every == 0 and not self._is_over:
             cluster = Cluster(self._states, self._under_way.messages)
             for holding in self._of_all:
-                if holding.name not in self._told and not holding.holds(cluster):
+                if holding.name not in self._reported and not holding.holds(cluster):
                     self._report(holding, stepped)
 
     def _report(self, holding: Property, stepped: Stepped) -> None:
-        self._told.add(holding.name)
+        self._reported.add(holding.name)
         event = stepped.ref.event
-        message = f"{holding.about}: after event {event.seq} of {event.node} it is not so"
+        message = f"{holding.about}: violated after event {event.seq} of {event.node}"
         self.findings.add(Finding("violates", holding.name, message, stepped.ref, holding.clauses))
 
     def _over(self, why: str) -> None:
         if not self._is_over:
             self._is_over = True
-            self._remark = f"what holds of the cluster was looked at up to {why}"
+            self._remark = f"cluster properties were checked up to {why}"
 
-    def _unsent(self, node: NodeSteps, other: NodeId, is_told: bool) -> None:
-        """See `Unsent`. `is_told` if the log of the other one, who has sent it, is there and whole."""
+    def _unsent(self, node: NodeSteps, other: NodeId, has_log: bool) -> None:
+        """See `Unsent`. `has_log` is True if the log of the other node, the sender, is present and complete."""
         ref = node.head
         assert ref is not None
         if node.confirmed is not None:
-            self._over(f"event {ref.event.seq} of {node.name}: {other} has received what its log does not say")
+            self._over(f"event {ref.event.seq} of {node.name}: {other} received a message that its log does not contain")
             return
-        where = f"event {ref.event.seq} of {node.name}, which receives from {other} what no log says was sent"
-        self._over(f"{where}: what it brings may come from anywhere")
-        if is_told and NEVER_SENT not in self._told:
-            self._told.add(NEVER_SENT)
-            message = f"{node.name} receives from {other} what is not in the log of {other}: it ends early, or is of another"
+        where = f"event {ref.event.seq} of {node.name}, which receives from {other} a message that no log contains"
+        self._over(f"{where}: its origin is unknown")
+        if has_log and NEVER_SENT not in self._reported:
+            self._reported.add(NEVER_SENT)
+            message = f"{node.name} receives from {other} a message that is not in its log: it ends early, or is of another run"
             self.findings.add(Finding("log", NEVER_SENT, message, ref))
 
 
 class UnderWay:
-    """What was sent last and has not been received."""
+    """The most recent messages that were sent and not received."""
 
     def __init__(self, most: int) -> None:
         self._messages: Final = BoundedDict[Address, InFlight](most)
@@ -202,18 +202,18 @@ class UnderWay:
 
     @property
     def messages(self) -> tuple[InFlight, ...]:
-        """All of it; the same object as long as it is the same."""
+        """All of these messages; the same object as long as they do not change."""
         if self._listed is None:
             self._listed = tuple(self._messages.values())
         return self._listed
 
     def add(self, address: Address, message: InFlight) -> None:
-        """It was sent, perhaps again."""
+        """Adds a message that was sent, perhaps again."""
         self._messages.pop(address, None)
         self._messages[address] = message
         self._listed = None
 
     def remove(self, address: Address) -> None:
-        """It was received."""
+        """Removes a message that was received."""
         if self._messages.pop(address, None):
             self._listed = None

@@ -1,9 +1,9 @@
 """
-Three ways to judge a node, by how much of it is logged.
+Three ways to check a node, depending on how much of it is logged.
 
-`replay`: its log has every answer of chance and every effect; the specification, asked the same, must do the same. `relation`: it
-has what happened to the node from its start on, and not how chance fell; some outcome must explain each step. `monitor`: there
-are only messages.
+`replay`: the log has every random choice and every effect; the specification, given the same choices, must do the same.
+`relation`: the log has the inputs of the node from its start on, but not the random choices; some outcome must explain each step.
+`monitor`: there are only messages.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ NO_ANSWERS: Final = "NoAnswers"
 
 
 class Judge(ABC):
-    """Judges the events of one node, in their order."""
+    """Checks the events of one node, in order."""
 
     way: str
 
     def __init__(self) -> None:
-        self.judged = 0  #: events
-        self.remark = ""  #: why not all was judged
-        self.note = ""  #: what else a reader of the verdict should know
-        self.is_lost = True  #: what the node knows is not known, up to its next start
+        self.judged = 0  #: number of events checked
+        self.remark = ""  #: why not all events were checked
+        self.note = ""  #: further information for readers of the verdict
+        self.is_lost = True  #: the state of the node is unknown until its next start
 
     @abstractmethod
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
-        """Judges some of these events, up to `end` or to the first with a finding; where it came to, and what it found."""
+        """Checks events up to `end`, or up to the first with a finding. Returns the index reached and the findings."""
 
     def lose(self, why: str) -> None:
-        """Events are missing."""
+        """Takes note that events are missing."""
         self.is_lost, self.remark = True, self.remark or why
 
     def end(self) -> list[Finding]:
-        """There are no more."""
+        """Finishes after the last event and returns the remaining findings."""
         return []
 
 
 class ReplayJudge(Judge):
-    """Replays. `replay` may be one that other nodes were replayed with."""
+    """Checks by replay. `replay` may be shared with other nodes."""
 
     way = "replay"
 
@@ -62,17 +62,17 @@ class ReplayJudge(Judge):
         super().__init__()
         self._replay: Final = replay
         self._key: Final = text_of(rows.run_id), text_of(rows.node)
-        self._is_told = False  #: that there is no start
-        self.lose("")  # if another log of this name was replayed before, its state is not this one's
+        self._has_reported_no_start = False
+        self.lose("")  # the replay may hold the state of an earlier log of the same name
 
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
-        """See `Judge`. What agrees takes the fast way; all else is slow and decides."""
+        """See `Judge`. Agreeing events take the fast path; all others take the slow path, which decides."""
         refused = rows.column("refused") if rows.is_set("refused") else None
         at = begin
         while at < end:
             if self.is_lost and rows.kinds[at] != "start":
-                if not self._is_told and not self.remark:
-                    self._is_told = True
+                if not self._has_reported_no_start and not self.remark:
+                    self._has_reported_no_start = True
                     return at + 1, [self._no_start(Ref(rows, at))]
                 at += 1
                 continue
@@ -85,7 +85,7 @@ class ReplayJudge(Judge):
         return end, []
 
     def _agreeing(self, rows: Rows, begin: int, end: int) -> int:
-        """The first event that cannot be seen at once to agree."""
+        """Returns the index of the first event that the fast path does not accept."""
         agrees, at = self._replay.agrees, begin
         for row in islice(rows.members, begin, end):
             if not agrees(row):
@@ -105,23 +105,23 @@ class ReplayJudge(Judge):
         before = known.course.state if known else None
         event = ref.event
         if event.args is None or event.picks is None or event.effects is None:
-            self.lose(f"event {event.seq} has no answers of chance or no effects, as others have")
-            return Finding("log", NO_ANSWERS, f"{self.remark}; from there to the next start nothing is judged", ref)
+            self.lose(f"event {event.seq} has no random choices or no effects, unlike others")
+            return Finding("log", NO_ANSWERS, f"{self.remark}; nothing is checked from there to the next start", ref)
         self.judged += 1
         divergence = self._replay.line(line_of(event))
         self.is_lost = divergence is not None
         if divergence is None:
             return None
-        self.remark = self.remark or f"nothing is judged from the divergence at event {event.seq} to the next start"
+        self.remark = self.remark or f"nothing is checked from the divergence at event {event.seq} to the next start"
         return finding_of(self._replay.spec, before, ref, divergence)
 
     def _no_start(self, ref: Ref) -> Finding:
-        self.remark = f"the log begins with event {ref.event.seq}, which is no start"
-        return Finding("log", NO_START, f"{self.remark}: up to the next start nothing can be judged", ref)
+        self.remark = f"the log begins with event {ref.event.seq}, which is not a start"
+        return Finding("log", NO_START, f"{self.remark}: nothing can be checked up to the next start", ref)
 
 
 class RelationJudge(Judge):
-    """Looks for some outcome that explains each step: what happened, and the messages that were sent before the next."""
+    """Searches for an outcome that explains each step: an event, and the messages sent before the next event."""
 
     way = "relation"
 
@@ -134,11 +134,11 @@ class RelationJudge(Judge):
         self._relation: Final = Relation(specification, narrowed, bounds, unfolded)
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
-        self._sees_sends = False  #: the log has messages that were sent; before the first one, nobody can say
-        self._sees_outcomes = specification.TRANSPORT != TCP  #: and what became of them, where the node learns that
+        self._sees_sends = False  #: the log contains sent messages; unknown before the first one
+        self._sees_outcomes = specification.TRANSPORT != TCP  #: the log contains delivery outcomes, where the node learns them
 
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
-        """See `Judge`. What is found is about an event before, whose step is over."""
+        """See `Judge`. A finding is about an earlier event, whose step is over."""
         for at in range(begin, end):
             ref = Ref(rows, at)
             if found := self._take(ref, ref.event):
@@ -163,7 +163,7 @@ class RelationJudge(Judge):
                 return None
             if self.is_lost:
                 return None
-            self.lose(f"event {event.seq} sends a message, and nothing has happened")
+            self.lose(f"event {event.seq} sends a message without a cause")
             return Finding("violates", "Messages", self.remark, ref, actual=event.msg_type)
         found = self._explain_step()
         self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
@@ -172,7 +172,7 @@ class RelationJudge(Judge):
         return found
 
     def _explain_step(self) -> Finding | None:
-        """What is to be said of the step that is held, now that it is over."""
+        """Returns the finding of the held step, now that it is over; None if it is explained."""
         ref, self._held = self._held, None
         if ref is None or (self.is_lost and ref.event.kind != "start"):
             return None
@@ -208,17 +208,17 @@ class RelationJudge(Judge):
     def _make_finding(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
         what = f"{event.kind} {event.msg_type}" if event.msg_type else event.kind
         if judgement.opinion is Opinion.UNDETERMINED:
-            self.lose(f"event {event.seq} was explained by none of the states that were looked at, but there are {judgement.why}")
+            self.lose(f"event {event.seq} was explained by none of the states that were tried, but there are {judgement.why}")
             message = f"{what}: {self.remark}"
             return Finding("undetermined", "Bound", message, ref, (), list(judgement.allowed), self._observations(event))
         if not self._sees_outcomes:
-            self.lose(f"event {event.seq} was explained by nothing, but the log does not say what became of messages (kind sent)")
+            self.lose(f"no outcome explains event {event.seq}, but the log lacks the delivery of messages (kind sent)")
             return Finding("undetermined", "Outcomes", f"{what}: {self.remark}", ref, (), [], self._observations(event))
         why = f": {judgement.why}" if judgement.why else ""
-        self.lose(f"nothing is judged from the divergence at event {event.seq} to the next start")
+        self.lose(f"nothing is checked from the divergence at event {event.seq} to the next start")
         happening = _happening(self._specification, event, None if event.args is None else json.loads(event.args))
         clauses = step_clauses(self._specification.NAME, happening)
-        message = f"{what}: no outcome of the specification explains what was seen{why}"
+        message = f"{what}: no outcome of the specification explains the observations{why}"
         return Finding("violates", "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
 
     def _observations(self, event: Event) -> Plain:
@@ -233,7 +233,7 @@ class RelationJudge(Judge):
 
 
 class MonitorJudge(Judge):
-    """Looks at messages alone."""
+    """Checks messages alone."""
 
     way = "monitor"
 
@@ -267,13 +267,13 @@ class MonitorJudge(Judge):
             violations = list(self._monitor.see(seen))
             if (lives := getattr(self._monitor, "lives", 1)) != self._lives:
                 self._lives = lives
-                self.note = self.note or f"event {rows.seqs[at]} begins another life of the node, which has lost what it knew"
+                self.note = self.note or f"event {rows.seqs[at]} begins another life of the node, which has lost its state"
             if violations:
                 return at + 1, [_rule_finding(Ref(rows, at), violation) for violation in violations]
         return end, []
 
     def lose(self, why: str) -> None:
-        """A message that was not seen may have been lost on the way as well."""
+        """Does nothing: a message missing from the log may also have been lost on the way."""
 
     def end(self) -> list[Finding]:
         """See `Judge`."""
@@ -283,7 +283,7 @@ class MonitorJudge(Judge):
 
 
 def message_of(specification: Specification, event: Event) -> Any:
-    """The message that an event shows."""
+    """Returns the message of an event."""
     if event.payload is not None:
         return specification.MESSAGE.decode(event.payload)
     return specification.MESSAGE.value(json.loads(event.args or "null"))
@@ -292,9 +292,7 @@ def message_of(specification: Specification, event: Event) -> Any:
 def _rule_finding(ref: Ref, violation: RuleViolation) -> Finding:
     rule = violation.rule
     severity: Severity = "differs" if rule.is_decision else "violates"
-    return Finding(
-        severity, rule.name, f"{rule.about}: here it is not so", ref, rule.clauses, violation.expected, violation.actual
-    )
+    return Finding(severity, rule.name, f"{rule.about}: violated here", ref, rule.clauses, violation.expected, violation.actual)
 
 
 def _happening(specification: Specification, event: Event, args: Plain) -> Any:
@@ -306,7 +304,7 @@ def _happening(specification: Specification, event: Event, args: Plain) -> Any:
 
 
 def _fits(specification: Specification, state: Any, args: Plain) -> bool:
-    """Whether a log's word on a state can be true; what is no state in our sense says nothing."""
+    """Returns True if a logged state can be true; a value that is not a state of the specification is accepted."""
     shown = specification.STATE.plain(state)
     is_state = isinstance(args, dict) and isinstance(shown, dict) and args.keys() == shown.keys()
     return not is_state or args == shown

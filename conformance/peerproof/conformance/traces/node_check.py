@@ -1,7 +1,7 @@
 """
-One node from its first event to its verdict: the order of its log, its clock and timers, and what it did.
+One node from its first event to its verdict: the order of its log, its clock and timers, and its behaviour.
 
-Its events come in batches and go; what is kept is a state, a few events, and the findings that are told.
+Events come in batches and are not kept. Memory holds a state, a few events, and the reported findings.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.relation import Bounds
 from peerproof.spec.traces.replay import Replay
 
-#: What is said of a node. One that differs contradicts nothing that the document says, but some decision of ours.
+#: Verdicts on a node. One that differs contradicts some decision of this project, but nothing in the document.
 ACCEPTED, REJECTED, DIFFERS, UNDETERMINED = VERDICTS = ("accepted", "rejected", "differs", "undetermined")
 
-#: Nodes whose states are in memory at once: a replay keeps those of all it has seen.
+#: Number of nodes whose states are in memory at once: a replay keeps the states of all nodes it has seen.
 NODES: Final = 256
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to judge."""
+    """Options of the check."""
 
-    place: str  #: where the events are, for the command that shows a finding again
-    config: Mapping[str, Plain] = field(default_factory=dict)  #: of all nodes, as far as their log does not say it
+    place: str  #: where the events are, for the command that reproduces a finding
+    config: Mapping[str, Plain] = field(default_factory=dict)  #: configuration of all nodes, where their logs do not contain it
     states: int = 256
     tries: int = 20_000
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """As a command takes them."""
+        """Returns the options as command-line arguments."""
         given = ["--config", json.dumps(self.config, sort_keys=True)] if self.config else []
         given += ["--states", str(self.states)] if self.states != Options.states else []
         given += ["--tries", str(self.tries)] if self.tries != Options.tries else []
@@ -62,13 +62,13 @@ class Verdict(NamedTuple):
 
 
 class Replays:
-    """Replays that nodes share, one for each protocol: what is remembered of messages serves all."""
+    """Replays that nodes share, one for each protocol, so that cached messages serve all of them."""
 
     def __init__(self) -> None:
         self._replays: dict[str, Replay] = {}
 
     def of(self, specification: Specification) -> Replay:
-        """One with room for another node."""
+        """Returns a replay with room for another node."""
         replay = self._replays.get(specification.NAME)
         if replay is None or len(replay.nodes) >= NODES:
             replay = self._replays[specification.NAME] = Replay(specification)
@@ -76,14 +76,14 @@ class Replays:
 
 
 class NodeCheck:
-    """One node."""
+    """A check of one node."""
 
     def __init__(self, rows: Rows, replays: Replays, options: Options) -> None:
-        """`rows` are its first events; `take` takes them nevertheless."""
+        """`rows` are the first events of the node; they must still be passed to `take`."""
         self.run_id: Final = rows.run_id
         self.node: Final = rows.node
         self.protocol: Final = rows.protocol
-        self.until: int | None = None  #: the first event from which its state is not known any more
+        self.until: int | None = None  #: the first event from which the node's state is not known any more
         specification = specification_of(rows.protocol)
         command = replay_command(options.place, rows.run_id, rows.node, options.arguments)
         self.findings: Final = Findings(specification, rows.run_id, rows.node, command)
@@ -93,7 +93,7 @@ class NodeCheck:
         self._count = 0
 
     def take(self, rows: Rows) -> None:
-        """The next events."""
+        """Checks the next events."""
         self._count += len(rows)
         if self._order.is_clean(rows):
             self._order.take_clean(rows)
@@ -103,7 +103,7 @@ class NodeCheck:
             self._items(self._order.take(Ref(rows, index)))
 
     def end(self) -> Verdict:
-        """There are no more."""
+        """Finishes after the last event and returns the verdict."""
         self._items(self._order.end())
         for finding in self.judge.end():
             self.findings.add(finding)
@@ -142,7 +142,7 @@ class NodeCheck:
 
 
 def verdict_of(findings: Findings, *, is_whole: bool) -> str:
-    """The verdict by what was found, and by whether all could be judged."""
+    """Returns the verdict for the findings; `is_whole` is False if some events could not be checked."""
     if findings.count("violates"):
         return REJECTED
     if findings.count("undetermined") or not is_whole:
@@ -151,7 +151,7 @@ def verdict_of(findings: Findings, *, is_whole: bool) -> str:
 
 
 def _select_judge(rows: Rows, specification: Specification, replays: Replays, options: Options) -> Judge:
-    """By how much is logged."""
+    """Chooses the way to check a node by how much of it is logged."""
     if not (rows.is_null("picks") or rows.is_null("effects")):
         return ReplayJudge(replays.of(specification), rows)
     if "start" in rows.kinds:
@@ -162,5 +162,5 @@ def _select_judge(rows: Rows, specification: Specification, replays: Replays, op
 
 
 def specification_of(protocol: str) -> Specification:
-    """The specification of a protocol of `traces`."""
+    """Returns the specification of a protocol named in `traces`."""
     return PROTOCOLS[protocol].specification.load()

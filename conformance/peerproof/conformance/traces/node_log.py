@@ -1,10 +1,10 @@
 """
 One node's log: its events by their numbers, its clock and its timers.
 
-Lines may be lost, doubled, or in the wrong order. Nothing says that rows which were sorted come sorted, so it is looked at here.
-Faults of the log, such as a clock that jumps, are no faults of the protocol. A timer that the node set itself and that runs out
-early, or one that it never set, is its own fault. How late a timer may be depends on the machine, so only what no machine
-explains is told, as a jump.
+Lines may be lost, duplicated or reordered. Sorted rows need not arrive sorted, so the order is checked here. Faults of the log,
+such as a clock that jumps, are not faults of the protocol. A timer that the node set and that runs out early, or one that it
+never set, is a fault of the node. How late a timer may be depends on the machine, so only a delay that no machine explains is
+reported, as a jump.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from peerproof.conformance.traces.events import Event, Ref, Rows, canonical_json
 from peerproof.conformance.traces.findings import Finding
 from peerproof.spec.forms.json_text import remembering
 
-#: So many events later, a missing one is lost, and one that comes again is not compared any more.
+#: After this many events a missing event counts as lost, and a duplicate is not compared any more.
 WINDOW: Final = 16
 
 LOST, DOUBLED, RENUMBERED, SWAPPED = "LostLine", "DoubledLine", "TwoLinesOfOneNumber", "SwappedLine"
 
 
 class Fault(NamedTuple):
-    """What is wrong with the log at an event."""
+    """A fault of the log at an event."""
 
     ref: Ref
     name: str
     message: str
-    lost: int = 0  #: events that are missing before this one
+    lost: int = 0  #: number of events that are missing before this one
 
 
 Item: TypeAlias = Ref | Fault
 
 
 class LogOrder:
-    """The events of one node, given in whatever order, come out in that of their numbers."""
+    """Puts the events of one node into the order of their numbers."""
 
     def __init__(self) -> None:
         self.expected: int | None = None  #: the number of the next event
         self._recent: Final[deque[Ref]] = deque(maxlen=WINDOW)
         self._waiting: Final[dict[int, Ref]] = {}
-        self._place: tuple[str | None, int] = (None, -1)  #: where the last event lies
+        self._place: tuple[str | None, int] = (None, -1)  #: file and offset of the last event
 
     def is_clean(self, rows: Rows) -> bool:
-        """Whether all of these are the next ones, in their order; then `take_clean` takes them."""
+        """Returns True if these rows are exactly the next ones, in order; then pass them to `take_clean`."""
         first = rows.seqs[0]
         if self._waiting or (self.expected is not None and first != self.expected):
             return False
@@ -62,7 +62,7 @@ class LogOrder:
         return self._place[0] is None or self._place[0] != rows.event(0).src_file or offsets[0] > self._place[1]
 
     def take_clean(self, rows: Rows) -> None:
-        """These came, and are clean."""
+        """Takes rows for which `is_clean` is True."""
         last = len(rows) - 1
         self._recent.extend(Ref(rows, index) for index in range(max(0, last - WINDOW + 1), last + 1))
         self.expected = rows.seqs[last] + 1
@@ -70,7 +70,7 @@ class LogOrder:
             self._place = rows.event(last).src_file, rows.offsets[last]
 
     def take(self, ref: Ref) -> Iterator[Item]:
-        """One event that may be out of order; what is now in order comes out."""
+        """Takes one event that may be out of order, and yields the events that are now in order."""
         seq = ref.rows.seqs[ref.at]
         if self.expected is None:
             self.expected = seq
@@ -86,12 +86,12 @@ class LogOrder:
         else:
             event = ref.event
             if self._waiting or (event.src_file == self._place[0] is not None and (event.src_off or 0) < self._place[1]):
-                yield Fault(ref, SWAPPED, f"event {seq} stands in the log beside its place: it was taken there")
+                yield Fault(ref, SWAPPED, f"event {seq} is out of place in the log; it was put in order")
             yield self._in_order(ref, event)
             yield from self._release()
 
     def end(self) -> Iterator[Item]:
-        """There are no more."""
+        """Finishes after the last event and yields the events that still wait."""
         while self._waiting:
             yield from self._give_up()
 
@@ -106,11 +106,11 @@ class LogOrder:
             yield self._in_order(ref, ref.event)
 
     def _give_up(self) -> Iterator[Item]:
-        """What is missing before the first that waits does not come any more."""
+        """Gives up the events that are missing before the first waiting one."""
         first = min(self._waiting)
         lost = first - (self.expected or 0)
         which = f"event {self.expected} is" if lost == 1 else f"events {self.expected} to {first - 1} are"
-        message = f"{which} missing in the log; from there to the next start nothing is judged"
+        message = f"{which} missing in the log; nothing is checked from there to the next start"
         yield Fault(self._waiting[first], LOST, message, lost)
         self.expected = first
         yield from self._release()
@@ -118,15 +118,15 @@ class LogOrder:
     def _again(self, ref: Ref, seq: int) -> Fault:
         before = next((other for other in self._recent if other.rows.seqs[other.at] == seq), None)
         if before is None:
-            message = f"a line with the number {seq} comes when event {self.expected} should; it is passed over"
+            message = f"a line with the number {seq} comes where event {self.expected} is expected; it is ignored"
             return Fault(ref, RENUMBERED, message)
         return self._duplicate_fault(ref, before)
 
     def _duplicate_fault(self, ref: Ref, before: Ref) -> Fault:
         event, other = ref.event, before.event
         if event[:-2] == other[:-2]:
-            return Fault(ref, DOUBLED, f"event {event.seq} stands in the log twice; the second is passed over")
-        message = f"two lines of the log have the number {event.seq}; the second is passed over"
+            return Fault(ref, DOUBLED, f"event {event.seq} is in the log twice; the second is ignored")
+        message = f"two lines of the log have the number {event.seq}; the second is ignored"
         if event.kind == "start":
             message += ". If these are the logs of two processes, give each a run of its own"
         return Fault(ref, RENUMBERED, message)
@@ -142,15 +142,15 @@ JUMPED, TOO_EARLY, NEVER_SET = "ClockJumps", "TimerIsEarly", "TimerIsSet"
 
 _MILLISECOND: Final = 1000
 
-# A quote within a string of JSON is written with an escape, so that this is no part of one.
+# A quote within a JSON string is escaped, so this pattern never matches inside a string.
 _SET: Final = re.compile(r'\{"set_timer":\{"timer":(\{[^{}]*\}),"after":(\d+)\}\}|\{"cancel_timer":\{"timer":(\{[^{}]*\})\}\}')
 _HINT: Final = '_timer":{'
 _BEFORE: Final = len('{"cancel')
 
-#: Rounds end alike, so that few tails are different.
+#: Cached, because rounds end alike and few tails are different.
 _set_in: Final = remembering(_SET.findall)
 
-#: A timer, whatever the order of its members.
+#: The canonical text of a timer, independent of the order of its members.
 _key: Final = remembering(lambda text: canonical_json(json.loads(text)))
 
 
@@ -159,15 +159,15 @@ class Timing:
 
     def __init__(self) -> None:
         self._now: int | None = None
-        self._due: dict[str, int] = {}  #: timers that run, by their JSON
-        self._is_known = False  #: which timers run
+        self._due: dict[str, int] = {}  #: running timers by their JSON, with the due time in microseconds
+        self._is_known = False  #: the running timers are known
 
     def lose(self) -> None:
-        """Which timers run is not known any more, up to the next start."""
+        """Forgets the running timers up to the next start."""
         self._is_known = False
 
     def take(self, rows: Rows, begin: int, end: int) -> Iterator[Finding]:
-        """The next events."""
+        """Checks the next events and yields the findings."""
         times = rows.times[begin:end]
         if (self._now is None or times[0] >= self._now) and times == sorted(times):
             self._now = times[-1]
@@ -191,7 +191,7 @@ class Timing:
                 yield Finding("log", JUMPED, message, Ref(rows, index), expected={"at least": before}, actual=now)
 
     def _timers(self, rows: Rows, index: int, kind: str, tail: str) -> Iterator[Finding]:
-        """An event with a timer; of its effects the tail from the first of a timer on."""
+        """Checks an event with a timer; `tail` is its effects from the first one with a timer on."""
         now = rows.times[index]
         if kind == "start":
             self._due, self._is_known = {}, True
@@ -200,7 +200,7 @@ class Timing:
         if kind == "timer":
             yield from self._ran_out(rows, index, now)
         found = _set_in(tail)
-        if len(found) < tail.count(_HINT):  # written in another order, or with inner objects: then nobody is held to them
+        if len(found) < tail.count(_HINT):  # in another member order, or with inner objects: these timers are not checked
             self.lose()
         for timer, after, cancelled in found:
             if timer:
@@ -213,14 +213,14 @@ class Timing:
         timer = _key(rows.column("args")[index])
         due = self._due.pop(timer, None)
         if due is None:
-            yield Finding("violates", NEVER_SET, f"the timer {timer} runs out, which was not set", ref)
+            yield Finding("violates", NEVER_SET, f"the timer {timer} runs out but was not set", ref)
         elif now < due - EARLY:
             message = f"the timer {timer} runs out {(due - now) / 1000:,.0f} milliseconds early"
             yield Finding("violates", TOO_EARLY, message, ref, expected={"at least": due}, actual=now)
         elif now > due + LATE:
             self._shift_timers(now - due)
             late = f"{(now - due) / 1_000_000:,.0f} seconds late"
-            message = f"the timer {timer} runs out {late}: the clock jumps, or the node stood still"
+            message = f"the timer {timer} runs out {late}: the clock jumps, or the node was suspended"
             yield Finding("log", JUMPED, message, ref, expected=due, actual=now)
 
     def _shift_timers(self, by: int) -> None:

@@ -1,9 +1,9 @@
 """
-The steps of a run's nodes, as the specification takes them with the recorded answers of chance, and an order of them.
+The steps of a run's nodes, taken by the specification with the recorded choices, and an order of them.
 
-In that order each message is received after it was sent. Among the nodes that may be next, the earliest by its own clock is.
-Over connections, and of what is for everybody, a receiver does not say from which node it came, so that it is waited for until
-some node sends it. Over connections a message is also confirmed after it was received.
+In that order each message is received after it was sent. Of the nodes that can be next, the one whose own clock is earliest is
+taken. Over connections, and for broadcasts, a receiver does not record the sender, so its step waits until some node sends the
+message. Over connections a message is also confirmed after it was received.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
 
 
-#: Who has sent a message over a connection, or to everybody, which say nothing of that.
+#: The sender of a message over a connection or of a broadcast, where the log does not record it.
 ANYBODY: Final = NodeId("")
 
-#: A `sent` event as it is mostly written.
+#: Matches a `sent` event as it is usually written.
 _SENT: Final = re.compile(r'\{"took":(null|\d{1,15}),"message":(\{.*\})\}').fullmatch
 
 
 def senders_of(specification: Specification) -> Callable[[], Senders] | None:
-    """What follows who has sent a message that was seen on a connection; None where each message says so."""
+    """Returns the class that tracks the senders of messages on connections; None where each message names its sender."""
     reference = PROTOCOLS[specification.NAME].senders
     made: Callable[[], Senders] | None = reference.load().Senders if reference else None
     return made
 
 
 class Address(NamedTuple):
-    """Which message this is: others have another hash, but for one in 2^64. What goes to everybody is one message."""
+    """The identity of a message. Two messages collide with probability 2^-64. A broadcast is one message."""
 
     sender: NodeId
     to: NodeId
@@ -60,15 +60,15 @@ class Stepped(NamedTuple):
     effects: tuple[Any, ...]
     taken: Taken | None  #: None for a start
     received: Address | None
-    failed: NodeId | None = None  #: to whom a message has not arrived
+    failed: NodeId | None = None  #: the receiver of a message that did not arrive
 
 
-#: The message in a JSON text, and its hash. Raises MalformedMessage.
+#: Decodes the JSON text of a message and returns it with its hash. Raises MalformedMessage.
 Messages: TypeAlias = Callable[[str], tuple[Any, int]]
 
 
 def messages_of(specification: Specification) -> Messages:
-    """Decodes messages; of those that come again, it remembers some."""
+    """Returns a decoder of messages that caches some of the messages that repeat."""
 
     def decoded(text: str) -> tuple[Any, int]:
         message = specification.MESSAGE.value(json.loads(text))
@@ -79,12 +79,12 @@ def messages_of(specification: Specification) -> Messages:
 
 class NodeSteps:
     """
-    One node. `head` is its next event; `message` what it receives then, which `maker` has made; `confirmed` what of its own has
-    arrived by then. None if there is none.
+    The steps of one node. `head` is its next event, `message` the message received in it and `maker` the sender; `confirmed` is
+    the message of its own whose arrival is confirmed in it. Each is None if there is none.
     """
 
     def __init__(self, specification: Specification, events: Iterator[Ref], messages: Messages, *, leaves: bool) -> None:
-        """`leaves`: what it knows after these events is not known."""
+        """`leaves` is True if the state of the node after these events is not known."""
         self.head: Ref | None = None
         self.now = 0  #: microseconds on the node's clock, at the next event
         self.message: Address | None = None
@@ -104,7 +104,7 @@ class NodeSteps:
         self._advance()
 
     def step(self) -> Stepped | None:
-        """Takes the next step; None if its state is not known any more, and then it takes no other."""
+        """Takes the next step. Returns None if the node's state is not known any more; it takes no further steps then."""
         ref, event, received = self.head, self._event, self.message
         assert ref is not None
         before = self._state
@@ -161,7 +161,7 @@ class NodeSteps:
             self.is_lost, self.head = True, None
 
     def _parse_sent(self, now: Instant, to: NodeId, args: str) -> None:
-        """The next event is what has become of a message. Raises MalformedMessage."""
+        """Parses the delivery outcome of a message as the next event. Raises MalformedMessage."""
         if found := _SENT(args):
             message, key = self._message(found[2])
             self._event = Sent(now, to, message, None if found[1] == "null" else int(found[1]))
@@ -176,24 +176,24 @@ def _json(ref: Ref, name: str) -> Any:
     return json.loads(ref.rows.column(name)[ref.at] or "null")
 
 
-#: Messages of which it is remembered that they were sent, of each sender to each receiver.
+#: Number of sent messages that are remembered for each pair of sender and receiver.
 SENT: Final = 2**12
 
 
 class Mail:
-    """Which messages were sent. It forgets the oldest, and then knows that it does not know."""
+    """The messages that were sent. It forgets the oldest ones, and then knows that it does not know."""
 
     def __init__(self) -> None:
         self._sent: dict[tuple[NodeId, NodeId], BoundedDict[int, None]] = {}
         self._news: list[Address] = []
 
     def news(self) -> list[Address]:
-        """What was sent since this was asked last, as news."""
+        """Returns the messages added as news since the last call."""
         news, self._news = self._news, []
         return news
 
     def add(self, address: Address, *, is_news: bool = False) -> None:
-        """A message was sent; `is_news` if `news` is to have it."""
+        """Adds a message that was sent; `is_news` if `news` is to return it."""
         if is_news:
             self._news.append(address)
         known = self._sent.setdefault(address[:2], BoundedDict(SENT))
@@ -201,16 +201,16 @@ class Mail:
             known[address.key] = None
 
     def was_sent(self, address: Address) -> bool:
-        """Whether it was, and is not forgotten."""
+        """Returns True if the message was sent and is not forgotten."""
         return address.key in self._sent.get(address[:2], ())
 
     def forgets(self, address: Address) -> bool:
-        """Whether messages between these two are forgotten."""
+        """Returns True if messages between these two nodes may have been forgotten."""
         return len(self._sent.get(address[:2], ())) >= SENT
 
 
-#: Is told that a node is to receive from another what was not sent before, or is confirmed what that one did not receive;
-#: and whether the other one's log is there and whole.
+#: Called when a node receives a message that the other node did not send before, or gets a confirmation of a message that the
+#: other node did not receive; the last argument is True if the other node's log is present and complete.
 Unsent: TypeAlias = Callable[[NodeSteps, NodeId, bool], None]
 
 
@@ -218,15 +218,15 @@ Key = TypeVar("Key")
 
 
 class Order:
-    """The numbers of nodes, in an order in which they may have taken their steps."""
+    """Yields the indices of nodes, in an order in which they may have taken their steps."""
 
     def __init__(self, nodes: Sequence[NodeSteps], mail: Mail, unsent: Unsent) -> None:
         self._nodes: Final = nodes
         self._mail: Final = mail
         self._unsent: Final = unsent
         self._numbers: dict[NodeId, int] = {}
-        self._ready: list[tuple[int, int]] = []  #: a heap of times and numbers
-        self._waiting: dict[int, list[int]] = {}  #: sender -> those who wait for a message of it
+        self._ready: list[tuple[int, int]] = []  #: a heap of times and indices
+        self._waiting: dict[int, list[int]] = {}  #: sender -> the nodes that wait for a message from it
 
     def __iter__(self) -> Iterator[int]:
         self._numbers = {node.name: number for number, node in enumerate(self._nodes)}
@@ -242,7 +242,7 @@ class Order:
                 self._put(other)
 
     def _put(self, number: int) -> None:
-        """What this node does next is ready, or waits for a message to be sent."""
+        """Marks the next step of a node as ready, or as waiting for a message to be sent."""
         node = self._nodes[number]
         if node.head is None:
             return
@@ -252,12 +252,12 @@ class Order:
             if sender is not None and sender != number and self._nodes[sender].head is not None:
                 self._waiting.setdefault(sender, []).append(number)
                 return
-            is_told = sender is not None and not self._nodes[sender].is_lost and not self._mail.forgets(message)
-            self._unsent(node, message.sender, is_told)
+            has_log = sender is not None and not self._nodes[sender].is_lost and not self._mail.forgets(message)
+            self._unsent(node, message.sender, has_log)
         heappush(self._ready, (node.now, number))
 
     def _break_the_circle(self) -> None:
-        """Each waits for another: something is wrong with their logs. The earliest goes on."""
+        """Lets the earliest node continue where all wait for each other, because their logs are faulty."""
         number, _ = _take_earliest(self._nodes, self._waiting)
         node = self._nodes[number]
         assert node.message is not None
@@ -266,15 +266,15 @@ class Order:
 
 
 class ConnectedOrder:
-    """The same over connections, or of what is for everybody."""
+    """Like `Order`, over connections or for broadcasts."""
 
     def __init__(self, nodes: Sequence[NodeSteps], sent: Mail, arrived: Mail, unsent: Unsent) -> None:
         self._nodes: Final = nodes
         self._sent: Final = sent
         self._arrived: Final = arrived
         self._unsent: Final = unsent
-        self._ready: list[tuple[int, int]] = []  #: a heap of times and numbers
-        self._waiting: dict[tuple[bool, Address], list[int]] = {}  #: for what to be sent, or to arrive -> who waits
+        self._ready: list[tuple[int, int]] = []  #: a heap of times and indices
+        self._waiting: dict[tuple[bool, Address], list[int]] = {}  #: (True to arrive, False to be sent; message) -> nodes
 
     def __iter__(self) -> Iterator[int]:
         for number in range(len(self._nodes)):
@@ -301,7 +301,7 @@ class ConnectedOrder:
             self._waiting.setdefault(awaited, []).append(number)
 
     def _dependency(self, node: NodeSteps) -> tuple[bool, Address] | None:
-        """What must come before the node's next step and has not; whether it has to arrive."""
+        """Returns the message that must come before the node's next step, with True if it has to arrive; None if it came."""
         if node.message is not None and not self._sent.was_sent(node.message):
             return False, node.message
         if node.confirmed is not None and not self._arrived.was_sent(node.confirmed):
@@ -309,7 +309,7 @@ class ConnectedOrder:
         return None
 
     def _go_on(self) -> None:
-        """No log has what is waited for. The earliest goes on."""
+        """Lets the earliest node continue where no log has the awaited messages."""
         number, (arrives, address) = _take_earliest(self._nodes, self._waiting)
         node = self._nodes[number]
         other = address.to if arrives else node.maker
@@ -320,7 +320,7 @@ class ConnectedOrder:
 
 
 def _take_earliest(nodes: Sequence[NodeSteps], waiting: dict[Key, list[int]]) -> tuple[int, Key]:
-    """The node with the earliest clock among those that wait, which waits no longer, and what it waited for."""
+    """Removes the waiting node with the earliest clock, and returns it with the key that it waited for."""
     _, number, key = min(
         ((nodes[number].now, number, key) for key, numbers in waiting.items() for number in numbers), key=itemgetter(0, 1)
     )

@@ -2,11 +2,12 @@
 A trace as a message graph: the lines of one run, from one file or from several.
 
 The lines of all files are put into an order in which every message is sent before it is received. A node's own lines keep their
-order. Between nodes the time decides, as far as it can: nodes on real sockets each have a clock that begins with the process, so
-the messages between files set their clocks. A receipt is matched with a sending by sender, receiver and content.
+order. Between nodes the order follows the time as far as possible. On real sockets each node has a clock that begins with its
+process, so the clocks of files are aligned by the messages between them. A receipt is matched with a sending by sender, receiver
+and content.
 
-A message stands where it is received. One that nobody receives stands where it is sent: crossed out if its receiver has later
-lines, for then it was lost; as sent, if the receiver has no trace.
+A message is drawn where it is received. One that is never received is drawn where it is sent: crossed out (lost) if its receiver
+has later lines; as sent if the receiver has no trace.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Key = tuple[str, str, str]  #: sender, receiver or EVERYBODY, and the message as
 
 
 class Read(NamedTuple):
-    """A line, and the file that it is from."""
+    """A line and the file that contains it."""
 
     file: int
     line: Line
@@ -39,18 +40,18 @@ class Read(NamedTuple):
 class Sending(NamedTuple):
     """One `send` among the effects of a line."""
 
-    place: int  #: of the line, in `Recording.lines`
+    place: int  #: index of the line in `Recording.lines`
     effect: int
 
 
 @dataclass
 class Recording:
-    """Lines, in their order, and which of them receive what others send."""
+    """Lines in order, with receipts matched to sendings."""
 
-    lines: tuple[Read, ...]  #: each node's own in its order
+    lines: tuple[Read, ...]  #: in the order of each node
     shifts: dict[int, int] = field(init=False)  #: file -> microseconds to add to its clock
-    sent_by: dict[int, Sending] = field(init=False)  #: the place of a line that receives -> where the message was sent
-    again: set[int] = field(init=False)  #: the places of those that receive what has been received before
+    sent_by: dict[int, Sending] = field(init=False)  #: index of a receiving line -> where the message was sent
+    again: set[int] = field(init=False)  #: indices of lines that receive a message once more
 
     def __post_init__(self) -> None:
         self.shifts = dict.fromkeys(sorted({file for file, _ in self.lines}), 0)
@@ -61,42 +62,42 @@ class Recording:
         self._match(by_time=True)
 
     def t_us(self, place: int) -> int:
-        """When it was, on the common clock."""
+        """Returns the time of a line on the common clock, in microseconds."""
         file, line = self.lines[place]
         return line.t_us + self.shifts[file]
 
     def order(self) -> list[int]:
-        """The places of the lines, in the order in which they are told."""
+        """Returns the indices of the lines in the order in which they are drawn."""
         queues: defaultdict[tuple[str, str], deque[int]] = defaultdict(deque)
         for place, (_, line) in enumerate(self.lines):
             queues[line.run, line.node].append(place)
         ready: list[tuple[int, int]] = []
         for queue in queues.values():
             heappush(ready, (self.t_us(queue[0]), queue[0]))
-        waiting: dict[int, list[int]] = {}  # the place of a line that has not been told -> receipts that wait for it
-        told: dict[int, None] = {}
+        waiting: dict[int, list[int]] = {}  # index of a line that is not placed yet -> receipts that wait for it
+        placed: dict[int, None] = {}
         while ready or waiting:
             if ready:
                 place = heappop(ready)[1]
-                if (sent := self.sent_by.get(place)) and sent.place not in told and sent.place != place:
+                if (sent := self.sent_by.get(place)) and sent.place not in placed and sent.place != place:
                     waiting.setdefault(sent.place, []).append(place)
                     continue
-            else:  # each waits for another: whatever was matched, it was not so
+            else:  # all wait for each other, so some match is wrong
                 place = min((place for places in waiting.values() for place in places), key=self.t_us)
                 waiting = {key: left for key, places in waiting.items() if (left := [each for each in places if each != place])}
-            told[place] = None
+            placed[place] = None
             line = self.lines[place].line
             queue = queues[line.run, line.node]
             queue.popleft()
             for following in [*([queue[0]] if queue else []), *waiting.pop(place, ())]:
                 heappush(ready, (self.t_us(following), following))
-        return list(told)
+        return list(placed)
 
     def _match(self, *, by_time: bool) -> None:
         """
-        To each receipt the first sending that has none yet, or by time the latest before it: the ones before that were lost.
+        Matches each receipt with the first unmatched sending, or by time with the latest one before it: earlier ones were lost.
 
-        What is received more often than it was sent has arrived once more.
+        A message that is received more often than it was sent has arrived once more.
         """
         self.sent_by, self.again = {}, set()
         sent: dict[Key, list[Sending]] = {}
@@ -119,7 +120,7 @@ class Recording:
                 self.again.add(place)
 
     def _delays(self) -> dict[tuple[int, int], int]:
-        """File of the sender, file of the receiver -> the shortest time from sending to receiving, by their own clocks."""
+        """Returns (sender's file, receiver's file) -> the shortest time from sending to receiving, by their own clocks."""
         shortest: dict[tuple[int, int], int] = {}
         for place, (at, _) in self.sent_by.items():
             files = self.lines[at].file, self.lines[place].file
@@ -129,7 +130,7 @@ class Recording:
         return shortest
 
     def _set_clocks(self, delays: dict[tuple[int, int], int]) -> None:
-        """From one file to the next: the shortest way takes equally long in both directions, or no time if there is one only."""
+        """Aligns the clocks file by file so that the shortest delays are equal both ways, or zero if there is only one way."""
         left = deque(self.shifts)
         known: set[int] = set()
         while left:
@@ -151,7 +152,7 @@ class Recording:
 
 
 def sendings(line: Line) -> Iterator[tuple[int, str, Plain]]:
-    """The effects of a line that send: their numbers, the receivers and the messages."""
+    """Yields the effects of a line that send: index, receiver and message."""
     for number, effect in enumerate(line.effects):
         match effect:
             case {"send": {"to": str(to), "message": message}}:
@@ -162,21 +163,21 @@ def _content(message: Plain) -> str:
     return json.dumps(message, sort_keys=True)
 
 
-#: So many lines are looked at: some hundred megabytes of memory.
+#: Maximum number of lines that are read: some hundred megabytes of memory.
 MOST_LINES: Final = 100_000
 
-#: Longer lines are no lines of a trace.
+#: Bytes; a longer line is not a line of a trace.
 LONGEST_LINE: Final = 2**24
 
 _MS: Final = 1000
 
 
 class NoTrace(Exception):
-    """These files are no trace of one run."""
+    """The files are not a trace of one run."""
 
 
 class Unread(NamedTuple):
-    """A line that is none of a trace."""
+    """A line that is not a trace line."""
 
     file: str
     number: int  #: from 1
@@ -185,19 +186,19 @@ class Unread(NamedTuple):
 
 @dataclass
 class Reader:
-    """Reads the files of a run, one after the other."""
+    """Reads the files of a run, one after another."""
 
-    begin: int = 0  #: milliseconds; of a single file, what is before is passed over
+    begin: int = 0  #: milliseconds; earlier lines of a single file are skipped
     run: str | None = None
     most: int = MOST_LINES  #: lines
     lines: list[Read] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
-    cut: list[str] = field(default_factory=list)  #: files that have more lines than were looked at
-    first: int | None = None  #: microseconds, of the first line of the first file
+    cut: list[str] = field(default_factory=list)  #: files that have more lines than were read
+    first: int | None = None  #: time in microseconds of the first line of the first file
     _names: list[str] = field(default_factory=list)
 
     def read(self, name: str, file: BinaryIO, share: int = 1) -> None:
-        """One file; each of several may have its share of all lines. Raises NoTrace if no line of it is one of a trace."""
+        """Reads one file, up to 1/`share` of the maximum number of lines. Raises NoTrace if none of its lines is a trace line."""
         self._names.append(name)
         others: set[str] = set()
         kept = count = 0
@@ -225,41 +226,41 @@ class Reader:
 
     @property
     def origin(self) -> int:
-        """Microseconds at which the record begins: those since 1970 are counted from the first line."""
+        """The time in microseconds at which the record begins: the first line if times count from 1970, else 0."""
         return self.first if self.first is not None and self.first >= _SINCE_1970 else 0
 
     def recording(self) -> Recording:
-        """All lines in one order. Raises NoTrace."""
+        """Returns all lines in one order. Raises NoTrace."""
         protocols = sorted({line.protocol for _, line in self.lines})
         if len(protocols) > 1:
             raise NoTrace(f"traces of several protocols: {', '.join(protocols)}; draw those of one")
         if not self.lines:
-            raise NoTrace("no line of that time, or of that run, is in the trace")
+            raise NoTrace("the trace has no line of that time or that run")
         return Recording(tuple(self.lines))
 
     def _check(self, name: str, count: int, others: set[str]) -> None:
         if not count:
             what = f"line {self.unread[0].number}: {self.unread[0].problem}" if self.unread else "it is empty"
-            raise NoTrace(f"{name}: no line of a trace: {what}")
+            raise NoTrace(f"{name}: not a trace: {what}")
         runs = sorted({line.run for file, line in self.lines if file == len(self._names)})
         if len(runs) > 1:
             raise NoTrace(f"{name}: {len(runs)} runs; choose one with --run, such as {runs[0]!r}")
         if not runs and others:
-            raise NoTrace(f"{name}: no run {self.run!r}; but {min(others)!r}, for one")
+            raise NoTrace(f"{name}: no run {self.run!r}; it has {min(others)!r}, for example")
 
 
-#: Microseconds; nodes whose clocks begin with themselves do not run for so long.
+#: Microseconds; a node whose clock begins with its process does not run that long.
 _SINCE_1970: Final = 2**49
 
 
 def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
-    """The picture of what was read. Raises NoTrace."""
-    story = _Story(reader.recording(), reader.origin, excerpt, is_whole=not reader.cut)
-    return excerpt.graph(story.entries())
+    """Draws the lines that were read. Raises NoTrace."""
+    drawing = _Drawing(reader.recording(), reader.origin, excerpt, is_whole=not reader.cut)
+    return excerpt.graph(drawing.entries())
 
 
 @dataclass
-class _Story:
+class _Drawing:
     record: Recording
     origin: int
     excerpt: Excerpt
@@ -267,7 +268,7 @@ class _Story:
 
     @cached_property
     def _receipts(self) -> dict[Sending, int]:
-        """What was sent -> the place of the line that receives it first."""
+        """Sending -> the index of the line that receives it first."""
         found: dict[Sending, int] = {}
         for place, sending in self.record.sent_by.items():
             if place not in self.record.again:
@@ -276,7 +277,7 @@ class _Story:
 
     @cached_property
     def _last(self) -> Mapping[str, int]:
-        """Node -> when its trace ends."""
+        """Node -> the time of its last line."""
         found: dict[str, int] = {}
         for place, (_, line) in enumerate(self.record.lines):
             found[line.node] = max(self.record.t_us(place), found.get(line.node, 0))
@@ -293,8 +294,8 @@ class _Story:
             line, end = self.record.lines[place].line, at
             if (sending := self.record.sent_by.get(place)) is not None:
                 under_way.pop(sending, None)
-            for happening in self._happenings(place, line, f"{at} ms: ", before):
-                yield Timed(at, happening)
+            for entry in self._entries_of(place, line, f"{at} ms: ", before):
+                yield Timed(at, entry)
             before = place
             for effect, to, message in sendings(line):
                 sending = Sending(place, effect)
@@ -308,13 +309,13 @@ class _Story:
         return (self.record.t_us(place) - self.origin) // _MS
 
     def _is_under_way(self, sending: Sending, to: str) -> bool:
-        """Whether it is on its way when the picture ends."""
+        """Returns True if the message is on its way when the drawing ends."""
         return sending in self._receipts or (to in self._last and not self._is_lost(sending, to))
 
     def _is_lost(self, sending: Sending, to: str) -> bool:
         return self.is_whole and to in self._last and self._last[to] > self.record.t_us(sending.place)
 
-    def _happenings(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
+    def _entries_of(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
         match line.kind:
             case "recv":
                 yield Arrow(line.peer or "", line.node, at + message_text(line.args) + self._remark(place, before))
@@ -347,7 +348,7 @@ class _Story:
 
 
 def _outcome(line: Line, at: str) -> Iterator[Note]:
-    """A sender over a connection learns whether its message has arrived; that it has, the picture shows already."""
+    """Yields a note if a message over a connection did not arrive; the drawing shows the arrivals anyway."""
     match line.args:
         case {"took": None, "message": message}:
             yield Note(line.node, f"{at}did not arrive at {line.peer}: {message_text(message)}")

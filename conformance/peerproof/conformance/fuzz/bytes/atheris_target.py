@@ -3,8 +3,9 @@ The program that atheris drives: `python -m peerproof.conformance.fuzz.bytes.ath
 
 Its arguments are MODULE:CODEC ONE_FORM FLAGS… FOLDERS…
 
-It is a process of its own, because libFuzzer ends the one that it runs in, and because only code that is imported under its
-eyes is seen. Flags and folders are libFuzzer's; it writes the input that shows a flaw to where its flags say.
+It runs in its own process, because libFuzzer exits the process that it runs in, and because atheris measures only code that is
+imported under its control. Flags and folders are libFuzzer's; it writes an input that shows a flaw to the place given by the
+flags.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import os
 import sys
 from importlib import import_module
 
-#: How often it is looked whether somebody still waits for what is found.
+#: Number of runs between checks that the parent process still exists.
 _EVERY = 1_000
 
 
 def main() -> None:
-    """Does not return."""
-    atheris = import_module("atheris")  # it is not everywhere, and has no annotations
+    """Runs the fuzzer; does not return."""
+    atheris = import_module("atheris")  # an optional package without annotations
     target, one_form, *flags = sys.argv[1:]
     module, _, name = target.partition(":")
     with atheris.instrument_imports(include=["peerproof.spec", module]):
@@ -27,7 +28,7 @@ def main() -> None:
         from peerproof.conformance.fuzz.bytes.flaws import Flawed, flaw_of
     parent, runs = os.getppid(), 0
 
-    def judge(data: bytes) -> None:
+    def check(data: bytes) -> None:
         nonlocal runs
         runs += 1
         if runs % _EVERY == 0 and os.getppid() != parent:
@@ -35,7 +36,7 @@ def main() -> None:
         if flaw := flaw_of(codec, data, one_form=one_form == "1"):
             raise Flawed(flaw.detail)
 
-    atheris.Setup([sys.argv[0], *flags], judge)
+    atheris.Setup([sys.argv[0], *flags], check)
     atheris.Fuzz()
 
 

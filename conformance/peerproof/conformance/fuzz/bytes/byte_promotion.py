@@ -1,4 +1,4 @@
-"""Bytes that show a flaw, as a codec vector: what they must be read as, or that they must be rejected."""
+"""Bytes that show a flaw, as a codec vector: the message that they must be read as, or that they must be rejected."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LAYER = "codec"
 
 
 def vector_of(seeds: Seeds, flaw: Flaw) -> dict[str, Any]:
-    """The flaw as a vector; where the specification itself is at fault, as what it should do. Raises NotPromoted."""
+    """Returns a vector for the flaw; if the specification itself is at fault, with what it should do. Raises NotPromoted."""
     message = read(seeds, flaw.data)
     name = None if message is None else seeds.codec.form.names[type(message)]
     items = load(seeds.protocol).items
     clauses = [clause for clause in seeds.clauses(flaw.data, name) if items[clause].level]
     if not clauses:
-        raise NotPromoted("no clause is known that it is about")
+        raise NotPromoted("no clause is known that it violates")
     digest = sha256(flaw.data).hexdigest()[:8]
     return {
         "id": f"{seeds.protocol}/{LAYER}/found-{digest}",
@@ -40,6 +40,6 @@ def _body(seeds: Seeds, flaw: Flaw, message: Any) -> dict[str, Any]:
     body = {"message": seeds.codec.plain(message), "bytes": digits}
     try:
         canonical = seeds.codec.encode(message) == flaw.data
-    except (NotEnabled, ValueError, TypeError, LookupError):  # the flaw may be just this
+    except (NotEnabled, ValueError, TypeError, LookupError):  # this may be the flaw
         canonical = False
     return body if canonical else {**body, "checks": ["decode"]}

@@ -1,4 +1,4 @@
-"""A search with bytes: the decoder of an implementation, or the specification's own."""
+"""A search with bytes through the decoder of an implementation, or of the specification."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from peerproof.spec.protocols import PROTOCOLS
 
 @dataclass
 class ByteSearch:
-    """A search through a decoder, and what came of it; valid also after `run` was interrupted."""
+    """A search through a decoder, and its results; valid also after `run` was interrupted."""
 
     protocol: str
     implementation: str | None = None  #: as `create_adapter` takes it; None: the specification's own decoder
     settings: FuzzSettings = field(default_factory=FuzzSettings)
-    corpus: Path | None = None  #: keeps findings and inputs that led somewhere new
-    guided: bool = True  #: whether the specification's own decoder gets bytes by the code that they reach, which needs atheris
+    corpus: Path | None = None  #: folder that keeps findings and inputs that reached something new
+    guided: bool = True  #: guide the inputs of the specification's own decoder by code coverage, which needs atheris
     timeouts: Timeouts | None = None  #: seconds
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
     on_hello: Callable[[Hello], None] = lambda _: None
@@ -41,10 +41,10 @@ class ByteSearch:
     seeds: Seeds = field(init=False)
     flaw: Flaw | None = None
     status: Status = field(default_factory=Status)  #: points reached are counted in the specification's own decoder only
-    kept: Path | None = None  #: the finding's file in the corpus
-    replayed: int = 0  #: inputs of the corpus
-    gone: int = 0  #: findings of the corpus that did not show again
-    because: str | None = None  #: why it ended early
+    kept: Path | None = None  #: file of the finding in the corpus
+    replayed: int = 0  #: number of inputs of the corpus
+    gone: int = 0  #: number of findings of the corpus that did not recur
+    because: str | None = None  #: why the search ended early
 
     def __post_init__(self) -> None:
         """Raises NoInputs if the protocol cannot be fuzzed."""
@@ -54,7 +54,7 @@ class ByteSearch:
 
     @property
     def verdict(self) -> FuzzVerdict:
-        """How the search ended."""
+        """The result of the search."""
         if self.flaw:
             return FuzzVerdict.FOUND
         return FuzzVerdict.UNUSABLE if self.because else FuzzVerdict.NOTHING_FOUND
@@ -104,7 +104,7 @@ class ByteSearch:
 
 
 def _lacking(protocol: str, hello: Hello) -> str:
-    """Why there is no decoder; nothing if there is one."""
+    """Returns why there is no decoder; an empty text if there is one."""
     if protocol not in hello.protocols:
         return f"it does not offer {protocol}, but {', '.join(hello.protocols) or 'nothing'}"
     return "" if "codec" in hello.protocols[protocol].capabilities else "it does not offer codec"
@@ -120,11 +120,11 @@ def fuzz_decoder(
     timeouts: Timeouts | None = None,
 ) -> ByteSearch:
     """
-    Feeds a decoder bytes that are nearly messages; returns the search, whose `flaw` shows the smallest input that is wrong.
+    Feeds a decoder bytes that are nearly messages; returns the search, whose `flaw` has the smallest input that shows a fault.
 
-    `implementation` is what `create_adapter` takes; it must read, reject and write what the specification does. None is the
-    specification's own decoder, which needs atheris if it is to be `guided` by the code that inputs reach. `corpus` is a folder
-    to keep findings in, `timeouts` are in seconds. Raises NoInputs, AdapterUnavailable, CannotFuzz, CorpusError, FuzzerError.
+    `implementation` is what `create_adapter` takes; it must read, reject and write like the specification. None is the
+    specification's own decoder; to be `guided` by code coverage it needs atheris. `corpus` is a folder to keep findings in,
+    `timeouts` are in seconds. Raises NoInputs, AdapterUnavailable, CannotFuzz, CorpusError, FuzzerError.
     """
     search = ByteSearch(protocol, implementation, settings or FuzzSettings(), corpus, guided, timeouts)
     search.run()

@@ -1,4 +1,4 @@
-"""Bytes made as few and as plain as they get while they still show the same."""
+"""Shrinks bytes in length and values as long as they show the same flaw."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from peerproof.conformance.fuzz.simpler import build_valid, leave_parts_out, sim
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.packing import Codec
 
-#: So many smaller inputs are tried at most, if nobody says more.
+#: Default maximum number of smaller inputs that are tried.
 MOST_TRIED: Final = 2_000
 
-#: From so few bytes on, every part of them is left out: an entry of a list can be of any size.
+#: Bytes; from inputs of this length on, every span is tried for removal, because a list entry can have any size.
 SHORT: Final = 64
 
-#: What a byte may become, the plainest first.
+#: Replacements for a byte, the plainest first.
 _PLAIN: Final = b"\x00\x01a0"
 
 
 class Shrinking:
-    """The smallest input so far, and what it shows."""
+    """The smallest input so far, and its flaw."""
 
     def __init__(self, codec: Codec[Any], judge: Callable[[bytes], Flaw | None], flaw: Flaw, most: int = MOST_TRIED) -> None:
         self.flaw = flaw
         self._codec = codec
         self._judge = judge
         self._seen = {flaw.data}
-        self._most = most  #: smaller inputs are tried
+        self._most = most  #: maximum number of smaller inputs tried
 
     def shrink(self) -> None:
-        """Makes it smaller, until nothing helps. What the judge raises goes through; what is smallest then stays."""
+        """Shrinks until nothing helps. Exceptions of `judge` pass through; the smallest input so far is kept."""
         size = None
         while size != (size := self.flaw.data) and len(self._seen) < self._most:
             self._simpler_message()
@@ -39,7 +39,7 @@ class Shrinking:
             self._plainer_bytes()
 
     def _try(self, data: bytes) -> bool:
-        """Whether these bytes show the same; then they are the smallest so far."""
+        """Returns True if these bytes show the same flaw, and keeps them as the smallest so far."""
         if data in self._seen or len(self._seen) >= self._most:
             return False
         self._seen.add(data)
@@ -50,7 +50,7 @@ class Shrinking:
         return True
 
     def _simpler_message(self) -> None:
-        """If it is a message: one with less in it."""
+        """If the input is a message: tries simpler messages."""
         while any(self._try(data) for data in self._messages()):
             pass
 
@@ -59,7 +59,7 @@ class Shrinking:
             plain = self._codec.plain(self._codec.decode(self.flaw.data))
         except MalformedMessage:
             return
-        except Exception:  # noqa: BLE001  # the decoder at fault may be this one
+        except Exception:  # noqa: BLE001  # this decoder may be the one at fault
             return
         smaller = build_valid(self._codec.encode, build_valid(self._codec.value, simpler_data(plain)))
         yield from (data for data in smaller if len(data) <= len(self.flaw.data))
@@ -78,6 +78,6 @@ class Shrinking:
 
 
 def _without_a_span(data: bytes) -> Iterator[bytes]:
-    """What is left without a part of it, the longest first."""
+    """Yields the data without each of its spans, the longest span first."""
     for size in range(len(data), 0, -1):
         yield from (data[:start] + data[start + size :] for start in range(len(data) - size + 1))

@@ -1,7 +1,7 @@
 """
-The specification's own decoder under bytes that are nearly messages, a corpus, and what is found in it.
+Fuzzing of the specification's own decoder with bytes that are nearly messages, with a corpus.
 
-Atheris makes the bytes, in a process of its own, guided by the code that they reach; or they are drawn, many more in that time.
+Atheris makes the bytes, in its own process, guided by code coverage; or they are random mutations, many more in the same time.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from peerproof.conformance.fuzz.bytes.flaws import Flaw, flaw_of
 from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
 
-#: So long and so much may one input take before libFuzzer ends it; what takes less than that is measured in lines, not seconds.
+#: Limits of one input at which libFuzzer ends it; below them, effort is measured in lines, not in seconds.
 SECONDS: Final = 20
 MEBIBYTES: Final = 2_048
 
-#: Inputs that are drawn before the next look at the clock.
+#: Number of random inputs between checks of the clock.
 AT_ONCE: Final = 5_000
 
-#: So many smaller inputs are tried at most.
+#: Maximum number of smaller inputs that are tried.
 MOST_TRIED: Final = 5_000
 
 _STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) .*?corp: (\d+)")
@@ -43,21 +43,21 @@ _LAST: Final = 20
 
 
 class FuzzerError(Exception):
-    """The process that should search could not; the message ends with what it said."""
+    """The fuzzing process failed; the message ends with its last output."""
 
 
 @dataclass
 class Status:
-    """How far a search has come."""
+    """The progress of a search."""
 
     inputs: int = 0
-    reached: int = 0  #: points in the decoder's code
+    reached: int = 0  #: covered points in the decoder's code
     kept: int = 0
 
 
 @dataclass
 class Guided:
-    """A search, and what came of it."""
+    """A search through the specification's own decoder, and its results."""
 
     seeds: Seeds
     corpus: Corpus
@@ -65,11 +65,11 @@ class Guided:
     progress: Callable[[Status], None] = lambda _: None
     status: Status = field(default_factory=Status)
     replayed: int = 0
-    gone: int = 0  #: findings that did not show again
-    found: Path | None = None  #: where the latest finding is
+    gone: int = 0  #: number of findings that did not recur
+    found: Path | None = None  #: file of the latest finding
 
     def search(self, seed: int, runs: int, seconds: int | None) -> Flaw | None:
-        """What was found and kept once more, then new inputs, other ones each time. Raises CorpusError, FuzzerError."""
+        """Replays the corpus, then tries new inputs, different ones each time. Raises CorpusError, FuzzerError."""
         name = f"{self.target} --bytes --seed {seed}"
         position = self.corpus.position(name)
         flaw = self._replay_corpus()
@@ -79,7 +79,7 @@ class Guided:
         return flaw
 
     def search_unguided(self, seed: int, inputs: int, seconds: int | None) -> Flaw | None:
-        """The same without a look at the code: so many inputs, or as many as there is time for. Raises CorpusError."""
+        """Searches without coverage: `inputs` inputs, or as many as the time allows. Raises CorpusError."""
         name = f"{self.target} --bytes --unguided --seed {seed}"
         position = self.corpus.position(name)
         flaw = self._replay_corpus()
@@ -88,25 +88,25 @@ class Guided:
             flaw = self._draw_inputs(Random(f"{seed} {position}"), inputs, seconds)
         return flaw
 
-    def _draw_inputs(self, lot: Random, inputs: int, seconds: int | None) -> Flaw | None:
+    def _draw_inputs(self, rng: Random, inputs: int, seconds: int | None) -> Flaw | None:
         codec, known, one_form = self.seeds.codec, self.seeds.data, self.seeds.one_form
         until = None if seconds is None else time.monotonic() + seconds
         while self.status.inputs < inputs if until is None else time.monotonic() < until:
             for _ in range(AT_ONCE if until else min(AT_ONCE, inputs - self.status.inputs)):
                 self.status.inputs += 1
-                data = mutate(lot, known, LONGEST)
+                data = mutate(rng, known, LONGEST)
                 if flaw := flaw_of(codec, data, one_form=one_form):
                     return self._smallest(self.corpus.keep(BYTE_FINDINGS, data), flaw)
             self.progress(self.status)
-            if flaw := self.check(data):  # one of them is measured
+            if flaw := self.check(data):  # measures one input of the batch
                 return self._smallest(self.corpus.keep(BYTE_FINDINGS, data), flaw)
         return None
 
     def check(self, data: bytes) -> Flaw | None:
         """
-        What is wrong with the decoder, by these bytes alone: what it gives, and how much it takes for it.
+        Returns the flaw of the decoder that these bytes show: a wrong result, or too much effort.
 
-        In a thread, because there it always has the same room for recursion, whoever asks.
+        Runs in a thread, where the stack for recursion is always the same, whatever the caller.
         """
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(self._check, data).result()
@@ -127,7 +127,7 @@ class Guided:
         return self._of_kept(kept)
 
     def _of_kept(self, kept: Iterable[tuple[Path, bytes]]) -> Flaw | None:
-        """What shows only when it is measured."""
+        """Returns the first flaw that shows only when effort is measured."""
         for _, data in kept:
             if flaw := self.check(data):
                 return self._smallest(self.corpus.keep(BYTE_FINDINGS, data), flaw)
@@ -137,8 +137,8 @@ class Guided:
         self.found = path
         if path.name.startswith(_UNMEASURED):
             with self._process([str(path)]) as process:
-                said = process.communicate()[1]
-            return Flaw("slow", data, f"libFuzzer ended it: {_last(said, 1)}") if process.returncode else None
+                output = process.communicate()[1]
+            return Flaw("slow", data, f"libFuzzer ended it: {_last(output, 1)}") if process.returncode else None
         flaw = self.check(data)
         return self._smallest(path, flaw) if flaw else None
 
@@ -156,21 +156,21 @@ class Guided:
             files = [Path(folder, str(number)) for number in range(len(self.seeds.data))]
             for file, data in zip(files, self.seeds.data, strict=True):
                 file.write_bytes(data)
-            listed = Path(folder, "listed")  # a folder's files come in any order
+            listed = Path(folder, "listed")  # the order of a folder's files is undefined
             listed.write_text(",".join(map(str, files)), encoding="utf-8")
             limit = f"-max_total_time={seconds}" if seconds else f"-runs={runs}"
             flags = [limit, f"-seed={seed % _MOST_SEED + 1}", f"-max_len={LONGEST}", "-use_value_profile=1", "-reload=0"]
             flags += ["-print_final_stats=0", f"-artifact_prefix={findings}{os.sep}", f"-seed_inputs=@{listed}"]
-            said = self._watch([*flags, str(self.corpus.folder(BYTES))])
+            output = self._watch([*flags, str(self.corpus.folder(BYTES))])
         for path, data in self.corpus.inputs(BYTE_FINDINGS):
             if path not in before and (flaw := self._of_finding(path, data)):
                 return flaw
-        if said:
-            raise FuzzerError(f"the search has ended without a finding:\n{said}")
+        if output:
+            raise FuzzerError(f"the fuzzing process failed without a finding:\n{output}")
         return self._of_kept((path, data) for path, data in self.corpus.inputs(BYTES) if path not in known)
 
     def _watch(self, arguments: list[str]) -> str:
-        """Runs the process; the last that it said if it has not ended well."""
+        """Runs the process. Returns its last output if it failed, else an empty text."""
         lines: list[str] = []
         with self._process(arguments) as process:
             assert process.stderr is not None, "it is a pipe"
@@ -196,5 +196,5 @@ class Guided:
         )
 
 
-def _last(said: str, lines: int) -> str:
-    return "\n".join(said.strip().splitlines()[-lines:])
+def _last(output: str, lines: int) -> str:
+    return "\n".join(output.strip().splitlines()[-lines:])

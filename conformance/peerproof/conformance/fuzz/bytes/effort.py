@@ -1,8 +1,8 @@
 """
-How much work a decoder does, in executed lines and allocated bytes: numbers that are the same on a fast and on a slow machine.
+Measures the work of a decoder in executed lines and allocated bytes, which do not depend on the speed of the machine.
 
-Who decodes in time and memory linear in the length of its input stays far below these limits; who goes over the input again for
-each of its parts, or believes a size that it reads, does not.
+A decoder that is linear in time and memory in the length of its input stays far below these limits. One that reads the input
+again for each of its parts, or trusts a size that it reads, exceeds them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ MEMORY_PER_BYTE: Final = 2_048
 
 
 class Effort(NamedTuple):
-    """What a call took."""
+    """The effort of a call."""
 
-    lines: int  #: of Python, executed
-    memory: int  #: bytes, at most at once
+    lines: int  #: number of executed lines of Python
+    memory: int  #: peak in bytes
 
     def excess(self, size: int) -> str:
-        """What of it is more than an input of this size may take; nothing if all is well."""
+        """Describes how the effort exceeds the limit for an input of this size; an empty text if it does not."""
         lines, memory = LINES + LINES_PER_BYTE * size, MEMORY + MEMORY_PER_BYTE * size
         if self.lines > lines:
             return f"{size} bytes took more than {lines:,} lines of code"
@@ -36,11 +36,11 @@ class Effort(NamedTuple):
 
 
 class _Exhausted(BaseException):
-    """It goes on and on; no ordinary exception, which the code could take for one of its own."""
+    """The call exceeds the limit; not an Exception, so that the called code does not catch it."""
 
 
 def effort(call: Callable[[], Any], size: int) -> Effort:
-    """What a call takes, whatever it raises; it is ended when it has taken more than an input of this size may."""
+    """Measures a call, whatever it raises; ends it when it exceeds the limit for an input of this size."""
     lines, most = 0, LINES + LINES_PER_BYTE * size
 
     def count(_: FrameType, event: str, __: Any) -> Any:
@@ -58,7 +58,7 @@ def effort(call: Callable[[], Any], size: int) -> Effort:
     sys.settrace(count)
     try:
         call()
-    except (_Exhausted, Exception):  # noqa: BLE001  # what it raises is judged elsewhere
+    except (_Exhausted, Exception):  # noqa: BLE001  # its exceptions are checked elsewhere
         pass
     finally:
         sys.settrace(traced)

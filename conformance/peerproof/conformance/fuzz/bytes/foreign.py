@@ -1,9 +1,9 @@
 """
-An implementation's decoder, asked through its adapter about bytes that are nearly messages.
+Fuzzing of an implementation's decoder through its adapter, with bytes that are nearly messages.
 
-What the specification reads, it must read as the same message, and write in the same way; what the specification rejects, it
-must reject. Why it rejects is not compared. An input is kept if the specification or the implementation says something about it
-that neither has said before.
+Bytes that the specification reads must be read as the same message and written in the same way; bytes that it rejects must be
+rejected. Reasons for rejecting are not compared. An input is kept if the reaction of the specification or the implementation to
+it is new.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.runner.codec_cases import same
 from peerproof.spec.errors import MalformedMessage
 
-#: So many inputs are asked about at once, and drawn from one seed: who is killed begins with these again.
+#: Number of inputs per batch, drawn from one seed; a killed search repeats at most these.
 AT_ONCE: Final = 256
 
 _NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
-_SAID: Final = 100  #: characters
+_LONGEST_SHAPE: Final = 100  #: characters
 
 
 class Decoder:
@@ -48,11 +48,11 @@ class Decoder:
         self._restarts = Restarts(adapter)
 
     def check(self, data: bytes) -> Flaw | None:
-        """What is wrong by these bytes alone. Raises Over."""
+        """Returns the flaw that these bytes alone show. Raises Over."""
         return self.check_all([data])[0][0]
 
     def check_all(self, inputs: Sequence[bytes]) -> list[tuple[Flaw | None, str]]:
-        """For each input, or up to the first in which it dies: what is wrong, and what was said, in short. Raises Over."""
+        """Returns flaw and summary of each input, up to the first at which the implementation fails. Raises Over."""
         requests = [self._request("decode", bytes=data.hex()) for data in inputs]
         replies = self._ask_all(requests)
         verdicts = [self._check_decoding(*each) for each in zip(inputs, requests, replies, strict=False)]
@@ -60,7 +60,7 @@ class Decoder:
         for index, ((flaw, _), reply) in enumerate(zip(verdicts, replies, strict=True)):
             if flaw is None and not isinstance(reply, AdapterError) and "value" in reply:
                 written.append(index)
-                plain = self._codec.plain(self._codec.decode(inputs[index]))  # its own may have lost the order of members
+                plain = self._codec.plain(self._codec.decode(inputs[index]))  # its own value may have another order of members
                 requests.append(self._request("encode", value=plain))
         for index, request, reply in zip(written, requests, self._ask_all(requests), strict=False):
             verdicts[index] = self._check_encoding(inputs[index], request, reply), verdicts[index][1]
@@ -70,7 +70,7 @@ class Decoder:
         return {"op": op, "protocol": self._seeds.protocol, **members}
 
     def _ask_all(self, requests: Sequence[Request]) -> list[Reply | AdapterError]:
-        """The replies, or those before the first trouble, and that."""
+        """Returns the replies up to and including the first failure."""
         if len(requests) == 1:
             return [self._alone(requests[0])]
         replies: list[Reply | AdapterError] = []
@@ -81,7 +81,7 @@ class Decoder:
             except AdapterError as trouble:
                 self._start_again(trouble)
                 replies += trouble.answered
-            ask = partial(self._adapter.ask, choose=nothing_to_choose)  # not in batches, of which it is not known where they fail
+            ask = partial(self._adapter.ask, choose=nothing_to_choose)  # no batches, which do not show where they fail
             reply = self._alone(requests[len(replies)])
             replies.append(reply)
             if isinstance(reply, AdapterError):
@@ -89,7 +89,7 @@ class Decoder:
         return replies
 
     def _alone(self, request: Request) -> Reply | AdapterError:
-        """One request; who was in trouble with several may not be with it."""
+        """Sends one request alone; an implementation that failed in a batch may answer it."""
         try:
             return self._adapter.ask([request], nothing_to_choose)[0]
         except AdapterError as trouble:
@@ -113,22 +113,22 @@ class Decoder:
             flaw = None if rejected else Flaw("accepted", data, str(error), "", {"rejected": error.reason}, {"value": value})
             return flaw, f"{_shape(said)} / {error.reason}: {_shape(error.detail)}"
         expected = self._codec.plain(message)
-        told = f"{_shape(said)} / {expected['type']} of {len(data).bit_length()} bits"
+        summary = f"{_shape(said)} / {expected['type']} of {len(data).bit_length()} bits"
         if rejected:
-            return Flaw("rejected", data, said, "", {"value": expected}, {"rejected": rejected}), told
+            return Flaw("rejected", data, said, "", {"value": expected}, {"rejected": rejected}), summary
         if not same(expected, value) and self._read(value) != expected:
-            return Flaw("value", data, "the messages differ", "", expected, value), told
-        return None, told
+            return Flaw("value", data, "the messages differ", "", expected, value), summary
+        return None, summary
 
     def _read(self, value: Any) -> Any:
-        """Plain data as the specification writes it, so that the order of members does not count; None if it is no message."""
+        """Returns plain data as the specification writes it, to ignore the order of members; None if it is not a message."""
         try:
             return self._codec.plain(self._codec.value(value))
         except MalformedMessage:
             return None
 
     def _check_encoding(self, data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
-        """What it has read it writes as the specification does."""
+        """Checks that a message that was read is written as the specification writes it."""
         if (unlike := _no_reply(data, request, reply)) or isinstance(reply, AdapterError) or reply.get("error"):
             return unlike
         expected = self._codec.encode(self._codec.decode(data)).hex()
@@ -139,7 +139,7 @@ class Decoder:
 
 @dataclass
 class Search:
-    """A search through an implementation's decoder, and what came of it."""
+    """A search through an implementation's decoder, and its results."""
 
     seeds: Seeds
     decoder: Decoder
@@ -148,15 +148,15 @@ class Search:
     progress: Callable[[int, int], None] = lambda _inputs, _kept: None
     inputs: int = 0
     replayed: int = 0
-    gone: int = 0  #: findings that did not show again
-    found: Path | None = None  #: where the latest finding is
+    gone: int = 0  #: number of findings that did not recur
+    found: Path | None = None  #: file of the latest finding
     flaw: Flaw | None = None
-    known: KnownFindings = field(default_factory=KnownFindings)  #: those that do not end the search
+    known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
     _known: list[bytes] = field(default_factory=list)
     _said: set[str] = field(default_factory=set)
 
     def search(self, name: str, seed: int, inputs: int) -> None:
-        """What was found and kept once more, what the vectors have, then what is made of it. Raises CorpusError, Over."""
+        """Replays the corpus, tries the inputs of the vectors, then mutations of all. Raises CorpusError, Over."""
         self._replay_findings()
         position = self.corpus.position(name) if self.corpus else 0
         for batch in self._batches(inputs):
@@ -169,7 +169,7 @@ class Search:
                     self.corpus.advance(name, position)
 
     def _batches(self, inputs: int) -> Iterator[list[bytes]]:
-        """What is known already; then nothing again and again: a batch is to be drawn."""
+        """Yields batches of known inputs, then empty ones, each for a batch of random inputs."""
         kept = [data for _, data in self.corpus.inputs(BYTES)] if self.corpus else []
         self.replayed += len(kept)
         known = list(dict.fromkeys(data[: self.decoder.longest] for data in (*self.seeds.data, *kept)))
@@ -181,12 +181,12 @@ class Search:
             yield []
 
     def _draw(self, seed: int, position: int) -> bool:
-        lot = Random(f"{seed}/{position}")
-        return self._try([mutate(lot, self._known, self.decoder.longest) for _ in range(AT_ONCE)])
+        rng = Random(f"{seed}/{position}")
+        return self._try([mutate(rng, self._known, self.decoder.longest) for _ in range(AT_ONCE)])
 
     def _try(self, batch: list[bytes]) -> bool:
-        """Asks about inputs; those about which something new is said are known from now on."""
-        for data, (found, said) in zip(batch, self.decoder.check_all(batch), strict=False):  # it ends with the first trouble
+        """Checks inputs; an input with a new reaction becomes known."""
+        for data, (found, said) in zip(batch, self.decoder.check_all(batch), strict=False):  # shorter after a failure
             flaw = self._unless_known(found)
             self.inputs += 1
             if said not in self._said and flaw is None:
@@ -226,7 +226,7 @@ class Search:
 
 
 def _no_reply(data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
-    """What is wrong with the reply itself."""
+    """Returns the flaw of a missing, malformed or error reply."""
     if isinstance(reply, AdapterError):
         errors = reply.errors.decode("utf-8", "backslashreplace")
         return Flaw(reply.kind, data, f"at {request['op']} the implementation {reply}", errors=errors)
@@ -242,5 +242,5 @@ def _no_reply(data: bytes, request: Request, reply: Reply | AdapterError) -> Fla
 
 
 def _shape(said: str) -> str:
-    """A sentence without what is different from input to input."""
-    return _NUMBERS.sub("#", _QUOTED.sub("''", said))[:_SAID]
+    """Returns a sentence without parts that differ from input to input."""
+    return _NUMBERS.sub("#", _QUOTED.sub("''", said))[:_LONGEST_SHAPE]

@@ -1,4 +1,4 @@
-"""What a search begins with, and what a vector of its findings cites: the suite's codec vectors."""
+"""The initial inputs of a search, and the clauses that a vector of a finding cites, both from the suite's codec vectors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from peerproof.conformance.runner import codec_cases
 from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.forms.packing import Codec
 
-#: No input is longer.
+#: Maximum bytes of an input.
 LONGEST: Final = 4_096
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """The codec of a protocol, and what its vectors say of it."""
+    """The codec of a protocol, and its codec vectors."""
 
     protocol: str
     codec: Codec[Any]
-    data: tuple[bytes, ...]  #: those of the vectors, each once, the shortest first
-    one_form: bool  #: whether each message has one form only: no vector has another one
+    data: tuple[bytes, ...]  #: the bytes of the vectors without duplicates, the shortest first
+    one_form: bool  #: each message has one form only: no vector has another one
     vectors: tuple[Vector, ...]
 
     def clauses(self, data: bytes, message: str | None) -> list[str]:
-        """What the vector cites whose bytes are most like these, of those about messages of this type or about no messages."""
+        """Returns the clauses of the vector with the most similar bytes, of this message type, or None for malformed bytes."""
         about = [(known, vector) for vector in self.vectors if _about(vector) == message for known in _data(vector)]
         if not about:
             return []
@@ -36,7 +36,7 @@ class Seeds:
 
 
 def seeds_of(suite: Suite, protocol: str) -> Seeds:
-    """The seeds of a protocol."""
+    """Returns the seeds of a protocol."""
     vectors = tuple(vector for vector in suite.vectors if vector.protocol == protocol and vector.layer == "codec")
     data = {bytes.fromhex("")} | {data for vector in vectors for data in _data(vector)}
     one_form = not any("encode" not in vector.body.get("checks", ("encode",)) for vector in vectors if "message" in vector.body)
@@ -45,10 +45,10 @@ def seeds_of(suite: Suite, protocol: str) -> Seeds:
 
 
 def read(seeds: Seeds, data: bytes) -> Any:
-    """The message that the specification reads; None for no message, and if it is the specification that is at fault."""
+    """Returns the message that the specification reads; None if there is none, or if the specification fails."""
     try:
         return seeds.codec.decode(data)
-    except Exception:  # noqa: BLE001  # the flaw may be just this
+    except Exception:  # noqa: BLE001  # this may be the flaw
         return None
 
 
@@ -60,7 +60,7 @@ def _data(vector: Vector) -> Iterator[bytes]:
 
 
 def _count_alike(one: bytes, other: bytes) -> int:
-    """How many bytes two strings share at their beginning and at their end."""
+    """Returns the number of bytes that two strings share at their beginning and at their end."""
     front = _count_front(one, other)
     return front + _count_front(one[front:][::-1], other[front:][::-1])
 

@@ -1,1 +1,1 @@
-"""What each protocol brings to be fuzzed."""
+"""The inputs of each protocol for fuzzing."""

@@ -1,9 +1,9 @@
 """
-What DistKV brings to be fuzzed.
+Inputs for fuzzing DistKV.
 
-Few nodes with few paths and small ticks, so that what comes often concerns what is there; ticks and tocks at their end; chains
-and payloads with room for much or for little; and as a stranger a node that others may have heard of. The first node founds the
-network, and half of the runs begin when all have what it has. Nodes keep their data when they crash, or lose it.
+There are few nodes, few paths and small ticks, so that new changes often concern existing data; ticks and tocks at their maximum;
+chains and payloads with much or little room; and a stranger that others may have heard of. The first node founds the network.
+Half of the runs begin when all nodes have its data. Nodes that crash keep their data or lose it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _config(clock: Duration, lengths: tuple[int, int], payload: int, start: int,
 
 
 def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
-    """All have the same clock and lengths, as they should, or their own."""
+    """Draws configurations, mostly with the same clock and lengths for all nodes."""
     clocks = st.sampled_from([DEFAULT_CLOCK, DEFAULT_CLOCK, Duration(DEFAULT_CLOCK + 1)])
     shared = st.tuples(clocks, st.tuples(_LENGTHS, _LENGTHS))
     payloads = st.sampled_from([DEFAULT_PAYLOAD, DEFAULT_PAYLOAD, 0])
@@ -81,36 +81,36 @@ def _field_strategies(nodes: tuple[NodeId, ...]) -> Named:
 
 
 def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
-    """Mostly changes; what was downloaded, and failures to, come mostly of what nodes ask for."""
+    """Draws mostly changes; downloads and their failures mostly come from what nodes ask for."""
     named = _field_strategies(nodes)
     set_value, delete_value = (values(distkv.COMMAND.cases[name], named) for name in ("set_value", "delete_value"))
     return st.one_of(*(set_value for _ in range(6)), delete_value, delete_value, values(distkv.COMMAND, named))
 
 
 def _lies(state: State, command: Any) -> bool:
-    """A download that the node has waited for, and that nobody has given."""
+    """Returns True for a download that the node waits for, and that no node has given."""
     return isinstance(command, Loaded) and command.node == state.source
 
 
 def _restart_config(state: State) -> Mapping[str, Plain]:
-    """What is on its disk. [DA-81]"""
+    """Returns the data on the node's disk. [DA-81]"""
     return {"stored": STORED.plain(stored_of(state))}
 
 
 def _download_result(notice: Any, states: Mapping[NodeId, Any]) -> Any:
-    """A download, as it would be made now. [DA-70, DA-71]"""
+    """Returns the download as it would be made now. [DA-70, DA-71]"""
     if not isinstance(notice, NeedsDownload):
         return None
     return (download_of(states[notice.node]) if notice.node in states else None) or LoadFailed(notice.node)
 
 
 def _opening(nodes: tuple[NodeId, ...]) -> list[tuple[NodeId, Any]]:
-    """While time passes the first founds the network, and the others follow it; they cannot change anything yet."""
+    """While time passes the first node founds the network and the others join it; they cannot change anything yet."""
     return [(addr, SetValue(ROOT, value_of(place))) for place, addr in enumerate((*nodes, *nodes))]
 
 
-#: What holds as long as nobody makes changes up, or loses its data; of an entry's tock, too: who lies about the tock of a change
-#: that came after another can make it fall.
+#: Properties that hold as long as no change is forged and no node loses its data; also the tock of an entry, because a forged
+#: tock of a change that came after another one can make it fall.
 TRUTHFUL: Final = (
     "OwnComplete",
     "ChainsFollowTocks",

@@ -1,4 +1,4 @@
-"""What a protocol brings so that it can be fuzzed; the rest comes from its declared forms."""
+"""The inputs that a protocol needs for fuzzing, beyond those derived from its declared forms."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from peerproof.spec.protocols import PROTOCOLS
 
 T = TypeVar("T")
 
-#: The faults that can break a promise for the rest of a run: a restart with what a node keeps, one with nothing though it
-#: should keep something, and a legal message that nobody sent.
+#: Faults that can break a property for the rest of a run: a restart with the kept data, a restart that has lost it, and a legal
+#: message that no node sent.
 RESTART, FORGETTING, FORGERY = "restart", "forgetting", "forgery"
 
-#: Over connections, the fault that a node may have been taken for gone: it crashed, or a message to it was not confirmed.
+#: Over connections, the fault that a node may count as gone: it crashed, or a message to it was not confirmed.
 GONE = "gone"
 
 
@@ -31,40 +31,40 @@ STRANGER: Final = NodeId("f:1")
 
 
 def seeds_before(seeds: Sequence[T], stranger: T) -> list[SearchStrategy[tuple[T, ...]]]:
-    """For each node the one before it as its seed, so that all can come to know each other; or any others."""
+    """Draws the seeds of each node: the node before it, so that all can come to know each other, or any others."""
     others = st.lists(st.sampled_from([*seeds, stranger]), max_size=3).map(tuple)
     return [st.just(tuple(seeds[place - 1 : place])) | others for place in range(len(seeds))]
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where the inputs of a run are drawn from. Nodes are called by their addresses."""
+    """The strategies for the inputs of a run. Nodes are named by their addresses."""
 
     spec: Specification
     configs: Callable[[tuple[NodeId, ...]], SearchStrategy[tuple[Any, ...]]]  #: a configuration for each of the nodes
     spans: tuple[int, ...]  #: milliseconds that may pass at once; first the usual period of a node
-    malformed: tuple[str, ...]  #: the clauses about what is no message
-    named: Callable[[tuple[NodeId, ...]], Named] = lambda _: {}  #: for fields of forged messages, by name
-    #: What an application may ask for, also what is refused.
+    malformed: tuple[str, ...]  #: the clauses about malformed messages
+    named: Callable[[tuple[NodeId, ...]], Named] = lambda _: {}  #: strategies for fields of forged messages, by name
+    #: Commands of applications, including those that are refused.
     commands: Callable[[tuple[NodeId, ...]], SearchStrategy[Any]] = lambda _: st.nothing()
-    survives: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: property -> faults that it is promised despite
+    survives: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: property -> faults that do not break it
     kept: Callable[[Any], Mapping[str, Plain]] | None = None  #: state -> members of the configuration of the node's next life
-    #: What applications ask for, one after the other and in calm, so that the nodes are one cluster; half of the runs begin so.
+    #: Commands, one after the other with calm between them, that make the nodes one cluster; half of the runs begin with them.
     opening: Callable[[tuple[NodeId, ...]], Iterable[tuple[NodeId, Any]]] | None = None
-    #: What an application does about what a node tells it: the command that follows, made of the states of all nodes in reach.
+    #: Notice of a node, states of all reachable nodes -> the command with which the application answers.
     fetched: Callable[[Any, Mapping[NodeId, Any]], Any] | None = None
-    lies: Callable[[Any, Any], bool] | None = None  #: state, command -> whether it makes up what another node has said
-    is_in_order: bool = False  #: no message overtakes another one between the same two nodes
-    telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
+    lies: Callable[[Any, Any], bool] | None = None  #: state, command -> the command forges data of another node
+    is_in_order: bool = False  #: messages between the same two nodes keep their order
+    telling: bool = False  #: the effects of a step determine the state after it
 
-    withheld: frozenset[str] = frozenset()  #: properties that not every cluster has, even if nothing goes wrong
+    withheld: frozenset[str] = frozenset()  #: properties that do not hold in every cluster, even without faults
 
     def is_promised(self, promise: Property, faults: frozenset[str]) -> bool:
         """
-        Whether a property must hold in a run in which these faults have happened.
+        Returns True if a property must hold in a run with these faults.
 
-        What is said of one node, or of one step, must hold whatever others do, unless the protocol says despite which faults;
-        what is said of a cluster, while all its members are what they say they are, unless the protocol says more.
+        A property of a node or a step holds whatever other nodes do, unless the protocol lists the faults that it survives. A
+        property of a cluster holds as long as there are no faults, unless the protocol lists some.
         """
         if promise.name in self.withheld:
             return False
@@ -73,12 +73,12 @@ class Inputs:
 
 
 def inputs_of(protocol: str) -> Inputs:
-    """What a protocol has brought. Raises NoInputs."""
+    """Returns the inputs of a protocol. Raises NoInputs."""
     if protocol not in protocols():
         raise NoInputs(f"no protocol {protocol!r} can be fuzzed; there are {', '.join(protocols())}")
     return cast("Inputs", PROTOCOLS[protocol].inputs.load())
 
 
 def protocols() -> list[str]:
-    """The protocols that can be fuzzed."""
+    """Returns the protocols that can be fuzzed."""
     return sorted(PROTOCOLS)

@@ -1,8 +1,8 @@
 """
-What Scuttlebutt brings to be fuzzed.
+Inputs for fuzzing Scuttlebutt.
 
-Few addresses, keys and versions, so that what comes often concerns what is there; limits that leave room for one entry, for
-some, for all; and failure detectors that lose patience within a round.
+There are few addresses, keys and versions, so that new data often concerns existing data; limits with room for one entry, for
+some or for all; and failure detectors whose timeouts are shorter than a round.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What SWIM brings to be fuzzed.
+Inputs for fuzzing SWIM.
 
-Few nodes and small counters, so that what comes often concerns what is there; counters at their end; datagrams with room for
-everything, and with room for little; and as a stranger one that others may add, probe and be told of.
+There are few nodes and small counters, so that news often concerns known nodes; counters at their maximum; datagrams with room
+for everything or for little; and a stranger that others may add, probe and hear of.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PAYLOADS: Final = st.sampled_from(["{}", '{"k":1}', '{"k":1.5}', '{"~:some":["~
 
 
 def uuid_of(addr: NodeId) -> Uuid:
-    """The name of a node of a run: `a:1` is aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa."""
+    """Returns the uuid of a node of a run: `a:1` is aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa."""
     letter = addr[0]
     return Uuid(f"{letter * 8}-{letter * 4}-4{letter * 3}-8{letter * 3}-{letter * 12}")
 
@@ -68,7 +68,7 @@ def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
 
 
 def _restart_config(state: State) -> Mapping[str, Plain]:
-    """The restart counter, raised for the next start; at its end there is no next one to keep. [SA-48]"""
+    """Returns the restart counter for the next start; at its maximum there is no next one to keep. [SA-48]"""
     restart = state.incarnation.restart
     return {"restart_counter": str(restart + 1)} if restart < COUNTER_MAX else {}
 

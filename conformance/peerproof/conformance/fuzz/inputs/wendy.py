@@ -1,8 +1,8 @@
 """
-What Wendy brings to be fuzzed.
+Inputs for fuzzing Wendy.
 
-Few nodes on a large ring, some next to each other, some far away, and as a stranger one that others may speak of; leaf sets with
-room for one or two on a side, so that somebody is left out; versions at their end.
+There are few nodes on a large ring, some adjacent and some far apart; a stranger that others may mention; leaf sets with room for
+one or two nodes on a side, so that some node is left out; and versions at their maximum.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from peerproof.spec.wendy import Config, Entry, Header, Id, LeafSet, Mask, Node,
 from peerproof.spec.wendy.messages import MOST_HOPS, MOST_VERSION
 from peerproof.spec.wendy.state import host_and_port
 
-#: Where the nodes of a run stand: two next to each other, one that shares ten digits with these, one opposite, two at 0.
+#: The positions of the nodes of a run: two adjacent, one that shares ten digits with these, one opposite, two at 0.
 PLACES: Final[Mapping[str, int]] = dict(
     zip("abcdef", (1 << 124, (1 << 124) + 1, (1 << 124) + (1 << 84), (1 << 127) + (1 << 124), 0, 2**128 - 1), strict=True)
 )
@@ -35,13 +35,13 @@ _VALUES: Final = st.none() | st.binary(max_size=4)
 
 
 def node_of(addr: NodeId, places: Mapping[str, int] = PLACES) -> Node:
-    """The node of a run with this address."""
+    """Returns the node of a run with this address."""
     host, port = host_and_port(addr)
     return Node(Id(places[addr[0]]), host, host, port)
 
 
 def configs(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> SearchStrategy[tuple[Any, ...]]:
-    """How nodes at these places are configured."""
+    """Draws configurations of nodes at these positions."""
     drawn = {
         "network_timeout": st.just(10),
         "heartbeat": st.sampled_from([300_000, 0]),
@@ -53,12 +53,12 @@ def configs(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> Se
 
 
 def field_strategies(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> Named:
-    """What fields of messages and commands may have, with nodes at these places and some that are nowhere."""
+    """Returns strategies for fields of messages and commands, with nodes at these positions and some unreachable ones."""
     known = [node_of(addr, places) for addr in (*nodes, STRANGER)]
     odd = [
-        known[0]._replace(local_ip="g", global_ip="g"),  # elsewhere
-        known[-1]._replace(local_ip="", global_ip="", port=0),  # nowhere
-        known[-1]._replace(region="eu", global_ip="h"),  # far away
+        known[0]._replace(local_ip="g", global_ip="g"),  # another address
+        known[-1]._replace(local_ip="", global_ip="", port=0),  # no address
+        known[-1]._replace(region="eu", global_ip="h"),  # another region
     ]
     nodes_drawn = st.sampled_from([*known, *known, *known, *odd])
     ids = st.sampled_from([node.id for node in known]) | st.integers(0, 2**128 - 1).map(Id)
@@ -82,7 +82,7 @@ def field_strategies(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLAC
 
 
 def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
-    """Mostly joins and messages: who has left does nothing any more."""
+    """Draws mostly joins and messages: a node that has left does nothing any more."""
     fields = field_strategies(nodes)
     join, route = (values(wendy.COMMAND.cases[name], fields) for name in ("join", "route"))
     return st.one_of(join, join, join, route, route, values(wendy.COMMAND, fields))

@@ -1,8 +1,8 @@
 """
-What is proved of DistKV's counters: sets of ticks, what is missing of them, how numbers are written, and that tocks rise.
+Proofs about DistKV's counters: sets of ticks, missing ticks, the encoding of numbers, and that tocks rise.
 
-Of tocks it is proved of the whole step. One node is looked at, in as many situations as it takes for everything that it sends to
-be sent; all tocks are symbols. How long a message would be is left out: it says only into how many infos something is divided.
+The proof about tocks covers the whole step. It considers one node, in enough situations that each kind of message is sent; all
+tocks are symbols. The length of messages is left out: it only determines into how many infos something is divided.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from peerproof.spec.distkv.values import value_of
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
 
-#: Ranges of a set, at most: with so many, one begins, ends or falls out before, between and behind others.
+#: Maximum number of ranges of a set: enough that a range begins, ends or is removed before, between and after others.
 MOST: Final = 3
 FEWER: Final = 2
 
@@ -36,7 +36,7 @@ A, B, C = NodeId("a"), NodeId("b"), NodeId("c")
 NOW: Final = Instant(0)
 VALUE: Final = value_of("a value")
 
-#: What the names that the step looks up mean here.
+#: Replacements for names that the step looks up.
 INSTEAD: Final = names_in(codec, payload=lambda _: b"")
 
 MINE: Final = Chain((Element(A, 2), Element(B, 1)))
@@ -61,7 +61,7 @@ MEANINGS: Final[Mapping[str, Callable[[Term, Term], Term]]] = {
 
 
 def any_tick(path: Path, name: str = "tick") -> Term:
-    """Any tick."""
+    """Returns any tick."""
     return path.integer(name, 0, TICK_MAX)
 
 
@@ -70,7 +70,7 @@ def a_set_has_one_form(path: Path, *, gap: int = 1) -> None:
     """
     Two lists of ranges in normal form that hold the same ticks are the same list.
 
-    If they differ, then a tick at which a range of either begins or ends is in one of them only.
+    If they differ, then a tick at which a range of either begins or ends is in only one of them.
     """
     a, b = any_ranges(path, "a", MOST, gap=gap), any_ranges(path, "b", MOST, gap=gap)
     path.assume(*(inside(a, tick) == inside(b, tick) for bounds in (*a, *b) for tick in bounds))
@@ -83,7 +83,7 @@ def a_set_has_one_form(path: Path, *, gap: int = 1) -> None:
     "DZ-04 D-29 D-31 DA-24", "distkv.ranges.Ranges", _TOUCHING, of={operation: {"operation": operation} for operation in MEANINGS}
 )
 def operations_give_normal_forms(path: Path, *, operation: str, gap: int = 1) -> None:
-    """Sets made from two others are in normal form, and hold the ticks that they should, and no others."""
+    """Sets made from two others are in normal form, and hold exactly the right ticks."""
     a, b = any_ranges(path, "a", MOST, gap=gap), any_ranges(path, "b", FEWER, gap=gap)
     tick = any_tick(path)
 
@@ -94,7 +94,7 @@ def operations_give_normal_forms(path: Path, *, operation: str, gap: int = 1) ->
 
 @COUNTERS.add("DZ-04 D-31 D-58 DA-24", "distkv.ranges.Ranges", _TOUCHING)
 def one_tick_more_gives_a_normal_form(path: Path, *, gap: int = 1) -> None:
-    """A set with one tick more is in normal form, holds that and what it held before; and it says itself what it holds."""
+    """A set with one tick more is in normal form and holds exactly that tick and the old ones; and `has` agrees."""
     a = any_ranges(path, "a", MOST, gap=gap)
     one, tick = any_tick(path, "one more"), any_tick(path)
 
@@ -110,7 +110,7 @@ def one_tick_more_gives_a_normal_form(path: Path, *, gap: int = 1) -> None:
     Twin("ticks begin with 0", {"up_to": lambda tick: ranges.of_range(0, tick + 1)}),
 )
 def what_is_missing_is_not_known(path: Path, *, up_to: Callable[[Any], Ranges] | None = None) -> None:
-    """Missing is 1 to the tick without what is known; of a higher tick exactly the new ones besides."""
+    """Missing are the ticks from 1 to the last one that are not known; a higher last tick adds exactly the new ones."""
     known, tick = any_ranges(path, "known", MOST), any_tick(path)
     last, later = path.integer("last", 0, TICK_MAX), path.integer("later", 0, TICK_MAX)
     path.assume(last <= later)
@@ -126,10 +126,10 @@ def what_is_missing_is_not_known(path: Path, *, up_to: Callable[[Any], Ranges] |
 @COUNTERS.add(
     "DZ-07 D-67 DI-02 DA-04",
     "distkv.ranges.missing distkv.ranges.Ranges",
-    Twin("what is said to be known takes the place of what was known", {"learn": lambda _, more: more}),
+    Twin("known ticks are replaced instead of extended", {"learn": lambda _, more: more}),
 )
 def to_know_more_misses_no_more(path: Path, *, learn: Callable[[Ranges, Ranges], Ranges] = Ranges.union) -> None:
-    """Whoever knows more never misses more."""
+    """A node that knows more never misses more."""
     known, more = any_ranges(path, "known", FEWER), any_ranges(path, "more", FEWER)
     last, tick = path.integer("last", 0, TICK_MAX), any_tick(path)
 
@@ -144,9 +144,10 @@ def to_know_more_misses_no_more(path: Path, *, learn: Callable[[Ranges, Ranges],
 )
 def numbers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
     """
-    Different numbers from 0 to 2^63 have different bytes, the first of which says how many there are; smaller ones not more.
+    Different numbers from 0 to 2^63 have different bytes, and the first byte determines their count; smaller numbers are not
+    longer.
 
-    That is every tick and tock, and the end of every range.
+    This covers every tick and tock, and the end of every range.
     """
     values = [path.integer(name, 0, TICK_MAX + 1) for name in "ab"]
 
@@ -162,12 +163,12 @@ def numbers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lamb
 
 
 def any_tock(path: Path, name: str) -> Any:
-    """Any tock."""
+    """Returns any tock."""
     return path.integer(name, 0, TICK_MAX)
 
 
 def any_node(path: Path) -> State:
-    """A ready node that recovers and has everything to do; one before its recovery; an old one; one that is to be the first."""
+    """Returns a node with everything to do: recovering; ready before its recovery; with old data; or about to be the first."""
     tock, stored, pinged = any_tock(path, "tock"), any_tock(path, "the entry's tock"), any_tock(path, "tock of the last ping")
     path.know(stored <= tock, pinged <= tock)
     rows = Entries(Table({ROOT: Entry(MINE, VALUE, stored)}), Table({A: of_ticks((1, 2)), B: of_ticks((1,))}))
@@ -183,7 +184,7 @@ def any_node(path: Path) -> State:
 
 
 def any_event(path: Path, tock: Term) -> Any:
-    """Something that has this tock, if it is a message, or what was downloaded; or a timer, or a command."""
+    """Returns any event: a message or download with this tock, a timer, or a command."""
     me, you = Element(B, 4), Element(C, 0)
     messages = (
         Update(Chain((me,)), ROOT, VALUE, tock),
@@ -205,7 +206,7 @@ def any_event(path: Path, tock: Term) -> Any:
 
 
 def first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # as of `Pick`
-    """Chance that takes what comes first: it chooses moments only."""
+    """Chooses the first options: the choices only decide on times."""
     return tuple(among)[:some]
 
 
@@ -218,8 +219,8 @@ def tocks_rise(path: Path, *, repeated: bool = False) -> None:
     """
     A node's tock is at least all that it received and sent; so each message that it originates has a higher one.
 
-    The step: whatever happens, tocks of messages that are new rise, from above the node's own and what was received, and the node
-    ends with the highest. What is sent again is left out.
+    The step: whatever happens, tocks of new messages rise from above the node's own and the received one, and the node ends with
+    the highest. Repeated messages are left out.
     """
     state, received = any_node(path), any_tock(path, "received")
     event = any_event(path, received)

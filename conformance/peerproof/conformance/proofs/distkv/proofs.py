@@ -1,7 +1,7 @@
 """
-What is proved of DistKV: who wins, chains, updates, pings with the tick zero, and when things are due.
+Proofs about DistKV: which change or ping wins, chains, updates, pings with the tick zero, and due times.
 
-The symbols are in `terms`; what is proved of ticks and tocks is in `counters`.
+The symbols are in `terms`; the proofs about ticks and tocks are in `counters`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from peerproof.spec.distkv.messages import Ping, RecoveryStep
 from peerproof.spec.distkv.paths import ROOT
 from peerproof.spec.overrides import names_in, overriding
 
-#: Elements that a chain has at most when it is sent.
+#: Maximum number of elements of a chain when it is sent.
 MOST_ELEMENTS: Final = 64
 
 PROOFS: Final = ProofTable(COUNTERS)
@@ -51,17 +51,17 @@ def as_it_is(one: Claim, other: Claim) -> bool:
 
 
 def by_tocks(one: Claim, other: Claim) -> bool:
-    """Tocks alone decide, as in the original (DD-09)."""
+    """Compares tocks alone, as in the original (DD-09)."""
     return bool(one.tock > other.tock)
 
 
 def by_either(one: Claim, other: Claim) -> bool:
-    """The higher tock, or the higher tick."""
+    """Compares by the higher tock or the higher tick."""
     return bool(one.tock > other.tock) or bool((one.head.tick or 0) > (other.head.tick or 0))
 
 
 def any_claim(path: Path, name: str) -> Claim:
-    """What any message says of its rank."""
+    """Returns the claim of any message."""
     return Claim(any_number(path, f"{name}.tock"), any_element(path, name, is_new=True))
 
 
@@ -82,7 +82,7 @@ def of_two_one_wins(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it
     Twin("the higher tock, or the higher tick", {"beats": by_either}),
 )
 def winning_is_transitive(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
-    """Who wins against who wins against a third wins against the third; and nobody against itself."""
+    """If a wins against b and b against c, then a wins against c; and none wins against itself."""
     a, b, c = (any_claim(path, name) for name in "abc")
 
     path.claim("not against itself", truth(not beats(a, a)))
@@ -96,12 +96,12 @@ def winning_is_transitive(path: Path, *, beats: Callable[[Claim, Claim], bool] =
     Twin("tocks alone decide (DD-09)", {"beats": by_tocks}),
 )
 def all_choose_the_same_ping(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
-    """Whichever of two pings of different nodes comes first, the same one is left."""
+    """Of two pings of different nodes the same one wins, whichever comes first."""
     a, b = (Ping(Chain((claim.head,)), claim.tock) for claim in (any_claim(path, "a"), any_claim(path, "b")))
     path.assume(a.chain.head.node != b.chain.head.node)
 
     class Compared(Claim):
-        """A claim that wins as the statement says."""
+        """A claim that compares as the statement says."""
 
         def beats(self, other: Claim) -> bool:
             return beats(Claim(*self), Claim(*other))
@@ -114,12 +114,12 @@ def all_choose_the_same_ping(path: Path, *, beats: Callable[[Claim, Claim], bool
 
 
 def as_given(chain: AnyChain, most: Any) -> AnyChain:  # noqa: ARG001  # as of the twin
-    """The chain as it is."""
+    """Returns the chain unchanged."""
     return chain
 
 
 def cut_first(chain: AnyChain, most: Any) -> AnyChain:
-    """The chain with room for one more, before the node's own element is looked for."""
+    """Cuts the chain to make room for one more, before the node's own element is looked for."""
     return chain.within(most - 1)
 
 
@@ -130,10 +130,11 @@ def cut_first(chain: AnyChain, most: Any) -> AnyChain:
 )
 def putting_in_front_keeps_a_chain(path: Path, *, before: Callable[[AnyChain, Any], AnyChain] = as_given) -> None:
     """
-    For any maximum and any chain: the change becomes the head, its node stands nowhere else, and the chain is within the maximum.
+    For any maximum and any chain: the change becomes the head, its node occurs nowhere else, and the chain is within the maximum.
 
-    If the node was in it, nothing else falls out; otherwise the oldest, and only if there is no room. What has gone is
-    superseded, once, and the chain says that it was cut exactly if it was, or if something else than the node's own has gone.
+    If the node was in it, nothing else is removed; otherwise the oldest, and only if there is no room. Removed elements are
+    superseded, once. The chain is marked as cut if and only if it was before, or if an element other than the node's own was
+    removed.
     """
     most, size = any_number(path, "maximum", 1), any_number(path, "length")
     path.assume(size <= most)
@@ -164,7 +165,7 @@ def putting_in_front_keeps_a_chain(path: Path, *, before: Callable[[AnyChain, An
 
 
 def has_once(pieces: Any, place: Term) -> Term:
-    """Whether these have the element of a place; and if so, once."""
+    """States that exactly one run has the element of a place."""
     return z3.Sum([z3.If(run.holds(place), 1, 0) for run in pieces.runs()]) == 1
 
 
@@ -180,12 +181,12 @@ def what_came_before_has_the_lower_tock(path: Path, *, real: bool = True) -> Non
     """
     If tocks rise with a node's ticks and fall along chains: of two changes at most one came before the other, with a lower tock.
 
-    Chains are of any length; of each, only what it has of the node of the other's head makes a difference.
+    Chains are of any length; of each, only its element of the node of the other's head makes a difference.
     """
     tocks = Tocks(path, real=real)
     a, b = any_chains(path, tocks, "ab")
 
-    before, after = chains._has_seen(b, a.head), chains._has_seen(a, b.head)  # noqa: SLF001  # what `relation` combines
+    before, after = chains._has_seen(b, a.head), chains._has_seen(a, b.head)  # noqa: SLF001  # combined by `relation`
     if a.head != b.head:
         path.claim("not both", truth(not (before and after)))
     if chains.relation(a, b) is chains.Relation.BEFORE:
@@ -196,15 +197,15 @@ def what_came_before_has_the_lower_tock(path: Path, *, real: bool = True) -> Non
 
 
 class LaterWins(Claim):
-    """Where tocks are equal, what arrives later stays (DD-09)."""
+    """A claim that wins with an equal tock, so that later arrivals stay (DD-09)."""
 
     def beats(self, other: Claim) -> bool:
-        """By the tock alone."""
+        """Compares by the tock alone."""
         return bool(self.tock >= other.tock)
 
 
 def any_updates(path: Path, names: str) -> list[Update]:
-    """Updates of one entry. Those of one change have the same value and the same tock."""
+    """Returns updates of one entry. Updates of the same change have the same value and tock."""
     tocks, value = Tocks(path), z3.Function("value", z3.IntSort(), z3.IntSort(), z3.DeclareSort("Value"))
     return [
         Update(chain, ROOT, value(term_of(chain.head.node), term_of(chain.head.tick)), tocks.of(chain.head))
@@ -213,22 +214,22 @@ def any_updates(path: Path, names: str) -> list[Update]:
 
 
 def entry_of(update: Update) -> Entry:
-    """What is stored where there was nothing."""
+    """Returns the entry that an update stores where there was none."""
     return Entry(update.chain, update.value, update.tock)
 
 
 def alike(one: Entry | Update, other: Entry | Update) -> Term:
-    """That head, value and tock are the same; the tails of chains may differ."""
+    """States that head, value and tock are the same; the tails of chains may differ."""
     heads = z3.And(*(term_of(mine) == term_of(its) for mine, its in zip(one.chain.head, other.chain.head, strict=True)))
     return z3.And(heads, one.value == other.value, one.tock == other.tock)
 
 
 class _Unasked:
-    """`dict`, where what is superseded is not asked for."""
+    """`dict` for code whose superseded elements are not needed."""
 
     @staticmethod
     def fromkeys(_: Any) -> tuple[()]:
-        """Nothing."""
+        """Returns nothing."""
         return ()
 
 
@@ -242,10 +243,10 @@ UNASKED: Final[Mapping[str, Any]] = {"dict": _Unasked}
 )
 def the_better_change_stays(path: Path, *, claim: type[Claim] = Claim) -> None:
     """
-    An update leaves, of the entry's change and its own, the one that wins by tock, tick and name; once more it changes nothing.
+    An update leaves, of the entry's change and its own, the one that wins by tock, tick and name; repeating it changes nothing.
 
     That is a total order of all changes, if tocks rise with a node's ticks and fall along chains. So of any updates the best is
-    left, in whatever order they come, in whatever groups and however often. Any part of a chain may be cut when it is stored.
+    left, in whatever order and groups they arrive and however often. Any part of a chain may be cut when it is stored.
     """
     one, update = any_updates(path, "ab")
     most = 1 + choice(path, "maximum less 1", 5)
@@ -265,7 +266,7 @@ def the_better_change_stays(path: Path, *, claim: type[Claim] = Claim) -> None:
     Twin("what arrives later stays, if tocks are equal (DD-09)", {"claim": LaterWins}),
 )
 def updates_may_come_in_any_order(path: Path, *, claim: type[Claim] = Claim) -> None:
-    """Two updates leave the same change of an entry, its value and tock, in both orders, and repeated or not."""
+    """Two updates leave the same change of an entry, with its value and tock, in both orders, and repeated or not."""
     updates = any_updates(path, "ab")
     most = 1 + choice(path, "maximum less 1", 5)
 
@@ -293,8 +294,8 @@ def zeros_leave_data_on_the_chain(path: Path, *, least: int = 2) -> None:
     """
     After the ping of a node with a tick, at most as many with the tick zero follow as half the length, rounded up.
 
-    The step, for any length and any chain: if so many have followed, and D-107 allows another, then they are no more with that,
-    and that node stays on the chain.
+    The step, for any length and any chain: if this many have followed, and D-107 allows another, then they stay within that
+    number, and the node stays on the chain.
     """
     most, zeros, rest = any_number(path, "length", least), any_number(path, "zeros"), any_number(path, "rest")
     path.assume(zeros + rest < most, zeros <= (most + 1) // 2)
@@ -315,21 +316,21 @@ def zeros_leave_data_on_the_chain(path: Path, *, least: int = 2) -> None:
 
 
 def in_steps(clock: Any, step: RecoveryStep, position: int) -> Any:
-    """A fourth of a clock for each position, as in D-88 with a length of 4."""
+    """Returns a quarter of a clock for each position, as in D-88 with a length of 4."""
     return clock * position // 4 if step is not RecoveryStep.MISSING else clock * (position + 1) // 4
 
 
 @PROOFS.add(
     "DZ-08 D-125 D-126 DA-06 DA-07",
     "distkv.schedule.recovery",
-    Twin("in steps of a fourth of a clock [D-88]", {"delay": in_steps}),
+    Twin("in steps of a quarter of a clock [D-88]", {"delay": in_steps}),
 )
 def delays_rise_and_stay_below_a_clock(path: Path, *, delay: Callable[[Any, RecoveryStep, int], Any] | None = None) -> None:
     """
-    Who stands later on a chain waits longer, but less than a clock; the second waits half a clock more than the first in steps 1
-    and 3, a quarter in step 2.
+    A node later on a chain waits longer, but less than a clock; the second waits half a clock more than the first in steps 1 and
+    3, a quarter in step 2.
 
-    For any clock, and as many nodes as a chain can have; rounded to milliseconds, which is why the last ones may wait as long.
+    For any clock, and as many nodes as a chain can have; rounded to milliseconds, so the last ones may wait equally long.
     """
     clock, due = any_number(path, "clock", 8), delay or schedule.recovery
     step, position = list(RecoveryStep)[choice(path, "step", 3)], choice(path, "position", MOST_ELEMENTS - 1)

@@ -1,9 +1,9 @@
 """
-What the statements about DistKV need on Z3 terms: names and ticks, chains of any length, sets of ticks, clocks.
+Z3 terms for the statements about DistKV: names and ticks, chains of any length, sets of ticks, clocks.
 
-Of a chain of any length single elements are shown, and between them runs: any number of elements of which the statement needs to
-know no more than how many they are. Code that goes through a chain sees a run as one element, whose node is none of those that
-are asked about; `AnyChain` counts and divides runs, where that matters.
+A chain of any length consists of single elements and runs between them: any number of elements of which only the count matters.
+Code that goes through a chain sees a run as one element whose node is none of the relevant ones; `AnyChain` counts and divides
+runs where that matters.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from peerproof.spec.distkv.ranges import TICK_MAX, Ranges
 
 
 def any_number(path: Path, name: str, least: int = 0, most: int | None = TICK_MAX) -> Any:
-    """Any tick, tock or length, or, without bounds, any name."""
+    """Returns any tick, tock or length, or, without bounds, any name."""
     return Number(path.integer(name, least, most))
 
 
 def any_element(path: Path, name: str, *, is_new: bool = False) -> Element:
-    """Any node with any tick above 0; of a ping, which `is_new`, also with 0, or without one."""
+    """Returns any node with any tick above 0; with `is_new`, for pings, also with 0 or without a tick."""
     node, tick = any_number(path, f"{name}.node"), any_number(path, f"{name}.tick", 0 if is_new else 1)
     has_none = is_new and bool(path.any_of(f"{name} has no tick", z3.BoolSort()))
     return Element(node, None if has_none else tick)
@@ -38,7 +38,7 @@ def any_element(path: Path, name: str, *, is_new: bool = False) -> Element:
 
 
 class Nobody:
-    """None of the nodes that are asked about."""
+    """A node that equals none of the relevant ones."""
 
     def __eq__(self, other: object) -> bool:
         return other is self
@@ -47,30 +47,30 @@ class Nobody:
         return 0
 
 
-#: Any number of elements that are not asked about, the same ones wherever it stands.
+#: Any number of irrelevant elements, the same ones wherever it stands.
 OTHERS: Final = Element(cast("NodeId", Nobody()), 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The elements from one place of a chain up to another, none of which is of a node that is asked about."""
+    """The elements of a chain from one place up to another, none of which is of a relevant node."""
 
     begin: Term
     end: Term
-    has_ticks: Callable[[Term, Term], Term]  #: whether one of the elements from here up to there has a tick that is not zero
-    node: Nobody = OTHERS.node  # type: ignore[assignment]  # it is nobody's
+    has_ticks: Callable[[Term, Term], Term]  #: True if an element between two places has a tick that is not zero
+    node: Nobody = OTHERS.node  # type: ignore[assignment]  # of no relevant node
 
     @property
     def tick(self) -> Any:
-        """True if some element of it has a tick that is not zero."""
+        """True if an element of the run has a tick that is not zero."""
         return z3.And(self.begin < self.end, self.has_ticks(self.begin, self.end))
 
     def holds(self, place: Term) -> Term:
-        """Whether it has the element of this place."""
+        """States that the run has the element of this place."""
         return z3.And(self.begin <= place, place < self.end)
 
     def part(self, start: Term, stop: Term) -> Run:
-        """Of its elements those from the one up to the other, as far as they are there."""
+        """Returns the elements of the run between two positions, clamped to its size."""
         size = self.end - self.begin
         first, last = (z3.If(at < 0, 0, z3.If(at > size, size, at)) for at in (start, stop))
         return Run(self.begin + first, self.begin + z3.If(last < first, first, last), self.has_ticks)
@@ -80,7 +80,7 @@ Piece = Element | Run
 
 
 class Pieces:
-    """The elements of a chain, as of `tuple`: single ones, and runs."""
+    """The elements of a chain, like `tuple`: single ones, and runs."""
 
     def __init__(self, pieces: Iterable[Piece] = ()) -> None:
         self.pieces = tuple(pieces)
@@ -102,47 +102,47 @@ class Pieces:
         return Pieces(found)
 
     def runs(self) -> list[Run]:
-        """Those that are runs."""
+        """Returns the runs."""
         return [piece for piece in self.pieces if isinstance(piece, Run)]
 
     def elements(self) -> list[Element]:
-        """Those that are none."""
+        """Returns the single elements."""
         return [piece for piece in self.pieces if not isinstance(piece, Run)]
 
 
 def size_of(piece: Piece) -> Term:
-    """How many elements it is."""
+    """Returns the number of elements of a piece."""
     return piece.end - piece.begin if isinstance(piece, Run) else z3.IntVal(1)
 
 
 def length(pieces: Iterable[Piece]) -> Number:
-    """How many elements these are, as of `len`."""
+    """Returns the number of elements, like `len`."""
     return Number(z3.Sum([z3.IntVal(0), *map(size_of, pieces)]))
 
 
 class AnyChain:
-    """A chain of any length, whose methods are those of `Chain`, where `NAMES` are in force."""
+    """A chain of any length with the methods of `Chain`, for code in which `NAMES` are replaced."""
 
     def __init__(self, elements: Iterable[Piece] = (), cut: bool = False) -> None:  # as of `Chain`
         self.elements = Pieces(elements)
         self.cut = cut
 
     def within(self, most: Any) -> AnyChain:
-        """As of `Chain`."""
+        """Like `Chain`."""
         return cast("AnyChain", Chain.within(cast("Any", self), most))
 
 
-#: What the names that `chains` looks up mean for chains of any length.
+#: Replacements for names that `chains` looks up, for chains of any length.
 NAMES: Final[Mapping[str, Any]] = {"len": length, "tuple": Pieces, "Chain": AnyChain}
 
 
 def some_ticks(name: str) -> Callable[[Term, Term], Term]:
-    """Any elements: whether there is a tick that is not zero from one place up to another."""
+    """Returns a predicate for arbitrary elements: some tick between two places is not zero."""
     return cast("Callable[[Term, Term], Term]", z3.Function(name, z3.IntSort(), z3.IntSort(), z3.BoolSort()))
 
 
 def no_ticks(begin: Term, end: Term) -> Term:  # noqa: ARG001  # wherever it is
-    """Only elements whose tick is zero."""
+    """The predicate for elements whose ticks are all zero."""
     return z3.BoolVal(val=False)
 
 
@@ -150,7 +150,7 @@ def no_ticks(begin: Term, end: Term) -> Term:  # noqa: ARG001  # wherever it is
 
 
 class Tocks:
-    """The tock of every change; if they are real, it rises with a node's ticks and falls along chains."""
+    """The tock of every change; if `real`, it rises with a node's ticks and falls along chains."""
 
     def __init__(self, path: Path, *, real: bool = True) -> None:
         self._path, self._real = path, real
@@ -158,11 +158,11 @@ class Tocks:
         self._seen: list[Element] = []
 
     def of(self, element: Element) -> Term:
-        """Of this change."""
+        """Returns the tock of a change."""
         return self._tock(term_of(element.node), term_of(element.tick))
 
     def rise(self, element: Element) -> None:
-        """What rising with ticks means for this change and those before it."""
+        """Assumes that tocks rise with ticks, for this change and the earlier ones."""
         for other in self._seen if self._real else ():
             same = term_of(element.node) == term_of(other.node)
             for one, two in ((element, other), (other, element)):
@@ -170,16 +170,16 @@ class Tocks:
         self._seen.append(element)
 
     def fall(self, head: Element, earlier: Iterable[Element]) -> None:
-        """What falling along a chain means for its head."""
+        """Assumes that tocks fall along a chain, for its head."""
         for element in earlier if self._real else ():
             self._path.assume(self.of(head) > self.of(element))
 
 
 def any_chains(path: Path, tocks: Tocks, names: str) -> list[Chain]:
     """
-    Chains of changes, each of any length, of which it is only asked what they have of the nodes of each other's heads.
+    Returns chains of changes of any length, of which only the elements of the nodes of each other's heads matter.
 
-    Each may have an element of any other's node, and other elements before it, and behind.
+    Each may have an element of any other's node, with other elements before and after it.
     """
     heads = {name: any_element(path, name) for name in names}
     for head in heads.values():
@@ -201,7 +201,7 @@ def any_chains(path: Path, tocks: Tocks, names: str) -> list[Chain]:
 
 
 def any_ranges(path: Path, name: str, most: int, *, gap: int = 1, least: int = 1) -> Ranges:
-    """Any set of ticks of at most so many ranges, between which there is room for so many ticks at least."""
+    """Returns any set of at most `most` ranges of ticks, with at least `gap` ticks between them."""
     count = choice(path, f"ranges of {name}", most + 1)
     bounds = [path.integer(f"{name}.{number}", least, TICK_MAX + 1) for number in range(2 * count)]
     begins, ends = tuple(bounds[::2]), tuple(bounds[1::2])
@@ -211,11 +211,11 @@ def any_ranges(path: Path, name: str, most: int, *, gap: int = 1, least: int = 1
 
 
 def inside(ranges: Ranges, tick: Term) -> Term:
-    """What it means that a tick is in a set."""
+    """States that a tick is in a set."""
     return z3.Or(*(z3.And(begin <= tick, tick < end) for begin, end in zip(*ranges, strict=True)))
 
 
 def normal(ranges: Ranges) -> Term:
-    """What it means that ranges are in normal form: none is empty, they ascend, and no two of them touch."""
+    """States that ranges are in normal form: none is empty, they ascend, and no two of them touch."""
     bounds = [bound for row in zip(*ranges, strict=True) for bound in row]
     return z3.And(*(one < other for one, other in pairwise(bounds)))

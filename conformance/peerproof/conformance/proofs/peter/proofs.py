@@ -1,9 +1,9 @@
 """
-What is proved of Peter: ids of topics, when a node says what it wants, and that parents make no circle.
+Proofs about Peter: ids of topics, when a node announces its interest, and that parents form no cycle.
 
-Topics are texts of any length, rows have any number of children. Only one topic and one child are looked at; a node has any
-others besides. Of a set of children the code asks whether there are any, and whether that child is one of them, so that a number
-and a truth are all there is to know.
+Topics are texts of any length, rows have any number of children. Only one topic and one child are tracked; a node has any others
+besides. The code asks of a set of children only whether there are any, and whether that child is one of them, so a number and a
+bool describe it.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ OWN, CHILD, PARENT, OTHER = (Node(Id(number), f"n{number}", f"n{number}", 1) for
 
 
 class AnyTopic:
-    """A text of any number of bytes, as of `str`."""
+    """A text of any number of bytes, like `str`."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.length = path.integer(f"bytes of {name}")
         self._byte = z3.Function(name, z3.IntSort(), BYTE)
 
     def encode(self) -> AnyTopic:
-        """Its bytes, which are all that is known of it."""
+        """Returns the bytes; only they are known."""
         return self
 
     def __getitem__(self, part: slice) -> list[Term]:
-        """The first so many; if there are so many, the code has seen to that."""
+        """Returns the first bytes; the code has checked that there are enough."""
         return [self.at(index) for index in range(part.stop)]
 
     def at(self, index: int) -> Term:
-        """One of its bytes."""
+        """Returns one byte."""
         return self._byte(index)
 
 
@@ -61,22 +61,22 @@ class _Int:
 
     @staticmethod
     def from_bytes(octets: list[Term], order: str) -> Term:
-        """As of `int`."""
+        """Like `int`."""
         return z3.Concat(*(octets if order == "big" else octets[::-1]))
 
 
-#: What the names that topics and ids look up mean on terms.
+#: Replacements for names that topics and ids look up.
 NAMES: Final[Mapping[str, Any]] = {"len": lambda text: text.length, "int": _Int}
 
 
 def id_on_terms(topic: Any) -> Term:
-    """The id of a topic, by the running code. Raises NotEnabled."""
+    """Returns the id of a topic, by the running code. Raises NotEnabled."""
     with overriding(names_in(topics, **NAMES) | names_in(ids, **NAMES)):
         return topics.id_of_topic(topic)
 
 
 class Children:
-    """Any number of children, one of whom may be `CHILD`, at the address at which it is known or at another."""
+    """Any number of children; `CHILD` may be one of them, at its known address or at another one."""
 
     def __init__(self, path: Path, count: Term, is_child: Term, *, is_moved: bool = False) -> None:
         self._path = path
@@ -85,7 +85,7 @@ class Children:
         self.is_moved = is_moved
 
     def __len__(self) -> int:
-        """Nobody asks for more than whether there are any."""
+        """Returns 1 if there are any children; the code needs no more."""
         return 1 if self.count > 0 else 0
 
     def __contains__(self, child: Id) -> bool:
@@ -95,32 +95,32 @@ class Children:
         its = cast("Children", other)
         return self.is_moved == its.is_moved and bool(z3.And(self.count == its.count, self.is_child == its.is_child))
 
-    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+    __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
     def put(self, rows: Mapping[Id, Node]) -> Children:
-        """With `CHILD`, where it was or elsewhere."""
-        assert rows.keys() == {CHILD.id}, "it is the only one that comes and goes"
+        """Adds `CHILD`, at its known address or another one."""
+        assert rows.keys() == {CHILD.id}, "only CHILD comes and goes"
         count = self.count + z3.If(self.is_child, 0, 1)
         return Children(self._path, count, z3.BoolVal(val=True), is_moved=bool(self._path.any_of("it has moved", z3.BoolSort())))
 
     def without(self, children: Any) -> Children:
-        """Without `CHILD`, if it is named."""
+        """Removes `CHILD` if it is named."""
         if CHILD.id not in children:
             return self
         return Children(self._path, self.count - z3.If(self.is_child, 1, 0), z3.BoolVal(val=False))
 
     def items(self) -> Iterator[tuple[Id, Node]]:
-        """`CHILD`, if it is one; of the others nobody is the one that is looked for."""
+        """Yields `CHILD` if it is one; the others are never the ones looked for."""
         if CHILD.id in self:
             yield CHILD.id, CHILD
 
     def values(self) -> Iterator[Node]:
-        """The nodes of these."""
+        """Yields the nodes of `items`."""
         return (node for _, node in self.items())
 
 
 class Topics:
-    """What is kept of topics: of one, a row or nothing; of others, so many children that no more may come, or fewer."""
+    """A table of topics: one tracked topic with a row or none, and others that may have reached the limit of children."""
 
     def __init__(self, path: Path, row: Row | None) -> None:
         self._path = path
@@ -129,31 +129,31 @@ class Topics:
     def __contains__(self, topic: Id) -> bool:
         return self.row is not None
 
-    def get(self, topic: Id, default: Row) -> Row:  # noqa: ARG002  # there is one
-        """As of `Table`."""
+    def get(self, topic: Id, default: Row) -> Row:  # noqa: ARG002  # there is only one topic
+        """Like `Table`."""
         return default if self.row is None else self.row
 
     def put(self, rows: Mapping[Id, Row]) -> Topics:
-        """As of `Table`."""
+        """Like `Table`."""
         return Topics(self._path, rows[TOPIC])
 
-    def without(self, topics: Any) -> Topics:  # noqa: ARG002  # there is one
-        """As of `Table`."""
+    def without(self, topics: Any) -> Topics:  # noqa: ARG002  # there is only one topic
+        """Like `Table`."""
         return Topics(self._path, None)
 
     def items(self) -> Iterator[tuple[Id, Row]]:
-        """As of `Table`; other topics are as good as this one."""
+        """Like `Table`; the tracked topic stands for all."""
         if self.row is not None:
             yield TOPIC, self.row
 
     def values(self) -> Iterator[Row]:
-        """What children are counted in."""
+        """Yields a row with the number of children that counts for the limit."""
         is_full = bool(self._path.any_of("there are too many children", z3.BoolSort()))
         yield Row(children=cast("Any", range(MOST_CHILDREN if is_full else 0)))
 
 
 def any_node(path: Path) -> State:
-    """A node with any row of the topic, which it keeps exactly if it is interested."""
+    """Returns a node with any row of the topic, which it keeps if and only if it is interested."""
     count, is_child = path.integer("children"), path.any_of("one of them is a certain child", z3.BoolSort())
     path.know(z3.Implies(is_child, count > 0))
     parent = (None, PARENT, CHILD)[choice(path, "parent", 3)]
@@ -163,7 +163,7 @@ def any_node(path: Path) -> State:
 
 
 def any_event(path: Path, *, up_to: int | None = None) -> Any:
-    """Something that happens to a tree: what the application and the child want first, then who comes, then who goes."""
+    """Returns any event of a tree: first commands and the child's messages, then joins, then departures."""
     now = Instant(0)
     about = Header(CHILD, TOPIC, hop=1)
     events = (
@@ -181,21 +181,21 @@ def any_event(path: Path, *, up_to: int | None = None) -> Any:
 
 
 def any_hop(path: Path) -> Node | None:
-    """Where routing leads; nowhere at the meeting point."""
+    """Returns any next hop; None at the meeting point."""
     return (None, PARENT, OTHER)[choice(path, "next hop", 3)]
 
 
 def subscription_messages(effects: tuple[Any, ...]) -> list[tuple[Node, int]]:
-    """The SUBSCRIBEs and UNSUBSCRIBEs that are sent, and to whom."""
+    """Returns the receivers of SUBSCRIBE and UNSUBSCRIBE messages, with the purpose of each."""
     commands = [effect.command for effect in effects if isinstance(effect, Request)]
     return [(command.node, command.purpose) for command in commands if isinstance(command, SendTo)]
 
 
-#: Functions of `tree` that are replaced, for twins.
+#: Replacements for functions of `tree`, for twins.
 Instead = Mapping[str, Callable[..., Any]]
 NOTHING: Final[Instead] = MappingProxyType({})
 
-#: Bytes of a topic that the document speaks of. [P-04, P-05]
+#: Number of bytes of a topic that the document mentions. [P-04, P-05]
 SPOKEN_OF: Final = 32
 
 TOPICS: Final = Evaluated(("peter.topics.id_of_topic", "wendy.ids.id_of_bytes"), tuple(NAMES))
@@ -207,19 +207,19 @@ PROOFS: Final = ProofTable()
 
 
 def any_id(path: Path, topic: AnyTopic) -> Term:
-    """The id of a topic that has one."""
+    """Returns the id of a topic that is long enough."""
     path.assume(topic.length >= ID_BYTES)
     return id_on_terms(topic)
 
 
 def equal(one: AnyTopic, other: AnyTopic, start: int, end: int) -> Term:
-    """That two topics have the same bytes from one place up to another."""
+    """States that two topics have the same bytes from one place up to another."""
     return z3.And(*(one.at(place) == other.at(place) for place in range(start, end)))
 
 
 @PROOFS.add("PZ-01 P-03 PA-01 PA-03", TOPICS, Twin("one byte more", {"end": ID_BYTES + 1}))
 def ids_are_equal_as_far_as_topics_are(path: Path, *, end: int = ID_BYTES) -> None:
-    """Two topics have the same id exactly if their first 16 bytes are equal, however long they are."""
+    """Two topics have the same id if and only if their first 16 bytes are equal, however long they are."""
     one, other = AnyTopic(path, "one"), AnyTopic(path, "other")
 
     path.claim("exactly then", (any_id(path, one) == any_id(path, other)) == equal(one, other, 0, end))
@@ -227,7 +227,7 @@ def ids_are_equal_as_far_as_topics_are(path: Path, *, end: int = ID_BYTES) -> No
 
 @PROOFS.add("PZ-01 PA-02", TOPICS, Twin("15 bytes are enough", {"least": ID_BYTES - 1}))
 def only_short_topics_are_refused(path: Path, *, least: int = ID_BYTES) -> None:
-    """A topic has no id exactly if it has fewer than 16 bytes."""
+    """A topic has no id if and only if it has fewer than 16 bytes."""
     topic = AnyTopic(path, "topic")
     try:
         id_on_terms(topic)
@@ -249,11 +249,11 @@ def topics_that_begin_alike_are_one(path: Path, *, converse: bool = False) -> No
     path.claim("the same id", z3.Implies(same, alike) if converse else z3.Implies(alike, same))
 
 
-# -- who wants a topic's events, and says so --------------------------------------------------------------------------
+# -- interest in a topic ----------------------------------------------------------------------------------------------
 
 
 def is_interested(path: Path, state: State, event: Any) -> Term:
-    """Whether a node should be interested after an application, or a child, has said what it wants."""
+    """States that a node must be interested after a command, or a message of a child."""
     kept = state.topics.get(TOPIC, Row())
     local, children, is_child = kept.is_local, *_count_children(kept.children)
     is_full = path.any_of("there are too many children", z3.BoolSort())
@@ -267,14 +267,14 @@ def is_interested(path: Path, state: State, event: Any) -> Term:
 
 
 def _count_children(children: Any) -> tuple[Term, Term]:
-    """How many children there are, and whether the one that is looked at is one of them."""
+    """Returns the number of children, and whether the tracked one is among them."""
     if hasattr(children, "count"):
         return children.count, children.is_child
     return z3.IntVal(len(children)), z3.BoolVal(CHILD.id in children)
 
 
 def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
-    """The literal rule: whether there are children is all that counts (PX-01)."""
+    """The literal rule: only whether there are children counts (PX-01)."""
     had, has = len(state.row(topic).children) > 0, len(row.children) > 0
     if has and not had:
         return tree.subscribe_to_parent(state, topic, row, seek)
@@ -288,8 +288,8 @@ def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
 )
 def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = NOTHING) -> None:
     """
-    For any number of children: a node sends a SUBSCRIBE exactly when it begins to be interested, and an UNSUBSCRIBE exactly
-    when it ceases to be, to its next hop and its parent, unless there is none; and it keeps a row exactly while it is interested.
+    For any number of children: a node sends a SUBSCRIBE exactly when it becomes interested, to its next hop, and an UNSUBSCRIBE
+    exactly when it ceases to be, to its parent, unless there is none; and it keeps a row exactly while it is interested.
     """
     state, hop, event = any_node(path), any_hop(path), any_event(path, up_to=4)
     was, parent = TOPIC in state.topics, state.row(TOPIC).parent
@@ -300,12 +300,12 @@ def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = N
     path.claim("a row while interested", truth(is_now) == is_interested(path, state, event))
     asked = [(hop, SUBSCRIBE)] if is_now and not was and hop else []
     told = [(parent, UNSUBSCRIBE)] if was and not is_now and parent else []
-    path.claim("told when it changes", truth(subscription_messages(effects) == asked + told))
+    path.claim("announced when it changes", truth(subscription_messages(effects) == asked + told))
     path.claim("a parent that was asked", truth(not is_now or after.row(TOPIC).parent == (parent if was else hop)))
 
 
 def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
-    """Another SUBSCRIBE goes upward for each child (PD-03)."""
+    """Sends another SUBSCRIBE upward for each child (PD-03)."""
     row = state.row(topic)
     return tree.subscribe_to_parent(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
 
@@ -317,10 +317,10 @@ def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
 )
 def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
     """
-    What a node sends of a topic alternates between SUBSCRIBE and UNSUBSCRIBE, however many children come and go.
+    The messages of a node about a topic alternate between SUBSCRIBE and UNSUBSCRIBE, however many children come and go.
 
-    The step: if it has a parent exactly while it was the last to be asked, then that stays so, and what it sends alternates. Of
-    departures nothing is said, nor of a parent that comes back: these are asked without having been told.
+    The step: if the node has a parent exactly while SUBSCRIBE was its last message, then that stays so, and its messages
+    alternate. Departures and parents that come back are not covered: there a SUBSCRIBE follows without an UNSUBSCRIBE.
     """
     state, hop, event = any_node(path), any_hop(path), any_event(path, up_to=6)
     balance = state.row(TOPIC).parent is not None
@@ -328,7 +328,7 @@ def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
     with overriding(names_in(tree, **instead)):
         after, effects = tree.step(state, event, lambda _: hop)
     for _, purpose in subscription_messages(effects):
-        path.claim("the other than before", truth(balance == (purpose == UNSUBSCRIBE)))
+        path.claim("alternating", truth(balance == (purpose == UNSUBSCRIBE)))
         balance = purpose == SUBSCRIBE
     path.claim("a parent while asked", truth(balance == (after.row(TOPIC).parent is not None)))
 
@@ -339,10 +339,10 @@ def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
 @PROOFS.add("PZ-05 PI-03 PA-09 WZ-24", "peter.tree.step", Twin("next hops may be as close", {"as_close": True}))
 def parents_make_no_circle(path: Path, *, as_close: bool = False) -> None:
     """
-    If every next hop is closer by some measure, parents make no circle, for any number of nodes.
+    If every next hop is closer by some measure, parents form no cycle, for any number of nodes.
 
-    The step: whoever is reached from a node by n parents is closer than it by n at least; so is then whoever becomes the parent
-    of that one, by n+1, whatever happens. Nobody is closer than itself.
+    The step: a node reached from another one by n parents is closer by n at least; so its own parent is closer by n+1, whatever
+    happens. No node is closer than itself.
     """
     state, hop, event = any_node(path), any_hop(path), any_event(path)
     measure = {node.id: path.integer(f"measure of {node.local_ip}") for node in (OWN, CHILD, PARENT, OTHER)}
@@ -364,19 +364,19 @@ def parents_make_no_circle(path: Path, *, as_close: bool = False) -> None:
 
 
 class Said(NamedTuple):
-    """What a child has said: whether it wants events, and the number of the message."""
+    """A message of a child: whether it wants events, and the number of the message."""
 
     number: Term
     wants: Term
 
 
 def the_latest(one: Said, other: Said) -> Said:
-    """The one with the larger number."""
+    """Returns the message with the larger number."""
     return Said(*(z3.If(one.number >= other.number, mine, its) for mine, its in zip(one, other, strict=True)))
 
 
-def the_last(one: Said, other: Said) -> Said:  # noqa: ARG001  # it is forgotten
-    """What arrives last counts (PX-02)."""
+def the_last(one: Said, other: Said) -> Said:  # noqa: ARG001  # ignored
+    """Returns the message that arrives last (PX-02)."""
     return other
 
 
@@ -387,9 +387,9 @@ def the_last(one: Said, other: Said) -> Said:  # noqa: ARG001  # it is forgotten
 )
 def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Said, Said], Said] = the_latest) -> None:
     """
-    If the messages of a child were numbered and only the latest counted, it would be the latest in whichever order they arrive.
+    If the messages of a child were numbered and only the latest counted, the result would not depend on their order of arrival.
 
-    Of any three: their order, their groups and repetitions make no difference, and none is later than what is left.
+    For any three: order, groups and repetitions make no difference, and none is later than the one that is left.
     """
     wants = z3.Function("wants", z3.IntSort(), z3.BoolSort())
     a, b, c = (Said(number, wants(number)) for number in (path.integer(name) for name in "abc"))

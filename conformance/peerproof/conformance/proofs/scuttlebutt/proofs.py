@@ -1,8 +1,8 @@
 """
-What is proved of Scuttlebutt: merging, NoGap, packing; and through `codec` the bytes of its messages.
+Proofs about Scuttlebutt: merging, NoGap, packing; and through `codec` the bytes of its messages.
 
-A record has any number of keys where `Rows` stands for its table, and a few where the code looks at all of them. Of keys and
-values nothing is known but which are equal.
+A record has any number of keys where `Rows` stands for its table, and a few where the code looks at all of them. Keys and values
+are opaque except for equality.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ Merge: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
 
 
 def any_record(path: Path, name: str) -> Peer:
-    """Any record, whether its version is the maximum or not."""
+    """Returns any record; its version need not be the maximum."""
     table: Any = any_rows(name, Key, Versioned, value=Value, version=z3.IntSort())
     return Peer(table, path.integer(f"{name}.version"))
 
 
 def any_pair(path: Path, name: str, least: int = 0) -> DeltaEntry:
-    """Any pair of one peer."""
+    """Returns any pair of one peer."""
     key, value = path.any_of(f"{name}.key", Key), path.any_of(f"{name}.value", Value)
     return DeltaEntry(PEER, key, value, path.integer(f"{name}.version", least))
 
 
 def some_record(path: Path, name: str, values: Mapping[Any, Any]) -> Peer:
-    """A record with just these values, at any versions; its version is the maximum."""
+    """Returns a record with exactly these values, at any versions; its version is the maximum."""
     table: Any = {key: Versioned(value, path.integer(f"{name}[{key}]", 1, U64_MAX)) for key, value in values.items()}
     versions = [pair.version for pair in table.values()]
     top = path.integer(f"{name}.version", 0, U64_MAX)
@@ -61,19 +61,19 @@ def some_record(path: Path, name: str, values: Mapping[Any, Any]) -> Peer:
 
 
 def rows(peer: Peer) -> Rows:
-    """The table of a record on terms."""
+    """Returns the table of a record on terms."""
     table: Any = peer.pairs
     return table if isinstance(table, Rows) else no_rows(Versioned, value=Value, version=z3.IntSort()).put(table)
 
 
 def everywhere(formula: Callable[[Term], Term]) -> Term:
-    """That something holds of every key."""
+    """States that something holds for every key."""
     key = z3.Const("k", Key)
     return z3.ForAll([key], formula(key))
 
 
 def is_max(peer: Peer) -> Term:
-    """VersionIsMax of a record: no pair is above its version, and one has it unless it is 0."""
+    """States VersionIsMax of a record: no pair is above its version, and one has it unless it is 0."""
     table, key = rows(peer), z3.Const("top", Key)
     return z3.And(
         peer.version >= 0,
@@ -83,23 +83,23 @@ def is_max(peer: Peer) -> Term:
 
 
 def one_each(one: DeltaEntry, other: DeltaEntry) -> Term:
-    """SameVersionSameValue of two pairs of one peer."""
+    """States SameVersionSameValue of two pairs of one peer."""
     same = z3.And(one.key == other.key, one.version == other.version)
     return z3.Implies(same, one.value == other.value)
 
 
 class History(NamedTuple):
-    """What an owner has ever written: the key and the value of each version, which it gives once."""
+    """All pairs that an owner has ever written: the key and the value of each version, which it uses once."""
 
     key: Callable[[Term], Term]
     value: Callable[[Term], Term]
 
     def has(self, pair: DeltaEntry) -> Term:
-        """That the owner once wrote this pair."""
+        """States that the owner once wrote this pair."""
         return z3.And(self.key(pair.version) == pair.key, self.value(pair.version) == pair.value)
 
     def and_then(self, pair: DeltaEntry) -> History:
-        """The history after one more pair."""
+        """Returns the history after one more pair."""
         return History(
             lambda version: z3.If(version == pair.version, pair.key, self.key(version)),
             lambda version: z3.If(version == pair.version, pair.value, self.value(version)),
@@ -107,18 +107,18 @@ class History(NamedTuple):
 
 
 def any_history() -> History:
-    """Any history of an owner."""
+    """Returns any history of an owner."""
     return History(z3.Function("key of", z3.IntSort(), Key), z3.Function("value of", z3.IntSort(), Value))
 
 
 def all_of(history: History, peer: Peer) -> Term:
-    """SameVersionSameValue: each pair of a record is one that the owner wrote; so each version is of one pair."""
+    """States SameVersionSameValue: each pair of a record is one that the owner wrote, so each version belongs to one pair."""
     table = rows(peer)
     return everywhere(lambda k: z3.Implies(table.has(k), history.has(DeltaEntry(PEER, k, *table.row(k)))))
 
 
 def no_gap(owner: Peer, known: Peer) -> Term:
-    """NoGap: every current pair of the owner up to the known version is known."""
+    """States NoGap: every current pair of the owner up to the known version is known."""
     own, theirs = rows(owner), rows(known)
     return everywhere(
         lambda k: z3.Implies(
@@ -128,16 +128,16 @@ def no_gap(owner: Peer, known: Peer) -> Term:
 
 
 def dominates(owner: Peer, known: Peer) -> Term:
-    """OwnerDominates, of the versions of pairs."""
+    """States OwnerDominates of the versions of pairs."""
     own, theirs = rows(owner), rows(known)
     return everywhere(lambda k: z3.Implies(theirs.has(k), z3.And(own.has(k), theirs.row(k).version <= own.row(k).version)))
 
 
 def in_flight(owner: Peer, history: History, pair: DeltaEntry, since: Term) -> Term:
     """
-    InFlight of one pair of a delta, the one before it being at version `since` (before the first, the digest's version).
+    States InFlight of one pair of a delta; the pair before it has version `since` (for the first one: the digest's version).
 
-    The owner wrote it, and no other pair that is current is between the two.
+    The owner wrote it, and no other current pair is between the two.
     """
     own = rows(owner)
     return z3.And(
@@ -155,7 +155,7 @@ def in_flight(owner: Peer, history: History, pair: DeltaEntry, since: Term) -> T
 
 
 def merge(peer: Peer, *pairs: Any) -> Any:
-    """The record after these pairs, by the running code, whose `dict` and `Table` are tables with any number of rows."""
+    """Merges pairs with the running code, whose `dict` and `Table` are tables with any number of rows."""
     with overriding(names_in(reconcile, dict=copy_rows, Table=copy_rows)):
         return reconcile.merge(peer, pairs)[0]
 
@@ -180,7 +180,7 @@ PROOFS: Final = ProofTable(
 
 
 def merge_pair(one: Versioned, other: Versioned, merged: Merge | None = None) -> Versioned:
-    """The pair that a record keeps which has one and is given the other: the running code as it is, with its own tables."""
+    """Returns the pair that a record with one pair keeps when it gets the other; the running code with its own tables."""
     record = Peer(Table({"k": one}), one.version)
     entry = DeltaEntry(PEER, "k", other.value, other.version)
     found: Versioned = (merged or reconcile.merge)(record, (entry,))[0].pairs["k"]
@@ -188,7 +188,7 @@ def merge_pair(one: Versioned, other: Versioned, merged: Merge | None = None) ->
 
 
 def next_version_only(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
-    """A merge that takes over nothing but the next version."""
+    """A merge that accepts nothing but the next version."""
     (pair,) = pairs
     known = peer.pairs[pair.key]
     taken = Versioned(pair.value, pair.version) if pair.version == known.version + 1 else known
@@ -196,7 +196,7 @@ def next_version_only(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tu
 
 
 def three_pairs(path: Path) -> Iterator[Versioned]:
-    """Any versions of one key."""
+    """Yields any versions of one key."""
     for name in "abc":
         yield Versioned(path.any_of(f"{name}.value", Value), path.integer(f"{name}.version"))
 
@@ -205,7 +205,7 @@ def three_pairs(path: Path) -> Iterator[Versioned]:
     "BZ-01 B-36 BA-17", "scuttlebutt.reconcile.merge", Twin("only the next version is taken over", {"merged": next_version_only})
 )
 def merging_is_associative_and_idempotent(path: Path, *, merged: Merge | None = None) -> None:
-    """Of the pairs of a key the one with the greater version wins, of equals the first, in whatever groups they come."""
+    """Of the pairs of a key the one with the greater version wins, of equal ones the first, in whatever groups they arrive."""
     a, b, c = three_pairs(path)
 
     path.claim("a + a is a", same_row(merge_pair(a, a, merged), a))
@@ -217,7 +217,7 @@ def merging_is_associative_and_idempotent(path: Path, *, merged: Merge | None = 
 
 @PROOFS.add("BZ-01 B-36", "scuttlebutt.reconcile.merge", Twin("a version may have two values", {"premise": False}))
 def merging_commutes_if_a_version_has_one_value(path: Path, *, premise: bool = True) -> None:
-    """Merging two pairs of a key commutes exactly if they have one value where they have one version."""
+    """Merging two pairs of a key commutes if and only if equal versions have equal values."""
     a, b, _ = three_pairs(path)
 
     commutes = same_row(merge_pair(a, b), merge_pair(b, a))
@@ -228,7 +228,7 @@ def merging_commutes_if_a_version_has_one_value(path: Path, *, premise: bool = T
 
 @PROOFS.add("BZ-01 B-36", _MERGED_ANY, Twin("a version may have two values", {"premise": False}))
 def order_and_repetition_of_pairs_do_not_matter(path: Path, *, premise: bool = True) -> None:
-    """Two pairs, of whatever keys, leave any record the same in either order, and once more changes nothing."""
+    """Two pairs, of any keys, leave any record the same in either order, and a second time changes nothing."""
     record, a, b = any_record(path, "record"), any_pair(path, "a"), any_pair(path, "b")
     if premise:
         path.assume(one_each(a, b))
@@ -243,9 +243,9 @@ def order_and_repetition_of_pairs_do_not_matter(path: Path, *, premise: bool = T
 @PROOFS.add("BZ-02 B-36", _MERGED_ANY, Twin("the list is merged from its end", {"forwards": False}))
 def pairs_merge_one_by_one(path: Path, *, forwards: bool = True) -> None:
     """
-    To merge a list of pairs is to merge its first, then the rest: what holds for one holds for all.
+    Merging a list of pairs is merging its first, then the rest, so statements about one pair hold for all.
 
-    Shown for two; the loop keeps nothing else from one pair to the next than the record.
+    Shown for two; the loop carries only the record from one pair to the next.
     """
     record, a, b = any_record(path, "record"), any_pair(path, "a"), any_pair(path, "b")
 
@@ -291,7 +291,7 @@ def merging_a_record_is_merging_its_pairs(path: Path, *, premise: bool = True) -
 
 
 def invariant(owner: Peer, known: Peer, history: History) -> dict[str, Term]:
-    """What holds between an owner and whoever knows it; the owner's own record is of its history too."""
+    """Returns the invariants between an owner and a node that knows it; the owner's own record is of its history too."""
     return {
         "NoGap": no_gap(owner, known),
         "VersionIsMax": is_max(known),
@@ -303,7 +303,7 @@ def invariant(owner: Peer, known: Peer, history: History) -> dict[str, Term]:
 
 
 def different_pairs(path: Path, count: int) -> dict[Term, Term]:
-    """So many keys, no two the same, each with any value."""
+    """Returns this many different keys, each with any value."""
     found = {path.any_of(f"key{at}", Key): path.any_of(f"value{at}", Value) for at in range(count)}
     path.assume(z3.Distinct(*found))
     return found
@@ -318,8 +318,8 @@ def answering_puts_pairs_in_flight(path: Path, *, keys: int = 3, oldest_first: b
     """
     Each pair of a delta is in flight from the version before it on, the first from the digest's: InFlight, wherever it is cut.
 
-    For a teller that knows up to three pairs, at any versions, of an owner with any number of them; the teller may be behind
-    the owner as far as NoGap allows.
+    For a sender that knows up to three pairs, at any versions, of an owner with any number of them; the sender may be behind the
+    owner as far as NoGap allows.
     """
     owner, teller, history = any_record(path, "owner"), some_record(path, "teller", different_pairs(path, keys)), any_history()
     since = path.integer("digest", 0, U64_MAX)
@@ -333,7 +333,7 @@ def answering_puts_pairs_in_flight(path: Path, *, keys: int = 3, oldest_first: b
 
 
 def apply_update(path: Path, owner: Peer, new: DeltaEntry) -> Peer:
-    """The owner's record after an update of any key to any value; the same record if that is refused."""
+    """Returns the owner's record after an update of any key to any value; the same record if that is refused."""
     size = path.integer("size of the entry")
     state = State(PEER, Config(detector=None), Table({PEER: owner}), Table())
     try:
@@ -350,7 +350,7 @@ def apply_update(path: Path, owner: Peer, new: DeltaEntry) -> Peer:
     Twin("the owner restarted, and others know more of it than it does (BX-03)", {"restarted": True}),
 )
 def owner_updating_keeps_no_gap(path: Path, *, restarted: bool = False) -> None:
-    """An own update keeps NoGap of every record, InFlight of every delta, and all else that is assumed."""
+    """A local update keeps NoGap of every record, InFlight of every delta, and all other assumptions."""
     owner, known, history = any_record(path, "owner"), any_record(path, "known"), any_history()
     pair, since = any_pair(path, "pair", least=1), path.integer("since")
     path.assume(is_max(owner), all_of(history, owner), in_flight(owner, history, pair, since))
@@ -376,10 +376,10 @@ def owner_updating_keeps_no_gap(path: Path, *, restarted: bool = False) -> None:
 )
 def receiving_keeps_no_gap(path: Path, *, late: bool = False) -> None:
     """
-    A delta that was made for a version not above the receiver's keeps NoGap, and all else that is assumed, pair by pair.
+    A delta that was made for a version not above the receiver's keeps NoGap, and all other assumptions, pair by pair.
 
-    For one pair of it, between any record and any owner: if all is known up to the version before the pair, then all is known
-    up to the record's version afterwards, which is not below the pair's. So the same can be said of the next pair.
+    For one pair of it, between any record and any owner: if all is known up to the version before the pair, then all is known up
+    to the record's version afterwards, which is not below the pair's. So the same holds for the next pair.
     """
     owner, known, history = any_record(path, "owner"), any_record(path, "known"), any_history()
     pair, since = any_pair(path, "pair", least=1), path.integer("since")
@@ -397,7 +397,7 @@ def receiving_keeps_no_gap(path: Path, *, late: bool = False) -> None:
 
 
 def skipping(entries: Iterable[Any], size: Callable[[Any], Any], limit: Any) -> Iterator[Any]:
-    """A packing that goes on after what does not fit."""
+    """A packing that goes on after an entry that does not fit."""
     used = codec.TYPE_SIZE
     for entry in entries:
         if used + size(entry) <= limit:
@@ -412,9 +412,9 @@ def skipping(entries: Iterable[Any], size: Callable[[Any], Any], limit: Any) -> 
 )
 def packing_keeps_to_the_limit(path: Path, *, above: int = 0) -> None:
     """
-    What is packed never exceeds the limit: one more entry is taken only if it keeps within it.
+    Packing never exceeds the limit: one more entry is taken only if it stays within it.
 
-    From any number of bytes that are used, not above the limit, so for any number of entries.
+    From any number of used bytes up to the limit, so for any number of entries.
     """
     used, limit = path.integer("used"), path.integer("limit", 1, MAX_DATAGRAM)
     path.assume(used <= limit)
@@ -428,7 +428,7 @@ def packing_keeps_to_the_limit(path: Path, *, above: int = 0) -> None:
 
 @PROOFS.add("BZ-07 B-31 BA-06", "scuttlebutt.reconcile.fitting", Twin("what does not fit is skipped", {"fitting": skipping}))
 def packing_takes_a_prefix(path: Path, *, fitting: Callable[..., Iterator[Any]] | None = None) -> None:
-    """Of entries one after the other, as many as fit are taken from the first on, and none is left out."""
+    """Of a sequence of entries, as many as fit are taken from the first on, and none is left out."""
     sizes = [path.integer(f"size{at}", 1) for at in range(4)]
     limit = path.integer("limit", 1, MAX_DATAGRAM)
     entries = list(enumerate(sizes))
@@ -446,7 +446,7 @@ def packing_takes_a_prefix(path: Path, *, fitting: Callable[..., Iterator[Any]] 
 )
 def delta_is_bounded_and_a_prefix_of_each_peer(path: Path, *, fitting: Callable[..., Iterator[Any]] | None = None) -> None:
     """
-    A whole delta is within the limit, has the peer furthest behind first, and of each the first of the pairs that are lacking.
+    A whole delta is within the limit, has the peer furthest behind first, and of each peer the first of the missing pairs.
 
     For two peers, of which three pairs of different sizes are known.
     """
@@ -457,11 +457,11 @@ def delta_is_bounded_and_a_prefix_of_each_peer(path: Path, *, fitting: Callable[
     state = State(PEER, Config(max_payload=limit, detector=None), Table(records), Table())
 
     with overriding(names_in(reconcile, fitting=fitting or reconcile.fitting)):
-        told = reconcile.delta(state, digest)
-    path.claim("within the limit", codec.TYPE_SIZE + sum(map(codec.delta_entry_size, told)) <= limit)
+        pairs = reconcile.delta(state, digest)
+    path.claim("within the limit", codec.TYPE_SIZE + sum(map(codec.delta_entry_size, pairs)) <= limit)
     for entry in digest:
-        of_peer = [pair for pair in told if pair.addr == entry.addr]
+        of_peer = [pair for pair in pairs if pair.addr == entry.addr]
         lacking = reconcile.newer_pairs(entry.addr, records[entry.addr], entry.version)
         path.claim("a prefix of each peer", of_peer == lacking[: len(of_peer)])
     behind = {entry.addr: records[entry.addr].version - entry.version for entry in digest}
-    path.claim("furthest behind first", z3.And(*(behind[one.addr] >= behind[other.addr] for one, other in pairwise(told))))
+    path.claim("furthest behind first", z3.And(*(behind[one.addr] >= behind[other.addr] for one, other in pairwise(pairs))))

@@ -1,7 +1,7 @@
 """
-What is proved of SWIM: the order of incarnations and rows, merging, payloads, refutation, rounds.
+Proofs about SWIM: the order of incarnations and rows, merging, payloads, refutation, rounds.
 
-How values are written is in `transit`.
+`transit` has the proofs about the encoding of values.
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ PROOFS: Final = ProofTable(WRITING)
 
 
 def any_status(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Status:
-    """Any of these statuses."""
+    """Returns any of these statuses."""
     return among[choice(path, f"{name} {[status.value for status in among]}", len(among))]
 
 
 def any_incarnation(path: Path, name: str) -> Incarnation:
-    """Any incarnation."""
+    """Returns any incarnation."""
     return Incarnation(path.integer(f"{name}.restart", 0, COUNTER_MAX), path.integer(f"{name}.tx", 0, COUNTER_MAX))
 
 
 def any_row(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Row:
-    """What is known of a node; its payload is anything."""
+    """Returns any row of a node, with any payload."""
     status, incarnation = any_status(path, f"{name}.status", among), any_incarnation(path, name)
     where = path.any_of(f"{name}.place", Place)
     return Row(where, where, status, incarnation, payload=path.any_of(f"{name}.payload", Data))
 
 
 def any_claim(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Claim:
-    """What is said of a node, and where it is."""
+    """Returns any claim about a node and its address."""
     status, incarnation = any_status(path, f"{name}.status", among), any_incarnation(path, name)
     where = path.any_of(f"{name}.place", Place)
     return Claim(B, status, incarnation, (where, where))
 
 
 def at_least(one: Incarnation, other: Incarnation) -> Term:
-    """That an incarnation is not below another, by restart and then by tx."""
+    """States that an incarnation is not below another, by restart and then by tx."""
     return z3.Or(one.restart > other.restart, z3.And(one.restart == other.restart, one.tx >= other.tx))
 
 
 def node(incarnation: Incarnation, **rows: Row) -> State:
-    """A, which knows B and others; nothing is added to its datagrams."""
+    """Returns node A, which knows B and others; nothing is added to its datagrams."""
     known = {uuid: rows[name] for name, uuid in (("b", B), ("c", C), ("d", D)) if name in rows}
     return State(NodeId("a:1"), Config(A, ae_size=0), incarnation, Table(known))
 
@@ -73,7 +73,7 @@ def node(incarnation: Incarnation, **rows: Row) -> State:
 
 
 def part_by_part(one: Incarnation, other: Incarnation) -> bool:
-    """One incarnation is below another if both its parts are not above, and one is below (SD-07)."""
+    """One incarnation is below another if neither of its parts is above, and one is below (SD-07)."""
     return bool(one.restart <= other.restart and one.tx <= other.tx and (one.restart < other.restart or one.tx < other.tx))
 
 
@@ -97,7 +97,7 @@ def two_incarnations_compare(path: Path, *, below: Callable[[Incarnation, Incarn
 
 
 class ByAnyPart(tuple[Any, ...]):
-    """A key that is below another if its restart counter or its tx is."""
+    """A key that is below another if its restart counter or its tx is lower."""
 
     __slots__ = ()
 
@@ -106,12 +106,12 @@ class ByAnyPart(tuple[Any, ...]):
 
 
 def by_any_part(status: Status, incarnation: Incarnation) -> Any:
-    """A key with an order that is none."""
+    """Returns a key whose comparison is not an order."""
     return ByAnyPart(table.key(status, incarnation))
 
 
 def without_leaving(status: Status, incarnation: Incarnation) -> Any:
-    """The key as if leaving were nothing special."""
+    """Returns the key without the special case for leaving."""
     return incarnation.restart, incarnation.tx, table.RANK[status]
 
 
@@ -129,7 +129,7 @@ def keys_are_ordered_totally(path: Path, *, key: Callable[[Status, Incarnation],
 
 @PROOFS.add("SZ-01 SA-10 SA-13", "swim.table.key", Twin("the restart counter or the tx is below", {"key": by_any_part}))
 def order_is_transitive(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
-    """What is below what is below a third is below the third."""
+    """If a is below b and b is below c, then a is below c."""
     statuses = (Status.JOINING, Status.DEAD, Status.LEAVE)
     key = key or table.key
     a, b, c = (key(any_status(path, name, statuses), any_incarnation(path, name)) for name in "abc")
@@ -142,7 +142,7 @@ def order_is_transitive(path: Path, *, key: Callable[[Status, Incarnation], Any]
 
 
 def row_key(row: Row) -> Any:
-    """The key of a row."""
+    """Returns the key of a row."""
     return table.key(row.status, row.incarnation)
 
 
@@ -151,8 +151,8 @@ def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnat
     """
     A row after a claim has the greater of the two keys, and is the row itself if the claim's is not greater.
 
-    Keys are ordered totally, and say status and incarnation. So of any claims the greatest key is left, in whatever order they
-    come, in whatever groups and however often.
+    Keys are totally ordered, and determine status and incarnation. So of any claims the greatest key is left, in whatever order
+    and groups they arrive and however often.
     """
     row, claim = any_row(path, "row"), any_claim(path, "claim")
 
@@ -167,7 +167,7 @@ def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnat
 
 @PROOFS.add("SZ-02 SA-13 SX-07", "swim.table.merge", Twin("one key may have two places", {"premise": False}))
 def merging_commutes(path: Path, *, premise: bool = True) -> None:
-    """Two claims of a node make the same of its row in either order, and once more change nothing, if one key has one place."""
+    """Two claims change a node's row alike in either order, and a repeated one changes nothing, if one key has one place."""
     row = any_row(path, "row", (Status.NORMAL,))
     a, b = any_claim(path, "a", (Status.JOINING, Status.DEAD)), any_claim(path, "b", (Status.DEAD, Status.LEAVE))
     if premise and a.status is b.status:
@@ -187,15 +187,15 @@ def merging_commutes(path: Path, *, premise: bool = True) -> None:
 @PROOFS.add(
     "SZ-04 S-34 S-41 S-47 SA-16 SA-34 SI-08",
     "swim.transitions.is_past swim.transitions.apply_message swim.table.merge",
-    Twin("somebody says that the node has left, at an earlier incarnation", {"leaving": True}),
+    Twin("a node claims that another has left, at an earlier incarnation", {"leaving": True}),
 )
 def payload_is_of_the_latest_message(path: Path, *, leaving: bool = False) -> None:
     """
     The payload of a row is never replaced by that of an earlier message of its node.
 
-    What is kept true: the payload came in a message whose incarnation is not above the row's. Then a message of the node is
-    either from the past, and refused as a whole, or not earlier; and whatever else is said raises the incarnation, if not that
-    the node has left, which counts at any.
+    The invariant: the payload came in a message whose incarnation is not above the row's. Then a message of the node is either
+    from the past, and refused as a whole, or not earlier. All other claims raise the incarnation, except that the node has left,
+    which counts at any incarnation.
     """
     row, since = any_row(path, "row"), any_incarnation(path, "payload")
     path.assume(at_least(row.incarnation, since))
@@ -217,7 +217,7 @@ def payload_is_of_the_latest_message(path: Path, *, leaving: bool = False) -> No
 
 
 def receive_ping(state: State, message: Ping) -> State:
-    """The node after a message, unless it comes from the past."""
+    """Returns the node after a message, unless the message comes from the past."""
     return state if transitions.is_past(state, message) else transitions.apply_message(state, message)
 
 
@@ -227,7 +227,7 @@ def receive_ping(state: State, message: Ping) -> State:
     Twin("the death without its incarnation (SX-02)", {"literal": True}),
 )
 def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
-    """What B says, and what C says of B's death, make the same of B's row in either order, if C says of which incarnation."""
+    """B's message and C's report of B's death change B's row to the same in either order, if C gives the incarnation."""
     row = any_row(path, "row", (Status.NORMAL, Status.SUSPICIOUS, Status.DEAD))
     state = node(Incarnation(0, 0), b=row, c=Row("c", 1, Status.NORMAL, Incarnation(0, 0)))
     alive = Ping(B, any_incarnation(path, "header"), A)
@@ -239,11 +239,11 @@ def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
 
 @PROOFS.add("SZ-10 S-11 S-12 SA-17", "swim.transitions.refute", Twin("the counter may be at its end", {"premise": False}))
 def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
-    """Told of its death above its own incarnation, a node is above what it was told at once; and it never goes back."""
+    """A node that hears of its death above its own incarnation is above that at once; and it never goes back."""
     own, said = any_incarnation(path, "own"), any_incarnation(path, "told")
     state = node(own, b=Row("b", 1, Status.NORMAL, Incarnation(0, 0)))
     if premise:
-        path.assume(said.restart < COUNTER_MAX)  # at the end of the counter there is nothing above [SA-17]
+        path.assume(said.restart < COUNTER_MAX)  # at the maximum of the counter there is nothing above [SA-17]
 
     after = transitions.refute(state, B, Dead(A, said)).incarnation
     path.claim("never back", at_least(after, own))
@@ -255,12 +255,12 @@ def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
 
 
 class Bits:
-    """A number below 2^64 whose bits are counted, as of `int`."""
+    """A number below 2^64 with `bit_length`, like `int`."""
 
     def __init__(self, path: Path, term: Term, halves: list[Term] | None = None) -> None:
         self._path = path
         self.term = term
-        self.halves: list[Term] = [] if halves is None else halves  #: for each n that was counted, 2 to the power of n-1
+        self.halves: list[Term] = [] if halves is None else halves  #: for each result n of `bit_length`, 2 to the power of n-1
 
     def __gt__(self, other: int) -> bool:
         return bool(self.term > other)
@@ -269,7 +269,7 @@ class Bits:
         return Bits(self._path, self.term - other, self.halves)
 
     def bit_length(self) -> Term:
-        """Of a number above 0: the n for which it is at least 2^(n-1) and below 2^n."""
+        """Returns, for a number above 0, the n for which it is at least 2^(n-1) and below 2^n."""
         half = z3.Int(self._path.fresh("half"))
         self._path.know(z3.Or(*(half == 2**power for power in range(64))), self.term >= half, self.term < 2 * half)
         self.halves.append(half)
@@ -286,18 +286,18 @@ def fanout_is_the_logarithm(path: Path, *, without_itself: bool = False) -> None
     nodes = path.integer("N", 2, 2**63)
     bits = Bits(path, nodes - 1 if without_itself else nodes)
     if without_itself:
-        path.assume(nodes > 2)  # noqa: PLR2004  # with one neighbour there would be no fanout at all
+        path.assume(nodes > 2)  # noqa: PLR2004  # with one neighbour there is no fanout
 
-    gossip.fanout(bits)  # type: ignore[arg-type]  # an integer whose bits are counted
+    gossip.fanout(bits)  # type: ignore[arg-type]  # it only needs `bit_length`
     (half,) = bits.halves
     path.claim("2^(f-1) < N", half < nodes)
     path.claim("N ≤ 2^f", nodes <= 2 * half)
 
 
 def top_up_quantum(state: State, pick: Any) -> Any:
-    """A quantum that fills up from the next shuffle what the round has left (SD-09)."""
+    """A quantum that tops up the rest of the round from the next shuffle (SD-09)."""
     left = rounds.still_live(state)
-    count = gossip.fanout(rounds.active_size(state))  # type: ignore[attr-defined]  # it has imported it
+    count = gossip.fanout(rounds.active_size(state))  # type: ignore[attr-defined]  # imported there
     if 0 < len(left) < count:
         shuffled = pick("round.order", state.live, len(state.live))
         state = replace(state, vector=(*left, *(uuid for uuid in shuffled if uuid not in left)), pinged=frozenset())
@@ -311,7 +311,7 @@ def top_up_quantum(state: State, pick: Any) -> Any:
 )
 def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[State, Any], Any] | None = None) -> None:
     """
-    At every moment, of the nodes that have been live since the beginning each has been pinged as often as another, or once more.
+    At every moment, nodes that have been live since the beginning have been pinged equally often, or one time more than others.
 
     For three others, each of which may be dead; any shuffles; five quanta, which is more than two rounds.
     """
@@ -329,4 +329,4 @@ def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[St
         counts.update(send.message.target for send in sends)
         of_each = [counts[uuid] for uuid in live]
         path.claim("one more at most", truth(max(of_each, default=0) - min(of_each, default=0) <= 1))
-        path.claim("nobody else", truth(set(counts) <= set(live)))
+        path.claim("no other node", truth(set(counts) <= set(live)))

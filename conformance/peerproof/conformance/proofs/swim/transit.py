@@ -1,10 +1,10 @@
 """
-What is proved of how SWIM's values are written: uuids, integers, codes of the cache, strings.
+Proofs about the encoding of SWIM's values: uuids, integers, codes of the cache, strings.
 
-Of the bytes that follow a head, `struct` is taken for granted: as many as it says, most significant first.
+For the bytes after a head, `struct` is trusted: their number as given, most significant first.
 
-A text of Python holds no terms. So a term that is formatted leaves a mark in the text, a character of its own that no protocol
-uses, and `Marks` says afterwards which terms the text holds, in their order.
+A Python text holds no terms. So a formatted term leaves a mark in the text, a private-use character, and `Marks` returns the
+terms of a text in order.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from peerproof.spec.forms import messagepack
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import transit
 
-FIRST_MARK: Final = 0xE000  #: private use
+FIRST_MARK: Final = 0xE000  #: in the private use area
 
-#: How values are written.
+#: The proofs about encoding.
 WRITING: Final = ProofTable()
 
 
 class Marks:
-    """The terms that have become part of texts."""
+    """The terms that have been formatted into texts."""
 
     def __init__(self) -> None:
         self._terms: list[Any] = []
 
     def mark(self, term: Any) -> str:
-        """The character that stands for a term."""
+        """Returns the character that stands for a term."""
         self._terms.append(term)
         return chr(FIRST_MARK + len(self._terms) - 1)
 
     def pieces(self, text: str) -> list[Any]:
-        """The characters of a text and the terms in it, in their order."""
+        """Returns the characters and terms of a text, in order."""
         return [self._terms[ord(c) - FIRST_MARK] if ord(c) >= FIRST_MARK else c for c in text]
 
 
 class Index:
-    """A number above -1 that is divided with a remainder, as of `int`."""
+    """A number above -1 that supports division with remainder, like `int`."""
 
     def __init__(self, term: Term) -> None:
         self.term = term
@@ -65,7 +65,7 @@ class Index:
 
 
 class Half:
-    """Half a uuid, or the whole, as of `int`; written in hexadecimal it leaves a mark for each digit, `digits` of which it is."""
+    """Half a uuid, or the whole, like `int`; formatted in hexadecimal it leaves a mark for each digit: its term and place."""
 
     def __init__(self, path: Path, term: Term, marks: Marks) -> None:
         self.term = term
@@ -84,7 +84,7 @@ class Half:
         return self._of(self.term * 2**bits)
 
     def __or__(self, other: Half) -> Half:
-        """Where no bit is in both, it is the sum."""
+        """Returns the sum, after claiming that no bit is in both."""
         low = 2**64
         self._path.claim("no bit is in both halves", z3.And(self.term % low == 0, other.term >= 0, other.term < low))
         return self._of(self.term + other.term)
@@ -99,7 +99,7 @@ class Half:
 
 
 class AnyString:
-    """A string of which the first character is known, if there is one; formatted it leaves a mark."""
+    """A string with a known first character, unless it is empty; formatted it leaves a mark."""
 
     def __init__(self, path: Path, name: str, marks: Marks) -> None:
         self.filled = path.any_of(f"{name} is not empty", z3.BoolSort())
@@ -118,7 +118,7 @@ class AnyString:
 
 
 class Letter:
-    """The first character of a string, or nothing."""
+    """The first character of a string, or nothing if the string is empty."""
 
     def __init__(self, filled: Term, code: Term) -> None:
         self._filled, self._code = filled, code
@@ -126,11 +126,11 @@ class Letter:
     def __eq__(self, other: object) -> Any:
         return z3.And(self._filled, self._code == ord(str(other)))
 
-    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+    __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
 
 def packer(form: Any) -> Callable[[Term], tuple[Term, ...]]:
-    """The one function of a `struct.Struct` with one integer: its bytes as one number, and how many they are."""
+    """Returns the `pack` of a `struct.Struct` with one integer on terms: its bytes as one number, and their count."""
     width, is_signed = form.size, form.format[-1:].islower()
 
     def pack(value: Term) -> tuple[Term, ...]:
@@ -142,7 +142,7 @@ def packer(form: Any) -> Callable[[Term], tuple[Term, ...]]:
 
 @WRITING.add("SZ-08 SA-61 SA-63", "swim.transit.uuid_text", Twin("halves may be signed or not", {"most": 2**64 - 1}))
 def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 2**63 - 1) -> None:
-    """A uuid's text has the digits of the first half, then those of the second, once each; of two signed halves there is one."""
+    """A uuid's text has the digits of the first half, then those of the second; two signed halves have exactly one text."""
     marks = Marks()
     halves = [path.integer(name, least, most) for name in ("high", "low", "other high", "other low")]
 
@@ -162,7 +162,7 @@ def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 
     Twin("signed and unsigned integers of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xd3", b"\xcf")}),
 )
 def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
-    """Different integers of 64 bits have different bytes, the first of which says how many there are."""
+    """Different integers of 64 bits have different bytes, and the first byte determines how many there are."""
     values = [path.integer(name, -(2**63), 2**64 - 1) for name in "ab"]
     written = [encode_integer(value, heads) for value in values]
 
@@ -175,13 +175,13 @@ def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lam
 
 
 def encode_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, Any, Any]:
-    """The head of an integer, the number that its other bytes are, and how many these are; by the running code."""
+    """Encodes an integer with the running code: its head, the number in its other bytes, and their count."""
 
     class Head(bytes):
         def __add__(self, other: Any) -> Any:
             return (bytes(self), *other)
 
-    count = len(messagepack._SMALL)  # noqa: SLF001  # of the table that the code uses, which `Small` stands for
+    count = len(messagepack._SMALL)  # noqa: SLF001  # the table of the code, replaced by `Small`
 
     class Small:
         def __len__(self) -> int:
@@ -194,7 +194,7 @@ def encode_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, 
     kinds = tuple((least, most, Head(heads(head)), SimpleNamespace(pack=packer(form))) for least, most, head, form in rows)
     with overriding(names_in(messagepack, _INTEGERS=kinds, _SMALL=Small())):
         found: Any = messagepack.integer_bytes(value)
-    return found  # type: ignore[no-any-return]  # what `Head` and `Small` make
+    return found  # type: ignore[no-any-return]  # made by `Head` and `Small`
 
 
 def _first(head: bytes, whole: Any) -> Any:
@@ -223,9 +223,10 @@ def cache_codes_are_told_apart(path: Path, *, most: int = transit.CACHE_MAX - 1)
 )
 def escaping_is_injective(path: Path, *, special: str = "~^`") -> None:
     """
-    A string is escaped exactly if it begins like something that is none; then what follows the escape is no keyword, tag or uuid.
+    A string is escaped if and only if it begins like another kind of value; then the text after the escape is no keyword, tag or
+    uuid.
 
-    So the first character of what is written says whether it was escaped, and the rest is the string.
+    So the first character of the encoded string shows whether it was escaped, and the rest is the string.
     """
     marks = Marks()
     string: Any = AnyString(path, "string", marks)

@@ -1,8 +1,8 @@
 """
-What is proved of Wendy's ring, by the code that runs on rings of any even size, and of the digits and cells of its ids.
+Proofs about Wendy's ring, with the code running on rings of any even size, and about the digits and cells of its ids.
 
-Where digits matter, ids are words of 128 bits; Z3 does better with their distances if it is not told that there are only WORDS.
-What is proved of tables and routing is in `tables`; the symbols are in `terms`.
+Where digits matter, ids are words of 128 bits; Z3 handles their distances better if it is not restricted to WORDS. The proofs
+about tables and routing are in `tables`; the symbols are in `terms`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from peerproof.spec.wendy.ids import DIGIT_BITS, REAL, Id, Ring
 
 HALF: Final = BITS // 2
 
-#: The code that runs on ids is that of the ring.
+#: The class whose code the proofs evaluate.
 RING: Final = "wendy.ids.Ring"
 
 PROOFS: Final = ProofTable()
 
-#: How far two ids are from each other.
+#: Returns the distance of two ids.
 Distance = Callable[[Ring, Id, Id], Any]
 
-#: Whether one id is closer to a key than another: ring, one, other, key.
+#: States that one id is closer to a key than another: ring, one, other, key.
 Closer = Callable[[Ring, Id, Id, Id], Any]
 
-#: How many leading digits two ids have in common.
+#: Returns the number of leading digits that two ids have in common.
 Prefix = Callable[[Id, Id], Any]
 
 
@@ -93,7 +93,7 @@ def no_detour_is_shorter(path: Path, *, strictly: bool = False) -> None:
     path.claim("no shorter", ring.distance(a, c) < detour if strictly else ring.distance(a, c) <= detour)
 
 
-# -- who is closer ----------------------------------------------------------------------------------------------------
+# -- closeness --------------------------------------------------------------------------------------------------------
 
 
 def by_rank(ring: Ring, one: Id, other: Id, key: Id) -> Any:
@@ -102,17 +102,17 @@ def by_rank(ring: Ring, one: Id, other: Id, key: Id) -> Any:
 
 
 def or_as_far(ring: Ring, one: Id, other: Id, key: Id) -> Any:
-    """Equal ids are closer, too."""
+    """Equal ids count as closer, too."""
     return ring.rank(one, key) <= ring.rank(other, key)
 
 
 def by_distance(ring: Ring, one: Id, other: Id, key: Id) -> Any:
-    """Of two that are equally far away none is closer."""
+    """Compares by distance; of two ids that are equally far away none is closer."""
     return ring.distance(one, key) < ring.distance(other, key)
 
 
 def whoever_is_lower(ring: Ring, one: Id, other: Id, key: Id) -> Any:  # noqa: ARG001  # for any key
-    """The modularly lower one, at any distance."""
+    """Returns True for the modularly lower id, at any distance."""
     return truth(ring.is_right(one, other))
 
 
@@ -135,9 +135,9 @@ def one_of_two_is_closer(path: Path, *, closer: Closer = by_rank) -> None:
     path.claim("the nearer one", z3.Implies(by_distance(ring, a, b, key), closer(ring, a, b, key)))
 
 
-@PROOFS.add("WZ-08 WA-09", RING, Twin("whoever is lower", {"closer": whoever_is_lower}))
+@PROOFS.add("WZ-08 WA-09", RING, Twin("the lower one", {"closer": whoever_is_lower}))
 def closer_is_transitive(path: Path, *, closer: Closer = by_rank) -> None:
-    """Who is closer than a second that is closer than a third is closer than the third."""
+    """If a is closer than b and b is closer than c, then a is closer than c."""
     ring, a, b, c, key = any_places(path, ("a", "b", "c", "key"))
     path.assume(closer(ring, a, b, key), closer(ring, b, c, key))
 
@@ -162,11 +162,11 @@ def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = Tru
     """
     A node that is closer to a key than its two neighbours on the ring is the closest of all.
 
-    So whoever knows its neighbours knows whether a message has arrived.
+    So a node that knows its neighbours can tell whether a message has arrived.
     """
     ring, before, node, after, other, key = any_places(path, ("before", "node", "after", "other", "key"))
     path.assume(before != node, after != node, other != node)
-    if neighbours:  # nobody is between, the one before may be the one after
+    if neighbours:  # no node is between them; the one before may be the one after
         path.assume(z3.Not(is_between(ring, before, other, node)), z3.Not(is_between(ring, node, other, after)))
     path.assume(by_rank(ring, node, before, key), by_rank(ring, node, after, key))
 
@@ -186,7 +186,7 @@ def one_of_the_nodes_around_a_key_is_closest(path: Path, *, around: bool = True)
 
 @PROOFS.add("WZ-12 W-03 W-25 WA-03 WA-04", RING, Twin("opposite ones are nothing special", {"opposite": True}))
 def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
-    """Of two different ids exactly one is greater, but for opposite ones, which both are."""
+    """Of two different ids exactly one is greater, except opposite ones, which are both greater."""
     ring, a, b = any_places(path, "ab")
     path.assume(a != b)
     is_opposite = ring.clockwise(a, b) == ring.size // 2
@@ -201,12 +201,12 @@ def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
 
 
 def common(one: Id, other: Id) -> Any:
-    """How many leading digits two ids have in common, by the running code as it is now."""
+    """Returns the number of common leading digits, by the running code."""
     return REAL.prefix(one, other)
 
 
 def distance_of_the_original(one: Any, other: Any) -> Any:
-    """A complement that forgets the carry if the low halves are equal, so that the other way round is too short. [WD-02]"""
+    """A complement that forgets the carry if the low halves are equal, so that the other way is too short. [WD-02]"""
     up = REAL.clockwise(one, other)
     down = 2**BITS - up
     return up if up <= down else down - either(((one ^ other) % 2**HALF) == 0, 2**HALF, 0)
@@ -233,14 +233,14 @@ def original_is_right_if_the_low_halves_differ(path: Path, *, premise: bool = Tr
 
 
 def prefix_of_the_original(one: Any, other: Any) -> Any:
-    """A difference in digit 10 of a half is taken for one in digit 11. [WD-01]"""
+    """Takes a difference in digit 10 of a half for one in digit 11. [WD-01]"""
     found = common(one, other)
     return found + either(z3.Or(found == 10, found == 26), 1, 0)  # noqa: PLR2004
 
 
 @PROOFS.add("WZ-13 W-14 W-15 WD-01", RING, Twin("the original's prefix (WD-01)", {"prefix": prefix_of_the_original}), logic=WORDS)
 def digits_agree_as_far_as_the_prefix(path: Path, *, prefix: Prefix = common) -> None:
-    """Two ids have all digits of their prefix in common and not the next one; equal ids have 32."""
+    """Two ids have all digits of their common prefix in common and not the next one; equal ids have 32."""
     a, b, index = any_word(path, "a"), any_word(path, "b"), any_word(path, "index", 8)
 
     shared = prefix(a, b)
@@ -251,7 +251,7 @@ def digits_agree_as_far_as_the_prefix(path: Path, *, prefix: Prefix = common) ->
 
 @PROOFS.add("WZ-13 W-40 WA-13", RING, Twin("any column", {"same_column": False}), logic=WORDS)
 def the_cell_of_a_key_lengthens_the_prefix(path: Path, *, same_column: bool = True) -> None:
-    """Whoever stands in the cell of a key shares a longer prefix with the key than the owner."""
+    """A node in the cell of a key shares a longer prefix with the key than the owner."""
     own, key, node = (any_word(path, name) for name in ("own", "key", "node"))
     path.assume(own != key, own != node)
     (row, column), (at, there) = REAL.cell(own, key), REAL.cell(own, node)
@@ -264,7 +264,7 @@ def the_cell_of_a_key_lengthens_the_prefix(path: Path, *, same_column: bool = Tr
 
 @PROOFS.add("WZ-14 W-41 W-42 WA-12", RING, Twin("rows above, too", {"later": False}), logic=WORDS)
 def later_rows_keep_the_prefix(path: Path, *, later: bool = True) -> None:
-    """Whoever stands in the row of a key's cell or below it shares with the key at least what the owner does."""
+    """A node in the row of a key's cell or below it shares with the key at least as many digits as the owner does."""
     own, key, node = (any_word(path, name) for name in ("own", "key", "node"))
     if later:
         path.assume(common(own, node) >= common(own, key))
@@ -274,7 +274,7 @@ def later_rows_keep_the_prefix(path: Path, *, later: bool = True) -> None:
 
 @PROOFS.add("WZ-15 W-13 W-16 WA-15", RING, Twin("the digit after it", {"digit": 1}), logic=WORDS)
 def the_own_column_is_empty(path: Path, *, digit: int = 0) -> None:
-    """Nobody stands in the column of the owner's own digit, and everybody in a row and a column that there is."""
+    """No node belongs in the column of the owner's own digit, and every node in an existing row and column."""
     own, node = (any_word(path, name) for name in ("own", "node"))
     path.assume(own != node)
 
@@ -299,7 +299,7 @@ def the_two_shortest_prefixes_are_equal(path: Path, *, longest: bool = False) ->
     """
     Of the prefixes of three ids the two shortest are equally long.
 
-    That is, none is shorter than both others; which of the three it is does not matter, as they are any three.
+    That is, none is shorter than both others; the ids are arbitrary, so this covers each of the three.
     """
     a, b, c = (any_word(path, name) for name in "abc")
 
@@ -313,7 +313,7 @@ def ids_with_a_prefix_are_near(path: Path, *, digits: int = REAL.digits) -> None
     """
     Ids with a prefix of r digits are less than 16^(32-r) apart.
 
-    Which of them is called a does not matter, neither to the distance [WZ-02] nor to the digits that they share.
+    Swapping the ids changes neither the distance [WZ-02] nor the shared digits.
     """
     a, b = (any_word(path, name) for name in "ab")
     path.assume(a <= b)
@@ -326,7 +326,7 @@ def ids_with_a_prefix_are_near(path: Path, *, digits: int = REAL.digits) -> None
 )
 @PROOFS.add("WZ-19 W-19 W-20 WA-27", RING, Twin("nodes of any row", {"premise": False}), of={"in-the-row": {}}, logic=WORDS)
 def others_know_who_fits(path: Path, *, later: bool = False, premise: bool = True) -> None:
-    """Whoever a node of the same row, or of a later one, has in a cell that the owner can have fits into the owner's."""
+    """A node in a cell of a peer from the same or a later row fits the owner's cell, if the owner can have that cell."""
     own, peer, node = (any_word(path, name) for name in ("own", "peer", "node"))
     path.assume(peer != own, node != peer)
     row, column = REAL.cell(peer, node)

@@ -1,4 +1,4 @@
-"""What is proved of Wendy's state tables, of their versions, and of routing: every hop makes progress."""
+"""Proofs about Wendy's state tables, their versions, and routing: every hop makes progress."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from peerproof.spec.wendy.tables import in_neighborhood_set, in_routing_table, i
 
 OWN: Final = Id(0)
 
-#: Which leaves are looked at for a key outside of the leaf set.
+#: Returns the leaves to consider for a key outside of the leaf set.
 Ends = Callable[[State], tuple[Node, ...]]
 
 TABLES: Final = ProofTable()
 
-#: Nodes on a side of the leaf set.
+#: Number of nodes on a side of the leaf set.
 _OF_TWO_OR_THREE: Final = {"of-2": {"places": 2}, "of-3": {"places": 3}}
 
 
@@ -51,14 +51,14 @@ _OF_TWO_OR_THREE: Final = {"of-2": {"places": 2}, "of-3": {"places": 3}}
 @TABLES.add(
     "WZ-21 W-26 W-27 W-28 W-29 WA-05 WI-03 WI-05",
     "wendy.tables.in_leaf_set wendy.tables.in_side",
-    Twin("who is there already is put behind itself", {"bisect": bisect_right}),
+    Twin("a node that is there already is put behind itself", {"bisect": bisect_right}),
     of=_OF_TWO_OR_THREE,
 )
 def inserting_keeps_the_nearest_leaves(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
     """
-    A side of the leaf set stays ordered and keeps the nearest, and once more changes nothing.
+    A side of the leaf set stays ordered and keeps the nearest nodes, and a second insertion changes nothing.
 
-    Who is left out is farther than all on a side that is full; so what is in it are the nearest of all that were ever inserted.
+    A node that is left out is farther than all on a full side; so the side has the nearest of all nodes that were ever inserted.
     """
     state = any_leaves(path, places)
     node = any_node(path, state, "node")
@@ -73,34 +73,34 @@ def inserting_keeps_the_nearest_leaves(path: Path, *, places: int, bisect: Calla
         path.claim("nearest first", z3.And(*(one < other for one, other in pairwise(steps))))
         path.claim("no more than there is room for", truth(len(new) <= places))
         offered = [*old, *([node] if on_right == is_right else [])]
-        path.claim("nobody from elsewhere", z3.And(*(z3.Or(*(one.id == other.id for other in offered)) for one in new)))
+        path.claim("no other nodes", z3.And(*(z3.Or(*(one.id == other.id for other in offered)) for one in new)))
         for one in offered:
             farther = z3.And(truth(len(new) == places), *(step < away(state, one, is_right=is_right) for step in steps))
             path.claim("there, or farther than all", z3.Or(farther, *(one.id == other.id for other in new)))
 
 
 def away(state: State, node: Node, *, is_right: bool) -> Term:
-    """How far a node is from the owner, in the direction of a side."""
+    """Returns the distance of a node from the owner in the direction of a side."""
     ring = state.config.ring
     return ring.clockwise(state.id, node.id) if is_right else ring.clockwise(node.id, state.id)
 
 
-def at_the_end(side: tuple[Node, ...], _: Any, key: Any) -> int:  # noqa: ARG001  # as of `bisect_left`
-    """Whoever comes last is last."""
+def at_the_end(side: tuple[Node, ...], _: Any, key: Any) -> int:  # noqa: ARG001  # the signature of `bisect_left`
+    """Inserts at the end."""
     return len(side)
 
 
 @TABLES.add(
     "WZ-21 W-28 W-29 WI-05",
     "wendy.tables.in_side",
-    Twin("whoever comes last is last", {"bisect": at_the_end}),
+    Twin("new nodes are put at the end", {"bisect": at_the_end}),
     of=_OF_TWO_OR_THREE,
 )
 def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
     """
-    Two nodes make the same of a side of the leaf set in either order.
+    Inserting two nodes into a side of the leaf set gives the same in either order.
 
-    Nodes are told apart by how many steps they are away, and those that go to different sides do not meet.
+    Nodes are identified by their distance; nodes on different sides do not interact.
     """
     steps = [path.integer(f"step{number}", 1) for number in range(choice(path, "nodes", places + 1))]
     path.assume(*(one < other for one, other in pairwise(steps)))
@@ -124,7 +124,7 @@ def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bise
 
 
 def overwriting(state: State, node: Node) -> tuple[Node, ...]:
-    """The neighborhood set where a new node takes the place of the first that is farther (WD-15)."""
+    """Returns the neighborhood set if a new node replaces the first that is farther (WD-15)."""
     members = state.neighborhood_set
     score = state.score(node.id)
     index = next((at for at, member in enumerate(members) if score < state.score(member.id)), len(members))
@@ -139,7 +139,7 @@ def overwriting(state: State, node: Node) -> tuple[Node, ...]:
 def inserting_keeps_the_best_neighbours(
     path: Path, *, places: int = 3, insert: Callable[[State, Node], tuple[Node, ...]] = in_neighborhood_set
 ) -> None:
-    """The neighborhood set stays sorted by scores and keeps the best; who is in it already may have got another score."""
+    """The neighborhood set stays sorted by scores and keeps the best; a node that is in it already may have a new score."""
     ids = [Id(number) for number in range(1, places + 2)]
     config = Config(OWN, neighborhood_set=places)
     state = State(ADDRESS, config, scores=any_scores(path, ids))
@@ -154,9 +154,9 @@ def inserting_keeps_the_best_neighbours(
     path.claim("the best first", truth(all(one <= other for one, other in pairwise(scores))))
     path.claim("each once, and as many as there is room for", truth(len(after) == len(set(after)) <= places))
     left_out = {*members, ids[node]} - set(after)
-    path.claim("nobody from elsewhere", truth(set(after) <= {*members, ids[node]}))
+    path.claim("no other nodes", truth(set(after) <= {*members, ids[node]}))
     full = len(after) == places
-    path.claim("nobody better is left out", truth(all(full and scores[-1] <= state.score(one) for one in left_out)))
+    path.claim("no better node is left out", truth(all(full and scores[-1] <= state.score(one) for one in left_out)))
 
 
 @TABLES.add(
@@ -165,7 +165,7 @@ def inserting_keeps_the_best_neighbours(
     Twin("an unknown score is the best", {"unknown": False}),
 )
 def a_cell_keeps_the_best(path: Path, *, unknown: bool = True) -> None:
-    """A cell of the routing table has the node with the better score; of equal ones, and unknown ones, the one that was there."""
+    """A cell of the routing table keeps the node with the better score; of equal or unknown ones, the one that was there."""
     there, node = Id(0x10), Id(0x11)
     state = State(ADDRESS, Config(OWN), scores=any_scores(path, (there, node)))
     cell = state.config.ring.cell(OWN, there)
@@ -184,7 +184,7 @@ def a_cell_keeps_the_best(path: Path, *, unknown: bool = True) -> None:
 
 
 def larger(one: Term, other: Term) -> Term:
-    """As `max`."""
+    """Like `max`."""
     return z3.If(one >= other, one, other)
 
 
@@ -216,7 +216,7 @@ def keeping_larger_versions_is_a_join(path: Path, *, most: Callable[[Term, Term]
 )
 def a_change_shows_in_the_versions(path: Path, *, most: int = MOST_VERSION - 1) -> None:
     """
-    Whoever comes or goes, a table's version says exactly whether its members have changed, and never decreases.
+    Whichever node comes or goes, a table's version shows exactly whether its members have changed, and never decreases.
 
     One node is in no table or in all, another comes or the first goes; both fit into one cell, and each table has one place.
     """
@@ -236,13 +236,13 @@ def a_change_shows_in_the_versions(path: Path, *, most: int = MOST_VERSION - 1) 
     for old, new, one, two in zip(before.versions, after.versions, members(before), members(after), strict=True):
         path.claim("one more, exactly if it has changed", new == old + (one != two))
     path.claim(
-        "then an announcement with the old ones is noticed",
+        "then an announcement with the old ones is detected",
         truth(joining.is_newer(after.versions, before.versions)) == truth(members(before) != members(after)),
     )
 
 
 def members(state: State) -> tuple[set[Id], ...]:
-    """The ids in each table."""
+    """Returns the ids in each table."""
     leaves = {node.id for side in state.leaf_set for node in side}
     return {node.id for node in state.routing_table.values()}, leaves, {node.id for node in state.neighborhood_set}
 
@@ -256,7 +256,7 @@ def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
     """
     If an announcement meets no conflict, the announcer knows the receiver's newest versions; otherwise no table changes.
 
-    What it knows are versions that the receiver had at some time [WI-07].
+    The announcer knows versions that the receiver had at some time [WI-07].
     """
     own, said = any_versions(path, "own", MOST_VERSION - 1), any_versions(path, "said")
     if real:
@@ -277,33 +277,33 @@ def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
 
 
 def nearest_leaves(state: State) -> tuple[Node, ...]:
-    """The nearest of both sides."""
+    """Returns the nearest leaf of each side."""
     return tuple(side[0] for side in state.leaf_set if side)
 
 
 @TABLES.add(
     "WZ-24 W-38 W-41 W-42 WA-10 WX-06",
     "wendy.routing.next_hop",
-    Twin("also that to the cell of the key (WX-06)", {"cell_too": True}),
+    Twin("also the hop to the cell of the key (WX-06)", {"cell_too": True}),
 )
 @TABLES.add(
     "WZ-11 W-39 W-43 WA-06 WA-07 WA-08 WA-09",
     "wendy.routing.next_hop wendy.routing.leaf_span wendy.routing.leaf_ends wendy.routing.closest",
-    Twin("outside of the leaf set the nearest leaves are looked at", {"ends": nearest_leaves}),
+    Twin("outside of the leaf set the nearest leaves are considered", {"ends": nearest_leaves}),
     of={"by-leaves": {"places": 2, "table": False}},
 )
 def hops_come_closer_but_to_the_cell(
     path: Path, *, places: int = 1, table: bool = True, cell_too: bool = False, ends: Ends | None = None
 ) -> None:
     """
-    By the leaf set a message goes to the closest leaf, and every hop but that to the cell of its key brings it closer.
+    By the leaf set a message goes to the closest leaf, and every hop except the one to the cell of its key brings it closer.
 
     For a node with any leaf set and any routing table or none, on a ring of any size. It arrives only if no leaf is closer.
     """
     state = any_leaves(path, places)
     ring, own = state.config.ring, state.id
     key = any_place(path, ring, "key")
-    vars(ring)["cell"] = lambda *_: (path.integer("row of the key"), 0)  # which cell that is does not matter here
+    vars(ring)["cell"] = lambda *_: (path.integer("row of the key"), 0)  # any cell will do here
     cells = AnyTable(path, (path.integer("row"), 1), lambda name, _: node_at(any_place(path, ring, name)))
     if table:
         state = replace(state, routing_table=cast("Any", cells))
@@ -321,18 +321,19 @@ def hops_come_closer_but_to_the_cell(
 @TABLES.add(
     "WZ-24 W-40 W-41 W-42 WA-12 WA-13 WI-04",
     "wendy.routing.next_hop",
-    Twin("nodes may stand in the cells of others", {"cells": False}),
+    Twin("nodes may be in cells of other nodes", {"cells": False}),
     logic=WORDS,
 )
 def hops_by_the_table_keep_the_prefix(path: Path, *, cells: bool = True) -> None:
     """
-    By the routing table the prefix with the key grows, if the message goes to the cell of its key, and else gets no shorter.
+    By the routing table the common prefix with the key grows if the message goes to the cell of its key, and otherwise gets no
+    shorter.
 
-    For a node with any routing table whose nodes stand in their own cells.
+    For a node with any routing table whose nodes are in their own cells.
     """
     own, key, row, column = any_word(path, "own"), any_word(path, "key"), any_word(path, "row", 8), any_word(path, "column", 8)
     ring = Ring()
-    vars(ring)["rank"] = lambda *_: any_word(path, path.fresh("rank"))  # who is closer does not matter here
+    vars(ring)["rank"] = lambda *_: any_word(path, path.fresh("rank"))  # closeness does not matter here
 
     def found(name: str, cell: tuple[Any, Any]) -> Node:
         place = any_word(path, name)

@@ -1,8 +1,8 @@
 """
-What the statements about Wendy need on Z3 terms: a ring of any even size, ids as words of 128 bits, scores.
+Z3 terms for the statements about Wendy: a ring of any even size, ids as words of 128 bits, scores.
 
-On a ring of any size ids are integers, and going round is adding the size once: linear arithmetic, so that a statement holds for
-every ring. Where digits matter ids are words, which know shifts and single bits, but only the ring of Wendy.
+On a ring of any size ids are integers, and going round adds the size once: linear arithmetic, so a statement holds for every
+ring. Where digits matter ids are words, which support shifts and single bits, but only for the ring of Wendy.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from peerproof.spec.wendy.messages import MOST_VERSION
 
 BITS: Final = 8 * ID_BYTES
 
-#: Bits of a word: an id, twice a distance, and one less than nothing all fit.
+#: Bits of a word: enough for an id, twice a distance, and minus one.
 WIDTH: Final = BITS + 8
 
-#: What Z3 calls statements about words alone.
+#: Z3's logic of bit vectors.
 WORDS: Final = "QF_BV"
 
 ADDRESS: Final = NodeId("n:1")
 
 
 class Size:
-    """How many ids there are on a ring of any even size."""
+    """The number of ids on a ring of any even size."""
 
     def __init__(self, half: Term) -> None:
         self.half = half
@@ -44,7 +44,7 @@ class Size:
         return self.term - steps
 
     def __floordiv__(self, two: int) -> Term:
-        assert two == 2, "it is halved only"  # noqa: PLR2004
+        assert two == 2, "it is only halved"  # noqa: PLR2004
         return self.half
 
 
@@ -69,12 +69,12 @@ class Place:
     def __lt__(self, size: Size) -> bool:
         return bool(self.term < size.term)
 
-    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+    __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The difference of two ids, which is less than the size of their ring, either way."""
+    """The difference of two ids, whose absolute value is less than the size of their ring."""
 
     term: Term
 
@@ -83,14 +83,14 @@ class Steps:
 
 
 def any_ring(path: Path) -> Ring:
-    """A ring of any even size. Its ids have no digits."""
+    """Returns a ring of any even size. Its ids have no digits."""
     ring = Ring()
     vars(ring)["size"] = Size(path.integer("half the ring", 1))
     return ring
 
 
 def any_place(path: Path, ring: Ring, name: str) -> Id:
-    """Any id on a ring of any size."""
+    """Returns any id on a ring of any size."""
     size: Any = ring.size
     term = path.integer(name)
     path.know(term < size.term)
@@ -98,7 +98,7 @@ def any_place(path: Path, ring: Ring, name: str) -> Id:
 
 
 def any_places(path: Path, names: Iterable[str]) -> tuple[Any, ...]:
-    """A ring of any size, and any ids on it."""
+    """Returns a ring of any size, and any ids on it."""
     ring = any_ring(path)
     return ring, *(any_place(path, ring, name) for name in names)
 
@@ -116,7 +116,7 @@ def _comparison(compare: Callable[[Term, Term], Term]) -> Callable[[Word, Any], 
 
 
 class Word:
-    """A number of so many bits that nothing here overflows, as of `int`."""
+    """A number with enough bits that nothing here overflows, like `int`."""
 
     def __init__(self, term: Term) -> None:
         self.term = term
@@ -144,10 +144,10 @@ class Word:
     def __ne__(self, other: object) -> Any:
         return self.term != bits_of(other)
 
-    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+    __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
     def bit_length(self) -> Word:
-        """As of `int`, of a number of no more bits than an id."""
+        """Like `int`, for a number of no more bits than an id."""
         length = bits_of(0)
         for bit in range(BITS):
             length = z3.If(z3.Extract(bit, bit, self.term) == 1, bits_of(bit + 1), length)
@@ -155,27 +155,27 @@ class Word:
 
 
 def bits_of(value: Any) -> Term:
-    """The bits of a word or of a number."""
+    """Returns the bits of a word or of a number."""
     return value.term if isinstance(value, Word) else z3.BitVecVal(value, WIDTH)
 
 
 def either(condition: Term, one: Any, other: Any) -> Word:
-    """One number or another."""
+    """Returns one of two numbers, by a condition."""
     return Word(z3.If(condition, bits_of(one), bits_of(other)))
 
 
 def any_word(path: Path, name: str, bits: int = BITS) -> Any:
-    """Any number of so many bits, such as an id."""
+    """Returns any number of this many bits, such as an id."""
     return Word(z3.ZeroExt(WIDTH - bits, path.any_of(name, z3.BitVecSort(bits))))
 
 
 def node_at(place: Any) -> Node:
-    """A node with this id; where it is reached does not matter."""
+    """Returns a node with this id; its address does not matter."""
     return Node(place, "m", "m", 1)
 
 
 def any_side(path: Path, ring: Ring, own: Id, name: str, most: int, *, is_right: bool) -> tuple[Node, ...]:
-    """A side of a leaf set of at most so many nodes, the nearest first, on that side of its owner."""
+    """Returns a side of a leaf set of at most this many nodes, the nearest first, on that side of its owner."""
     places = [any_place(path, ring, f"{name}{number}") for number in range(choice(path, f"nodes {name}", most + 1))]
     steps = [ring.clockwise(own, place) if is_right else ring.clockwise(place, own) for place in places]
     half: Any = ring.size // 2
@@ -185,7 +185,7 @@ def any_side(path: Path, ring: Ring, own: Id, name: str, most: int, *, is_right:
 
 
 def any_leaves(path: Path, most: int) -> State:
-    """A node with any leaf set of at most so many nodes on a side, on a ring of any size, and nothing else."""
+    """Returns a node with any leaf set of at most this many nodes on a side, on a ring of any size, and nothing else."""
     ring = any_ring(path)
     own = any_place(path, ring, "own")
     sides = [any_side(path, ring, own, name, most, is_right=name == "right") for name in LeafSet._fields]
@@ -193,7 +193,7 @@ def any_leaves(path: Path, most: int) -> State:
 
 
 def any_node(path: Path, state: State, name: str) -> Node:
-    """Any node on the ring of another, but not that."""
+    """Returns any other node on the ring of a node."""
     place = any_place(path, state.config.ring, name)
     path.assume(place != state.id)
     return node_at(place)
@@ -201,40 +201,40 @@ def any_node(path: Path, state: State, name: str) -> Node:
 
 class AnyTable:
     """
-    A routing table with whatever may be in it; `found` says who stands in a cell, if there is anybody.
+    A routing table with arbitrary entries; `found` returns the node in a cell, if there is one.
 
-    Of all its entries but that in the cell asked for one is shown: whoever looks for the first with some property passes over
-    those before it.
+    Besides the requested cell it shows one entry only: code that looks for the first entry with some property skips those before
+    it.
     """
 
     def __init__(self, path: Path, cell: tuple[Any, Any], found: Callable[[str, tuple[Any, Any]], Node]) -> None:
         self._path, self._cell, self._found = path, cell, found
-        self.asked: Node | None = None  #: who stands in the cell that was asked for
+        self.asked: Node | None = None  #: the node in the requested cell
 
     def get(self, cell: tuple[Any, Any]) -> Node | None:
-        """The node of a cell, if there is one."""
+        """Returns the node of a cell, if there is one."""
         if self._path.any_of("the cell is occupied", z3.BoolSort()):
             self.asked = self._found("node of the cell", cell)
         return self.asked
 
     def items(self) -> Iterator[tuple[tuple[Any, Any], Node]]:
-        """One entry, or none."""
+        """Yields one entry, or none."""
         if self._path.any_of("there is another node", z3.BoolSort()):
             yield self._cell, self._found("another node", self._cell)
 
 
 def any_scores(path: Path, among: Iterable[Id]) -> Table[Id, int]:
-    """Any scores of these nodes; some may be unknown."""
+    """Returns any scores of these nodes; some may be unknown."""
     known = [node for node in among if path.any_of(f"score of {node} is known", z3.BoolSort())]
     return Table({node: cast("int", Number(path.integer(f"score of {node}"))) for node in known})
 
 
 def any_versions(path: Path, name: str, most: int = MOST_VERSION) -> Versions:
-    """Any versions of tables."""
+    """Returns any versions of tables."""
     return Versions(*(path.integer(f"{name}.{table}", 0, most) for table in Versions._fields))
 
 
 def is_between(ring: Ring, low: Id, middle: Id, high: Id) -> Term:
-    """Whether an id is met on the way up from one to another, which is all the way round if these are one."""
+    """States that an id is met on the way up from one to another, which is all the way round if these are equal."""
     up, far = ring.clockwise(low, middle), ring.clockwise(low, high)
     return z3.And(up > 0, z3.Or(far == 0, up < far))

@@ -1,4 +1,4 @@
-"""What the document of Peter may also mean."""
+"""Other readings of Peter's document."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _take_leave(state: State, command: Any, seek: Seek) -> Next:
 
 
 def _in_another_order(right: Callable[..., Next]) -> Callable[..., Next]:
-    """The same with what is said of each topic, and to each child, in another order."""
+    """Returns the same step with messages about topics, and to children, in another order."""
 
     def change(*arguments: Any, **options: Any) -> Next:
         after = right(*arguments, **options)
@@ -225,13 +225,13 @@ READINGS: Final = (
     Reading(
         clause="PA-05",
         name="to-the-letter",
-        text="Who is subscribed and gets its first child sends another SUBSCRIBE.",
+        text="A subscribed node that gets its first child sends another SUBSCRIBE.",
         instead={"tree.on_subscribe_message": _subscribe_for_first_child},
     ),
     Reading(
         clause="PA-07",
         name="passed-on",
-        text="Who has no children, and is not subscribed, passes an UNSUBSCRIBE on.",
+        text="A node that has no children, and is not subscribed, passes an UNSUBSCRIBE on.",
         instead={"tree.on_unsubscribe_message": _pass_unsubscribe_on},
     ),
     Reading(
@@ -255,25 +255,25 @@ READINGS: Final = (
     Reading(
         clause="PA-14",
         name="parents-only",
-        text="Who has departed stays among the children.",
+        text="A departed node stays among the children.",
         instead={"tree.on_departure": _keep_children},
     ),
     Reading(
         clause="PA-15",
         name="one-purpose",
-        text="A copy is the published message itself; who gets it from its parent takes it for a copy.",
+        text="A copy is the published message itself; a node that gets it from its parent handles it as a copy.",
         instead={"tree.fan_out": _copy_as_published, "tree.on_notice": _take_publish_from_parent},
     ),
     Reading(
         clause="PA-17",
         name="of-others-only",
-        text="A meeting point is not told of what it publishes itself.",
+        text="A meeting point does not report its own events to its application.",
         instead={"tree.on_message": _publish_to_others},
     ),
     Reading(
         clause="PA-18",
         name="unspecified",
-        text="The document does not say what is done about a copy that is not wanted: it may be answered with an UNSUBSCRIBE.",
+        text="The document does not say how an unwanted copy is handled: it may be answered with an UNSUBSCRIBE.",
         instead={"tree.on_notify": _refuse_unwanted},
         is_open=True,
     ),
@@ -304,25 +304,25 @@ READINGS: Final = (
     Reading(
         clause="PA-27",
         name="when-joined-only",
-        text="Topics without a parent are looked at when the node has joined, and never again.",
+        text="Topics without a parent are checked when the node has joined, and never again.",
         instead={"tree.on_notice": _look_when_joined},
     ),
     Reading(
         clause="PA-27",
         name="keeps-its-parent",
-        text="Only topics without a parent are looked at; a parent is left for who is said to have joined, and for nobody else.",
+        text="Only topics without a parent are checked; a parent is left only for a node that is announced as joined.",
         instead={"tree.on_rerouted": lambda state, seek, _: on_rerouted(state, seek, frozenset())},
     ),
     Reading(
         clause="PA-27",
         name="announcements-only",
-        text="Topics are looked at when another node has joined, and not when the node itself has.",
+        text="Topics are checked when another node has joined, and not when the node itself has.",
         instead={"tree.on_rerouted": lambda state, *_: Step(state)},
     ),
     Reading(
         clause="PA-28",
         name="wendy-only",
-        text="A message that did not arrive says nothing; departures are what Wendy tells.",
+        text="A message that did not arrive says nothing; departures are those that Wendy reports.",
         instead={"tree.on_sent": lambda state, *_: Step(state)},
     ),
     Reading(
@@ -334,7 +334,7 @@ READINGS: Final = (
     Reading(
         clause="PA-30",
         name="unspecified",
-        text="The document does not say what becomes of a child that nothing can be sent to.",
+        text="The document does not say how a child is handled that cannot be reached.",
         instead={"topics.is_reachable": lambda *_: True, "tree.fan_out": _copy_to_reachable},
         is_open=True,
     ),
@@ -365,12 +365,12 @@ READINGS: Final = (
     Reading(
         clause="PA-34",
         name="from-anybody",
-        text="A copy is sent on whoever it comes from.",
+        text="A copy is sent on whichever node it comes from.",
         instead={"tree.fan_out": _copy_from_anybody},
     ),
 )
 
-#: Why a decision has one reasonable reading only, and the decisions of which that is so.
+#: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts P-27": "PA-04 PA-16 PA-19 PA-21",
     "to do otherwise contradicts P-10": "PA-06",

@@ -1,4 +1,4 @@
-"""What the document of Scuttlebutt may also mean."""
+"""Other readings of Scuttlebutt's document."""
 
 from __future__ import annotations
 
@@ -208,13 +208,13 @@ READINGS: Final = (
     Reading(
         clause="BA-02",
         name="utf-8-only",
-        text="A string that is not UTF-8 makes a datagram no message.",
+        text="A string that is not UTF-8 makes a datagram malformed.",
         decode=_decode_utf_8,
     ),
     Reading(
         clause="BA-03",
         name="accepted",
-        text="A pair that can never be sent is set all the same; what comes of it the document does not say.",
+        text="A pair that can never be sent is set nevertheless; the document does not say what follows.",
         step=_accept_any_pair,
         ends=True,
     ),
@@ -308,7 +308,7 @@ READINGS: Final = (
     Reading(
         clause="BA-20",
         name="unspecified",
-        text="The document does not say what becomes of what is no message.",
+        text="The document does not say how malformed messages are handled.",
         decode=_die_of_what_is_malformed,
         ends=True,
     ),
@@ -334,13 +334,13 @@ READINGS: Final = (
     Reading(
         clause="BA-26",
         name="every-pair",
-        text="The application is told of every pair that comes in, changed or not.",
+        text="Every received pair is reported to the application, changed or not.",
         step=_tell_every_pair,
     ),
     Reading(
         clause="BA-26",
         name="unspecified",
-        text="The document does not say what the application is told of pairs that change nothing.",
+        text="The document does not say whether pairs that change nothing are reported to the application.",
         step=_tell_every_pair,
         is_open=True,
     ),
@@ -379,7 +379,7 @@ READINGS: Final = (
     ),
 )
 
-#: Why a decision has one reasonable reading only, and the decisions of which that is so.
+#: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts B-24": "BA-06",
     "to do otherwise contradicts B-36": "BA-17",

@@ -1,4 +1,4 @@
-"""What the document of SWIM may also mean."""
+"""Other readings of SWIM's document."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _MESSAGES: Final = (Ping, Ack)
 
 
 def _sent(step: Any, change: Callable[[Message], Message]) -> Next:
-    """A step with other messages."""
+    """Returns a step with changed messages."""
     effects = tuple(replace(one, message=change(one.message)) if isinstance(one, Send) else one for one in step.effects)
     return Step(step.state, effects)
 
@@ -151,7 +151,7 @@ def _answer_for_itself(state: State, ping: Ping, pick: Pick) -> tuple[State, Sen
 
 
 def _without(*kinds: type[Any]) -> Callable[[Callable[[bytes], Any], bytes], Any]:
-    """A decoder that does not know these kinds of vectors."""
+    """Returns a decoder that does not know these kinds of vectors."""
 
     def decode(right: Callable[[bytes], Any], data: bytes) -> Any:
         message = right(data)
@@ -165,7 +165,7 @@ def _without(*kinds: type[Any]) -> Callable[[Callable[[bytes], Any], bytes], Any
 
 
 def _written_otherwise(name: bytes) -> Callable[[Callable[[Any], bytes], Any], bytes]:
-    """An encoder with another word for what begins with these letters."""
+    """Returns an encoder with another word for keywords that begin with these letters."""
     return lambda right, message: right(message).replace(b"~:" + name, b"~:" + name[::-1])
 
 
@@ -458,13 +458,13 @@ READINGS: Final = (
     Reading(
         clause="SA-06",
         name="any-change",
-        text="Of a change of incarnation is told whenever tx changes, too.",
+        text="A change of tx alone is reported as a change of incarnation, too.",
         instead={"table.changes": _change_with_tx},
     ),
     Reading(
         clause="SA-07",
         name="one-is-everybody",
-        text="Who has pinged just one node, and that is everybody, is isolated as well if no answer comes.",
+        text="A node that has pinged just one node, the only one there is, is isolated too if no answer comes.",
         instead={"detector.SILENT_FOR_ISOLATION": 1},
     ),
     Reading(
@@ -488,14 +488,14 @@ READINGS: Final = (
     Reading(
         clause="SA-17",
         name="unspecified",
-        text="The document does not say what a node does that is told it is dead.",
+        text="The document does not say what a node does when it hears that it is dead.",
         instead={"transitions.refute": lambda state, *_: state},
         is_open=True,
     ),
     Reading(
         clause="SA-17",
         name="same-restart",
-        text="A node that is told it is dead goes on above the tx that it is told, at the same restart counter.",
+        text="A node that hears that it is dead goes on above the tx in that claim, at the same restart counter.",
         instead={"transitions.refute": _refute_by_tx},
     ),
     Reading(
@@ -513,13 +513,13 @@ READINGS: Final = (
     Reading(
         clause="SA-21",
         name="strangers-bring-news",
-        text="What a sender that is unknown says of others is believed.",
+        text="Claims of an unknown sender about others are accepted.",
         instead={"transitions.apply_message": _apply_of_strangers},
     ),
     Reading(
         clause="SA-22",
         name="any-target",
-        text="A ping or ack counts whoever it names as its target.",
+        text="A ping or ack counts whatever target it names.",
         step=_take_for_any_target,
     ),
     Reading(
@@ -591,7 +591,7 @@ READINGS: Final = (
     Reading(
         clause="SA-31",
         name="unspecified",
-        text="The document does not say what becomes of what is no message.",
+        text="The document does not say how malformed messages are handled.",
         decode=_die_of_what_is_malformed,
         ends=True,
     ),
@@ -610,7 +610,7 @@ READINGS: Final = (
     Reading(
         clause="SA-32",
         name="smaller-ones-fit",
-        text="An event that does not fit is passed over, and those behind it that fit are sent.",
+        text="An event that does not fit is skipped, and later ones that fit are sent.",
         instead={"gossip._events": _events_skipped},
     ),
     Reading(
@@ -628,7 +628,7 @@ READINGS: Final = (
     Reading(
         clause="SA-36",
         name="after-leaving",
-        text="Who has not left cannot be removed.",
+        text="A node that has not left cannot be removed.",
         instead={"transitions.on_remove_node": _remove_after_leave},
     ),
     Reading(
@@ -658,7 +658,7 @@ READINGS: Final = (
     Reading(
         clause="SA-40",
         name="each-change",
-        text="Each change that a datagram makes of a row is told, in the order of its vectors, also if it does not last.",
+        text="Each change that a datagram makes to a row is reported, in the order of its vectors, even if it does not last.",
         step=_tell_each_change,
     ),
     Reading(
@@ -691,7 +691,7 @@ READINGS: Final = (
     Reading(
         clause="SA-50",
         name="in-full",
-        text="An ack has events and anti-entropy, whoever it goes to.",
+        text="An ack has events and anti-entropy, whichever node it goes to.",
         instead={"gossip.answer": _answer_in_full},
     ),
     Reading(
@@ -745,7 +745,7 @@ READINGS: Final = (
     Reading(
         clause="SA-58",
         name="among-events",
-        text="The normal that a joiner is told comes behind the other events.",
+        text="The normal in the answer to a joiner comes after the other events.",
         step=_normal_comes_last,
     ),
     Reading(
@@ -775,7 +775,7 @@ READINGS: Final = (
     ),
 )
 
-#: Why a decision has one reasonable reading only, and the decisions of which that is so.
+#: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts S-02": "SA-01",
     "to do otherwise contradicts S-06": "SA-08",
@@ -787,7 +787,7 @@ SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts S-24 or S-27": "SA-57",
     "otherwise there would be nodes that others never learn of": "SA-45",
     "it is how messages are written, and an adapter can translate it": "SA-44 SA-61 SA-62 SA-66",
-    "what is no message is all of one decision, that of SA-31": "SA-19 SA-30 SA-64 SA-65",
+    "malformed messages are covered by one decision, SA-31": "SA-19 SA-30 SA-64 SA-65",
     "it is part of every datagram how a node counts them, and from which counter": "SA-09 SA-48",
     "it settles how the text is read, and is not tested": "SA-43 SA-46",
 }

@@ -1,4 +1,4 @@
-"""What the document of Wendy may also mean."""
+"""Other readings of Wendy's document."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ Right: TypeAlias = Callable[..., Next]
 
 
 def _without(*kinds: type[Any]) -> Right:
-    """An implementation that does not tell its application of these."""
+    """Returns a step that does not report these events to the application."""
 
     def untold(right: Right, state: State, event: Any, pick: Pick) -> Next:
         after = right(state, event, pick)
@@ -93,7 +93,7 @@ def _opposite_is_lower(ring: Ring, own: Id, other: Id) -> bool:
 
 
 def rank_above_first(ring: Ring, node: Id, key: Id) -> int:
-    """How close a node is to a key, the smaller the closer, where of two as close the one above it is closer."""
+    """Returns the rank of a node for a key, the smaller the closer; of two equally close ones the one above is closer."""
     below = (key - node) % ring.size
     above = ring.size - below
     return 2 * below + 1 if below < above else 2 * above
@@ -208,7 +208,7 @@ def _last_of_the_row(state: State, key: Id) -> Node | None:
 
 
 def _closer_by_cells(state: State, key: Id) -> list[tuple[int, int, int, Node]]:
-    """Row, column, rank and node of all that are looked through after the cell of the key; none if that is not looked at."""
+    """Returns row, column, rank and node of the entries that are tried after the cell of the key; none if that is skipped."""
     ring = state.config.ring
     if key == state.id or leaf_span(state, key) is not None or (cell := ring.cell(state.id, key)) in state.routing_table:
         return []
@@ -243,7 +243,7 @@ def _right_leaves_first(sender: Node, tables: Tables) -> Iterator[Node]:
 
 
 def _learning(order: Order) -> Callable[[State, Node, Tables], Next]:
-    """What a node does about received tables whose nodes it meets in another order."""
+    """Handles received tables with their nodes in another order."""
 
     def learn(state: State, sender: Node, tables: Tables) -> Next:
         state, leaves = _with_address(state, sender), _leaves(tables)
@@ -358,7 +358,7 @@ def _announce_to_the_warner(state: State, warning: NodeRace) -> Next:
 
 
 def _apply_warning(state: State, warning: NodeRace) -> Next:
-    """What comes of a warning before anything is announced."""
+    """Handles a warning, except for the announcement."""
     after, effects = on_node_race(replace(state, stage=Stage.WAITING), warning)
     return Step(replace(after, stage=state.stage), effects)
 
@@ -390,7 +390,7 @@ def _not_in_the_leaf_set(state: State, node: Node, score: int) -> State:
 
 
 class _Unplaced(Node):
-    """A node that is tried in no cell."""
+    """Handles a node that is tried in no cell."""
 
 
 def _learn_cells_from_cells(state: State, sender: Node, tables: Tables) -> Next:
@@ -443,7 +443,7 @@ def _any_leaf_set(state: State, data: StateData) -> Next:
     return on_state_data(state, replace(data, destination=data.tables.leaf_set is not None))
 
 
-#: Small letters -> a member's name.
+#: Lower-case name -> the member's name.
 _NAMES: Final = {name.lower(): name for names in (ENVELOPE, NODE, TABLES, MASK) for name in names}
 
 
@@ -507,7 +507,7 @@ READINGS: Final = (
     Reading(
         clause="WA-11",
         name="last",
-        text="A row is looked through from its last column on.",
+        text="A row is searched from its last column on.",
         instead={"routing.next_hop": _last_of_the_row},
     ),
     Reading(
@@ -539,19 +539,19 @@ READINGS: Final = (
     Reading(
         clause="WA-20",
         name="all-wait",
-        text="Nobody is let into the leaf set before the score is known.",
+        text="No node enters the leaf set before its score is known.",
         instead={"proximity.consider_node": _nobody_at_once},
     ),
     Reading(
         clause="WA-20",
         name="all-are-leaves",
-        text="Everybody who is met is tried in the leaf set at once.",
+        text="Every new node is tried in the leaf set at once.",
         instead={"proximity.consider_node": _leaves_at_once},
     ),
     Reading(
         clause="WA-20",
         name="everywhere-at-once",
-        text="Everybody who is met is tried in all tables at once, and moved when the score is known.",
+        text="Every new node is tried in all tables at once, and moved when its score is known.",
         instead={"proximity.consider_node": _everywhere_at_once},
     ),
     Reading(
@@ -570,7 +570,7 @@ READINGS: Final = (
     Reading(
         clause="WA-24",
         name="without-heartbeats",
-        text="Nobody is asked at regular times whether it is there.",
+        text="Nodes are not pinged at regular times.",
         initial=_no_heartbeats,
     ),
     Reading(
@@ -595,13 +595,13 @@ READINGS: Final = (
     Reading(
         clause="WA-28",
         name="the-other-side",
-        text="If nobody is left on a side, the furthest of the other one is asked.",
+        text="If a side is empty, the furthest node of the other one is asked.",
         instead={"repair.query_leaf_set": _ask_the_other_side},
     ),
     Reading(
         clause="WA-30",
         name="forgotten",
-        text="Who has departed is taken back as soon as others mention it.",
+        text="A departed node is taken back as soon as others mention it.",
         instead={"repair.add_departed": lambda state, _: state.departed},
     ),
     Reading(
@@ -662,7 +662,7 @@ READINGS: Final = (
     Reading(
         clause="WA-44",
         name="to-the-warner",
-        text="Who is warned announces itself again to the one that has warned it.",
+        text="A node that is warned announces itself again to the node that has warned it.",
         instead={"joining.on_node_race": _announce_to_the_warner},
     ),
     Reading(
@@ -680,7 +680,7 @@ READINGS: Final = (
     Reading(
         clause="WA-47",
         name="joiner-is-met",
-        text="Who receives a join evaluates the joiner for its tables.",
+        text="A node that receives a join evaluates the joiner for its tables.",
         instead={"joining.on_node_join": _try_the_joiner},
     ),
     Reading(
@@ -718,13 +718,13 @@ READINGS: Final = (
     Reading(
         clause="WA-56",
         name="rows",
-        text="Of a join, the rows that it has passed over at the contact count as hops.",
+        text="The rows that a join has skipped at the contact count as hops.",
         instead={"joining.forward_join": _rows_count_as_hops},
     ),
     Reading(
         clause="WA-58",
         name="untold",
-        text="The application is not told where a message goes next.",
+        text="The next hop of a message is not reported to the application.",
         step=_without(Forwarding),
     ),
     Reading(
@@ -799,7 +799,7 @@ READINGS: Final = (
     Reading(
         clause="WA-69",
         name="one-by-one",
-        text="Who is met is asked and let into the tables before the next one is looked at.",
+        text="A new node is asked and put into the tables before the next one is handled.",
         instead={"proximity.learn_tables": _learn_one_by_one},
     ),
     Reading(
@@ -824,36 +824,36 @@ READINGS: Final = (
     Reading(
         clause="WA-72",
         name="without-joined",
-        text="The application is not told that its node has joined.",
+        text="The node does not report to the application that it has joined.",
         step=_without(Joined),
     ),
     Reading(
         clause="WA-72",
         name="without-join-failed",
-        text="The application is not told that the contact cannot be reached.",
+        text="The node does not report to the application that the contact cannot be reached.",
         step=_without(JoinFailed),
     ),
     Reading(
         clause="WA-72",
         name="without-node-joined",
-        text="The application is not told of nodes that join.",
+        text="The node does not report to the application that other nodes join.",
         step=_without(NodeJoined),
     ),
     Reading(
         clause="WA-72",
         name="without-node-exited",
-        text="The application is not told of nodes that have gone.",
+        text="The node does not report to the application that other nodes have gone.",
         step=_without(NodeExited),
     ),
     Reading(
         clause="WA-72",
         name="every-announcer",
-        text="The application is told of nodes that announce themselves, also of those that are not taken in.",
+        text="Every announcement of a node is reported to the application, even if the node is not taken in.",
         instead={"joining.on_node_announcement": _tell_of_every_announcer},
     ),
 )
 
-#: Why a decision has one reasonable reading only, and the decisions of which that is so.
+#: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {
     "to do otherwise contradicts a sentence that it quotes, or the clause that it names": (
         "WA-01 WA-02 WA-03 WA-05 WA-06 WA-07 WA-10 WA-12 WA-13 WA-14 WA-15 WA-21 WA-25 WA-27 WA-29 WA-35 WA-38 WA-41"

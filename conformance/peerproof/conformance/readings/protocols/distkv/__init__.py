@@ -1,4 +1,4 @@
-"""What the document of DistKV may also mean: on the wire, for changes, for pings, at the start, and after a split."""
+"""Other readings of DistKV's document: on the wire, for changes, for pings, at the start, and after a split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the document of DistKV may also mean for changes: which of two stays, what is kept of it, and how counters rise."""
+"""Other readings of DistKV's document for changes: which of two stays, which parts are kept, and how counters rise."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _with_another_length(right: Callable[..., Next], self_id: NodeId, config: Co
 
 
 def _do_nothing_at_the_end(counter: Callable[[State], int]) -> Right:
-    """A step in which a node whose counter is at its end does nothing about it."""
+    """Returns a step in which a node does nothing when its counter is at the maximum."""
 
     def step(right: Right, state: State, event: Any, pick: Pick) -> Next:
         if counter(state) < TICK_MAX:
@@ -176,7 +176,7 @@ READINGS: Final = (
     Reading(
         clause="DA-12",
         name="accepted",
-        text="A change whose update does not fit is made all the same; what comes of it the document does not say.",
+        text="A change whose update does not fit is made nevertheless; the document does not say what follows.",
         step=_change_what_is_too_large,
         ends=True,
     ),
@@ -204,7 +204,7 @@ READINGS: Final = (
     Reading(
         clause="DA-18",
         name="unspecified",
-        text="The document does not say what becomes of another value for a change that is known.",
+        text="The document does not say how another value for a known change is handled.",
         instead={"entries._outcome": _take_another_value},
         ends=True,
     ),

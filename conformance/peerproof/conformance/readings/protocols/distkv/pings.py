@@ -1,4 +1,4 @@
-"""What the document of DistKV may also mean for pings: what one is to a node, which of two wins, and when the next is due."""
+"""Other readings of DistKV's document for pings: their kinds, which of two wins, and when the next one is due."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ READINGS: Final = (
     Reading(
         clause="DA-33",
         name="chains-alone",
-        text="What a ping is, its chain alone says, also if its tock is one that was heard before.",
+        text="The chain alone decides the kind of a ping, even if its tock was heard before.",
         instead={"pings.kind_of": _kind_by_chains},
     ),
     Reading(
@@ -151,7 +151,7 @@ READINGS: Final = (
     Reading(
         clause="DA-66",
         name="no-haste",
-        text="Who has data, off a chain of nodes without, pings no earlier than others off the chain.",
+        text="A node with data that is off a chain of nodes without data pings no earlier than others off the chain.",
         instead={"election._moment": _without_haste},
     ),
     Reading(

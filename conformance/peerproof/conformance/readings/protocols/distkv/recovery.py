@@ -1,4 +1,4 @@
-"""What the document of DistKV may also mean for what is told and asked for: after a split, and when something has got lost."""
+"""Other readings of DistKV's document for infos and requests: after a split, and when messages were lost."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ READINGS: Final = (
     Reading(
         clause="DA-08",
         name="never",
-        text="What is missing is asked for after a split only.",
+        text="Missing changes are asked for only after a split.",
         instead={"recovery.look_for_repair": lambda state, _: Step(state)},
     ),
     Reading(
@@ -164,13 +164,13 @@ READINGS: Final = (
     Reading(
         clause="DA-47",
         name="everybody-at-once",
-        text="Any node that sees what is missing sends it again, and at once.",
+        text="Any node that sees a request for missing changes sends them again, and at once.",
         instead={"schedule.recovery": _send_at_once},
     ),
     Reading(
         clause="DA-47",
         name="all-the-same",
-        text="What was seen meanwhile is sent again all the same.",
+        text="Changes that were seen meanwhile are sent again nevertheless.",
         instead={"recovery.without_wanted": lambda state, _: state},
     ),
     Reading(
@@ -194,13 +194,13 @@ READINGS: Final = (
     Reading(
         clause="DA-75",
         name="whole-chain",
-        text="The side of a node is all who stand on its chain.",
+        text="The side of a node is all nodes on its chain.",
         instead={"chains.side_of": lambda mine, _: frozenset(node for node, _ in mine.elements)},
     ),
     Reading(
         clause="DA-78",
         name="on-the-chain",
-        text="Only nodes on the chain send again what is missing.",
+        text="Only nodes on the chain send missing changes again.",
         instead={"recovery._on_missing": _answer_on_the_chain},
     ),
     Reading(
@@ -212,7 +212,7 @@ READINGS: Final = (
     Reading(
         clause="DA-82",
         name="not-divided",
-        text="What does not fit is not divided; what comes of it the document does not say.",
+        text="An info that does not fit is not divided; the document does not say what follows.",
         instead={"outgoing._fit_pieces": lambda _, __, pieces, beside: (len(pieces), next(iter(beside)))},
         ends=True,
     ),

@@ -1,4 +1,4 @@
-"""What the document of DistKV may also mean for a node that starts."""
+"""Other readings of DistKV's document for a node that starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from peerproof.spec.forms.form import Plain
 
 
 def _take_part(doing: Callable[[State, Any], Next]) -> Callable[[State, Any], Next]:
-    """What a node does that takes part in the protocol, done also by one with old data."""
+    """Returns a handler of participating nodes that also applies to a node with old data."""
 
     def do(state: State, about: Any) -> Next:
         if state.phase is not Phase.OLD:
@@ -45,7 +45,7 @@ def _show_own_tick(state: State) -> int:
 
 
 def _set_otherwise(timer: Any, quarters: int) -> Callable[..., Next]:
-    """A start that sets a timer to so many quarters of a clock."""
+    """Returns a start that sets a timer to this many quarters of a clock."""
 
     def initial(right: Callable[..., Next], self_id: NodeId, config: Config) -> Next:
         after = right(self_id, config)
@@ -94,7 +94,7 @@ READINGS: Final = (
     Reading(
         clause="DA-43",
         name="with-known",
-        text="A start-up ping is answered with what is known, whose chain refers to the ping.",
+        text="A start-up ping is answered with `known`, whose chain refers to the ping.",
         instead={"recovery.on_greeting_due": _greet_with_known},
     ),
     Reading(
@@ -150,7 +150,7 @@ READINGS: Final = (
     Reading(
         clause="DA-73",
         name="silent",
-        text="Who was away tells nothing of itself after a download.",
+        text="A node that was away sends nothing about itself after a download.",
         instead={"startup.tell_ticks": lambda state, *_: Step(state)},
     ),
 )

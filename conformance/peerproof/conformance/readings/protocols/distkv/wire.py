@@ -1,4 +1,4 @@
-"""What the document of DistKV may also mean on the wire: what is read, what is refused, and in which form it is written."""
+"""Other readings of DistKV's document on the wire: which messages are read or refused, and how they are written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MEMBERS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _event(data: bytes) -> tuple[str, Any]:
-    """The name of an event that is well-formed, and what it carries."""
+    """Returns the name and the payload of a well-formed event."""
     name, at = read(data, 0)
     return name, read(data, at)[0]
 
@@ -69,13 +69,13 @@ def _refuse_unknown_members(right: Decode, data: bytes) -> Any:
 
 
 def _knows(raw: Any, members: frozenset[str]) -> bool:
-    """Whether a map and the chains in it have these members only."""
+    """Returns True if a map and the chains in it have only these members."""
     inner = [value for key, value in raw if type(key) is str and key in ("prev", "chain", "reason") and type(value) is list]
     return all(type(key) is str and key in members for key, _ in raw) and all(_knows(one, _CHAIN | {"tock"}) for one in inner)
 
 
 def _chains_in(raw: Any) -> Iterator[dict[str, Any]]:
-    """The elements of all chains in a message."""
+    """Yields the elements of all chains in a message."""
     fields = {key: value for key, value in raw if type(key) is str}
     yield fields
     for name in ("prev", "chain", "reason"):
@@ -190,7 +190,7 @@ def _encode_as_a_library_does(right: Encode, message: Message) -> bytes:
 
 
 def _is_beyond_libraries(raw: Any) -> bool:
-    """Whether it has an extension of a type that MessagePack keeps for itself, or keys that hash tables take for one, or not."""
+    """Returns True for extensions of types reserved by MessagePack, and for keys that hash tables reject or treat as equal."""
     if type(raw) is Extension:
         return raw.code < 0
     if type(raw) is tuple:
@@ -289,7 +289,7 @@ READINGS: Final = (
     Reading(
         clause="DA-30",
         name="unspecified",
-        text="The document does not say what becomes of what is no message.",
+        text="The document does not say how malformed messages are handled.",
         decode=_die_of_what_is_malformed,
         ends=True,
     ),
@@ -310,7 +310,7 @@ READINGS: Final = (
     Reading(
         clause="DA-54",
         name="dropped",
-        text="Of what the node has sent itself nothing is taken but updates.",
+        text="Of its own messages a node handles only updates.",
         step=_drop_own,
     ),
     Reading(
