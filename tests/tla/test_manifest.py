@@ -51,7 +51,7 @@ def read_with(module: Path, known: dict[Path, str]) -> dict[Path, str]:
 
 @pytest.mark.parametrize("module", CONFIGURED)
 def test_configurations_of_a_module_name_what_it_defines(module: Path) -> None:
-    """Its definitions are those of all modules that it reads; that these can be read, TLC says below."""
+    """Its definitions are those of all modules that it reads; that these can be read, TLC reports below."""
     text = "\n".join(read_with(module, {}).values())
     defined = set(re.findall(r"^(\w+)(?:\([^)]*\))? ==", text, re.MULTILINE))
     lists = re.findall(r"^CONSTANTS?\b((?:\s*\w+,)*\s*\w+)", text, re.MULTILINE)
@@ -247,27 +247,27 @@ EXAMPLE = Counterexample((TraceState(None, {}), TraceState("Round", {})))
 @pytest.mark.parametrize(
     ("name", "found", "surprise"),
     [
-        pytest.param("tiny", result(distinct=1124), "expected distinct = 1,125, TLC says 1,124", id="count"),
-        pytest.param("tiny", result(actions={}, depth=17), "expected depth = 18, TLC says 17", id="depth"),
+        pytest.param("tiny", result(distinct=1124), "expected distinct = 1,125, TLC reports 1,124", id="count"),
+        pytest.param("tiny", result(actions={}, depth=17), "expected depth = 18, TLC reports 17", id="depth"),
         pytest.param(
             "tiny",
             result(verdict=Verdict.INVARIANT, violated="NoGap"),
-            "expected success, TLC says invariant NoGap violated",
+            "expected success, TLC reports invariant NoGap violated",
             id="fails",
         ),
         pytest.param(
-            "BX-05-newest-first", result(), "expected invariant NoGap violated, TLC says success", id="holds and must not"
+            "BX-05-newest-first", result(), "expected invariant NoGap violated, TLC reports success", id="holds and must not"
         ),
         pytest.param(
             "BX-05-newest-first",
             result(verdict=Verdict.INVARIANT, violated="TypeOK"),
-            "TLC says invariant TypeOK violated",
+            "TLC reports invariant TypeOK violated",
             id="other property",
         ),
         pytest.param(
             "BX-05-newest-first",
             result(verdict=Verdict.INVARIANT, violated="NoGap", counterexample=EXAMPLE),
-            "of 6 steps, TLC has one of 1",
+            "of 6 steps, TLC reports 1",
             id="other depth",
         ),
     ],
@@ -284,7 +284,7 @@ def test_action_with_another_number_of_edges_is_a_surprise() -> None:
 
     said = list(checking.surprises(named("tiny"), result(actions=actions)))
 
-    assert said == ["expected 1,444 edges of Round, TLC says 1,445", "expected 455 edges of Update, TLC says 454"]
+    assert said == ["expected 1,444 edges of Round, TLC reports 1,445", "expected 455 edges of Update, TLC says 454"]
 
 
 def test_temporal_property_that_is_violated_has_its_name_from_the_model() -> None:
@@ -292,7 +292,7 @@ def test_temporal_property_that_is_violated_has_its_name_from_the_model() -> Non
     found = result(verdict=Verdict.TEMPORAL_PROPERTY)
 
     assert list(checking.surprises(named("BL-02-answered"), found)) == [
-        "expected success, TLC says temporal property DigestsAreAnswered violated"
+        "expected success, TLC reports temporal property DigestsAreAnswered violated"
     ]
     assert checking.has_expected_verdict(named("BL-02-unless-empty"), found)
 
@@ -307,8 +307,8 @@ def test_expected_result_is_no_surprise() -> None:
         pytest.param({"configuration": "absent"}, "no configuration 'absent'", id="configuration"),
         pytest.param({"size": "huge"}, "size is 'huge'", id="size"),
         pytest.param({"expected": {}}, r"'verdict'\) is missing", id="verdict"),
-        pytest.param({"by": "explorer"}, "what is by explorer has none", id="by"),
-        pytest.param({"name": "other"}, "more than one model is called other", id="name"),
+        pytest.param({"by": "explorer"}, "a model by explorer has none", id="by"),
+        pytest.param({"name": "other"}, "duplicate names of models: other", id="name"),
     ],
 )
 def test_manifest_with_a_mistake_is_refused(

@@ -113,7 +113,7 @@ def test_surprise_is_shown_and_ends_with_1(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(checking, "check", check)
 
     assert command("--model", "tiny") == 1
-    assert "UNEXPECTED: expected distinct = 1,125, TLC says 3" in capsys.readouterr().out
+    assert "UNEXPECTED: expected distinct = 1,125, TLC reports 3" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("pretended")

@@ -121,13 +121,13 @@ def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path, sta
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (("cfg", "smoke-signals"), "no models of 'smoke-signals'; there are some of distkv, "),
-        (("cfg", "swim", "absent"), "TLC has no model 'absent' of swim; tla/bin/cfg swim lists them"),
-        (("cfg", "scuttlebutt", "BL-01-tiny"), "TLC has no model 'BL-01-tiny' of scuttlebutt"),
-        (("cfg", "--output", "/dev/null"), "the configurations cannot be written"),
-        (("tlc", "swim", "absent"), "TLC has no model 'absent' of swim"),
-        (("tlc", "swim"), "there is no file swim; of a protocol, name a model too"),
-        (("tlc", "swim", "tiny", "--config", "x.cfg"), "a model has its own configuration"),
+        (("cfg", "smoke-signals"), "no models of 'smoke-signals'; protocols with models: distkv, "),
+        (("cfg", "swim", "absent"), "no model 'absent' of swim for TLC; tla/bin/cfg swim lists them"),
+        (("cfg", "scuttlebutt", "BL-01-tiny"), "no model 'BL-01-tiny' of scuttlebutt for TLC"),
+        (("cfg", "--output", "/dev/null"), "cannot write the configurations"),
+        (("tlc", "swim", "absent"), "no model 'absent' of swim for TLC"),
+        (("tlc", "swim"), "no file swim; after a protocol, name a model"),
+        (("tlc", "swim", "tiny", "--config", "x.cfg"), "--config is for the file of a module"),
     ],
 )
 def test_model_that_is_not_there_is_a_usage_error(line: tuple[str, ...], problem: str, started: Started) -> None:
@@ -157,7 +157,7 @@ def test_simulation_with_the_same_seed_takes_the_same_walks(counter: Path, tmp_p
     assert (found.code, again.code, holds.code) == (1, 1, 0)
     assert found.out == again.out
     assert "does not hold: invariant Small" in found.out
-    assert holds.out.splitlines()[-1] == "nothing broken on 20 walks: 201 states, seed 42"
+    assert holds.out.splitlines()[-1] == "no violation on 20 walks: 201 states, seed 42"
 
 
 SYNTAX = "x' = x +", 'Counter.tla:6:1: Encountered "===="'
@@ -185,7 +185,7 @@ def test_mistake_in_a_module_is_told_with_its_place(
 @pytest.mark.slow
 def test_sany_says_what_it_has_read(tools: Tools, counter: Path, started: Started) -> None:
     assert parse(tools, counter) == ("Naturals", "Counter")
-    assert started("sany", counter).out.endswith("Counter.tla: no mistake; read with it: Naturals\n")
+    assert started("sany", counter).out.endswith("Counter.tla: no errors; modules read with it: Naturals\n")
 
 
 @pytest.mark.parametrize("name", ["tlc", "graph", "simulate"])
@@ -197,8 +197,8 @@ def test_file_that_is_not_there_is_a_usage_error(
     absent, no_configuration = started(name, tmp_path / "Absent.tla", *more), started(name, module(COUNT), *more)
 
     assert (absent.code, no_configuration.code) == (2, 2)
-    assert "there is no file" in absent.err
-    assert "name one with --config" in no_configuration.err
+    assert "no file" in absent.err
+    assert "name another with --config" in no_configuration.err
 
 
 def test_without_the_tools_it_says_what_to_install(

@@ -103,7 +103,7 @@ def test_digest_is_written_down_once_both_halves_have_it(
     ("script", "problem"),
     [
         pytest.param("echo 'openjdk version \"11.0.2\"' >&2", "is Java 11, too old: install Java 17", id="old"),
-        pytest.param("exit 1", "is no Java", id="none"),
+        pytest.param("exit 1", "is not Java", id="none"),
     ],
 )
 def test_java_that_cannot_be_used_is_named_and_nothing_is_called_equal(tmp_path: Path, script: str, problem: str) -> None:
@@ -123,8 +123,8 @@ VERSION = 'case "$1" in -version) echo \'openjdk version "17.0.1"\' >&2; exit;; 
     [
         pytest.param("kill -9 $$", "was killed by SIGKILL", id="killed"),
         pytest.param("exit 0", "without the statistics of a finished run", id="nothing said"),
-        pytest.param('ulimit -f 64; exec "$REAL_JAVA" "$@"', "is there room left on the disk", id="disk full"),
-        pytest.param('exec "$REAL_JAVA" "$@" -Absent', "TLC gave up", id="refused"),
+        pytest.param('ulimit -f 64; exec "$REAL_JAVA" "$@"', "check whether the disk is full", id="disk full"),
+        pytest.param('exec "$REAL_JAVA" "$@" -Absent', "TLC failed with exit code", id="refused"),
     ],
 )
 def test_tlc_that_comes_to_no_end_is_no_verdict(tmp_path: Path, script: str, problem: str) -> None:

@@ -167,5 +167,5 @@ def test_full_disk_is_no_verdict(tmp_path: Path) -> None:
     result = run(replace(tools, java=str(java)), what)
 
     assert result.distinct == TINY.configuration.expected["distinct"]
-    with pytest.raises(BadDump, match="the file ends within a line; is there room left on the disk"):
+    with pytest.raises(BadDump, match="the file ends within a line; check whether the disk is full"):
         compared(dump, Model(TINY.configuration.constants))

@@ -81,7 +81,7 @@ def test_a_point_is_a_campaign() -> None:
         ("- 1", "expected a mapping with some of nodes,"),
         ("nodes: [", "no YAML:"),
         ("delay: 10-1", "10-1: the second number must not be less than the first"),
-        ("crash: 7@1", "there is no node 7"),
+        ("crash: 7@1", "no node 7"),
         ("config: {intervall: 1}", "intervall"),
         ("config: {interval: 0}", "interval"),
         ("nodes: [2, 3]", "1 runs cannot try all 2 configurations of the grid: give --runs 2"),

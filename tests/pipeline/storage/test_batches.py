@@ -61,7 +61,7 @@ def test_the_batch_id_is_16_digits_of_the_plan_whatever_the_order_of_its_members
 def test_other_arguments_in_the_same_place_are_refused_and_the_difference_is_named(tmp_path: Path) -> None:
     complete(tmp_path, runs=3)
 
-    with pytest.raises(Refused, match=r"a figures that was made from something else \(arguments\.runs: 3 there, 4 now\): choose"):
+    with pytest.raises(Refused, match=r"a figures with another plan \(arguments\.runs: 3 there, 4 now\): choose"):
         complete(tmp_path, runs=4)
 
 
@@ -69,12 +69,12 @@ def test_other_arguments_are_refused_before_the_first_is_complete(tmp_path: Path
     with Batch.open(tmp_path, plan(runs=3)):
         pass
 
-    with pytest.raises(Refused, match="something else"):
+    with pytest.raises(Refused, match="another plan"):
         complete(tmp_path, runs=4)
 
 
 def test_a_second_process_at_the_same_work_is_refused(tmp_path: Path) -> None:
-    with Batch.open(tmp_path, plan()), pytest.raises(Refused, match="another process is at work on figures"):
+    with Batch.open(tmp_path, plan()), pytest.raises(Refused, match="another process is running figures"):
         complete(tmp_path)
 
 
@@ -151,7 +151,7 @@ def test_gc_removes_what_was_never_finished_and_keeps_batches(tmp_path: Path) ->
 
 
 def test_gc_is_refused_while_a_stage_is_at_work(tmp_path: Path) -> None:
-    with Batch.open(tmp_path, plan()), pytest.raises(Refused, match="another process is at work"):
+    with Batch.open(tmp_path, plan()), pytest.raises(Refused, match="another process is running"):
         collect(tmp_path)
 
 

@@ -76,7 +76,7 @@ def test_a_clock_that_goes_back_is_a_bad_request(node: Callable[..., dict[str, A
 def test_a_line_above_16_mib_is_refused_and_the_next_one_is_read(pipe: Pipe) -> None:
     pipe.write(b'{"id":1,"op":"decode","padding":"' + b"x" * MAX_LINE + b'"}')
 
-    assert "at most 16777216 bytes" in pipe.read()["error"]["message"]
+    assert "more than 16777216 bytes" in pipe.read()["error"]["message"]
     assert pipe("decode", protocol="scuttlebutt", bytes="03")["ok"]
 
 

@@ -139,10 +139,10 @@ async def test_a_copy_that_has_gone_in_circles_is_delivered_and_remarked_on(capl
         (member,) = members
         member.node.ask(Subscribe(TOPIC))
         await told(member, NotifyMessage(header(STRANGER, hop=253), b"long"))
-        assert "there is a circle" not in caplog.text
+        assert "the tree has a cycle" not in caplog.text
         await told(member, NotifyMessage(header(STRANGER, hop=254), b"longest"))
         assert member.updates == [b"long", b"longest"]
-        assert caplog.text.count("there is a circle") == 1
+        assert caplog.text.count("the tree has a cycle") == 1
         assert f"last of {STRANGER.global_ip}:{STRANGER.port}" in caplog.text
 
 

@@ -145,7 +145,7 @@ def test_what_is_changed_while_the_agent_is_gone_is_sent_when_it_is_back(agents:
     processes = cluster(agents, 2)
     one, other = network(start, processes)
     processes[1].kill()
-    other.wait(lambda node: any("looking for it" in error for error in node.errors), "noticed")
+    other.wait(lambda node: any("; reconnecting" in error for error in node.errors), "noticed")
     other.type("set", ["alone"], 1)
     one.set(["without it"], 2)
     other.wait(lambda node: {"path": ["alone"], "value": 1} in node.told("changed"), "changed")
@@ -190,7 +190,7 @@ def test_a_name_that_is_taken_over_another_agent_ends_it_with_2(agents: Agents, 
         check=False,
     )
     assert done.returncode == 2
-    assert "a node n1 runs already, at 127.0.0.1:" in done.stderr
+    assert "a node n1 is already running, at 127.0.0.1:" in done.stderr
     one.set(["still"], 1)
     assert one.end() == 0
     until(lambda: "peerproof" not in processes[1].serf("members"), "taken back")
@@ -201,7 +201,7 @@ def test_an_event_that_only_the_agent_finds_too_large_is_said_and_the_node_goes_
     one = start("n1", process, "--first", '"root"')
     one.ready()
     one.type("set", ["long"], "x" * 300)
-    one.wait(lambda node: any("is not sent: " in error for error in node.errors), "complained")
+    one.wait(lambda node: any("cannot send distkv.update" in error for error in node.errors), "complained")
     one.set(["short"], 1)
 
     assert any("limit of 300 bytes" in error and "user_event_size_limit" in error for error in one.errors)
@@ -212,7 +212,7 @@ def test_a_key_of_the_agent_is_taken_from_the_option_or_the_environment(agents: 
     process = agents("agent1", rpc_auth="secret")
     refused = start("n0", process)
     assert refused.over() == 2
-    assert any("wants a key" in error for error in refused.errors)
+    assert any("requires a key" in error for error in refused.errors)
     one = start("n1", process, "--first", '"root"', "--rpc-auth", "secret")
     one.ready()
     assert one.end() == 0

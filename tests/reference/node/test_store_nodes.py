@@ -133,8 +133,8 @@ def test_a_name_that_is_taken_a_garbled_file_and_bad_options_end_it_with_2_and_a
     copy.write_bytes((folder / "n1.state").read_bytes())
     path.write_bytes(copy.read_bytes()[:-100] + b"???")
     cases = {
-        "a node n1 runs already: each has a name of its own": [*bus, "--name", "n1"],
-        "is being used by another process": [*bus, "--name", "n1", "--state", str(folder / "n1.state")],
+        "a node n1 is already running; each node needs its own name": [*bus, "--name", "n1"],
+        "is in use by another process": [*bus, "--name", "n1", "--state", str(folder / "n1.state")],
         "garbled.state is damaged (": [*bus, "--name", "n1", "--state", str(path)],
         "is the journal of the DistKV node n1, not of the DistKV node n2": [*bus, "--name", "n2", "--state", str(copy)],
         "cannot use the journal": [*bus, "--name", "n2", "--state", "/no/such/folder/file"],

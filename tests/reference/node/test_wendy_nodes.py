@@ -286,7 +286,7 @@ def test_a_thousand_connections_do_not_keep_honest_messages_out(node: WendyNode)
                 connection.sendall(b'{"Purpose":2,')
         assert exchanged(node, MESSAGE.encode(Heartbeat(header(1)))) == ACKNOWLEDGEMENT
         assert memory(node) - before < 100 * 2**20
-    node.logged("too many connections: cut off that from 127.0.0.1")
+    node.logged("cut off the oldest, from 127.0.0.1")
     serves(node)
 
 

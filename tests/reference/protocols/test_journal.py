@@ -18,7 +18,7 @@ import pytest
 from peerproof.reference.protocols.distkv.journal import OLD_MAGIC, Journal, JournalError
 
 RECORDS = [b"", b"one", bytes(range(240, 256)), b"x" * 50]
-UNUSABLE = r"is damaged|is no journal|cannot use the journal"
+UNUSABLE = r"is damaged|is not a node's journal|cannot use the journal"
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_every_byte_of_a_record_counts(path: Path) -> None:
     begin = data.index(random.Random("record").randbytes(500))
     for at in range(begin, begin + 500):
         path.write_bytes(data[:at] + bytes((data[at] ^ 1 << at % 8,)) + data[at + 1 :])
-        with pytest.raises(JournalError, match=r"is damaged \(its checksum is another\)"):
+        with pytest.raises(JournalError, match=r"is damaged \(its checksum is wrong\)"):
             Journal(path, "node n1")
 
 
@@ -165,7 +165,7 @@ def test_what_is_no_journal_is_not_overwritten(path: Path, data: bytes | None) -
         data = other_database(path)
     path.write_bytes(data)
 
-    with pytest.raises(JournalError, match=r"is no journal of a node; name another file, or remove it"):
+    with pytest.raises(JournalError, match=r"is not a node's journal; name another file, or remove it"):
         Journal(path, "node n1")
     assert path.read_bytes() == data
 
@@ -180,12 +180,12 @@ def test_a_journal_of_an_earlier_version_is_named_and_stays_as_it_is(path: Path)
 
 def test_a_journal_is_of_one_node_and_of_one_process(path: Path) -> None:
     with opened(path) as journal:
-        with pytest.raises(JournalError, match="being used by another process"):
+        with pytest.raises(JournalError, match="in use by another process"):
             Journal(path, "node n1")
         journal.append(b"one")
-        assert "being used by another process" in open_elsewhere(path)
+        assert "in use by another process" in open_elsewhere(path)
         journal.replace([b"two"])
-        assert "being used by another process" in open_elsewhere(path)
+        assert "in use by another process" in open_elsewhere(path)
     with pytest.raises(JournalError, match=r"is the journal of node n1, not of node n2"):
         Journal(path, "node n2")
     assert open_elsewhere(path) == "[b'two']\n"

@@ -37,10 +37,10 @@ def test_a_topic_is_a_word_or_stands_between_quotation_marks(name: str, rest: st
 @pytest.mark.parametrize(
     ("name", "rest", "complaint"),
     [
-        ("subscribe", "weather in london", "stands between quotation marks"),
-        ("unsubscribe", '"weather in london" today', "takes a topic and nothing else"),
-        ("publish", '"weather in london rain', "ends with one, before a blank"),
-        ("publish", '"weather"inlondon rain', "ends with one, before a blank"),
+        ("subscribe", "weather in london", "quote a topic with blanks"),
+        ("unsubscribe", '"weather in london" today', "takes only a topic"),
+        ("publish", '"weather in london rain', "needs a closing quotation mark, followed by a blank"),
+        ("publish", '"weather"inlondon rain', "needs a closing quotation mark, followed by a blank"),
         ("route", "7 text", "KEY: expected 32 hexadecimal digits"),
     ],
 )
@@ -78,4 +78,4 @@ def test_a_copy_that_so_many_have_had_is_remarked_on() -> None:
     assert remark(PublishMessage(header(254), b"")) is None
     said = remark(NotifyMessage(header(254), b""))
     assert said is not None
-    assert f"255 nodes have received a copy of one event (topic {id_text(Id(7))}, last of 192.0.2.1:8119)" in said
+    assert f"a copy of an event has passed 255 nodes (topic {id_text(Id(7))}, last of 192.0.2.1:8119)" in said

@@ -98,7 +98,7 @@ def test_what_came_of_it_is_printed_for_people_and_for_programs(capsys: pytest.C
     assert main(["node", "simulate", "distkv", *options]) == 0
     printed = capsys.readouterr().out
     assert "nodes are ready, with 1 different stores, and 0 changes are missing somewhere" in printed
-    assert "messages sent, where any protocol needs" in printed
+    assert "messages sent; any protocol needs" in printed
     assert printed.endswith("no property is violated\n")
 
     assert main(["node", "simulate", "distkv", *options, "--json"]) == 0

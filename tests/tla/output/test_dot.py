@@ -84,7 +84,7 @@ def test_state_outside_of_the_model_is_no_initial_state(dump: Callable[[str], Pa
     """Later versions can be asked to write those, too; here they are an error."""
     outside = NEWER.replace('2 >>"];', '2 >>",style = filled, fillcolor=lightyellow];')
 
-    with pytest.raises(BadDump, match="not understood"):
+    with pytest.raises(BadDump, match="unknown line"):
         summary(dump(outside))
 
 

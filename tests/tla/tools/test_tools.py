@@ -34,7 +34,7 @@ def test_old_java_is_refused_with_what_to_install(java: Callable[[str], Tools], 
 @pytest.mark.parametrize("script", ["print('hello')", "sys.exit(1)"])
 def test_what_is_no_java_is_refused(java: Callable[[str], Tools], script: str) -> None:
     """On macOS there is a `java` that only says where to get one."""
-    with pytest.raises(ToolsUnusable, match="is no Java"):
+    with pytest.raises(ToolsUnusable, match="is not Java"):
         java_version(java(script).java)
 
 

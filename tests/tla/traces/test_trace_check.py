@@ -233,7 +233,7 @@ def test_what_tlc_is_not_told_of_is_undetermined_and_not_accepted(tools: Tools) 
 
     few, far = judgements(tools, lines, 40)[0], judgements(tools, large)[0]
 
-    assert (few.opinion, few.events, few.why) == (Opinion.UNDETERMINED, told, "TLC is told of no more than 40 events")
+    assert (few.opinion, few.events, few.why) == (Opinion.UNDETERMINED, told, "at most 40 events are passed to TLC")
     assert far.opinion is Opinion.UNDETERMINED
     assert far.why is not None
     assert "the integer 2147483648, and TLC's integers end at 2^31 - 1" in far.why

@@ -149,4 +149,4 @@ def test_a_trace_ends_where_it_cannot_be_told_and_the_others_go_on() -> None:
 
     assert (len(first.events), len(second.events), data.events) == (1, 3, 4)
     assert first.ends == "the line with seq 1 has the integer 2147483648, and TLC's integers end at 2^31 - 1"
-    assert second.ends == "TLC is told of no more than 4 events"
+    assert second.ends == "at most 4 events are passed to TLC"

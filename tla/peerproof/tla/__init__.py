@@ -1,4 +1,4 @@
-"""Model checking with TLA+: finding the tools, running TLC, and reading what it writes. Needs nothing but Python and Java."""
+"""Model checking with TLA+: finding the tools, running TLC, and reading its output. Needs only Python and Java."""
 
 from peerproof.tla.manifest import SIZES, BadManifest, Configuration, Model, configurations, models
 from peerproof.tla.output.outcome import Progress, Result, RunFailed

@@ -1,4 +1,4 @@
-"""Checking a model: running it, and comparing what comes out with what must come out."""
+"""Checking a model: running it, and comparing the result with the expected one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from peerproof.tla.tools.tlc import Run, run
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A model, what TLC says of it, and in what that is not what was expected."""
+    """A model, its result, and the differences from the expected one."""
 
     model: Model
     result: Result
@@ -47,35 +47,35 @@ def check(
 
 
 def surprises(model: Model, result: Result) -> Iterator[str]:
-    """In what a result is not what the manifest says; a model that succeeds and must not is as wrong as the reverse."""
+    """Yields the differences between a result and the manifest; an unexpected success is one, too."""
     if not has_expected_verdict(model, result):
-        said = _verdict_text(result.verdict.value, _find_violation(model, result))
-        yield f"expected {_verdict_text(model.verdict, model.violated)}, TLC says {said}"
+        reported = _verdict_text(result.verdict.value, _find_violation(model, result))
+        yield f"expected {_verdict_text(model.verdict, model.violated)}, TLC reports {reported}"
         return
     if model.steps is not None and (result.counterexample is None or result.counterexample.steps != model.steps):
         found = result.counterexample.steps if result.counterexample else "no"
-        yield f"expected a counterexample of {model.steps} steps, TLC has one of {found}"
+        yield f"expected a counterexample of {model.steps} steps, TLC reports {found}"
     for name, expected in model.expected_counts.items():
         found = getattr(result, name)
         if found != expected:
-            yield f"expected {name} = {expected:,}, TLC says {found:,}"
+            yield f"expected {name} = {expected:,}, TLC reports {found:,}"
     expected_actions = model.configuration.expected.get("actions", {})
     if model.is_whole_graph and result.actions:
         actions = {name: count.generated for name, count in result.actions.items()}
         for name in sorted(actions.keys() | expected_actions.keys() if expected_actions else ()):
             if actions.get(name, 0) != expected_actions.get(name, 0):
-                yield f"expected {expected_actions.get(name, 0):,} edges of {name}, TLC says {actions.get(name, 0):,}"
+                yield f"expected {expected_actions.get(name, 0):,} edges of {name}, TLC reports {actions.get(name, 0):,}"
         if sum(actions.values()) != result.edges:
-            yield f"the edges of all actions are {sum(actions.values()):,}, but {result.edges:,} were generated"
+            yield f"the actions have {sum(actions.values()):,} edges in total, but {result.edges:,} were generated"
 
 
 def has_expected_verdict(model: Model, result: Result) -> bool:
-    """Whether the model holds, or fails, as it must, whatever the counts are."""
+    """Whether the model holds or fails as expected, regardless of the counts."""
     return (result.verdict.value, _find_violation(model, result)) == (model.verdict, model.violated)
 
 
 def found_counts(result: Result) -> dict[str, Any]:
-    """What a finished run has counted, as it stands in the manifest."""
+    """Returns the counts of a finished run, in the form of the manifest."""
     counts: dict[str, Any] = {name: getattr(result, name) for name in COUNTS}
     if result.actions:
         counts["actions"] = {name: count.generated for name, count in sorted(result.actions.items())}
@@ -83,7 +83,7 @@ def found_counts(result: Result) -> dict[str, Any]:
 
 
 def counterexample_text(checked: Checked) -> str:
-    """The counterexample as ITF, for the file that is kept of it."""
+    """Renders the counterexample as ITF, for its file."""
     assert checked.result.counterexample is not None
     about: Mapping[str, Any] = {
         "description": checked.model.question,
@@ -97,7 +97,7 @@ def counterexample_text(checked: Checked) -> str:
 
 
 def keep(checked: Checked) -> None:
-    """Writes what TLC found into the files that say what is expected: counts, and the counterexample."""
+    """Writes the counts and the counterexample of a result to the files of expected results."""
     model, counts = checked.model, found_counts(checked.result)
     if model.counterexample_path is not None:
         model.counterexample_path.parent.mkdir(exist_ok=True)
@@ -110,7 +110,7 @@ def keep(checked: Checked) -> None:
         configuration["expected"] = counts | {key: known[key] for key in ("digest",) if key in known}
         _write(path, data)
     elif checked.result.verdict is Verdict.TEMPORAL_PROPERTY:
-        return  # of what happens in the end, TLC finds one counterexample or another, depending on the time that it has
+        return  # TLC's counterexample to a temporal property varies from run to run
     elif checked.result.counterexample is not None:
         keep_expected(model, {"steps": checked.result.counterexample.steps})
     else:
@@ -118,7 +118,7 @@ def keep(checked: Checked) -> None:
 
 
 def keep_expected(model: Model, found: Mapping[str, int]) -> None:
-    """Writes this into what the manifest expects of a model."""
+    """Adds members to the expected result of a model in the manifest."""
     path = root(model.protocol) / "manifest.json"
     data = json.loads(path.read_bytes())
     entry = next(entry for entry in data["models"] if (entry["protocol"], entry["name"]) == (model.protocol, model.name))
@@ -131,7 +131,7 @@ def _write(path: Path, data: Any) -> None:
 
 
 def _find_violation(model: Model, result: Result) -> str | None:
-    """The property that is violated; TLC does not say which of the temporal ones, so that a model has one at most."""
+    """Returns the violated property; TLC does not name a temporal one, so a model has at most one."""
     is_temporal = result.verdict is Verdict.TEMPORAL_PROPERTY and result.violated is None
     return model.properties[0] if is_temporal and len(model.properties) == 1 else result.violated
 

@@ -1,11 +1,11 @@
 """
-What models there are: the question each asks, with which constants, and what must come out.
+The manifest of models: the question of each, its constants and its expected result.
 
 `manifest.json` lists the models of all protocols. Most are for TLC, and many of these for the explorer of the Python
-specification as well; those whose `by` is "explorer" ask what happens in the end of graphs that are too large for TLC to say.
-The constants are in `PROTOCOL/constants.json`, by configuration, with the size of the state graph that they make; whoever
-else explores the same graph reads the same file. Where a module has constants of its own, `defaults` of a configuration
-says under which name they are. TLC's configurations are made from the two whenever TLC is run.
+specification as well; those whose `by` is "explorer" check temporal properties of graphs that are too large for TLC.
+`PROTOCOL/constants.json` has the constants, by configuration, with the size of the resulting state graph; other explorers of the
+same graph read the same file. If a module has constants of its own, `defaults` of a configuration names their member in that
+file. The configuration files of TLC are generated from the two whenever TLC runs.
 """
 
 from __future__ import annotations
@@ -21,71 +21,71 @@ from peerproof.spec.protocols import PROTOCOLS
 
 SIZES: Final = ("small", "medium", "large")
 
-#: What the paths of a table of vectors take.
+#: Coverage of the paths in a table of vectors.
 EVERY_EDGE, EVERY_STEP = "every edge", "every step"
 COUNTS: Final = ("initial", "distinct", "generated", "depth")
 
-#: Fewer states than that, and Java is done before it has compiled well.
+#: With fewer states, optimizing compilation in Java does not pay off.
 FEW_STATES: Final = 10_000
 
 _PACKAGE: Final = Path(__file__).parent
 
 
 class BadManifest(ValueError):
-    """The manifest, or a file of constants, is not what it must be."""
+    """The manifest, or a file of constants, is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Constants, and the size of the graph that the protocol's own `Init` and `Next` make of them."""
+    """Constants, and the size of the graph of the protocol's own `Init` and `Next` with them."""
 
     protocol: str
     name: str
     about: str
     constants: Mapping[str, Any]  #: plain data; a list is a set
-    expected: Mapping[str, Any]  #: `COUNTS`, edges by action, digest; empty where that graph is not explored
-    vectors: str = ""  #: what the paths of its table of vectors take, `EVERY_EDGE` or `EVERY_STEP`; nothing if it has none
+    expected: Mapping[str, Any]  #: `COUNTS`, edges by action, digest; empty if that graph is not explored
+    vectors: str = ""  #: coverage of its table of vectors, `EVERY_EDGE` or `EVERY_STEP`; empty if it has no table
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One question to TLC, or to the explorer."""
+    """A question for TLC or for the explorer."""
 
     name: str
     protocol: str
     question: str
-    size: str  #: one of `SIZES`: about how long it takes
+    size: str  #: one of `SIZES`, by running time
     configuration: Configuration
     clauses: tuple[str, ...]
     invariants: tuple[str, ...]
     properties: tuple[str, ...]
-    module: str = ""  #: nothing if it is by the explorer
+    module: str = ""  #: empty if `by` is "explorer"
     init: str = "Init"
     next: str = "Next"
-    replace: Mapping[str, str] = field(default_factory=dict)  #: definitions of the protocol -> what stands for them here
+    replace: Mapping[str, str] = field(default_factory=dict)  #: definition of the protocol -> its replacement
     verdict: str = "success"
     violated: str | None = None
-    steps: int | None = None  #: of the shortest counterexample; None of what happens in the end, where TLC gives one or another
+    steps: int | None = None  #: of the shortest counterexample; None for temporal properties, where it varies
     counts: Mapping[str, int] = field(default_factory=dict)
-    specification: str | None = None  #: in place of `init` and `next`, where fairness matters
+    specification: str | None = None  #: instead of `init` and `next`, with fairness
     by: str = "tlc"  #: or "explorer"
-    trap: int | None = None  #: steps to the nearest world that a fair run does not leave for the better
+    trap: int | None = None  #: steps to the nearest model state from which no fair run satisfies the property
 
     @property
     def module_path(self) -> Path:
-        """The root module."""
+        """The file of the root module."""
         return root(self.protocol) / self.protocol / f"{self.module}.tla"
 
     @property
     def counterexample_path(self) -> Path | None:
-        """The behaviour that breaks the property, as TLC found it, if one must be broken."""
+        """The file of TLC's counterexample, if one is expected."""
         if self.verdict == "success" or self.by != "tlc":
             return None
         return root(self.protocol) / self.protocol / "counterexamples" / f"{self.name}.itf.json"
 
     @property
     def behaviour(self) -> str:
-        """The name of what it explores: its specification, or else its next-state relation."""
+        """The name of its specification, or else of its next-state relation."""
         return self.specification or self.next
 
     @property
@@ -95,7 +95,7 @@ class Model:
 
     @property
     def is_brief(self) -> bool:
-        """Whether it is over in seconds: a small one which, if it holds, has few states."""
+        """Whether it takes only seconds: it is small and, if it holds, has few states."""
         return self.size == "small" and self.expected_counts.get("distinct", 0) < FEW_STATES
 
     @property
@@ -105,14 +105,14 @@ class Model:
 
     @property
     def expected_counts(self) -> Mapping[str, int]:
-        """How large the graph must be; nothing for a model that ends at a violation."""
+        """The expected size of the graph; empty for a model that ends at a violation."""
         if self.verdict != "success":
             return {}
         known = self.configuration.expected if self._is_plain else self.counts
         return {count: known[count] for count in COUNTS if count in known}
 
     def cfg(self, *, checks: bool = True) -> str:
-        """The text of TLC's configuration; without checks, for a run that only explores."""
+        """Renders TLC's configuration; without checks for a run that only explores."""
         lines = [
             f"\\* {self.question}",
             f"\\* Model {self.name} of {self.protocol}, for {self.module}.tla; made from manifest.json and constants.json.",
@@ -128,7 +128,7 @@ class Model:
 
 
 def root(protocol: str | None = None) -> Path:
-    """The folder of the modules, of a protocol or of this project: in the package if it is installed, else above it."""
+    """Returns the folder of the modules, of a protocol or of this project: in the installed package, or above the package."""
     home = PROTOCOLS[protocol].home if protocol and protocol in PROTOCOLS else None
     if home:
         return home / "tla"
@@ -138,9 +138,9 @@ def root(protocol: str | None = None) -> Path:
 
 def tla(value: Any) -> str:
     """
-    Plain data as TLC's configuration files have it; a list is a set.
+    Renders plain data in the syntax of TLC's configuration files; a list is a set.
 
-    They have no tuples. A list in a list is one, and becomes a text of its elements, which the module has to understand.
+    The syntax has no tuples. A list in a list is a tuple and becomes a text of its elements, which the module has to parse.
 
     >>> tla([1, 2]), tla(["a"]), tla([[1, "leave", 2]]), tla(True)
     ('{1, 2}', '{"a"}', '{"1 leave 2"}', 'TRUE')
@@ -155,11 +155,11 @@ def tla(value: Any) -> str:
         case list():
             texts = (" ".join(map(str, element)) if isinstance(element, list) else element for element in value)
             return "{" + ", ".join(tla(element) for element in texts) + "}"
-    raise BadManifest(f"no constant of a model can be {value!r}")
+    raise BadManifest(f"a constant cannot be {value!r}")
 
 
 def configurations(protocol: str) -> dict[str, Configuration]:
-    """The configurations of a protocol, by name."""
+    """Loads the configurations of a protocol, by name."""
     path = root(protocol) / protocol / "constants.json"
     data = _read(path)
     try:
@@ -175,31 +175,31 @@ def configurations(protocol: str) -> dict[str, Configuration]:
             for name, entry in data["configurations"].items()
         }
     except (KeyError, TypeError, AttributeError) as problem:
-        raise BadManifest(f"{path}: {problem!r} is missing or not what it must be") from problem
+        raise BadManifest(f"{path}: {problem!r} is missing or invalid") from problem
 
 
 def _vectors(path: Path, name: str, entry: Mapping[str, Any]) -> str:
-    wanted: str = entry.get("vectors", "")
-    if wanted not in ("", EVERY_EDGE, EVERY_STEP):
-        raise BadManifest(f"{path}: {name}: vectors is {wanted!r}, not {EVERY_EDGE!r} or {EVERY_STEP!r}")
-    return wanted
+    coverage: str = entry.get("vectors", "")
+    if coverage not in ("", EVERY_EDGE, EVERY_STEP):
+        raise BadManifest(f"{path}: {name}: vectors is {coverage!r}, not {EVERY_EDGE!r} or {EVERY_STEP!r}")
+    return coverage
 
 
 def models(protocol: str | None = None) -> tuple[Model, ...]:
-    """The models of one protocol, or of all, in the order of the manifests."""
+    """Loads the models of one protocol, or of all, in the order of the manifests."""
     folders = [root(protocol)] if protocol else dict.fromkeys(map(root, PROTOCOLS))
     return tuple(model for folder in folders for model in _models_in(folder / "manifest.json", protocol))
 
 
 def _models_in(path: Path, protocol: str | None) -> tuple[Model, ...]:
     if path.parent != root() and not path.exists():
-        return ()  # a protocol at another home need not have models
+        return ()  # a protocol outside this project may have no models
     entries = _read(path).get("models", [])
     found = tuple(_models(path, [entry for entry in entries if protocol in (None, entry.get("protocol", protocol))]))
     often = Counter((model.protocol, model.name) for model in found)
     repeated = {name for (_, name), times in often.items() if times > 1}
     if repeated:
-        raise BadManifest(f"{path}: more than one model is called {', '.join(sorted(repeated))}")
+        raise BadManifest(f"{path}: duplicate names of models: {', '.join(sorted(repeated))}")
     return found
 
 
@@ -213,9 +213,9 @@ def _models(path: Path, entries: list[dict[str, Any]]) -> Iterator[Model]:
                 raise BadManifest(f"{path}: {name}: no configuration {entry['configuration']!r} in {protocol}/constants.json")
             model = _model(entry, by_name[entry["configuration"]])
         except (KeyError, TypeError) as problem:
-            raise BadManifest(f"{path}: {entry.get('name', entry)}: {problem!r} is missing or not what it must be") from problem
+            raise BadManifest(f"{path}: {entry.get('name', entry)}: {problem!r} is missing or invalid") from problem
         if (model.by, bool(model.module)) not in (("tlc", True), ("explorer", False)):
-            raise BadManifest(f"{path}: {name}: what is by tlc has a module, what is by explorer has none")
+            raise BadManifest(f"{path}: {name}: a model by tlc needs a module, a model by explorer has none")
         if model.size not in SIZES:
             raise BadManifest(f"{path}: {name}: size is {model.size!r}, not one of {', '.join(SIZES)}")
         yield model

@@ -1,8 +1,8 @@
 """
-The programs in tla/bin: the tools of TLA+ with what a shell needs, and with the errors of TLC in words.
+The programs in tla/bin: command-line interfaces of the TLA+ tools, with readable errors.
 
-Each ends with 0 if all is well, 1 if a property does not hold or a module has a mistake, 2 if the command line has one, 3 if
-there is no verdict, 130 after Ctrl-C; no Java machine is left behind.
+Exit codes: 0 success, 1 a property does not hold or a module has an error, 2 wrong command line, 3 no verdict, 130 after Ctrl-C.
+No Java process is left running.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def tlc(parser: ArgumentParser) -> Callable[[Namespace], int]:
       tla/bin/tlc scuttlebutt tiny
       tla/bin/tlc tla/scuttlebutt/MCScuttlebutt.tla --config my.cfg
 
-    A deadlock is no error.
+    A deadlock is not an error.
     """
     _what_to_run(parser)
     parser.add_argument("--workers", type=_positive, default=1, metavar="N", help="threads (default: 1)")
-    parser.add_argument("--coverage", action="store_true", help="say how often each action was taken")
+    parser.add_argument("--coverage", action="store_true", help="print how often each action was taken")
 
     def do(args: Namespace) -> int:
         result = run(find(), _run_of(args, coverage=args.coverage, workers=args.workers), _show)
@@ -56,7 +56,7 @@ def tlc(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
 def sany(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
-    Parses a module with SANY: a mistake is told with file and line.
+    Parses a module with SANY; errors have file and line.
 
       tla/bin/sany tla/scuttlebutt/Scuttlebutt.tla
     """
@@ -65,7 +65,7 @@ def sany(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
     def do(args: Namespace) -> int:
         read = parse(find(), args.module, _library(args))
-        print(f"{args.module}: no mistake; read with it: {', '.join(read[:-1]) or 'nothing'}")
+        print(f"{args.module}: no errors; modules read with it: {', '.join(read[:-1]) or 'none'}")
         return WELL
 
     return do
@@ -73,14 +73,14 @@ def sany(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
 def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
-    Writes the whole state graph of a model or module as GraphViz's dot, with labelled edges, and counts it.
+    Writes the whole state graph of a model or module as GraphViz dot, with labelled edges, and counts states and edges.
 
       tla/bin/graph scuttlebutt tiny --output tiny.dot
 
     `peerproof model graph` compares it with the graph of the Python specification.
     """
     _what_to_run(parser)
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where; the name ends in .dot")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="output file; the name must end in .dot")
 
     def do(args: Namespace) -> int:
         if args.output.suffix != ".dot":
@@ -93,8 +93,8 @@ def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
         counted = summary(args.output)
         if (counted.states, counted.edges) != (result.distinct, result.edges):
             raise RunFailed(
-                f"TLC says {result.distinct:,} states and {result.edges:,} edges; {args.output} has {counted.states:,} and "
-                f"{counted.edges:,}: is there room left on the disk?"
+                f"TLC reports {result.distinct:,} states and {result.edges:,} edges, but {args.output} has {counted.states:,} "
+                f"and {counted.edges:,}; check whether the disk is full"
             )
         for action, count in sorted(counted.actions.items()):
             print(f"{action:20} {count:12,} edges")
@@ -106,16 +106,16 @@ def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
 def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
-    Walks through a model or module at random, with TLC. The seed is printed: with it, the same walks are made again.
+    Explores random walks of a model or module, with TLC. The seed is printed; it repeats the same walks.
 
       tla/bin/simulate scuttlebutt large --walks 1000 --length 60
 
-    What holds on all walks need not hold; what is found broken is.
+    A violation that is found is real; finding none proves nothing.
     """
     _what_to_run(parser)
-    parser.add_argument("--walks", type=_positive, default=1000, metavar="N", help="how many (default: 1000)")
-    parser.add_argument("--length", type=_positive, default=100, metavar="N", help="steps of each, at most (default: 100)")
-    parser.add_argument("--seed", type=int, metavar="N", help="make these walks (default: any, and say which)")
+    parser.add_argument("--walks", type=_positive, default=1000, metavar="N", help="number of walks (default: 1000)")
+    parser.add_argument("--length", type=_positive, default=100, metavar="N", help="maximum steps of a walk (default: 100)")
+    parser.add_argument("--seed", type=int, metavar="N", help="random seed (default: random)")
 
     def do(args: Namespace) -> int:
         walks = Walks(args.walks, args.length, randbelow(2**31) if args.seed is None else args.seed)
@@ -123,7 +123,7 @@ def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
         done = simulate(find(), _run_of(args, walks=walks), lambda states: _write(f"{states:,} states on walks so far"))
         _clear()
         if done.verdict.value == "success":
-            print(f"nothing broken on {walks.number:,} walks: {done.states:,} states, seed {walks.seed}")
+            print(f"no violation on {walks.number:,} walks: {done.states:,} states, seed {walks.seed}")
             return WELL
         return _print_violation(args, done)
 
@@ -132,17 +132,17 @@ def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
 def configuration(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
-    Prints the configuration of a model for TLC, or writes one or all to a folder, for use with other tools.
+    Prints TLC's configuration of a model, or writes one or all to a folder, for other tools.
 
       tla/bin/cfg scuttlebutt                          lists the models of a protocol; without one, all
       tla/bin/cfg scuttlebutt tiny                     prints the configuration
       tla/bin/cfg scuttlebutt tiny --output build/cfg  writes build/cfg/scuttlebutt/tiny.cfg
       tla/bin/cfg --output build/cfg                   writes one file for each model of each protocol
 
-    Each is made from tla/manifest.json and constants.json of its protocol, and names its module in a comment.
+    Each is generated from tla/manifest.json and constants.json of its protocol, and names its module in a comment.
     """
-    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="of this protocol (default: all)")
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="of this model (default: all)")
+    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="protocol of the models (default: all)")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="name of the model (default: all)")
     parser.add_argument("--output", type=Path, metavar="DIR", help="write DIR/PROTOCOL/MODEL.cfg instead of printing")
 
     def do(args: Namespace) -> int:
@@ -157,8 +157,8 @@ def configuration(parser: ArgumentParser) -> Callable[[Namespace], int]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(model.cfg(), encoding="utf-8")
         except OSError as problem:
-            raise _UsageError(f"the configurations cannot be written ({problem})") from problem
-        print(f"{args.output}: configurations written: {len(chosen):,}")
+            raise _UsageError(f"cannot write the configurations ({problem})") from problem
+        print(f"{args.output}: {len(chosen):,} configurations written")
         return WELL
 
     return do
@@ -168,7 +168,7 @@ PROGRAMS: Final = {"tlc": tlc, "sany": sany, "graph": graph, "simulate": simulat
 
 
 def main(name: str, arguments: list[str]) -> int:
-    """Runs one of the programs."""
+    """Runs one of the programs. Returns the exit code."""
     program = PROGRAMS[name]
     about = cleandoc(program.__doc__ or "")
     parser = ArgumentParser(prog=name, description=about, epilog=__doc__, formatter_class=RawDescriptionHelpFormatter)
@@ -195,52 +195,52 @@ def main(name: str, arguments: list[str]) -> int:
 
 
 class _UsageError(Exception):
-    """The command line names what does not exist or cannot be read."""
+    """The command line names a file or model that does not exist or cannot be read."""
 
 
 def _add_library(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--library", type=Path, action="append", default=[], metavar="DIR", help="more modules are there; may be given again"
+        "--library", type=Path, action="append", default=[], metavar="DIR", help="folder with more modules (repeatable)"
     )
 
 
 def _what_to_run(parser: ArgumentParser) -> None:
-    parser.add_argument("module", metavar="PROTOCOL|MODULE.tla", help="a protocol, followed by MODEL; or the file of a module")
+    parser.add_argument("module", metavar="PROTOCOL|MODULE.tla", help="a protocol, followed by MODEL, or the file of a module")
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a model of that protocol")
     _add_library(parser)
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="constants and what to check, of a module (default: MODULE.cfg beside it)"
+        "--config", type=Path, metavar="FILE", help="TLC configuration of a module (default: MODULE.cfg next to it)"
     )
-    parser.add_argument("--heap", type=_positive, default=2048, metavar="MB", help="memory of the Java machine (default: 2048)")
-    parser.add_argument("--seconds", type=float, metavar="N", help="give up after so long")
-    parser.add_argument("--itf", type=Path, metavar="FILE", help="write a counterexample there, as ITF JSON")
+    parser.add_argument("--heap", type=_positive, default=2048, metavar="MB", help="Java heap in megabytes (default: 2048)")
+    parser.add_argument("--seconds", type=float, metavar="N", help="time limit (default: none)")
+    parser.add_argument("--itf", type=Path, metavar="FILE", help="write a counterexample to FILE, as ITF JSON")
 
 
 def _run_of(args: Namespace, **how: Any) -> Run:
-    """What to run, of a model or of files."""
+    """Returns the run of a model, or of the file of a module."""
     if args.model is not None:
         if args.config is not None:
-            raise _UsageError("a model has its own configuration; --config is for the file of a module")
+            raise _UsageError("--config is for the file of a module; a model has its own configuration")
         model = _find_model(args.module, args.model)
         module, configuration = model.module_path, model.cfg()
     else:
         module = Path(args.module)
         if not module.is_file():
-            raise _UsageError(f"there is no file {module}; of a protocol, name a model too: tla/bin/cfg lists them")
+            raise _UsageError(f"no file {module}; after a protocol, name a model: tla/bin/cfg lists them")
         path: Path = args.config or module.with_suffix(".cfg")
         try:
             configuration = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            hint = "name one with --config, or PROTOCOL and MODEL"
-            raise _UsageError(f"the configuration {path} cannot be read ({problem}); {hint}") from problem
-    means = {"library": _library(args), "heap_megabytes": args.heap, "seconds": args.seconds}
-    return Run(module=module, configuration=configuration, **means, **how)
+            hint = "name another with --config, or give PROTOCOL and MODEL"
+            raise _UsageError(f"cannot read the configuration {path} ({problem}); {hint}") from problem
+    limits = {"library": _library(args), "heap_megabytes": args.heap, "seconds": args.seconds}
+    return Run(module=module, configuration=configuration, **limits, **how)
 
 
 def _models_for_tlc(protocol: str | None) -> list[Model]:
     every = models()
     if protocol is not None and all(model.protocol != protocol for model in every):
-        raise _UsageError(f"no models of {protocol!r}; there are some of {', '.join(sorted({m.protocol for m in every}))}")
+        raise _UsageError(f"no models of {protocol!r}; protocols with models: {', '.join(sorted({m.protocol for m in every}))}")
     return [model for model in every if model.by == "tlc" and protocol in (None, model.protocol)]
 
 
@@ -248,7 +248,7 @@ def _find_model(protocol: str, name: str) -> Model:
     for model in _models_for_tlc(protocol):
         if model.name == name:
             return model
-    raise _UsageError(f"TLC has no model {name!r} of {protocol}; tla/bin/cfg {protocol} lists them")
+    raise _UsageError(f"no model {name!r} of {protocol} for TLC; tla/bin/cfg {protocol} lists them")
 
 
 def _library(args: Namespace) -> tuple[Path, ...]:

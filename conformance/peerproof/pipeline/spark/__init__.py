@@ -1,1 +1,1 @@
-"""The engine: a function over units of work, on Spark or in this process."""
+"""The engine: runs a function over units of work, on Spark or in this process."""

@@ -1,4 +1,4 @@
-"""One stage from its plan to its commit: what is finished is not done again, and Spark starts only if something is left."""
+"""Execution of a stage from its plan to its commit: finished units are not run again, and Spark starts only if any are left."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 class Engine:
     """
-    A Spark session that starts when it is first asked for, and several stages share. A context: it stops with it.
+    A Spark session that starts at first use and is shared by several stages. As a context, it stops the session.
 
-    `spark` is one that runs already, and goes on.
+    `spark`: a session that is already running and is not stopped.
     """
 
     def __init__(
         self, settings: Settings, told: Callable[[str], None] = lambda _: None, spark: SparkSession | None = None
     ) -> None:
-        self.start_s = 0.0  #: what the start of Spark took
+        self.start_s = 0.0  #: seconds that the start of Spark took
         self._settings = settings
         self._told = told
         self._begun = spark is not None
@@ -38,7 +38,7 @@ class Engine:
 
     @property
     def spark(self) -> SparkSession | None:
-        """The session; None if there is to be none. Raises SparkUnusable."""
+        """The session; None for `--master none`. Raises SparkUnusable."""
         if not self._begun:
             begun = time.monotonic()
             self._spark = self._stack.enter_context(session(self._settings))
@@ -58,7 +58,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a stage is to do: made from a plan, cut into units, each done by a function, into these tables."""
+    """The work of a stage: its plan, its units, the function that runs a unit, and the tables that it writes."""
 
     plan: Plan
     units: Sequence[Unit]
@@ -68,20 +68,20 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A committed batch, and what it took; None if it was there already."""
+    """A committed batch, and the resources used; None if it was already committed."""
 
     success: Success
     done: Done | None
 
 
 def finish_units(engine: Engine, batch: Batch, units: Sequence[Unit], stage: Stage, show: Show | None) -> Done:
-    """Does the units that are not finished. Spark starts only if there are any."""
+    """Runs the unfinished units. Spark starts only if there are any."""
     left = {unit.name for unit in units} - batch.find_finished()
     return work(engine.spark if left else None, batch, units, stage, show)
 
 
 def execute(engine: Engine, place: Path, todo: Work, show: Show | None = None) -> Executed:
-    """Do a stage, or what is left of it, and commit it. Raises Refused, SparkUnusable, and what the stage raises."""
+    """Runs the unfinished units of a stage and commits it. Raises Refused, SparkUnusable, and exceptions of the stage."""
     with Batch.open(place, todo.plan) as batch:
         if batch.is_committed:
             return Executed(Success.read(batch.folder), None)

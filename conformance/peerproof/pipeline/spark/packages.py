@@ -1,4 +1,4 @@
-"""This package, and those of added protocols, as a zip for executors that have not installed them."""
+"""This package, and those of added protocols, as a zip for executors on which they are not installed."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from typing import Final
 import peerproof
 from peerproof.spec.protocols import GROUP
 
-#: What executors run. Other packages (pyarrow, msgspec, jsonschema, PyYAML) must be installed there.
+#: Packages in the zip. Others (pyarrow, msgspec, jsonschema, PyYAML) must be installed on the executors.
 PARTS: Final = ("spec", "tla", "reference", "conformance", "pipeline", "cli")
 
 
 def pack(path: Path) -> Path:
-    """Write the zip; the same sources give the same bytes."""
+    """Writes the zip; the same sources give the same bytes."""
     modules = {name: _content(source) for name, source in _modules().items()} | dict(_extension_files())
     # `peerproof` has no __init__.py, and Python 3.11 finds such a package in a zip only if its folder is listed.
     folders = {f"{folder.as_posix()}/" for name in modules for folder in PurePosixPath(name).parents if folder.name}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted({*folders, *modules}):
-            entry = zipfile.ZipInfo(name)  # of 1980, whenever it is made
+            entry = zipfile.ZipInfo(name)  # its date is always 1980
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, b"" if name in folders else modules[name])
     return path
 
 
 def _content(source: Path) -> bytes:
-    """A module; of a package with a stub only what it is, for in a zip no stub is found, and executors use full names."""
+    """Reads a module; drops the lazy loading of packages with a stub, because a zip has no stubs and executors use full names."""
     content = source.read_bytes()
     return content.partition(b"import lazy_loader")[0] if source.with_suffix(".pyi").exists() else content
 
 
 def _extension_files() -> Iterator[tuple[str, bytes]]:
-    """What other distributions add protocols with: the package that each entry point names, and what registers it."""
+    """Yields the files of distributions that add protocols: the package of each entry point, and its metadata."""
     for point in entry_points(group=GROUP):
         package = point.module.partition(".")[0]
         for folder in map(Path, import_module(package).__path__):

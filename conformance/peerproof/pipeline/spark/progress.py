@@ -1,4 +1,4 @@
-"""How far the work is, for people who wait: on standard error, with the time that is left."""
+"""A progress line on standard error, with the remaining time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final, TextIO
 
 from peerproof.conformance.suite.printable import steerable
 
-#: Seconds between two lines where a line cannot be overwritten.
+#: Seconds between two lines if standard error is not a terminal.
 SELDOM: Final = 10.0
 
 
 class Progress:
     """
-    A line that is overwritten on a terminal; elsewhere a line every ten seconds.
+    A line that is overwritten on a terminal; otherwise a new line every ten seconds.
 
-    The time left is what the rest would take at the pace since this process began, so it counts no earlier run's units.
+    The remaining time is estimated from the pace of this process, without the units of earlier runs.
     """
 
     def __init__(self, name: str, stream: TextIO | None = None, *, quiet: bool = False) -> None:
@@ -29,7 +29,7 @@ class Progress:
         self._next = self._begun + SELDOM
 
     def __call__(self, done: int, total: int, share: float) -> None:
-        """So many units of so many are finished, which are so much of the work, from 0 to 1."""
+        """Shows that `done` of `total` units are finished, which are `share` of the work, from 0 to 1."""
         now = time.monotonic()
         if self._first is None:
             self._first, self._begun = share, now
@@ -42,13 +42,13 @@ class Progress:
         print(f"\r\x1b[2K{text}" if self._overwrites else f"{text}\n", end="", file=steerable(self._stream), flush=True)
 
     def clear(self) -> None:
-        """Make room for a line that stays."""
+        """Clears the line, before other output."""
         if self._overwrites and not self._quiet:
             print("\r\x1b[2K", end="", file=steerable(self._stream), flush=True)
 
 
 def duration(seconds: float) -> str:
-    """Seconds, for people."""
+    """Renders a duration in seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

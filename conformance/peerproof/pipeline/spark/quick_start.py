@@ -1,7 +1,7 @@
 """
-A Java that starts fast: the first compiler only, the simple garbage collector, and an archive of Spark's classes.
+Options for a fast start of Java: only the C1 compiler, the serial garbage collector, and a class-data archive of Spark.
 
-All work is done in Python, so Java gains little from compiling well; `warm` makes the archive, once for each Java and Spark.
+All work is done in Python, so optimizing compilation gains little. `warm` creates the archive, once for each Java and Spark.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from peerproof.pipeline.spark.spark_errors import SparkUnusable, explain
 from peerproof.tla.tools.installation import ToolsUnusable, find_jdk, java_version
 
-#: The first compiler only, and the simple collector.
+#: Only the C1 compiler, and the serial garbage collector.
 FAST: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
 #: A job that loads the classes which every stage needs.
@@ -31,26 +31,26 @@ spark.stop()
 
 
 def java_options() -> str:
-    """The options of a Java that starts fast, with the archive if there is one."""
+    """Returns the options for a fast start, with the archive if there is one."""
     archive = archive_path()
     return f"{FAST} -XX:SharedArchiveFile={archive}" if archive.is_file() else FAST
 
 
 def archive_path() -> Path:
-    """Where the archive is, for this Java and this Spark, each where it is installed now; it need not be there."""
+    """Returns the path of the archive for the installed Java and Spark; the file may not exist."""
     cache = os.environ.get("XDG_CACHE_HOME")
     folder = Path(cache) if cache else Path.home() / ".cache"
     try:
         java = Path(find_jdk()).resolve()
     except ToolsUnusable:
         java = Path("java")
-    spark = find_spec("pyspark")  # Java takes an archive only with the very jars that it was made of
+    spark = find_spec("pyspark")  # Java accepts an archive only with the jars that it was created from
     name = sha256(f"{java}:{version('pyspark')}:{spark and spark.origin}".encode()).hexdigest()[:12]
     return folder / "peerproof" / f"spark-{name}.jsa"
 
 
 def warm() -> Path:
-    """Make the archive. Raises SparkUnusable."""
+    """Creates the archive. Raises SparkUnusable."""
     try:
         java_version(find_jdk())
     except ToolsUnusable as problem:

@@ -1,8 +1,8 @@
 """
-A Spark session, quiet and with errors in words: what Java and Spark write goes to a log, not to the terminal.
+A Spark session with readable errors: the output of Java and Spark goes to a log, not to the terminal.
 
-Local by default; on a cluster (`spark://…`) and over Spark Connect (`sc://…`) the same code runs, with this package sent
-to the executors. `--master none` is no Spark at all: one process, for small inputs and for machines without Java.
+Sessions are local by default. On a cluster (`spark://…`) and over Spark Connect (`sc://…`) the same code runs, with this package
+sent to the executors. `--master none` uses one process without Spark, for small inputs and for machines without Java.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from peerproof.tla.tools.installation import ToolsUnusable, find_jdk, java_versi
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: All cores of this machine, and three more attempts at a task that fails; plain `local[*]` has none.
+#: All cores of this machine, and three retries of a failed task; plain `local[*]` has none.
 LOCAL: Final = "local[*,4]"
 NO_SPARK: Final = "none"
 
@@ -37,18 +37,18 @@ _PATIENCE: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where and how to run. `conf` overrules everything else."""
+    """The settings of a session. `conf` takes precedence."""
 
     master: str = LOCAL
     remote: str | None = None  #: a Spark Connect server, instead of a master
     conf: Sequence[tuple[str, str]] = ()
-    quick: bool = True  #: a Java that starts fast and compiles little: the work is done in Python
-    log: Path | None = None  #: what Java and Spark say; else it is thrown away when the process ends
+    quick: bool = True  #: use a Java that starts fast and compiles little, because the work is done in Python
+    log: Path | None = None  #: file for the output of Java and Spark; None: a temporary file
 
 
 @contextmanager
 def session(settings: Settings) -> Iterator[SparkSession | None]:
-    """A session while the block runs; None for `--master none`. Raises SparkUnusable, also for a job that fails."""
+    """A context with a session; None for `--master none`. Raises SparkUnusable, also for a failed job."""
     if settings.remote is None and settings.master == NO_SPARK:
         yield None
         return
@@ -67,7 +67,7 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
         try:
             yield spark
         except BrokenPipeError:
-            raise  # whoever read our output has gone; a Java that has gone is a Py4JError
+            raise  # the reader of our output has exited; if Java has, that is a Py4JError
         except (PySparkException, Py4JError, ConnectionError) as error:
             raise SparkUnusable(explain(error, _end_of(log))) from error
         except KeyboardInterrupt:
@@ -75,18 +75,18 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
                 spark.interruptAll()
             raise
         finally:
-            with suppress(Exception):  # it may have died; then there is nothing to stop
+            with suppress(Exception):  # Java may have died
                 spark.stop()
 
 
 def ui_address(spark: SparkSession) -> str | None:
-    """Where Spark's own pages are, if they are on (`--conf spark.ui.enabled=true`); over Connect nobody says."""
+    """Returns the address of Spark's web UI, if enabled (`--conf spark.ui.enabled=true`); None over Spark Connect."""
     context = getattr(spark, "_sc", None)
     return context.uiWebUrl if context is not None else None
 
 
 def configuration(settings: Settings, folder: Path) -> dict[str, str]:
-    """The configuration of a session that this process drives."""
+    """Returns the configuration of a session whose driver is this process."""
     cores = os.cpu_count() or 1
     conf = {
         "spark.app.name": "peerproof",
@@ -146,9 +146,9 @@ def _on_this_machine(master: str) -> bool:
 
 
 def _reach(url: str) -> None:
-    """Spark itself tries for a minute before it says that there is nobody."""
+    """Checks that a server is reachable, because Spark itself tries for a minute. Raises SparkUnusable."""
     found = re.match(r"(spark|sc)://([^:/;,]+|\[[^\]]+\])(?::(\d+))?", url)
-    if found is None or "," in url:  # several masters: Spark finds the one that leads
+    if found is None or "," in url:  # several masters: Spark finds the leader
         return
     host, port = found[2].strip("[]"), int(found[3] or _PORTS[found[1]])
     try:
@@ -167,7 +167,7 @@ def _log(path: Path | None) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _output_to(log: IO[bytes]) -> Iterator[None]:
-    """What is started meanwhile, which is Java, writes there for good: it warns on standard output too."""
+    """Redirects the output of processes started in the block, which is Java; it writes warnings to standard output, too."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = os.dup(1), os.dup(2)

@@ -1,4 +1,4 @@
-"""What went wrong with Spark, in words: which of the usual mistakes it was, and what to do; never a stack of Java."""
+"""Readable errors of Spark: the cause and what to do, instead of a Java stack trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class SparkUnusable(Exception):
     """Spark does not start, or a job failed; the message says what to do."""
 
 
-#: What Java or Spark says, and what that means. The first row that fits counts.
+#: Pattern in the output of Java or Spark -> message. The first match counts.
 _USUAL: Final = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
@@ -55,13 +55,13 @@ _USUAL: Final = tuple(
     )
 )
 
-#: The line of a log that says why Java ended, or the last error that it went on after.
+#: The line of a log with the exception that ended Java, or with an error.
 _JAVA_SAID: Final = re.compile(r"^Exception in thread \"main\" (.*)$|^\S+ \S+ ERROR (.*)$", re.MULTILINE)
 _LAST_OF_TRACEBACK: Final = re.compile(r"^((?:[\w.]+\.)?[A-Za-z_]\w*: .*)$", re.MULTILINE)
 
 
 def explain(error: BaseException, log: str) -> str:
-    """What to tell about an error of Spark's; `log` is the end of what Java has said."""
+    """Returns the message for an error of Spark; `log` is the end of Java's output."""
     if isinstance(error, SparkUnusable):
         return str(error)
     said = str(error).strip()
@@ -71,11 +71,11 @@ def explain(error: BaseException, log: str) -> str:
                 return f"{meaning} ({found[0].strip()})"
     of_java = ["".join(groups) for groups in _JAVA_SAID.findall(log)]
     what = _last_of_python(said) or (of_java[-1] if of_java else said.splitlines()[0] if said else type(error).__name__)
-    return f"Spark failed: {what.strip()[:400]}; --log FILE keeps all that it says"
+    return f"Spark failed: {what.strip()[:400]}; --log FILE keeps its whole output"
 
 
 def _last_of_python(said: str) -> str | None:
-    """The line of a Python traceback that says what it was."""
+    """Returns the last line of a Python traceback, with the exception."""
     _, traceback, rest = said.partition("Traceback (most recent call last):")
     found = _LAST_OF_TRACEBACK.findall(rest.partition("\n\tat ")[0]) if traceback else []
     return found[-1] if found else None

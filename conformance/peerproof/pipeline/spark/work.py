@@ -1,14 +1,14 @@
 """
-The engine: a function over a list of units of work, on Spark or in this process.
+The engine: runs a function over a list of units of work, on Spark or in this process.
 
-Every stage is a `mapInArrow` over a DataFrame with a row, and a partition, per unit, the heaviest first; what it computes
-goes to files (`batches`), so that nothing of the data passes through Java. `worker` is a plain generator over Arrow
-batches, which runs without Java too:
+Every stage is a `mapInArrow` over a DataFrame with a row, and a partition, per unit, the heaviest first. Its results are written
+to files (`batches`), so that no data passes through Java. `worker` is a plain generator over Arrow batches, which also runs
+without Java:
 
     for finished in worker(batch.folder, simulate)(iter([unit_rows(units)])): ...
 
-How far the work is, is seen from the files of finished units, which is all that local, cluster and Spark Connect have in
-common. So the place must be a folder that the driver and all executors see.
+The progress is read from the files of finished units, because that works with local Spark, clusters and Spark Connect. So the
+place must be a folder that the driver and all executors share.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from peerproof.pipeline.storage.batches import Batch, Output, Unit
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: Does one unit: writes the rows that follow from its task.
+#: Runs one unit: writes the rows of its task.
 Stage: TypeAlias = Callable[[Unit, Output], None]
 
-#: What a stage makes of the units: a generator over Arrow batches.
+#: A generator over Arrow batches that runs units.
 Worker: TypeAlias = Callable[[Iterable[Any]], Iterator[Any]]
 
 UNITS: Final = pa.schema([("number", pa.int64()), ("task", pa.string()), ("weight", pa.float64())])
 FINISHED: Final = pa.schema([("unit", pa.string()), ("wall_s", pa.float64()), ("peak_mib", pa.float64())])
 FINISHED_DDL: Final = "unit STRING, wall_s DOUBLE, peak_mib DOUBLE"
 
-#: Seconds between two looks at what is finished.
+#: Seconds between two updates of the progress.
 LOOK: Final = 0.25
 
 
 class Show(Protocol):
-    """Is told how far the work is."""
+    """Shows the progress."""
 
     def __call__(self, done: int, total: int, share: float) -> None:
-        """So many units of so many are finished, which are so much of the weight, from 0 to 1."""
+        """Called when `done` of `total` units are finished, which are `share` of the weight, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What it took. `peak_mib` is the most memory that a Python worker has had, over all units, those of earlier runs too."""
+    """The resources used. `peak_mib`: maximum memory of a Python worker, over all units, including those of earlier runs."""
 
     units: int
     found_finished: int
@@ -63,19 +63,19 @@ class Done:
 
 
 def peak_mib() -> float:
-    """The most memory that this process has had, in MiB."""
+    """Returns the peak memory of this process in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, kibibytes elsewhere
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)  # bytes on macOS, KiB elsewhere
 
 
 def unit_rows(units: Sequence[Unit]) -> Any:
-    """Units as a `pyarrow.RecordBatch`."""
+    """Returns units as a `pyarrow.RecordBatch`."""
     rows = [{"number": unit.number, "task": canonical_json(unit.task), "weight": unit.weight} for unit in units]
     return pa.RecordBatch.from_pylist(rows, UNITS)
 
 
 def worker(folder: Path, stage: Stage) -> Worker:
-    """What does the units of each batch of rows, unless they are finished, and yields a row for each."""
+    """Returns a generator that runs the units of each batch and yields a row for each."""
 
     def perform(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -100,8 +100,8 @@ def _run_unit(folder: Path, stage: Stage, unit: Unit) -> dict[str, Any]:
 
 
 def unit_frame(spark: SparkSession, units: Sequence[Unit]) -> DataFrame:
-    """Units as a DataFrame, each in a partition of its own, in their order."""
-    from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+    """Returns units as a DataFrame, each in its own partition, in order."""
+    from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
     tasks = [{"number": unit.number, "task": canonical_json(unit.task), "weight": unit.weight} for unit in units]
     listed = F.from_json(F.lit(json.dumps(tasks)), "array<struct<number: bigint, task: string, weight: double>>")
@@ -110,33 +110,33 @@ def unit_frame(spark: SparkSession, units: Sequence[Unit]) -> DataFrame:
 
 
 def run_units(units: DataFrame, folder: Path, stage: Stage) -> DataFrame:
-    """A DataFrame of what is finished, from one of units; the rows that the stage writes are in the folder."""
+    """Returns a DataFrame of finished units from one of units; the rows that the stage writes are in the folder."""
     return units.mapInArrow(worker(folder, stage), FINISHED_DDL)
 
 
 def work(spark: SparkSession | None, batch: Batch, units: Sequence[Unit], stage: Stage, show: Show | None = None) -> Done:
     """
-    Do all units that are not finished, the heaviest first; without Spark in this process, one after the other.
+    Runs all unfinished units, the heaviest first; without Spark in this process, one after the other.
 
-    Raises what the stage raises; from Spark, as the exception of pyspark that `spark_errors.explain` puts into words.
+    Raises the exceptions of the stage; with Spark, as exceptions of pyspark, for `spark_errors.explain`.
     """
     begun = time.monotonic()
     finished = batch.find_finished()
     waiting = sorted((unit for unit in units if unit.name not in finished), key=lambda unit: (-unit.weight, unit.number))
-    told = _teller(batch, units, show)
-    told()
+    notify = _progress_notifier(batch, units, show)
+    notify()
     if spark is None:
         for _ in worker(batch.folder, stage)(unit_rows([unit]) for unit in waiting):
-            told()
+            notify()
     elif waiting:
         frame = run_units(unit_frame(spark, waiting), batch.folder, stage)
-        _run_job(frame.collect, told)
+        _run_job(frame.collect, notify)
     peaks = [remarks["peak_mib"] for remarks in batch.remarks(units)]
     return Done(len(units), len(units) - len(waiting), time.monotonic() - begun, max(peaks, default=0.0))
 
 
-def _run_job(job: Callable[[], Any], told: Callable[[], None]) -> None:
-    """Run a job beside the main thread, which so can tell how far it is, and hears Ctrl-C at once."""
+def _run_job(job: Callable[[], Any], notify: Callable[[], None]) -> None:
+    """Runs a job in a second thread, so that the main thread can show the progress and handle Ctrl-C at once."""
     failed: list[BaseException] = []
 
     def run() -> None:
@@ -149,18 +149,18 @@ def _run_job(job: Callable[[], Any], told: Callable[[], None]) -> None:
     thread.start()
     while thread.is_alive():
         thread.join(LOOK)
-        told()
+        notify()
     if failed:
         raise failed[0]
 
 
-def _teller(batch: Batch, units: Sequence[Unit], show: Show | None) -> Callable[[], None]:
+def _progress_notifier(batch: Batch, units: Sequence[Unit], show: Show | None) -> Callable[[], None]:
     weights = {unit.name: unit.weight for unit in units}
     whole = sum(weights.values()) or 1.0
 
-    def tell() -> None:
+    def notify() -> None:
         if show:
             done = batch.find_finished() & weights.keys()
             show(len(done), len(weights), sum(weights[name] for name in done) / whole)
 
-    return tell
+    return notify

@@ -1,1 +1,1 @@
-"""Tables on disk, and batches that a kill at any moment neither loses nor doubles."""
+"""Tables on disk, and batches that are neither lost nor duplicated if a process is killed."""

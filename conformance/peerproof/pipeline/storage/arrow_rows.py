@@ -1,4 +1,4 @@
-"""Rows of `traces` in Arrow record batches, read from Parquet; only values that are looked at become Python objects."""
+"""Rows of `traces` in Arrow record batches, read from Parquet; only the values used become Python objects."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from peerproof.conformance.traces.events import Event, Rows, text_of
 
-#: Rows that are read at once: more are hardly faster, and take more memory.
+#: Rows of a batch: more are hardly faster, and take more memory.
 READ: Final = 512
 
-#: Columns with few different values, which are read as numbers and a dictionary.
+#: Columns with few different values, which are read as dictionary arrays.
 FEW: Final = ["run_id", "protocol", "impl", "node", "kind", "peer", "msg_type", "src_file"]
 
 Span: TypeAlias = tuple[int, int]
@@ -62,13 +62,13 @@ class ArrowRows(Rows):
 
 
 def read_batches(file: Path, size: int = READ) -> Iterator[Any]:
-    """Batches of a file of `traces`, in its order."""
+    """Yields the batches of a file of `traces`, in order."""
     with pq.ParquetFile(file, read_dictionary=FEW, pre_buffer=False) as opened:
         yield from opened.iter_batches(size, use_threads=False)
 
 
 def read_rows(file: Path, begin: int, count: int, size: int = READ) -> Iterator[ArrowRows]:
-    """`count` rows of one node in a file of `traces`, from row `begin` on; row groups without any of them are not read."""
+    """Yields `count` rows of one node in a file of `traces`, from row `begin`; reads only the row groups with these rows."""
     metadata, ends = _read_metadata(file)
     first, last = bisect_right(ends, begin), bisect_left(ends, begin + count)
     skip = begin - (ends[first - 1] if first else 0)
@@ -86,19 +86,19 @@ def read_rows(file: Path, begin: int, count: int, size: int = READ) -> Iterator[
 
 @lru_cache(16)
 def _read_metadata(file: Path) -> tuple[Any, list[int]]:
-    """The metadata of a file that does not change, and at which row each of its row groups ends."""
+    """Returns the metadata of an immutable file, and the row at which each of its row groups ends."""
     metadata = pq.read_metadata(file)
     return metadata, list(accumulate(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)))
 
 
 def split_by_node(batch: Any) -> Iterator[ArrowRows]:
-    """The events of each node of a batch."""
+    """Yields the events of each node of a batch."""
     for begin, end in find_spans(batch):
         yield ArrowRows(batch.slice(begin, end - begin))
 
 
 def find_spans(batch: Any) -> list[Span]:
-    """Where each node of a batch begins and ends."""
+    """Returns the first row of each node of a batch, and the row after its last."""
     if not batch.num_rows:
         return []
     changes = np.zeros(batch.num_rows - 1, bool)
@@ -110,12 +110,12 @@ def find_spans(batch: Any) -> list[Span]:
 
 
 def events(batch: Any) -> Iterator[Event]:
-    """All rows of a batch of `traces`, in their order."""
+    """Returns all rows of a batch of `traces`, in order."""
     return map(Event._make, zip(*(batch.column(name).to_pylist() for name in Event._fields), strict=True))
 
 
 def _values(array: Any) -> list[Any]:
-    """The values of an array as a list; integers without nulls through numpy, which is faster."""
+    """Returns the values of an array as a list; integers without nulls through numpy, which is faster."""
     if array.null_count or not pa.types.is_integer(array.type):
         values: list[Any] = array.to_pylist()
     else:
@@ -124,7 +124,7 @@ def _values(array: Any) -> list[Any]:
 
 
 def _codes(column: Any) -> Any:
-    """Numbers that differ where the values differ; the dictionary of a file may list a value twice."""
+    """Returns codes that are equal if and only if the values are; the dictionary of a file may list a value twice."""
     known: dict[Any, int] = {}
     codes = np.array([known.setdefault(value, number) for number, value in enumerate(column.dictionary.to_pylist())], np.int64)
     return codes[np.from_dlpack(column.indices)]

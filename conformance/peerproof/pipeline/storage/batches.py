@@ -1,21 +1,21 @@
 """
-How results reach the disk, so that a kill at any moment loses nothing and doubles nothing.
+Batches: results on disk, which a kill at any moment neither loses nor duplicates.
 
-A place (`--output DIR`) holds a folder per batch, `<stage>-<batch id>`, one of each stage:
+A place (`--output DIR`) has a folder per batch, `<stage>-<batch id>`, one for each stage:
 
     simulate-5f2c…/
-      plan.json                 what it is made from: stage, inputs, arguments, seeds, versions
+      plan.json                 stage, inputs, arguments, seeds, versions
       traces/000003-9a1b….parquet     the rows of `traces` that one unit of work wrote
       runs/000003-9a1b….parquet
       units/000003-9a1b….json   the unit is finished: rows and digest of each table
       manifest/manifest.parquet
       _SUCCESS                  the batch is committed: the plan, the tables' files, rows and digests
 
-Each file is written under another name, flushed to the disk and renamed. A unit is finished when its file in `units/`
-is there, and is not done again; a batch is committed when `_SUCCESS` is there. Readers see only the files that a
-`_SUCCESS` lists. The batch id is made from the plan: other arguments would be another batch, and are refused.
+Each file is written under another name, flushed to the disk and renamed. A unit is finished when its file in `units/` exists,
+and is not run again; a batch is committed when `_SUCCESS` exists. Readers use only the files that a `_SUCCESS` lists. The batch
+id is derived from the plan: other arguments would be another batch, and are refused.
 
-A stage says what it is made from, cuts its work into units, and gives a function that does one:
+A stage has a plan, units of work, and a function that runs one unit:
 
     plan = Plan("simulate", inputs=(), arguments={"runs": 100}, seeds=("0",), versions={"spec": spec_version("scuttlebutt")})
     units = [Unit(0, {"runs": [0, 50]}), Unit(1, {"runs": [50, 100]})]
@@ -31,7 +31,7 @@ A stage says what it is made from, cuts its work into units, and gives a functio
 
     for file in committed(Path("out"), TRACES): ...
 
-What a unit writes must follow from its task alone. It may be done twice at the same time, and then writes the same.
+The output of a unit must depend on its task only. A unit may run twice at the same time, and then writes the same.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ from peerproof.spec.forms.form import Plain
 SUCCESS: Final = "_SUCCESS"
 PLAN: Final = "plan.json"
 
-#: What the name of a file that is still being written begins with; readers of Parquet folders pass over such names too.
+#: Prefix of the names of unfinished files; readers of Parquet folders ignore such names, too.
 UNFINISHED: Final = "."
 
 
 class Refused(Exception):
-    """The place cannot take this batch; the message says what to do."""
+    """The batch cannot be written to this place; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a batch is made from, as plain data. Equal plans make equal rows."""
+    """The inputs of a batch, as plain data. Equal plans give equal rows."""
 
     stage: str
     inputs: tuple[Plain, ...]  #: files with their SHA-256, or batches by their id
@@ -78,7 +78,7 @@ class Plan:
     versions: Mapping[str, str]
 
     def plain(self) -> dict[str, Plain]:
-        """As plain data."""
+        """Returns the plan as plain data."""
         return {**asdict(self), "schema": SCHEMA_VERSION}
 
     @property
@@ -89,7 +89,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One piece of work. `weight` is how long it takes, in any measure: the heaviest are begun first."""
+    """A unit of work. `weight` is its duration, in any measure: the heaviest units start first."""
 
     number: int
     task: Mapping[str, Plain]
@@ -97,19 +97,19 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """What its files are called: another task has another name, whatever its number."""
+        """The name of its files, which differs between tasks, also with the same number."""
         return f"{self.number:06}-{sha256(canonical_json(self.task).encode()).hexdigest()[:8]}"
 
 
 class Written(NamedTuple):
-    """What a unit wrote into a table."""
+    """The rows that a unit wrote into a table."""
 
     rows: int
     digest: str
 
 
 class Output:
-    """Where a unit's rows go. One file per table, streamed; rows are in the order in which they were written."""
+    """The writer of a unit's rows: one file per table, streamed, in the order of the calls."""
 
     def __init__(self, folder: Path, unit: Unit) -> None:
         self.batch_id: Final = folder.name.rpartition("-")[2]
@@ -120,9 +120,9 @@ class Output:
 
     def write(self, table: Table, batch: Any, known: str | None = None) -> Written:
         """
-        Add the rows of a `pyarrow.RecordBatch` to a table; each call is a row group, so give some thousands at once.
+        Adds the rows of a `pyarrow.RecordBatch` to a table. Each call writes a row group, so pass thousands of rows.
 
-        `known` is their digest, if the caller has computed it.
+        `known`: their digest, if the caller has computed it.
         """
         if table.name not in self._writers:
             path = _temp_path(self._folder / table.name / f"{self._name}.parquet")
@@ -139,7 +139,7 @@ class Output:
         return added
 
     def finish(self, **remarks: Plain) -> None:
-        """Everything is written: rename the files, and mark the unit as finished, with remarks of the worker."""
+        """Renames the written files, and marks the unit as finished, with remarks of the worker."""
         for _, writer in self._writers.values():
             writer.close()
         failpoint("unit-written")
@@ -152,14 +152,14 @@ class Output:
         write_whole(self._folder / "units" / f"{self._name}.json", json.dumps({"tables": tables, **remarks}))
 
     def abandon(self) -> None:
-        """The unit has failed: remove what it has written so far."""
+        """Removes the files of a failed unit."""
         for path, writer in self._writers.values():
             writer.close()
             path.unlink(missing_ok=True)
 
 
 class Batch:
-    """A batch that is being made. `open` it; only one process at a time can."""
+    """A batch that is being written. Use `open`; only one process at a time can."""
 
     def __init__(self, place: Path, plan: Plan) -> None:
         self.plan: Final = plan
@@ -169,7 +169,7 @@ class Batch:
     @classmethod
     @contextmanager
     def open(cls, place: Path, plan: Plan) -> Iterator[Batch]:
-        """Begin or continue a batch. Raises Refused if the place has another of this stage, or somebody is at work there."""
+        """Starts or continues a batch. Raises Refused if the place has another of this stage, or another process writes it."""
         batch = cls(place, plan)
         for other in find_uncommitted(place) + [success.folder for success in successes(place)]:
             if other.name.startswith(f"{plan.stage}-") and other != batch.folder:
@@ -182,15 +182,15 @@ class Batch:
 
     @property
     def is_committed(self) -> bool:
-        """It is complete: there is nothing left to do."""
+        """Whether the batch is complete."""
         return (self.folder / SUCCESS).exists()
 
     def find_finished(self) -> set[str]:
-        """The names of the units that are finished."""
+        """Returns the names of the finished units."""
         return {entry.name.removesuffix(".json") for entry in _entries(self.folder / "units")}
 
     def remarks(self, units: Iterable[Unit]) -> Iterator[Mapping[str, Plain]]:
-        """What the workers noted of the finished ones of these units: `wall_s`, `peak_mib`, `tables`."""
+        """Returns the workers' remarks on the finished ones of these units: `wall_s`, `peak_mib`, `tables`."""
         finished = self.find_finished()
         return (json.loads(self._mark(unit).read_bytes()) for unit in units if unit.name in finished)
 
@@ -198,7 +198,7 @@ class Batch:
         return self.folder / "units" / f"{unit.name}.json"
 
     def commit(self, units: Sequence[Unit], tables: Iterable[Table], **summary: Plain) -> Success:
-        """Commit it: from now on readers see it. Raises RuntimeError if a unit is not finished. Twice is as once."""
+        """Commits the batch, which makes it visible to readers. Idempotent. Raises RuntimeError if a unit is not finished."""
         if self.is_committed:
             return Success.read(self.folder)
         missing = len({unit.name for unit in units} - self.find_finished())
@@ -216,7 +216,7 @@ class Batch:
         wall = time.monotonic() - self.begun
         self._write_manifest(totals, wall)
         failpoint("before-commit")
-        told = {
+        content = {
             "batch_id": self.plan.batch_id,
             **self.plan.plain(),
             "tables": totals,
@@ -224,7 +224,7 @@ class Batch:
             "wall_s": round(wall, 3),
             **summary,
         }
-        write_whole(self.folder / SUCCESS, json.dumps(told, indent=1))
+        write_whole(self.folder / SUCCESS, json.dumps(content, indent=1))
         failpoint("after-commit")
         return Success.read(self.folder)
 
@@ -241,14 +241,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Success:
-    """A committed batch, as its `_SUCCESS` tells it."""
+    """A committed batch, as its `_SUCCESS` describes it."""
 
     folder: Path
     told: Mapping[str, Plain] = field(repr=False)
 
     @classmethod
     def read(cls, folder: Path) -> Success:
-        """From a folder with a `_SUCCESS`."""
+        """Reads the `_SUCCESS` of a folder."""
         return cls(folder, json.loads((folder / SUCCESS).read_bytes()))
 
     @cached_property
@@ -257,15 +257,15 @@ class Success:
         return str(self.told["batch_id"])
 
     def rows(self, table: Table) -> int:
-        """How many rows of a table it has."""
+        """Returns the number of its rows of a table."""
         return int(self.told["tables"].get(table.name, {"rows": 0})["rows"])
 
     def digest(self, table: Table) -> str:
-        """The digest of its rows of a table."""
+        """Returns the digest of its rows of a table."""
         return str(self.told["tables"].get(table.name, {"digest": NOTHING})["digest"])
 
     def files(self, table: Table) -> list[Path]:
-        """The files with its rows of a table; their schema is checked. Raises WrongSchema."""
+        """Returns the files with its rows of a table, after a check of their schema. Raises WrongSchema."""
         files = [self.folder / table.name / name for name in self.told["tables"].get(table.name, {"files": ()})["files"]]
         for file in files:
             check_schema(pq.read_schema(file), table, str(file))
@@ -273,29 +273,29 @@ class Success:
 
 
 def successes(place: Path) -> list[Success]:
-    """The committed batches of a place, by name."""
+    """Returns the committed batches of a place, sorted by name."""
     return [Success.read(folder) for folder in folders(place) if (folder / SUCCESS).exists()]
 
 
 def find_uncommitted(place: Path) -> list[Path]:
-    """The folders of batches that were begun and are not committed."""
+    """Returns the folders of batches that are not committed."""
     return [folder for folder in folders(place) if not (folder / SUCCESS).exists()]
 
 
 def table_files(place: Path, table: Table) -> list[Path]:
-    """The files of a table, of all committed batches of a place. Raises WrongSchema."""
+    """Returns the files of a table, of all committed batches of a place. Raises WrongSchema."""
     return [file for success in successes(place) for file in success.files(table)]
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
+    """Writes a file atomically."""
     with atomic_write(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Another name to write a file under, which is then there whole; an error leaves what was there before."""
+    """A context with a temporary name for a file, which replaces the file at the end; after an error the old file stays."""
     unfinished = _temp_path(path)
     try:
         yield unfinished
@@ -306,7 +306,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def _temp_path(path: Path) -> Path:
-    """The name under which this process writes a file; makes its folder."""
+    """Returns the temporary name of a file; creates its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.with_name(f"{UNFINISHED}{path.name}.{os.uname().nodename}.{os.getpid()}.{time.monotonic_ns()}")
 
@@ -324,28 +324,25 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def folders(place: Path) -> list[Path]:
-    """The folders of all batches, committed or not."""
+    """Returns the folders of all batches, committed or not."""
     return sorted(path.parent for path in place.glob(f"*/{PLAN}"))
 
 
 @contextmanager
 def alone(place: Path, stage: str) -> Iterator[None]:
-    """The only process at work on a stage there, by a lock that ends with the process. Raises Refused."""
+    """A context that locks a stage of a place; the lock ends with the process. Raises Refused."""
     with (place / f".{stage}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Refused(f"another process is at work on {stage} in {place}: wait until it has ended") from None
+            raise Refused(f"another process is running {stage} in {place}: wait until it has ended") from None
         yield
 
 
 def _difference(place: Path, plan: Plan, other: Path) -> str:
     before, now = json.loads((other / PLAN).read_bytes()), json.loads(json.dumps(plan.plain()))
     found = list(_differences(before, now))
-    return (
-        f"{place} holds a {plan.stage} that was made from something else ({'; '.join(found)}): "
-        f"choose another --output, or remove {other}"
-    )
+    return f"{place} has a {plan.stage} with another plan ({'; '.join(found)}): choose another --output, or remove {other}"
 
 
 def _differences(before: Plain, now: Plain, where: str = "") -> Iterator[str]:

@@ -1,10 +1,10 @@
 """
-From rows in the order in which files hold them to rows in the order of `traces`, without all of them in memory.
+External sorting: rows in the order of files become rows in the order of `traces`, without holding all in memory.
 
-Whoever reads a part of a file cuts its rows into chunks: sorted, some thousand rows each, every chunk in the bucket of its
-nodes. A bucket has whole nodes. Whoever writes a bucket reads the first keys of its chunks, then the chunks in their order,
-and gives a row out once no later chunk can hold a smaller one. So it holds no more than the chunks that overlap: one or two
-if the logs are in order, and one of every part that was read if they are not.
+The reader of a part of a file splits its rows into chunks: sorted, some thousand rows each, every chunk in the bucket of its
+nodes. All rows of a node are in the same bucket. The writer of a bucket reads the first keys of its chunks, then the chunks in
+order, and outputs a row once no later chunk can have a smaller one. So it holds only overlapping chunks: one or two if the logs
+are in order, or one for each part of the files if they are not.
 
 Rows are sorted by run, node, `order` (the event's number, or its time, as the log has it), file and place in the file.
 """
@@ -27,24 +27,24 @@ from peerproof.conformance.traces.events import Event
 from peerproof.pipeline.storage.batches import Output
 from peerproof.pipeline.storage.tables import TRACES, Column, Table, Type
 
-#: Rows of a chunk, at most.
+#: Maximum rows of a chunk.
 CHUNK: Final = 4096
 
-#: A chunk of at least so many rows ends with its node, so that few chunks of large nodes overlap.
+#: A chunk with at least this number of rows ends with its node, so that few chunks of large nodes overlap.
 SHORT_CHUNK: Final = 512
 
-#: Rows that are sorted at once while reading.
+#: Rows that are sorted together while reading.
 WINDOW: Final = 8 * CHUNK
 
-#: Rows that are given out at once, about.
+#: Approximate rows of an output table.
 GIVEN: Final = 2 * CHUNK
 
-#: Files of chunks that are open at once.
+#: Maximum open files of chunks.
 OPEN_FILES: Final = 256
 
 _KEY: Final = ("run_id", "node", "order", "file", "place")
 
-#: In the batch's folder until it is committed, as the next: a row, and a row group, per chunk.
+#: Temporary table, removed after the commit: a row, and a row group, per chunk.
 CHUNKS: Final = Table(
     "chunks",
     "some consecutive events of a bucket",
@@ -55,7 +55,7 @@ CHUNKS: Final = Table(
     ),
 )
 
-#: A row per chunk, with the key of its first event.
+#: Temporary table, removed after the commit: a row per chunk, with the key of its first event.
 INDEX: Final = Table(
     "index",
     "one chunk",
@@ -77,12 +77,12 @@ _TYPES: Final = [field.type for field in _SCHEMA]
 
 
 def bucket_of(run: str, node: str, buckets: int) -> int:
-    """Where all events of a node go."""
+    """Returns the bucket of a node's events."""
     return crc32(f"{run}\0{node}".encode()) % buckets
 
 
 class Chunker:
-    """Takes the rows of a part of one file, and writes chunks."""
+    """Writes the rows of a part of one file as chunks."""
 
     def __init__(self, output: Output, buckets: int, file: int) -> None:
         self._output = output
@@ -94,7 +94,7 @@ class Chunker:
         self._index: list[tuple[Any, ...]] = []
 
     def add(self, event: Event, order: int, place: int) -> None:
-        """One more row."""
+        """Adds a row."""
         self._events.append(event)
         self._orders.append(order)
         self._places.append(place)
@@ -102,12 +102,12 @@ class Chunker:
             self.flush()
 
     def end(self) -> None:
-        """Write what is kept, and what there is."""
+        """Writes the buffered rows, and the index."""
         self.flush()
         self._output.write(INDEX, INDEX.batch(self._index))
 
     def flush(self) -> None:
-        """Write what is kept."""
+        """Writes the buffered rows."""
         if self._events:
             columns = zip(*self._events, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, TRACES.schema, strict=True)]
@@ -115,7 +115,7 @@ class Chunker:
         self._events, self._orders, self._places = [], [], []
 
     def write(self, columns: Sequence[Any], orders: Any, places: Any) -> None:
-        """Write rows that somebody else has kept: the columns of `traces`, and by which integers they are sorted."""
+        """Writes rows without buffering: the columns of `traces`, and the integers by which the rows are sorted."""
         files = np.full(len(orders), self._file)
         keys = [pa.array(column, pa.int64()) for column in (orders, files, places)]
         table = _sort(pa.Table.from_arrays([*keys, *columns], schema=_SCHEMA))
@@ -131,7 +131,7 @@ class Chunker:
 
 
 def _cuts(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Where chunks begin and end, of rows of groups of these lengths."""
+    """Yields begin and end of each chunk of rows in groups of these lengths."""
     begin, end, rows = 0, 0, sum(lengths)
     for length in lengths:
         end += length
@@ -144,7 +144,7 @@ def _cuts(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _group_starts(table: Any) -> list[int]:
-    """The rows at which another node begins, the first one too."""
+    """Returns the first row of each node."""
     if not table.num_rows:
         return []
     changes = [pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)) for column in _combine(table, "run_id", "node")]
@@ -152,7 +152,7 @@ def _group_starts(table: Any) -> list[int]:
 
 
 def _combine(table: Any, *names: str) -> list[Any]:
-    """Columns in one piece each."""
+    """Returns columns as contiguous arrays."""
     return [pa.concat_arrays(table.column(name).chunks) for name in names]
 
 
@@ -169,13 +169,13 @@ def _key(table: Any, row: int) -> tuple[Any, ...]:
 
 
 def _sort(table: Any) -> Any:
-    """Rows with equal keys stay in their order."""
+    """Sorts rows by key; the sort is stable."""
     ranks = [_ranks(table.column(name)) for name in _KEY]
     return table.take(np.lexsort(ranks[::-1]))
 
 
 def _ranks(column: Any) -> Any:
-    """Numbers that are in the order of a column's values: texts are compared once each."""
+    """Returns integers in the order of a column's values; each distinct text is sorted only once."""
     if not pa.types.is_string(column.type):
         return column.to_numpy()
     encoded = column.combine_chunks().dictionary_encode()
@@ -186,7 +186,7 @@ def _ranks(column: Any) -> Any:
 
 
 class _Chunk(NamedTuple):
-    key: tuple[Any, ...]  #: its first
+    key: tuple[Any, ...]  #: of its first row
     file: Path
     number: int
 
@@ -201,26 +201,26 @@ class Group(NamedTuple):
 
 
 def merge(folder: Path, names: Sequence[str], bucket: int) -> Iterator[Any]:
-    """The rows of a bucket in the order of `traces`, as `pyarrow.Table`s of its columns; of chunks in files of these names."""
+    """Yields the rows of a bucket in the order of `traces`, as `pyarrow.Table`s, from the chunks in files of these names."""
     chunks = sorted(chunk for name in names for chunk in _chunks(folder, name, bucket))
     opened = lru_cache(OPEN_FILES)(pq.ParquetFile)
     pending: list[Any] = []
-    wanted = GIVEN
+    threshold = GIVEN
     for number, chunk in enumerate(chunks):
         packed = opened(chunk.file).read_row_group(chunk.number, columns=["rows"], use_threads=False).column("rows")[0]
         pending.append(pa.ipc.open_stream(packed.as_buffer()).read_all())
         last = number + 1 == len(chunks)
-        if last or sum(table.num_rows for table in pending) >= wanted:
+        if last or sum(table.num_rows for table in pending) >= threshold:
             whole = _concat(pending)
             cut = whole.num_rows if last else _rows_before(whole, chunks[number + 1].key)
             if cut:
                 yield whole.slice(0, cut).select(TRACES.schema.names)
             pending = [whole.slice(cut)]
-            wanted = max(GIVEN, 2 * pending[0].num_rows)  # or chunks that all overlap would be sorted again for each
+            threshold = max(GIVEN, 2 * pending[0].num_rows)  # else overlapping chunks would be sorted again for each chunk
 
 
 def _chunks(folder: Path, name: str, bucket: int) -> Iterator[_Chunk]:
-    if (folder / INDEX.name / name).exists():  # a part without a row has none
+    if (folder / INDEX.name / name).exists():  # a part without rows has no index
         table = pq.read_table(folder / INDEX.name / name, filters=[("bucket", "=", bucket)], partitioning=None)
         keys = zip(*(table.column(column).to_pylist() for column in _KEY), strict=True)
         for key, number in zip(keys, table.column("number").to_pylist(), strict=True):
@@ -235,7 +235,7 @@ def _concat(tables: list[Any]) -> Any:
 
 
 def _rows_before(table: Any, key: tuple[Any, ...]) -> int:
-    """How many rows of a sorted table are smaller than a key."""
+    """Returns the number of rows of a sorted table that are smaller than a key."""
     low, high = 0, table.num_rows
     while low < high:
         middle = (low + high) // 2
@@ -247,7 +247,7 @@ def _rows_before(table: Any, key: tuple[Any, ...]) -> int:
 
 
 def groups(table: Any) -> list[Group]:
-    """The nodes of rows in the order of `traces`."""
+    """Returns the groups of rows by node, of rows in the order of `traces`."""
     starts = _group_starts(table)
     runs, nodes = table.column("run_id"), table.column("node")
     return [

@@ -1,9 +1,9 @@
 """
-A digest of rows in whatever order: the sum of the rows' hashes.
+Order-independent digests of rows: the sum of the rows' hashes.
 
-Two sets of rows have the same digest if, sorted, they are the same rows, however they are spread over files and units;
-and the digest of a whole is the sum of those of its parts, so that nothing has to be sorted or read again for it. It
-tells an accident from the intended, not a forgery from the original.
+Two sets of the same rows have the same digest, regardless of their order and of their distribution over files and units. The
+digest of a whole is the sum of those of its parts, so that nothing has to be sorted or read again. It detects accidental changes,
+not forgeries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOTHING: Final = "0" * 2 * _BYTES
 
 
 def digest(batch: Any, columns: Iterable[str]) -> str:
-    """The digest of a `pyarrow.RecordBatch`, of these columns: 32 hexadecimal digits."""
+    """Returns the digest of these columns of a `pyarrow.RecordBatch`: 32 hexadecimal digits."""
     if not batch.num_rows:
         return NOTHING
     joined = pc.binary_join_element_wise(*(part for name in columns for part in _parts(batch.column(name))), b"")
@@ -32,7 +32,7 @@ def digest(batch: Any, columns: Iterable[str]) -> str:
 
 
 def _parts(column: Any) -> list[Any]:
-    """Length and bytes of a column's values; of one that is the same in all rows, which many are, only once."""
+    """Returns length and bytes of a column's values; scalars if all values are equal, which is common."""
     nulls = column.null_count
     same = nulls == len(column) or (not nulls and pc.all(pc.equal(column, column[0])).as_py())
     some = column.slice(0, 1) if same else column
@@ -46,10 +46,10 @@ def _parts(column: Any) -> list[Any]:
 
 
 def _octets(numbers: Any) -> Any:
-    """Integers as they lie in memory: a tenth of what their digits cost."""
+    """Returns the bytes of integers in memory: ten times faster than their digits."""
     return numbers.view(pa.binary(numbers.type.bit_width // 8)).cast(pa.binary())
 
 
 def sum_of(digests: Iterable[str]) -> str:
-    """The digest of all rows, from the digests of parts that have no row in common."""
+    """Returns the digest of all rows, from the digests of disjoint parts."""
     return f"{sum(int(part, 16) for part in digests) % _MODULUS:0{2 * _BYTES}x}"

@@ -1,9 +1,9 @@
 """
-Where tests let a process die, as SIGKILL does it: between any two steps of the commit protocol.
+Failpoints: steps of the commit protocol at which tests kill a process with SIGKILL.
 
-`PEERPROOF_FAILPOINT=unit-written:3:FOLDER` kills at the third time that any process passes the point of that name; the
-folder remembers how often that was, so that it happens once. If it holds a file `victim`, the process with the number
-in it dies (the driver, say, for a point that its workers pass), else the process that passes.
+`PEERPROOF_FAILPOINT=unit-written:3:FOLDER` kills when any process passes the point of that name for the third time; the folder
+keeps the count, so that it happens once. If the folder has a file `victim`, the process with the id in it is killed (such as the
+driver, at a point that its workers pass), else the process that passes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ VARIABLE: Final = "PEERPROOF_FAILPOINT"
 
 
 def failpoint(name: Point) -> None:
-    """Dies here if that is what the environment says; else nothing."""
-    wanted = os.environ.get(VARIABLE)
-    if not wanted or not wanted.startswith(f"{name}:"):
+    """Kills a process if the environment requests it at this point."""
+    setting = os.environ.get(VARIABLE)
+    if not setting or not setting.startswith(f"{name}:"):
         return
-    _, nth, folder = wanted.split(":", 2)
+    _, nth, folder = setting.split(":", 2)
     passed = 0
     while True:
         passed += 1

@@ -1,8 +1,8 @@
 """
-Events sorted by node, of runs that do not fit into memory.
+Sorting of events by node, for runs that do not fit into memory.
 
-Events come in the order in which they happened; a file has them node by node. What exceeds some thousands goes to
-temporary files, sorted by node, and comes back one node after the other.
+Events are added in the order in which they happen; a file has them node by node. Above some thousands, events are written to
+temporary files, sorted by node, and read back one node after the other.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 from peerproof.conformance.traces.events import Event
 from peerproof.pipeline.storage.tables import TRACES
 
-#: Events in memory, and events of a batch that is given back.
+#: Maximum events in memory, and approximate events of a returned batch.
 KEPT: Final = 4096
 
 _NODE: Final = attrgetter("node")
 
 
 class Piece(NamedTuple):
-    """Where some consecutive events of a node are."""
+    """The location of some consecutive events of a node."""
 
     file: Path
     start: int
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 
 class ByNode:
-    """The events of one run, each node's in their order. A context: it removes its temporary files."""
+    """Sorts the events of one run by node; each node's events stay in order. As a context, it removes its temporary files."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept: Final = kept
@@ -51,13 +51,13 @@ class ByNode:
             self._folder.cleanup()
 
     def add(self, event: Event) -> None:
-        """One more event."""
+        """Adds an event."""
         self._events.append(event)
         if len(self._events) >= self._kept:
             self._spill()
 
     def batches(self) -> Iterator[Any]:
-        """The events as batches of `traces`, node after node; then there are none left."""
+        """Yields the events as batches of `traces`, node after node, and removes them."""
         if not self._pieces:
             yield TRACES.batch(sorted(self._events, key=_NODE))
             return

@@ -1,4 +1,4 @@
-"""What is in a place, and what in it nobody needs."""
+"""The state of the batches of a place, and removal of leftover files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from peerproof.spec.forms.form import Plain
 
 
 class Standing(NamedTuple):
-    """How far a batch is. `rows` by table, empty before the commit."""
+    """The progress of a batch. `rows` by table, empty before the commit."""
 
     name: str
     committed: bool
@@ -27,7 +27,7 @@ class Standing(NamedTuple):
 
 
 def standings(place: Path) -> list[Standing]:
-    """The batches of a place."""
+    """Returns the progress of the batches of a place."""
     committed = {success.folder: success for success in successes(place)}
     return [_standing(folder, committed.get(folder)) for folder in folders(place)]
 
@@ -47,7 +47,7 @@ def _standing(folder: Path, success: Success | None) -> Standing:
 
 
 def collect(place: Path, *, uncommitted_too: bool = False) -> tuple[int, int]:
-    """Remove leftovers; how many files, and their bytes. Raises Refused if a stage is at work there."""
+    """Removes leftover files. Returns their number and bytes. Raises Refused if a stage is running there."""
     with ExitStack() as stack:
         for stage in sorted({folder.name.rpartition("-")[0] for folder in folders(place)}):
             stack.enter_context(alone(place, stage))
@@ -67,7 +67,7 @@ def collect(place: Path, *, uncommitted_too: bool = False) -> tuple[int, int]:
 
 
 def _leftovers(folder: Path, success: Success | None) -> Iterator[Path]:
-    """Files with the name of an unfinished one, and in a committed batch those that it does not list."""
+    """Yields unfinished files, and files of a committed batch that it does not list."""
     tables = success.told["tables"] if success else {}
     for path in folder.rglob("*"):
         table = tables.get(path.parent.name)

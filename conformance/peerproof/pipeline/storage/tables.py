@@ -1,12 +1,11 @@
 """
-The tables of the pipeline, declared once.
+The declarations of the pipeline's tables.
 
-From the declaration come the Arrow schema of the Parquet files, the Spark schema, the JSON Schema of trace lines and the
-tables of the documentation. Each file says in its metadata which table it is part of and in which version of the schema.
+The Arrow schema of the Parquet files, the Spark schema, the JSON Schema of trace lines and the tables of the documentation are
+derived from them. The metadata of each file has the name of its table and the version of the schema.
 
-A text column holds UTF-8, and a node may be called something that is none. So a text that is not UTF-8 stands there as
-`{"hex":"fffe"}`, the JSON of its plain form, and so does, to be told apart, one that itself begins with `{"hex":`
-(`column_text`, `text_of`).
+A text column holds UTF-8, but names of nodes may be other bytes. So a text that is not UTF-8 is stored as `{"hex":"fffe"}`, the
+JSON of its plain form, and so is a text that itself begins with `{"hex":`, to be distinct (`column_text`, `text_of`).
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from typing import Any, Final
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-#: Goes up whenever a column is added, removed or means something else.
+#: Increased whenever a column is added, removed or changed in meaning.
 SCHEMA_VERSION: Final = 2
 
 
 class Type(Enum):
-    """What a column holds: its Arrow type, its name in Spark and its JSON type in a trace line."""
+    """The type of a column; the value is its name in Spark."""
 
     TEXT = "STRING"
     WHOLE = "BIGINT"
@@ -41,10 +40,10 @@ class Type(Enum):
 @dataclass(frozen=True, slots=True)
 class Column:
     """
-    One column.
+    A column.
 
-    `line` is the JSON Schema of the member of a trace line that the column comes from, `member` its name there if it is
-    another than the column's. What is `measured` differs from one execution to the next and is no part of a digest.
+    `line` is the JSON Schema of the member of a trace line that the column comes from, `member` its name there if that differs
+    from the column's. A `measured` column varies between executions and is not part of a digest.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table: what a row of it is, and the columns by which rows are sorted."""
+    """A table: the meaning of a row, the columns by which rows are sorted, and all columns."""
 
     name: str
     grain: str
@@ -67,7 +66,7 @@ class Table:
 
     @property
     def schema(self) -> Any:
-        """The `pyarrow.Schema` of a file, with table and version in its metadata."""
+        """The `pyarrow.Schema` of its files, with table and version in the metadata."""
         return pa.schema(
             [pa.field(column.name, column.type.arrow, column.nullable) for column in self.columns],
             metadata={"peerproof.table": self.name, "peerproof.schema": str(SCHEMA_VERSION)},
@@ -75,7 +74,7 @@ class Table:
 
     @property
     def ddl(self) -> str:
-        """The Spark schema, as `createDataFrame`, `schema` and `mapInArrow` take it."""
+        """The Spark schema, for `createDataFrame`, `schema` and `mapInArrow`."""
         return ", ".join(f"`{column.name}` {column.type.value}" for column in self.columns)
 
     @property
@@ -84,23 +83,23 @@ class Table:
         return [column.name for column in self.columns if not column.measured]
 
     def batch(self, rows: Sequence[Sequence[Any]]) -> Any:
-        """A `pyarrow.RecordBatch` of rows, each with a value per column in their order."""
+        """Returns a `pyarrow.RecordBatch` of rows, each with a value per column, in order."""
         values = zip(*rows, strict=True) if rows else ([] for _ in self.columns)
         arrays = [pa.array(list(column), kind.type.arrow) for kind, column in zip(self.columns, values, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def read(self, file: Path) -> Iterator[tuple[Any, ...]]:
-        """The rows of a file, each with a value per column in their order."""
+        """Reads the rows of a file, each with a value per column, in order."""
         columns = pq.read_table(file, schema=self.schema, partitioning=None).columns
         return zip(*(column.to_pylist() for column in columns), strict=True)
 
 
 class WrongSchema(Exception):
-    """A file is no part of the table, or was written by a version with another schema."""
+    """A file does not belong to the table, or was written with another version of the schema."""
 
 
 def check_schema(schema: Any, table: Table, where: str) -> None:
-    """Raises WrongSchema unless a file's schema is the table's, in this version."""
+    """Raises WrongSchema unless a file has the table's schema, in this version."""
     metadata = schema.metadata or {}
     name, version = (metadata.get(key, b"").decode() for key in (b"peerproof.table", b"peerproof.schema"))
     if name != table.name:
@@ -343,7 +342,7 @@ TABLES: Final[Mapping[str, Table]] = {
 
 
 def line_schema() -> dict[str, Any]:
-    """The JSON Schema of a trace line: the members that the columns of `traces` come from."""
+    """Returns the JSON Schema of a trace line: the members that the columns of `traces` come from."""
     members = {column.member or column.name: column for column in TRACES.columns if column.line is not None}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -357,7 +356,7 @@ def line_schema() -> dict[str, Any]:
 
 
 def documentation(tables: Iterable[Table] = TABLES.values()) -> str:
-    """The tables for people, in Markdown."""
+    """Renders the tables in Markdown."""
     parts = [f"Schema version {SCHEMA_VERSION}."]
     for table in tables:
         rows = [

@@ -1,4 +1,4 @@
-"""The version of code, so that what other code has made is not taken for what this one would make."""
+"""Versions of code, so that results of other code are not mistaken for those of this code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from peerproof.spec.protocols import PROTOCOLS
 
 
 def spec_version(protocol: str) -> str:
-    """The version of a protocol's specification: that of the package, and a digest of the sources."""
+    """Returns the version of a protocol's specification: the package's version and a digest of the sources."""
     shared = (f"peerproof.spec.{name}" for name in ("core", "errors", "stack", "connections", "properties", "forms", "traces"))
     return f"{version('peerproof')}+{code_digest(*shared, PROTOCOLS[protocol].specification.target)}"
 
 
 def code_digest(*names: str) -> str:
-    """12 hexadecimal digits of the SHA-256 of modules, and of all modules in packages."""
+    """Returns 12 hexadecimal digits of the SHA-256 of modules, and of all modules in packages."""
     digest = sha256()
     for name in names:
         package, _, module = name.rpartition(".")

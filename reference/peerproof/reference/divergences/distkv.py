@@ -1,7 +1,7 @@
 """
-DistKV as the original implementation has it, one difference at a time [DD-01…DD-31].
+The differences of the original implementation of DistKV, one at a time [DD-01…DD-31].
 
-Four are missing: two keep the original from starting [DD-04, DD-05], two no vector sees [DD-16, DD-32].
+Four are missing: two prevent the original from starting [DD-04, DD-05], and two no vector can detect [DD-16, DD-32].
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WITH_PING: Function = chains.with_ping
 
 
 class Diverging(Divergence):
-    """DistKV with something else in the place of some of its functions."""
+    """DistKV with some functions replaced."""
 
     protocol = "distkv"
 
@@ -55,7 +55,7 @@ def nothing(state: State, *_: Any, **__: Any) -> Next:
 
 
 def whole(message: Message) -> Message:
-    """The message as if none of its chains was cut."""
+    """Returns the message with its chains marked as not cut."""
     message = replace(message, chain=message.chain._replace(cut=False))
     if isinstance(message, Info) and message.reason is not None:
         message = replace(message, reason=message.reason._replace(cut=False))
@@ -63,15 +63,15 @@ def whole(message: Message) -> Message:
 
 
 class DD01(Diverging):
-    """Has another root."""
+    """Uses another root."""
 
     def encode(self, message: Any) -> bytes:
-        """Under its root."""
+        """Encodes with its root."""
         name, at = read(super().encode(message), 0)
         return string_bytes(f":{name}") + super().encode(message)[at:]
 
     def decode(self, data: bytes) -> Any:
-        """Of its root only."""
+        """Accepts only its root."""
         name, at = read(data, 0)
         if str(name)[:1] != ":":
             raise MalformedMessage("bad_type", 0, "another root")
@@ -79,10 +79,10 @@ class DD01(Diverging):
 
 
 class DD02(Diverging):
-    """Has pings of another protocol."""
+    """Sends pings of another protocol."""
 
     def encode(self, message: Any) -> bytes:
-        """With a history."""
+        """Encodes a ping with a history."""
         if not isinstance(message, Ping):
             return super().encode(message)
         names = [node for node, _ in message.chain.elements]
@@ -90,7 +90,7 @@ class DD02(Diverging):
         return string_bytes("distkv.ping") + pack(shown)
 
     def decode(self, data: bytes) -> Any:
-        """Looks at the node only."""
+        """Decodes only the node of a ping."""
         name, at = read(data, 0) if data else ("", 0)
         if name != "distkv.ping":
             return super().decode(data)
@@ -100,7 +100,7 @@ class DD02(Diverging):
 
 
 def _fails(state: State, *_: Any) -> Next:
-    raise NotEnabled("failed", f"{state.self_id} cannot do that")
+    raise NotEnabled("failed", f"{state.self_id} fails at changes")
 
 
 class DD03(Diverging):
@@ -110,14 +110,14 @@ class DD03(Diverging):
 
 
 class DD06(Diverging):
-    """Forgets that a chain was cut."""
+    """Loses the mark that a chain was cut."""
 
     def encode(self, message: Any) -> bytes:
-        """As if it ended."""
+        """Encodes the chain as not cut."""
         return super().encode(whole(message))
 
     def decode(self, data: bytes) -> Any:
-        """As if it ended."""
+        """Decodes the chain as not cut."""
         return whole(super().decode(data))
 
 
@@ -137,7 +137,7 @@ def _ends_at_a_conflict(entry: Any, arrived: Update) -> Any:
 
 
 class DD08(Diverging):
-    """Ends at the first concurrent update."""
+    """Crashes at the first concurrent update."""
 
     instead: ClassVar = {"entries._outcome": _ends_at_a_conflict}
 
@@ -149,7 +149,7 @@ def _later_arrival(entry: Any, arrived: Update) -> Any:
 
 
 class DD09(Diverging):
-    """Takes the later arrival, if tocks are equal."""
+    """Accepts the later arrival if tocks are equal."""
 
     instead: ClassVar = {"entries._outcome": _later_arrival}
 
@@ -160,13 +160,13 @@ def _in_its_name(state: State, updates: Iterable[Update]) -> Next:
 
 
 class DD10(Diverging):
-    """Puts its own name on what it sends again."""
+    """Sends updates again with itself as the sender."""
 
     instead: ClassVar = {"recovery.send_again": _in_its_name}
 
 
 class DD11(Diverging):
-    """Sends two elements of a chain."""
+    """Sends at most two elements of a chain."""
 
     instead: ClassVar = {
         "recovery.send_again": lambda state, updates: send_again(
@@ -186,7 +186,7 @@ class DD12(Diverging):
     instead: ClassVar = {"paths.path_of": _python_names}
 
     def decode(self, data: bytes) -> Any:
-        """With those names."""
+        """Decodes with those names."""
         return self.run_overridden(super().decode, data)
 
 
@@ -197,13 +197,13 @@ def _announces_no_tick(state: State) -> Next:
 
 
 class DD13(Diverging):
-    """Announces no tick when it is new."""
+    """Announces no tick in its first ping."""
 
     instead: ClassVar = {"transitions.on_initial_ping_due": _announces_no_tick}
 
 
 class DD14(Diverging):
-    """Has no chain in an info."""
+    """Sends no chain in an info."""
 
     instead: ClassVar = {
         "recovery.send_info": lambda state, what, rows, _=None, reason=None: send_info(state, what, rows, None, reason)
@@ -211,7 +211,7 @@ class DD14(Diverging):
 
 
 class DD15(Diverging):
-    """Gives no reason."""
+    """Sends no reason in an info."""
 
     instead: ClassVar = {
         "recovery.send_info": lambda state, what, rows, prev=None, _=None: send_info(state, what, rows, prev, None)
@@ -219,7 +219,7 @@ class DD15(Diverging):
 
 
 class DD17(Diverging):
-    """Does not ask for what it misses by and by."""
+    """Requests missing changes only after a download."""
 
     instead: ClassVar = {"transitions.look_for_repair": nothing}
 
@@ -250,19 +250,19 @@ def _only_before(state: State, pick: Pick) -> Next:
 
 
 class DD19(Diverging):
-    """Has the rule for the tick zero for those that are not ready."""
+    """Applies the rule for the tick zero only to nodes that are not ready."""
 
     instead: ClassVar = {"election.decide": _only_before}
 
 
 class DD20(Diverging):
-    """Answers no start-up ping."""
+    """Does not answer start-up pings."""
 
     instead: ClassVar = {"election.greet": nothing}
 
 
 class DD21(Diverging):
-    """Keeps its old data to itself."""
+    """Does not offer its old data."""
 
     instead: ClassVar = {
         "transitions.on_old_data_due": lambda state: (
@@ -277,15 +277,15 @@ def _everybody_tick_by_tick(state: State, info: Info) -> Next:
         return taken
     for node, known in intersection(info.missing, state.entries.known).items():
         for tick in known.ticks():
-            updates, superseded, _ = entries.answer(state.entries, {node: of_ticks([tick])})  # type: ignore[arg-type]  # a mapping will do
-            taken = then(taken, lambda now, updates=updates: send_again(now, updates))  # type: ignore[misc]  # bound at once
+            updates, superseded, _ = entries.answer(state.entries, {node: of_ticks([tick])})  # type: ignore[arg-type]  # a dict works
+            taken = then(taken, lambda now, updates=updates: send_again(now, updates))  # type: ignore[misc]  # called now
             if superseded:
-                taken = then(taken, lambda now, rows=superseded: send_info(now, "known", rows))  # type: ignore[misc]  # bound at once
+                taken = then(taken, lambda now, rows=superseded: send_info(now, "known", rows))  # type: ignore[misc]  # called now
     return taken
 
 
 class DD22(Diverging):
-    """Answers at once, each tick by itself."""
+    """Answers at once, with a separate answer for each tick."""
 
     instead: ClassVar = {"recovery._on_missing": _everybody_tick_by_tick}
 
@@ -297,16 +297,16 @@ def _asks_for_nothing(state: State, missing: Any) -> Next:
 
 
 class DD23(Diverging):
-    """Asks for nothing, too."""
+    """Sends a request even if nothing is missing."""
 
     instead: ClassVar = {"recovery.ask_for": _asks_for_nothing, "transitions.ask_for": ASK_FOR}
 
 
 class DD24(Diverging):
-    """Ends at an update that is too great."""
+    """Crashes at an update that is too large."""
 
     def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Dies."""
+        """Crashes."""
         try:
             return super().step(state, event, pick)
         except NotEnabled as refusal:
@@ -314,10 +314,10 @@ class DD24(Diverging):
 
 
 class DD25(Diverging):
-    """Ends at an update without a tock."""
+    """Crashes at an update without a tock."""
 
     def decode(self, data: bytes) -> Any:
-        """Dies."""
+        """Crashes."""
         try:
             return super().decode(data)
         except MalformedMessage as error:
@@ -326,10 +326,10 @@ class DD25(Diverging):
 
 
 class DD26(Diverging):
-    """Ends at a tick that comes with another value."""
+    """Crashes at a known tick with another value."""
 
     def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Dies."""
+        """Crashes."""
         step = super().step(state, event, pick)
         if any(isinstance(effect, Notify) and isinstance(effect.notice, Contradiction) for effect in step.effects):
             raise RuntimeError("the same change, and another value")
@@ -337,10 +337,10 @@ class DD26(Diverging):
 
 
 class DD27(Diverging):
-    """Ends at the tick 0, where it looks for what is missing."""
+    """Crashes at the tick 0 when it looks for missing changes."""
 
     def step(self, state: Any, event: Any, pick: Pick) -> Next:
-        """Dies."""
+        """Crashes."""
         step = super().step(state, event, pick)
         if step.state.participates and 0 in step.state.ticks.values():
             raise RuntimeError("there is no change before the first")
@@ -353,7 +353,7 @@ def _the_other_way_round(ping: Ping, last: Ping) -> Ping:
 
 
 class DD28(Diverging):
-    """Has the lower tick win, and then the higher name."""
+    """Lets the lower tick win, and then the higher name."""
 
     instead: ClassVar = {"election.winner": _the_other_way_round}
 
@@ -369,13 +369,13 @@ def _with_every_collision(state: State, ping: Ping, pick: Pick) -> Next:
 
 
 class DD29(Diverging):
-    """Begins a recovery at every collision."""
+    """Starts a recovery at every collision."""
 
     instead: ClassVar = {"transitions.on_ping": _with_every_collision}
 
 
 class DD30(Diverging):
-    """Waits three clocks after its own ping, and stands in a chain once."""
+    """Waits three clocks after its own ping, and occurs in a chain once."""
 
     instead: ClassVar = {
         "schedule.ping": lambda clock, place, length: PING_TIME(clock, place, length) if place else schedule.silence(clock),
@@ -388,7 +388,7 @@ def _silenced(state: State, info: Info) -> Next:
 
 
 class DD31(Diverging):
-    """Is silenced by any question."""
+    """Cancels its own request after any request of another node."""
 
     instead: ClassVar = {"recovery._on_missing": _silenced}
 

@@ -1,7 +1,7 @@
 """
-Divergences: the reference with one thing as another implementation has it, and the way to all of them.
+Divergences: variants of the reference that each reproduce one difference of an original implementation.
 
-Each can be judged like any other implementation: `peerproof run --impl divergence:BD-02`.
+Each is checked like any other implementation: `peerproof run --impl divergence:BD-02`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from peerproof.spec.core import Received, Step
 
 
 class Divergence(Variant):
-    """The reference of one protocol, and of no other, with one thing as another implementation has it."""
+    """The reference of one protocol only, with one difference of an original implementation."""
 
     def __init__(self) -> None:
         super().__init__((self.protocol,))
@@ -22,7 +22,7 @@ class Divergence(Variant):
 
 
 def by_id(base: type[Divergence]) -> Mapping[str, type[Divergence]]:
-    """The divergences that a module has defined from its base, by their ids: `BD02` is `BD-02`."""
+    """Returns the subclasses of a base in its own module, by their ids: `BD02` is `BD-02`."""
     return {_id_of(one): one for one in base.__subclasses__() if one.__module__ == base.__module__}
 
 
@@ -36,5 +36,5 @@ def received(event: Any, kind: type[Any]) -> bool:
 
 
 def without_effects(step: Step[Any, Any], unwanted: Callable[[Any], bool]) -> Step[Any, Any]:
-    """A step that leaves some effects out."""
+    """Returns the step without some effects."""
     return step._replace(effects=tuple(effect for effect in step.effects if not unwanted(effect)))

@@ -1,8 +1,8 @@
 """
-Peter as the original implementation has it, one difference at a time [PD-01…PD-13].
+The differences of the original implementation of Peter, one at a time [PD-01…PD-13].
 
-Two are missing, because a runner who says what happens cannot see them: a crash that needs parents, which the original never has
-[PD-10], and messages that overtake each other, which takes two connections [PD-14].
+Two are missing, because a runner in virtual time cannot detect them: a crash that needs parents, which the original never has
+[PD-10], and messages that overtake each other, which needs two connections [PD-14].
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ TURNED: Rule = tree.update_row
 
 
 class Diverging(Divergence):
-    """Peter with something else in the place of some of its functions."""
+    """Peter with some functions replaced."""
 
     protocol = "peter"
 
 
 def sent_to(effect: Any, purpose: int) -> bool:
-    """Whether this is a message of the tree with this purpose."""
+    """Whether the effect sends a message of the tree with this purpose."""
     return isinstance(effect, Request) and isinstance(effect.command, wendy.SendTo) and effect.command.purpose == purpose
 
 
 def own_node(state: State) -> Node:
-    """The node itself, as others know it."""
+    """Returns the node itself, as others know it."""
     return wendy.State(state.self_id, state.config).node
 
 
@@ -99,7 +99,7 @@ class PD03(Diverging):
 
 
 def _passed_on(kind: type[Any], *, is_child: bool) -> Mapping[str, Any]:
-    """What is replaced to pass messages of one kind on unchanged, if the sender is, or is not, a child."""
+    """Returns the overrides that pass on messages of one kind unchanged, if the sender is, or is not, a child."""
 
     def on_message(state: State, message: Any, seek: Seek) -> Next:
         header = message.header
@@ -159,7 +159,7 @@ def _unsubscribed_by_routing(state: State, topic: Id, row: Row, seek: Seek) -> N
 
 
 class PD08(Diverging):
-    """Writes no parent down, so that nothing is repaired."""
+    """Stores no parent, so that nothing is repaired."""
 
     instead: ClassVar = {
         "tree.subscribe_to_parent": _unrecorded,
@@ -170,7 +170,7 @@ class PD08(Diverging):
 
 
 class PD09(Diverging):
-    """Does not hear of who has gone."""
+    """Ignores departed nodes."""
 
     instead: ClassVar = {"tree.on_departure": nothing}
 
@@ -187,7 +187,7 @@ class PD11(Diverging):
 
 
 class PD12(Diverging):
-    """Looks at no topic when somebody has joined."""
+    """Does not check its topics when a node has joined."""
 
     instead: ClassVar = {"tree.on_node_joined": nothing, "tree.on_rerouted": nothing}
 
@@ -200,7 +200,7 @@ def _from_all(state: State, topic: Id, seek: Seek) -> Next:
 
 
 class PD13(Diverging):
-    """Forgets all its subscriptions when it unsubscribes from one topic."""
+    """Drops all its subscriptions when it unsubscribes from one topic."""
 
     instead: ClassVar = {"tree.on_unsubscribe": _from_all}
 

@@ -1,7 +1,7 @@
 """
-Scuttlebutt as the original library has it, one difference at a time [BD-01…BD-17].
+The differences of the original library of Scuttlebutt, one at a time [BD-01…BD-17].
 
-Two are missing, because no vector can show them: what a node takes for its identity [BD-12], and locks [BD-15].
+Two are missing, because no vector can detect them: the identity that a node uses [BD-12], and locks [BD-15].
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Entries = Iterable[DigestEntry]
 
 
 class Diverging(Divergence):
-    """Scuttlebutt with something else in the place of some of its functions."""
+    """Scuttlebutt with some functions replaced."""
 
     protocol = "scuttlebutt"
 
@@ -38,13 +38,13 @@ def _delta_without_limit(state: State, entries: Entries) -> tuple[DeltaEntry, ..
 
 
 class BD01(Diverging):
-    """Compares the number of entries with the limit of bytes, so that a delta has no limit."""
+    """Compares the number of entries with the limit in bytes, so that a delta has no limit."""
 
     instead: ClassVar = {"transitions.delta": _delta_without_limit}
 
 
 class BD02(Diverging):
-    """Does not send a delta that is empty."""
+    """Does not send an empty delta."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Leaves the empty delta out."""
@@ -60,10 +60,10 @@ class BD03(Diverging):
 
 
 class BD04(Diverging):
-    """Reads past the end of a datagram, and dies."""
+    """Reads past the end of a datagram and crashes."""
 
     def decode(self, data: bytes) -> Any:
-        """Dies of what is truncated."""
+        """Crashes at a truncated datagram."""
         try:
             return super().decode(data)
         except MalformedMessage as error:
@@ -73,12 +73,12 @@ class BD04(Diverging):
 
 
 class BD05(Diverging):
-    """Accepts strings of more than 255 bytes; what it sends then cannot be read."""
+    """Accepts strings of more than 255 bytes, and then sends messages that cannot be decoded."""
 
     instead: ClassVar = {"transitions.MAX_STRING": 2**16}
 
     def encode(self, message: Any) -> bytes:
-        """Dies of what a size byte cannot say."""
+        """Crashes at a string that is too long for its size byte."""
         if any(len(str(part)) > 255 for entry in message.entries for part in entry):  # of ASCII alone
             raise RuntimeError("string too large")
         return super().encode(message)
@@ -93,16 +93,16 @@ def _partner_only(state: State, _: Instant, pick: Pick) -> Iterator[NodeId]:
 
 
 class BD06(Diverging):
-    """Asks no unknown seed and no critical peer, and keeps everybody up."""
+    """Contacts no unknown seed and no critical peer, and takes all peers for up."""
 
     instead: ClassVar = {"transitions.round_targets": _partner_only, "transitions.is_up": lambda *_: True}
 
 
 class BD07(Diverging):
-    """Takes an update with the value that is there for none."""
+    """Ignores an update that sets the current value again."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Skips the update that changes nothing."""
+        """Skips an update that changes nothing."""
         command = getattr(event, "command", None)
         known = state.store[state.self_id].pairs.get(command.key) if isinstance(command, UpdateLocal) else None
         if known is not None and isinstance(command, UpdateLocal) and known.value == command.value:
@@ -138,7 +138,7 @@ def _delta_peer_by_peer(state: State, entries: Entries) -> tuple[DeltaEntry, ...
 
 
 class BD09(Diverging):
-    """Goes on with the next peer after a pair that does not fit any more."""
+    """Continues with the next peer after a pair that does not fit."""
 
     instead: ClassVar = {"transitions.delta": _delta_peer_by_peer}
 
@@ -150,7 +150,7 @@ def _most_outdated_first_ties_as_they_come(state: State, entries: Entries) -> li
 
 
 class BD10(Diverging):
-    """Leaves peers that are equally far behind in the order in which they happen to be."""
+    """Does not sort peers that are equally far behind."""
 
     instead: ClassVar = {"reconcile.most_outdated_first": _most_outdated_first_ties_as_they_come}
 
@@ -161,16 +161,16 @@ def _merged_all_news(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tup
 
 
 class BD11(Diverging):
-    """Tells the application of every pair that comes in."""
+    """Notifies the application of every received pair."""
 
     instead: ClassVar = {"transitions.merge": _merged_all_news}
 
 
 class BD13(Diverging):
-    """Never brings a peer up again that was down."""
+    """Never takes a peer for up again after it was down."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Keeps down who is down."""
+        """Keeps peers down."""
         step = super().step(state, event, pick)
         stuck = {
             addr: replace(step.state.liveness[addr], status=Status.DOWN)
@@ -205,7 +205,7 @@ def _exceeds_without_a_least_mean(window: ArrivalWindow, now: Instant, thousandt
 
 
 class BD17(Diverging):
-    """Lets the mean be 0, and any silence infinitely suspicious."""
+    """Allows a mean of 0, with which any silence is infinitely suspicious."""
 
     instead: ClassVar = {"transitions.phi_exceeds": _exceeds_without_a_least_mean}
 

@@ -1,4 +1,4 @@
-"""SWIM as the original implementation has it, one difference at a time [SD-01…SD-23]."""
+"""The differences of the original implementation of SWIM, one at a time [SD-01…SD-23]."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ ON_QUANTUM = rounds.on_quantum
 
 
 class Diverging(Divergence):
-    """SWIM with something else in the place of some of its functions."""
+    """SWIM with some functions replaced."""
 
     protocol = "swim"
 
 
 class SD01(Diverging):
-    """Takes the number of neighbours for that of nodes where there is one: it pings nobody."""
+    """Uses the number of neighbours instead of the number of nodes, and so pings no node if there is one neighbour."""
 
     instead: ClassVar = {"gossip.fanout": lambda nodes: FANOUT(nodes) if nodes > 2 else 0}
 
 
 def suspicious_and_relays(state: State) -> list[tuple[Uuid, Row, list[Uuid]]]:
-    """Each suspicious node, with those who can be asked to ping it."""
+    """Returns each suspicious node, with the nodes that can be asked to ping it."""
     relays = [node for node in state.live if state.rows[node].status is not Status.SUSPICIOUS]
     return [(node, row, relays) for node, row in state.rows.items() if row.status is Status.SUSPICIOUS and relays]
 
@@ -87,7 +87,7 @@ def _death_above_only(state: State, message: Ping | Ack, vector: Vector) -> Stat
 
 
 class SD03(Diverging):
-    """Believes in no death at the incarnation that it knows."""
+    """Ignores a death at the incarnation that it knows."""
 
     instead: ClassVar = {"transitions.with_vector": _death_above_only}
 
@@ -96,19 +96,19 @@ def _death_for_the_dead(state: State, sender: NodeId, ping: Ping, pick: Pick) ->
     row = state.rows.get(ping.sender)
     if row is None or ping.target != state.uuid or not (IS_PAST(state, ping) or row.status is Status.DEAD):
         return ON_PING(state, sender, ping, pick)
-    told = (Dead(ping.sender, Incarnation(row.incarnation.restart, ping.incarnation.tx)),)
-    state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), told, Carries(), pick)
+    events = (Dead(ping.sender, Incarnation(row.incarnation.restart, ping.incarnation.tx)),)
+    state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), events, Carries(), pick)
     return state, () if message is None else (Send(sender, message),)
 
 
 class SD04(Diverging):
-    """Tells an expired sender the tx that it came with, and lets no dead node come back."""
+    """Answers an expired sender with the sender's own tx, and lets no dead node come back."""
 
     instead: ClassVar = {"transitions.on_ping": _death_for_the_dead}
 
 
 class SD05(Diverging):
-    """Counts the events that it receives."""
+    """Increases tx for each event that it receives."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Raises tx first."""
@@ -124,7 +124,7 @@ def _past_by_restart(state: State, message: Ping | Ack) -> bool:
 
 
 class SD06(Diverging):
-    """Looks at the restart counter of a header only."""
+    """Compares only the restart counter of a header."""
 
     instead: ClassVar = {"transitions.is_past": _past_by_restart}
 
@@ -147,7 +147,7 @@ class SD07(Diverging):
 
 
 class SD08(Diverging):
-    """Queues each event behind the others, whoever it is about."""
+    """Appends each event to the queue, without replacing an older one about the same node."""
 
     instead: ClassVar = {"gossip.enqueue": lambda state, said: replace(state, queue=(*state.queue, Queued(said, frozenset())))}
 
@@ -168,7 +168,7 @@ def _filled_up(state: State, pick: Pick) -> tuple[State, Sends]:
 
 
 class SD09(Diverging):
-    """Fills the vector up from the next shuffle."""
+    """Fills up the vector from the next shuffle."""
 
     instead: ClassVar = {"transitions.on_quantum": _filled_up}
 
@@ -179,12 +179,12 @@ def _emptied(state: State, pick: Pick) -> tuple[State, Sends]:
 
 
 def _taken_out(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
-    state, told = EVENTS(state, receiver, said, room)
-    return replace(state, queue=tuple(entry for entry in state.queue if receiver in entry.recipients)), told
+    state, events = EVENTS(state, receiver, said, room)
+    return replace(state, queue=tuple(entry for entry in state.queue if receiver in entry.recipients)), events
 
 
 class SD10(Diverging):
-    """Empties its queue before it knows whether anybody gets it, and whether it fits."""
+    """Empties its queue without checking whether the events fit and are sent."""
 
     instead: ClassVar = {"transitions.on_quantum": _emptied, "gossip._events": _taken_out}
 
@@ -198,13 +198,13 @@ def _dead_without_relay(state: State, node: Uuid, row: Row) -> State:
 
 
 class SD11(Diverging):
-    """Calls a node dead after two misses where nobody can be asked to ping it."""
+    """Declares a node dead after two misses if no other node can be asked to ping it."""
 
     instead: ClassVar = {"detector.settle_row": _dead_without_relay}
 
 
 class SD12(Diverging):
-    """Never looks for the fault in itself."""
+    """Never takes itself for isolated."""
 
     instead: ClassVar = {"detector.SILENT_FOR_ISOLATION": 10**9}
 
@@ -220,7 +220,7 @@ def _suspicion_is_kept(state: State, claim: Claim) -> State:
 
 
 class SD13(Diverging):
-    """Neither takes suspicion over nor passes it on."""
+    """Neither accepts nor spreads suspicion."""
 
     instead: ClassVar = {"transitions.with_vector": _no_suspicion, "detector.apply_claim": _suspicion_is_kept}
 
@@ -233,7 +233,7 @@ def _suspects_first(state: State, node: Uuid, row: Row) -> State:
 
 
 class SD14(Diverging):
-    """Suspects whoever has not answered, without a look at what it is."""
+    """Suspects a node that has not answered, whatever its status is."""
 
     instead: ClassVar = {"detector.settle_row": _suspects_first}
 
@@ -248,7 +248,7 @@ def _alive_by_any_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]
 
 
 class SD15(Diverging):
-    """Takes any expected ack for a sign of life, also one of the past, or of a node that has left."""
+    """Takes any expected ack for a sign of life, even a past one, or one of a node that has left."""
 
     instead: ClassVar = {"transitions.on_ack": _alive_by_any_ack}
 
@@ -261,7 +261,7 @@ def _payload_by_tx(row: Row, claim: Claim) -> Row:
 
 
 class SD16(Diverging):
-    """Keeps a payload over a restart, and forgets it when tx grows."""
+    """Keeps a payload over a restart, and drops it when tx grows."""
 
     instead: ClassVar = {"gossip.merge": _payload_by_tx}
 
@@ -271,21 +271,21 @@ def _members_of_all(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, r
     if not others or not state.config.ae_size or not tagged:
         return None
     picked = [Uuid(str(node)) for node in pick("anti-entropy", others, state.config.ae_size)]
-    told = AntiEntropy(tuple(Member(state.rows[n].host, state.rows[n].port, n, *state.rows[n].incarnation) for n in picked))
-    return told if room.takes(told) else None
+    sample = AntiEntropy(tuple(Member(state.rows[n].host, state.rows[n].port, n, *state.rows[n].incarnation) for n in picked))
+    return sample if room.takes(sample) else None
 
 
 class SD17(Diverging):
-    """Has anti-entropy of nodes that are gone too, in acks only, and in none to a joiner."""
+    """Sends anti-entropy about removed nodes too, only in acks, and never to a joiner."""
 
     instead: ClassVar = {"gossip._members": _members_of_all, "gossip.REQUEST": Carries(events=True, payload=True)}
 
 
 class SD18(Diverging):
-    """Applies what stands before a bad vector."""
+    """Applies the vectors before a bad one."""
 
     def decode(self, data: bytes) -> Any:
-        """The longest beginning that is a message."""
+        """Decodes the longest prefix that is a message."""
         try:
             return super().decode(data)
         except MalformedMessage:
@@ -312,15 +312,15 @@ def _one_exchange(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple
     if ping.target != state.uuid or not any(isinstance(v, Joining) and v.node == ping.sender for v in ping.vectors):
         return ON_PING(state, sender, ping, pick)
     if row is not None and row.incarnation.restart == ping.incarnation.restart:
-        told = (Dead(ping.sender, row.incarnation),)
-        state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), told, Carries(), pick)
+        events = (Dead(ping.sender, row.incarnation),)
+        state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), events, Carries(), pick)
         return state, () if message is None else (Send(sender, message),)
     state, sends = ON_PING(state, sender, ping, pick)
     return with_row(state, ping.sender, replace(state.rows[ping.sender], status=Status.NORMAL, exchange=Exchange.DONE)), sends
 
 
 class SD20(Diverging):
-    """Takes a node in by one exchange, and answers a joining at the restart counter known by death."""
+    """Admits a node with one exchange, and answers a joining with a known restart counter by a death."""
 
     instead: ClassVar = {"transitions.on_ping": _one_exchange}
 
@@ -336,7 +336,7 @@ NAMES: Final = tuple(
 
 
 class SD22(Diverging):
-    """Writes integers for the names of events, and reads nothing else."""
+    """Encodes the names of events as integers, and accepts only these."""
 
     def encode(self, message: Any) -> bytes:
         """Replaces the names."""
@@ -349,7 +349,7 @@ class SD22(Diverging):
         return bytes(msgpack.packb(vectors))
 
     def decode(self, data: bytes) -> Any:
-        """Puts the names in their place."""
+        """Restores the names."""
         try:
             vectors: list[Any] = msgpack.unpackb(data, strict_map_key=False)
             named = [[NAMES[vector[0]], *vector[1:]] for vector in vectors]
@@ -359,14 +359,14 @@ class SD22(Diverging):
 
 
 class SD23(Diverging):
-    """Removes nodes without a word, and knows no subscriptions."""
+    """Removes nodes without notifying others, and has no subscriptions."""
 
     instead: ClassVar = {
         "transitions.on_remove_node": lambda state, command: Step(replace(state, rows=state.rows.without((command.uuid,))))
     }
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Forgets who has subscribed."""
+        """Ignores subscriptions."""
         if isinstance(event, Asked) and isinstance(event.command, (OnNodeEvent, OnClusterEvent)):
             return Step(state)
         return super().step(state, event, pick)

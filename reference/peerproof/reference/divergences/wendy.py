@@ -1,8 +1,8 @@
 """
-Wendy as the original library has it, one difference at a time [WD-01…WD-32].
+The differences of the original library of Wendy, one at a time [WD-01…WD-32].
 
-Two are missing, because a runner who says what happens cannot see them: versions that are read later than tables [WD-18], and
-scores that are the time of connecting alone [WD-26]. That of WD-16 announces itself without end as well [WD-30].
+Two are missing, because a runner in virtual time cannot detect them: versions that are read later than tables [WD-18], and scores
+that are only the time to connect [WD-26]. The divergence WD-16 also announces itself without end [WD-30].
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WITH_VERSIONS = joining.with_versions
 
 
 class Diverging(Divergence):
-    """Wendy with something else in the place of some of its functions."""
+    """Wendy with some functions replaced."""
 
     protocol = "wendy"
 
@@ -61,7 +61,7 @@ def _without_carry(ring: Ring, node: Id, key: Id) -> int:
 
 
 class WD02(Diverging):
-    """Forgets the carry when it measures the other way round."""
+    """Loses the carry when it computes the distance in the other direction."""
 
     instead: ClassVar = {"ids.Ring.rank": _without_carry}
 
@@ -74,7 +74,7 @@ def _leaf_thrown_away(state: State, key: Id) -> wendy.Node | None:
 
 
 class WD03(Diverging):
-    """Finds the next hop among its leaves, and looks into the routing table nevertheless."""
+    """Finds the next hop among its leaves, but then uses the routing table."""
 
     instead: ClassVar = {"routing.next_hop": _leaf_thrown_away}
 
@@ -85,14 +85,14 @@ def _mirrored(sent: wendy.Tables) -> wendy.Tables:
 
 
 class WD04(Diverging):
-    """Calls the greater ids left."""
+    """Takes the greater ids for the left side."""
 
     queries: ClassVar = {
         "leaf_set": lambda state: dict(zip(("left", "right"), reversed(list(leaf_set(state).values())), strict=True))
     }
 
     def encode(self, message: Any) -> bytes:
-        """Writes the arrays the other way round."""
+        """Swaps the arrays."""
         if isinstance(message, (wendy.StateData, wendy.NodeRace, wendy.NodeAnnouncement)):
             message = replace(message, tables=_mirrored(message.tables))
         return super().encode(message)
@@ -107,7 +107,7 @@ def _span_unmirrored(state: State, key: Id) -> tuple[wendy.Node, ...] | None:
 
 
 class WD05(Diverging):
-    """Looks at the lower end of its leaf set as at the upper one."""
+    """Treats the lower end of its leaf set like the upper one."""
 
     instead: ClassVar = {"routing.leaf_span": _span_unmirrored}
 
@@ -118,13 +118,13 @@ def _delivered_without_lower(state: State, key: Id) -> wendy.Node | None:
 
 
 class WD06(Diverging):
-    """Delivers every lower key as long as it has no lower leaves."""
+    """Delivers every lower key while it has no lower leaves."""
 
     instead: ClassVar = {"routing.next_hop": _delivered_without_lower}
 
 
 class WD07(Diverging):
-    """Makes both mistakes at once: it throws leaves away, and looks for lower keys at the wrong end."""
+    """Has both faults: it discards the leaf that it found, and looks for lower keys at the wrong end."""
 
     instead: ClassVar = {"routing.next_hop": _leaf_thrown_away, "routing.leaf_span": _span_unmirrored}
 
@@ -134,7 +134,7 @@ def _only_from_cells(state: State, gone: Id) -> Next:
 
 
 class WD08(Diverging):
-    """Removes nobody who is not in the routing table."""
+    """Removes only nodes that are in the routing table."""
 
     instead: ClassVar = {"repair.on_departure": _only_from_cells}
 
@@ -153,7 +153,7 @@ def _ends_with_an_empty_side(state: State, gone: Id) -> Next:
 
 
 class WD09(Diverging):
-    """Stops in the middle of a removal when there is no leaf left to ask."""
+    """Stops in the middle of a removal if there is no leaf left to ask."""
 
     instead: ClassVar = {"repair.on_departure": _ends_with_an_empty_side}
 
@@ -167,7 +167,7 @@ def _nearest_asked(before: State, state: State, gone: wendy.Node) -> tuple[Any, 
 
 
 class WD10(Diverging):
-    """Asks the nearest leaf, or one of the other side."""
+    """Asks the nearest leaf, or a leaf of the other side."""
 
     instead: ClassVar = {"repair.query_leaf_set": _nearest_asked}
 
@@ -189,7 +189,7 @@ def _some_rows(state: State, join: wendy.NodeJoin) -> Next:
 
 
 class WD11(Diverging):
-    """Sends joiners some rows of its routing table."""
+    """Sends joiners only some rows of its routing table."""
 
     instead: ClassVar = {"transitions.on_node_join": _some_rows}
 
@@ -215,7 +215,7 @@ def _everywhere_at_once(state: State, node: wendy.Node, *, is_leaf: bool) -> Sta
 
 
 class WD13(Diverging):
-    """Looks cached scores up without using them, and has the unknown one for the best."""
+    """Looks up cached scores without using them, and takes an unknown score for the best."""
 
     instead: ClassVar = {
         "proximity.consider_node": _everywhere_at_once,
@@ -224,10 +224,10 @@ class WD13(Diverging):
 
 
 class WD14(Diverging):
-    """Inserts who did not answer with the best score."""
+    """Inserts a node that did not answer, with the best score."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Has every measurement succeed."""
+        """Lets every measurement succeed."""
         if isinstance(event, Sent) and event.took is None and any(node.id in state.measured for node in state.at(event.to)):
             event = replace(event, took=0)
         return super().step(state, event, pick)
@@ -243,7 +243,7 @@ def _overwritten(state: State, node: wendy.Node) -> tuple[wendy.Node, ...]:
 
 
 class WD15(Diverging):
-    """Writes a new neighbour over the first one that is farther away."""
+    """Replaces the first neighbour that is farther away by a new one."""
 
     instead: ClassVar = {"tables.in_neighborhood_set": _overwritten}
 
@@ -255,16 +255,16 @@ def _leaves_keep_theirs(state: State, sender: wendy.Node, versions: wendy.Versio
 
 
 class WD16(Diverging):
-    """Never renews what it knows of a leaf's versions."""
+    """Never updates the stored versions of a leaf."""
 
     instead: ClassVar = {"joining.with_versions": _leaves_keep_theirs}
 
 
 class WD17(Diverging):
-    """Takes the versions in an announcement for the announcer's."""
+    """Takes the versions in an announcement for those of the announcer."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Keeps them."""
+        """Stores these versions."""
         step = super().step(state, event, pick)
         if not received(event, wendy.NodeAnnouncement):
             return step
@@ -280,7 +280,7 @@ def _counted_otherwise(state: State, routing_table: Any, leaves: wendy.LeafSet, 
 
 
 class WD19(Diverging):
-    """Counts no replacements in the routing table."""
+    """Does not count replacements in the routing table as changes."""
 
     instead: ClassVar = {"tables.with_tables": _counted_otherwise}
 
@@ -293,7 +293,7 @@ def _one_row_only(state: State, cell: Any) -> Next:
 
 
 class WD20(Diverging):
-    """Asks the first row that somebody is in, and no other."""
+    """Asks the first row that has a node, and no other."""
 
     instead: ClassVar = {"repair.advance_repair": _one_row_only}
 
@@ -311,16 +311,16 @@ def _column_passed_over(state: State, key: Id) -> wendy.Node | None:
 
 
 class WD22(Diverging):
-    """Passes over a column in all the rows below, instead of its own in each."""
+    """Skips the same column in all rows below, instead of the own column of each row."""
 
     instead: ClassVar = {"routing.next_hop": _column_passed_over}
 
 
 class WD23(Diverging):
-    """Refreshes a copy of a score that nobody looks at."""
+    """Updates an unused copy of a score."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Has every later duration be as the first."""
+        """Replaces later durations by the first one."""
         if isinstance(event, Sent) and event.took is not None:
             known = next((state.scores[n.id] for n in state.at(event.to) if n.id in state.scores), event.took)
             event = replace(event, took=known)
@@ -328,14 +328,14 @@ class WD23(Diverging):
 
 
 class WD24(Diverging):
-    """Tells nothing of who has gone, and of each announcement."""
+    """Does not notify of departed nodes, and notifies of each announcement."""
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Tells other things."""
+        """Replaces the notices."""
         after, effects = super().step(state, event, pick)
-        told = [e for e in effects if not (isinstance(e, Notify) and isinstance(e.notice, (wendy.NodeExited, wendy.NodeJoined)))]
+        kept = [e for e in effects if not (isinstance(e, Notify) and isinstance(e.notice, (wendy.NodeExited, wendy.NodeJoined)))]
         announced = [Notify(wendy.NodeJoined(event.message.header.sender))] if received(event, wendy.NodeAnnouncement) else []
-        return Step(after, (*announced, *told))
+        return Step(after, (*announced, *kept))
 
 
 def _dropped(state: State, to: Any, message: Any, *, failed: bool) -> Next:
@@ -344,18 +344,18 @@ def _dropped(state: State, to: Any, message: Any, *, failed: bool) -> Next:
 
 
 class WD25(Diverging):
-    """Drops a message whose next hop cannot be reached."""
+    """Drops a message whose next hop is unreachable."""
 
     instead: ClassVar = {"transitions.on_outcome": _dropped}
 
 
 class WD27(Diverging):
-    """Sends on what it had asked about, whatever the application has made of it."""
+    """Forwards the original message, even if the application has changed it."""
 
     last: wendy.Application | None = None
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Puts the message back."""
+        """Restores the message."""
         if isinstance(event, Asked) and isinstance(event.command, wendy.Forward) and self.last:
             event = replace(event, command=wendy.Forward(self.last))
         step = super().step(state, event, pick)
@@ -366,12 +366,12 @@ class WD27(Diverging):
 
 
 class WD28(Diverging):
-    """Keeps who has gone in leaf set and neighborhood set when one of those asked for the cell cannot be reached."""
+    """Keeps a departed node in leaf set and neighborhood set if a node asked for its cell is unreachable."""
 
     lost: tuple[wendy.Node, ...] = ()
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """Puts it back."""
+        """Inserts it again."""
         step = super().step(state, event, pick)
         after = step.state
         if isinstance(event, Sent) and event.took is None and isinstance(event.message, wendy.NodeRepair):
@@ -383,10 +383,10 @@ class WD28(Diverging):
 
 
 class WD29(Diverging):
-    """Looks up the rows and columns of a repair without a look at how many there are, and dies."""
+    """Does not check the rows and columns of a repair, and crashes."""
 
     def decode(self, data: bytes) -> Any:
-        """Dies of a row or a column beyond the last."""
+        """Crashes at a row or a column beyond the last."""
         try:
             return super().decode(data)
         except MalformedMessage as error:
@@ -407,7 +407,7 @@ def _in_any_case(raw: Any, names: Collection[str]) -> Any:
 
 
 class WD32(Diverging):
-    """Reads members whose names it half knows."""
+    """Accepts names of members in any case."""
 
     instead: ClassVar = {
         "codec._object": lambda raw, names, what, depth: OBJECT(_in_any_case(raw, names), names, what, depth),

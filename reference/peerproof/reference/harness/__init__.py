@@ -1,4 +1,4 @@
-"""The reference behind adapter protocol 1, so that the suite checks it like any other implementation."""
+"""The reference behind adapter protocol 1: the suite checks it like any other implementation."""
 
 import lazy_loader
 

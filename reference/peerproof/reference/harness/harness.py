@@ -1,12 +1,12 @@
 """
-The harness: the reference behind adapter protocol 1, so that the suite judges it like any other implementation.
+The harness: the reference behind adapter protocol 1. The suite checks it like any other implementation.
 
     $ python -m peerproof.reference.harness.harness
     {"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"03"}
     {"id":1,"ok":true,"value":{"type":"delta","entries":[]}}
 
-Time and chance are the runner's: each request says what time it is, and each question of the protocol goes back to the
-runner as a choice. Nothing that is sent here ends the program but `bye` and the end of the input.
+The runner controls time and choices: each request has the current time, and each nondeterministic choice of the protocol goes
+back to the runner as a `choice`. Only `bye` and the end of the input end the program; bad input does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PROTOCOL_VERSION: Final = 1
 
-#: What can carry messages to a node that is served.
+#: Transports of served nodes.
 SOCKETS: Final = ("tcp", "udp")
 
 Op = Callable[[dict[str, Any]], dict[str, Any]]
@@ -41,10 +41,10 @@ Op = Callable[[dict[str, Any]], dict[str, Any]]
 
 class Harness:
     """
-    The reference, as a runner sees it.
+    The reference, as a runner uses it.
 
-    `handle` answers one request. `choose` is given the inner object of each choice and returns the indices picked; what
-    it raises is the runner's own trouble and goes back to it.
+    `handle` answers one request. `choose` takes the inner object of a choice and returns the picked indices; its exceptions
+    are passed on to the runner.
     """
 
     def __init__(self, names: Iterable[str] = (), *, oracle: bool = True) -> None:
@@ -53,10 +53,10 @@ class Harness:
         self._protocols: Final = {name: RUNTIMES[name] for name in names or RUNTIMES}
         self._oracle = oracle
         self._handles: dict[int, Handle] = {}
-        self._sockets: Sockets | None = None  #: as soon as there is a node on one
+        self._sockets: Sockets | None = None  #: created with the first served node
         self._served: dict[int, ServedNode] = {}
         self._opened = 0
-        self._choose: Choose = _nobody
+        self._choose: Choose = _refuse_choice
         self._choosing = False
         self._request_id: Plain = None
         self._asked = 0
@@ -88,7 +88,7 @@ class Harness:
         self._batched: Final = {name: op for name, op in self._ops.items() if name not in ("hello", "batch", "bye")}
 
     def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
-        """The reply to a request, whatever it is."""
+        """Returns the reply to a request, valid or not."""
         self._choose, self._request_id, self._asked = choose, _id(request), 0
         return {"id": self._request_id, **self._reply(request, self._ops)}
 
@@ -111,13 +111,13 @@ class Harness:
     def _op(self, request: dict[str, Any], ops: Mapping[str, Op]) -> Op:
         op = member(request, "op", str)
         if op not in self._ops:
-            raise RequestError("unknown_op", f"there is no op {render_value(op)}")
+            raise RequestError("unknown_op", f"unknown op {render_value(op)}")
         if op not in ops:
-            raise RequestError("bad_request", f"{op} cannot stand in a batch")
+            raise RequestError("bad_request", f"{op} is not allowed in a batch")
         number = request.get("handle")
         if type(number) is int and number in self._served and op != "batch":
             if op not in self._of_served:
-                raise RequestError("unsupported", f"a node that is served has no {op}, but {', '.join(self._of_served)}")
+                raise RequestError("unsupported", f"a served node has no {op}; it has {', '.join(self._of_served)}")
             return self._of_served[op]
         return ops[op]
 
@@ -125,7 +125,7 @@ class Harness:
         match request.get("protocol"):
             case [int(lowest), int(highest)]:
                 if not lowest <= PROTOCOL_VERSION <= highest:
-                    raise RequestError("version", f"this is version {PROTOCOL_VERSION}, not {lowest} to {highest}")
+                    raise RequestError("version", f"the harness has version {PROTOCOL_VERSION}, the runner {lowest} to {highest}")
             case other:
                 found = render_value(other)
                 raise RequestError("bad_request", f"protocol: expected the lowest and highest version, found {found}")
@@ -185,7 +185,7 @@ class Harness:
     def _recv(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
         if request.get("via") != node.protocol.transport:
-            raise RequestError("unsupported", f"via: {node.protocol.name} comes over {node.protocol.transport}")
+            raise RequestError("unsupported", f"via: {node.protocol.name} uses {node.protocol.transport}")
         sender, data = NodeId(ADDRESS.value(request.get("from"), "from")), octets(request)
         node.clock = requests.now(request, node)
         try:
@@ -215,7 +215,7 @@ class Harness:
 
     def _require_connected(self, node: Handle) -> None:
         if node.protocol.connected is None:
-            raise RequestError("unsupported", f"{node.protocol.name} comes over {node.protocol.transport}")
+            raise RequestError("unsupported", f"{node.protocol.name} uses {node.protocol.transport}")
 
     def _advance(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
@@ -228,10 +228,10 @@ class Harness:
 
     def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        wanted = requests.command(request, node.protocol)
+        command = requests.command(request, node.protocol)
         node.clock = requests.now(request, node)
         try:
-            driver.ask(wanted)
+            driver.ask(command)
         except NotEnabled as refusal:
             return {**_effects(node), "refused": {"class": refusal.reason, "message": str(refusal)}}
         return _effects(node)
@@ -269,7 +269,7 @@ class Harness:
         for item in member(request, "items", list):
             if not isinstance(item, dict):
                 raise RequestError("bad_request", f"items: expected objects, found {render_value(item)}")
-            if "id" in item:  # its questions are its own
+            if "id" in item:  # the choices of an item with an id are numbered from 1
                 self._request_id, self._asked = _id(item), 0
             results.append({**({"id": _id(item)} if "id" in item else {}), **self._reply(item, self._batched)})
         return {"results": results}
@@ -281,7 +281,7 @@ class Harness:
         protocol = self._protocol(request)
         if request.get("via") != [protocol.transport] or protocol.transport not in SOCKETS:
             served = " and ".join(SOCKETS)
-            raise RequestError("unsupported", f"via: {protocol.name} comes over {protocol.transport}; served are {served}")
+            raise RequestError("unsupported", f"via: {protocol.name} uses {protocol.transport}; served: {served}")
         config = _configuration(protocol, request.get("config", {}))
         self._sockets = self._sockets or Sockets()
         pick = random_pick(f"{render_value(request.get('seed', ''))}/{render_value(request.get('node', ''))}")
@@ -312,14 +312,14 @@ class Harness:
     def _protocol(self, request: dict[str, Any]) -> Runtime:
         name = member(request, "protocol", str)
         if name not in self._protocols:
-            raise RequestError("unsupported", f"there is no protocol {render_value(name)} here, but {', '.join(self._protocols)}")
+            raise RequestError("unsupported", f"unknown protocol {render_value(name)}; supported: {', '.join(self._protocols)}")
         return self._protocols[name]
 
     def _find_handle(self, request: dict[str, Any]) -> Handle:
         number = request.get("handle")
         node = self._handles.get(number) if type(number) is int else None
         if node is None:
-            raise RequestError("no_handle", f"there is no handle {render_value(number)}")
+            raise RequestError("no_handle", f"no handle {render_value(number)}")
         node.effects = []
         return node
 
@@ -330,7 +330,7 @@ class Harness:
         return node, node.driver
 
     def _ask(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
-        """The runner's choice. A question with one answer is not asked."""
+        """Has the runner choose. A choice with at most one option is not sent."""
         options = sorted(among)
         some = min(some, len(options))
         if len(options) <= 1:
@@ -376,18 +376,18 @@ def _configuration(protocol: Runtime, plain: Plain) -> Any:
         raise RequestError("bad_request", f"config: {getattr(error, 'detail', error)}") from None
 
 
-def _nobody(question: dict[str, Any]) -> list[int]:
-    raise Unanswered(f"nobody to ask {question}")
+def _refuse_choice(question: dict[str, Any]) -> list[int]:
+    raise Unanswered(f"no runner to answer {question}")
 
 
 def main() -> int:
-    """Serve a runner at standard input and output. Returns the exit code."""
+    """Serves a runner at standard input and output. Returns the exit code."""
     try:
         serve_stdio(Harness())
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the runner is gone
-        sys.stdout = None  # or Python would try to flush it once more
+    except BrokenPipeError:  # the runner has exited
+        sys.stdout = None  # Python flushes it at exit otherwise
     return 0
 
 

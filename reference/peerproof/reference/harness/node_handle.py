@@ -1,4 +1,4 @@
-"""A node that a runner has opened: the environment of its driver, whose clock is what the runner says."""
+"""A node that a runner has opened: the environment of its driver, with a clock that the runner sets."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ ADDRESS: Final = Text(most=2**16)
 
 
 class Handle:
-    """A node under test: what `Driver` calls its environment, under the runner's clock."""
+    """A node under test, and the `Environment` of its driver."""
 
     def __init__(self, protocol: Runtime, self_id: NodeId, config: Any, pick: Any) -> None:
         self.protocol: Final = protocol
         self.specification: Final = protocol.specification()
         self.clock = Instant(0)
-        self.effects: list[Plain] = []  #: of the request that is being answered
-        self.driver: Driver | None = None  #: none after a crash
-        self.config: Final = config  #: of `open`
-        self.connections: dict[str, Inbound | None] = {}  #: that peers have opened; None for one that this node has closed
+        self.effects: list[Plain] = []  #: of the current request
+        self.driver: Driver | None = None  #: None after a crash
+        self.config: Final = config  #: from `open` or `load`
+        self.connections: dict[str, Inbound | None] = {}  #: opened by peers; None once this node has closed its side
         self._self_id: Final = self_id
         self._pick: Final = pick
 
     def start(self, config: Any) -> None:
-        """Become a fresh node, configured like this. Raises NotEnabled."""
+        """Starts a fresh node with this configuration. Raises NotEnabled."""
         self.driver, self.connections = None, {}
         driver = Driver(self.specification, self._self_id, self, self._pick)
         driver.start(config)
         self.driver = driver
 
     def load(self, state: Plain, timers: Iterable[tuple[Any, Instant]]) -> None:
-        """Become a node in the state that plain data shows. Raises MalformedMessage."""
+        """Starts a node in a given state, as plain data. Raises MalformedMessage."""
         self.driver = Driver(self.specification, self._self_id, self, self._pick)
         self.driver.load(self.specification.STATE.value(state, self._self_id, self.config), timers)
 
     def on_connection(self, conn: str, event: str, data: bytes) -> None:
-        """A connection is opened, brings bytes, or is closed by its peer; what is answered on it goes into the reply."""
+        """Handles a connection that its peer opens, sends bytes on, or closes. Answers on it are added to the reply."""
         connected, driver = self.protocol.connected, self.driver
-        assert connected is not None, "a connection belongs to a protocol over connections"
-        assert driver is not None, "a connection belongs to a node that runs"
+        assert connected is not None, "the protocol has no connections"
+        assert driver is not None, "the node does not run"
         if event == "open":
             self.connections[conn] = connected.framing.Inbound()
             if connected.has_left(driver.state):
@@ -79,23 +79,23 @@ class Handle:
         self.effects.append({"stream": {"conn": conn, "event": "close"}})
 
     def report_malformed(self, error: MalformedMessage) -> None:
-        """Into the reply."""
+        """Adds a malformed event to the reply."""
         self.event("malformed", {"class": error.reason, "offset": error.offset})
 
     def now(self) -> Instant:
-        """What the runner last said."""
+        """The time of the runner's last request."""
         return self.clock
 
     def send(self, to: NodeId, message: Any) -> None:
-        """Into the reply."""
+        """Adds a message to the reply."""
         data = self.specification.MESSAGE.encode(message)
         self.effects.append({"send": {"via": self.protocol.transport, "to": ADDRESS.plain(to), "bytes": data.hex()}})
 
     def notify(self, notice: Any) -> None:
-        """Into the reply."""
+        """Adds a notice to the reply, as an event."""
         shown = self.specification.NOTICE.plain(notice)
         self.event(shown.pop("type"), shown)
 
     def event(self, name: str, members: Mapping[str, Plain]) -> None:
-        """Into the reply."""
+        """Adds an event to the reply."""
         self.effects.append({"event": {"name": name, **members}})

@@ -1,8 +1,8 @@
 """
-The channel between a runner and a harness: JSON objects, one a line, over any pair of byte streams.
+The channel between a runner and a harness: one JSON object per line, over any pair of byte streams.
 
-Requests may come in faster than they are answered, so the answer to a question may stand behind further requests; these
-wait in order. What is no request is answered all the same, because a runner that gets no line waits for one.
+A runner may send requests without waiting for replies, so the answer to a choice may follow further requests; these are queued.
+A line that is no request gets an error reply, because the runner waits for a line.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from typing import Any, BinaryIO, Final, Protocol
 
 from peerproof.spec.forms.form import Plain
 
-#: The longest line, its end not counted.
+#: Maximum bytes of a line, without the newline.
 MAX_LINE: Final = 16 * 2**20
 
 Choose = Callable[[dict[str, Any]], list[int]]
 
 
 class Unreadable(Exception):
-    """A line that is no JSON object."""
+    """A line that is not a JSON object."""
 
 
 class Unanswered(Exception):
-    """The runner has answered another question than it was asked."""
+    """The runner has answered a different choice than the pending one."""
 
 
 class Gone(Exception):
-    """The runner has closed its end in the middle of a question."""
+    """The runner has closed its end while a choice was pending."""
 
 
 class Handler(Protocol):
-    """Who answers requests."""
+    """Answers requests."""
 
-    closing: bool  #: after the reply to `bye`
+    closing: bool  #: set by `bye`
 
     def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
-        """The reply to a request, with its id. Raises nothing but what `choose` raises, save `Unanswered`."""
+        """Returns the reply to a request, with its id. Raises only exceptions of `choose`, except `Unanswered`."""
 
 
 class Channel:
-    """One runner."""
+    """The channel to one runner."""
 
     def __init__(self, incoming: BinaryIO | BufferedIOBase, outgoing: BinaryIO | BufferedIOBase) -> None:
         self._incoming = incoming
@@ -53,7 +53,7 @@ class Channel:
         self._waiting: deque[dict[str, Any] | Unreadable] = deque()
 
     def serve(self, handler: Handler) -> None:
-        """Answer every line until `bye` or the end of the input."""
+        """Answers every line until `bye` or the end of the input."""
         while not handler.closing:
             request = self._waiting.popleft() if self._waiting else self._read()
             if request is None:
@@ -83,39 +83,39 @@ class Channel:
         if not line.endswith(b"\n") and len(line) > MAX_LINE:
             while (rest := self._incoming.readline(2**16)) and not rest.endswith(b"\n"):
                 pass
-            return Unreadable(f"a line has at most {MAX_LINE} bytes")
+            return Unreadable(f"the line has more than {MAX_LINE} bytes")
         try:
             request = json.loads(line.decode())
         except RecursionError:
-            return Unreadable("a line of JSON nested too deeply")
-        except ValueError as error:  # no UTF-8, no JSON, or a number with more digits than Python reads
-            return Unreadable(f"a line that is not JSON: {error}")
-        return request if isinstance(request, dict) else Unreadable("a line that is no JSON object")
+            return Unreadable("the line is JSON that is nested too deeply")
+        except ValueError as error:  # not UTF-8, not JSON, or a number with more digits than Python parses
+            return Unreadable(f"the line is not JSON: {error}")
+        return request if isinstance(request, dict) else Unreadable("the line is not a JSON object")
 
     def _write(self, reply: dict[str, Any], request_id: Plain = None) -> None:
         line = json.dumps(reply, separators=(",", ":")).encode()
         if len(line) > MAX_LINE:
-            error = {"code": "internal", "message": f"the reply has {len(line)} bytes, a line at most {MAX_LINE}"}
+            error = {"code": "internal", "message": f"the reply has {len(line)} bytes; a line has at most {MAX_LINE}"}
             line = json.dumps({"id": request_id, "error": error}).encode()
         self._outgoing.write(line + b"\n")
         self._outgoing.flush()
 
 
 def _parse_answer(question: dict[str, Any], answer: Plain) -> list[int]:
-    """The indices of an answer. Raises Unanswered."""
+    """Returns the indices of an answer, unchecked. Raises Unanswered."""
     if not isinstance(answer, dict) or answer.get("for") != question["for"] or answer.get("n") != question["n"]:
         raise Unanswered(f"choice: expected the answer for {question['for']!r}, n {question['n']}, found {answer!r}")
-    pick: list[int] = answer.get("pick")  # type: ignore[assignment]  # whoever asked looks at it closely
+    pick: list[int] = answer.get("pick")  # type: ignore[assignment]  # the caller checks it
     return pick
 
 
 def serve_stdio(handler: Handler) -> None:
-    """Serve the runner at standard input and output."""
+    """Serves the runner at standard input and output."""
     Channel(sys.stdin.buffer, sys.stdout.buffer).serve(handler)
 
 
 class _Connection(socketserver.StreamRequestHandler):
-    wbufsize = -1  # buffered: one packet a line
+    wbufsize = -1  # buffered: one packet per line
 
     def handle(self) -> None:
         assert isinstance(self.server, Server)
@@ -126,7 +126,7 @@ class _Connection(socketserver.StreamRequestHandler):
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Serves every runner that connects, each with a handler of its own."""
+    """A TCP server for runners. Each connection has its own handler."""
 
     allow_reuse_address = True
     daemon_threads = True

@@ -1,4 +1,4 @@
-"""What is read from a runner's requests; each function raises RequestError or MalformedMessage for what it does not find."""
+"""Parsing of a runner's requests. Each function raises RequestError or MalformedMessage for a missing or invalid member."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from peerproof.spec.forms.form import Integer, Plain
 
 INSTANT: Final = Integer()
 
-#: What can happen to a connection.
+#: Events of a connection.
 STREAM_EVENTS: Final = ("open", "data", "eof", "reset")
 
-#: Characters of a value in an error message.
+#: Maximum characters of a value in an error message.
 MOST_SHOWN: Final = 80
 
 
 class RequestError(Exception):
-    """A request that gets an error for an answer."""
+    """A request that is answered with an error."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class RequestError(Exception):
 
 
 def now(request: dict[str, Any], node: Handle) -> Instant:
-    """The time, which is not before what the node was told last."""
+    """Parses the time, which must not be before the node's clock."""
     instant = Instant(INSTANT.value(request.get("now_ms"), "now_ms"))
     if instant < node.clock:
         raise RequestError("bad_request", f"now_ms: {instant} is before {node.clock}; a node's clock does not go back")
@@ -38,7 +38,7 @@ def now(request: dict[str, Any], node: Handle) -> Instant:
 
 
 def timers(request: dict[str, Any], node: Handle) -> Iterator[tuple[Any, Instant]]:
-    """The timers of `load`, and when they are due."""
+    """Parses the timers of `load`, with the time at which each is due."""
     given = request.get("timers", [])
     for index, item in enumerate(given if isinstance(given, list) else [given]):
         where = f"timers[{index}]"
@@ -51,7 +51,7 @@ def timers(request: dict[str, Any], node: Handle) -> Iterator[tuple[Any, Instant
 
 
 def connection(request: dict[str, Any], node: Handle) -> tuple[str, str, bytes]:
-    """The name of a connection, what happens to it, and the bytes that it brings."""
+    """Parses the name of a connection, its event, and the bytes received."""
     conn, event = member(request, "conn", str), member(request, "event", str)
     if event not in STREAM_EVENTS:
         raise RequestError("bad_request", f"event: expected {', '.join(STREAM_EVENTS)}, found {render_value(event)}")
@@ -61,7 +61,7 @@ def connection(request: dict[str, Any], node: Handle) -> tuple[str, str, bytes]:
 
 
 def command(request: dict[str, Any], protocol: Runtime) -> Any:
-    """What the application wants of a node."""
+    """Parses a command of the application."""
     form = protocol.specification().COMMAND
     name, args = member(request, "name", str), member(request, "args", dict)
     if name not in form.cases:
@@ -70,19 +70,19 @@ def command(request: dict[str, Any], protocol: Runtime) -> Any:
 
 
 def answer(request: dict[str, Any], protocol: Runtime, state: Any) -> Plain:
-    """That of a node in this state to a query."""
+    """Answers a query from a node's state."""
     what, queries = member(request, "what", str), protocol.specification().QUERIES
     if what not in queries:
         raise RequestError("unsupported", f"{protocol.name} has no query {render_value(what)}")
     args = member(request, "args", dict) if "args" in request else {}
-    wanted = list(signature(queries[what]).parameters)[1:]
-    if list(args) != wanted:
-        raise RequestError("bad_request", f"args: {what} wants {', '.join(wanted) or 'no args'}, found {render_value(args)}")
+    expected = list(signature(queries[what]).parameters)[1:]
+    if list(args) != expected:
+        raise RequestError("bad_request", f"args: {what} takes {', '.join(expected) or 'no args'}, found {render_value(args)}")
     return queries[what](state, **args)
 
 
 def octets(request: dict[str, Any]) -> bytes:
-    """Its bytes."""
+    """Parses the member `bytes`."""
     digits = member(request, "bytes", str)
     try:
         return bytes.fromhex(digits)
@@ -91,7 +91,7 @@ def octets(request: dict[str, Any]) -> bytes:
 
 
 def member(request: dict[str, Any], name: str, kind: type[str | dict[str, Any] | list[Any]]) -> Any:
-    """A member of this type."""
+    """Returns a member, which must have this type."""
     value = request.get(name)
     if not isinstance(value, kind):
         expected = "a string" if kind is str else "an object" if kind is dict else "a list"
@@ -100,6 +100,6 @@ def member(request: dict[str, Any], name: str, kind: type[str | dict[str, Any] |
 
 
 def render_value(value: Plain) -> str:
-    """A value for people, not too long."""
+    """Renders a value for an error message, cut to `MOST_SHOWN` characters."""
     text = json.dumps(value)
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"

@@ -1,8 +1,8 @@
 """
-Nodes that a harness runs on real sockets and in real time, for a runner that plays their peers with sockets of its own.
+Nodes that a harness runs on real sockets and in real time; the runner plays their peers with its own sockets.
 
-They live in the event loop of a thread. What the runner asks is asked there, between two steps of the node; all that comes
-over the network goes the way that it goes with `peerproof node start`.
+The nodes run in the event loop of one thread. Requests of the runner are executed in that thread, between two steps of the node.
+Network input takes the same path as with `peerproof node start`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from peerproof.spec.core import NodeId, Pick
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 
-Given = TypeVar("Given")
+Returned = TypeVar("Returned")
 
-#: What can carry messages to a node, and how.
+#: Socket types by transport.
 KINDS: Final = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
 
 
 class Sockets:
-    """The thread with the nodes."""
+    """The thread that runs the nodes."""
 
     def __init__(self) -> None:
         self._loop: Final = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="nodes on sockets", daemon=True).start()
 
     def serve(self, protocol: Runtime, bind: str, config: Any, pick: Pick) -> ServedNode:
-        """A fresh node at this address, where port 0 is any that is free. Raises AddressError, NotEnabled."""
+        """Starts a fresh node at this address; port 0 takes any free port. Raises AddressError, NotEnabled."""
         opened = bind_socket(NodeId(bind), KINDS[protocol.transport])
         try:
             return self._wait(_start_node(self, protocol, format_address(opened.getsockname()), config, opened, pick))
@@ -43,19 +43,19 @@ class Sockets:
             opened.close()
             raise
 
-    def do(self, what: Callable[[], Given]) -> Given:
-        """What this gives in the thread of the nodes. Raises what it raises."""
+    def do(self, what: Callable[[], Returned]) -> Returned:
+        """Calls a function in the thread of the nodes and returns its result. Raises its exceptions."""
 
-        async def done() -> Given:
+        async def call() -> Returned:
             return what()
 
-        return self._wait(done())
+        return self._wait(call())
 
-    def _wait(self, what: Coroutine[Any, Any, Given]) -> Given:
+    def _wait(self, what: Coroutine[Any, Any, Returned]) -> Returned:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result()
 
     def end(self) -> None:
-        """No node runs any more."""
+        """Stops all nodes."""
         self._loop.call_soon_threadsafe(self._loop.stop)
 
 
@@ -63,14 +63,14 @@ async def _start_node(sockets: Sockets, protocol: Runtime, self_id: NodeId, conf
     events: list[Plain] = []
     specification = protocol.specification()
 
-    def told(notice: Any) -> None:
+    def on_notice(notice: Any) -> None:
         plain = specification.NOTICE.plain(notice)
         events.append({"event": {"name": plain.pop("type"), **plain}})
 
-    def malformed(error: MalformedMessage) -> None:
+    def on_malformed(error: MalformedMessage) -> None:
         events.append({"event": {"name": "malformed", "class": error.reason, "offset": error.offset}})
 
-    parts = Parts(specification, self_id, pick, listener=Listener(told=told, malformed=malformed))
+    parts = Parts(specification, self_id, pick, listener=Listener(told=on_notice, malformed=on_malformed))
     node = make_node(parts, protocol, config, opened)
     node.driver.start(config)
     await node.listen()
@@ -78,25 +78,25 @@ async def _start_node(sockets: Sockets, protocol: Runtime, self_id: NodeId, conf
 
 
 class ServedNode:
-    """One of them, as a runner asks it."""
+    """A served node, as a runner uses it."""
 
     def __init__(self, sockets: Sockets, protocol: Runtime, self_id: NodeId, node: RealTimeNode, events: list[Plain]) -> None:
         self.protocol: Final = protocol
         self.self_id: Final = self_id
         self._sockets: Final = sockets
         self._node: Final = node
-        self._events: Final = events  #: that the runner has not been told
+        self._events: Final = events  #: not yet reported to the runner
 
     def ask(self, command: Any) -> None:
-        """The application wants something. Raises NotEnabled."""
+        """Executes a command of the application. Raises NotEnabled."""
         self._sockets.do(lambda: self._node.ask(command))
 
     def state(self) -> Any:
-        """What it knows now."""
+        """Returns the current state."""
         return self._sockets.do(lambda: self._node.driver.state)
 
     def effects(self) -> dict[str, Any]:
-        """What its application was told since the last time; what it has sent is on the network, and its timers are its own."""
+        """Returns the events since the last call. Messages and timers are not reported: they are real."""
 
         def take_events() -> list[Plain]:
             events = list(self._events)
@@ -106,5 +106,5 @@ class ServedNode:
         return {"effects": self._sockets.do(take_events), "next_timer_ms": None}
 
     def close(self) -> None:
-        """Its address is free."""
+        """Closes the node and frees its address."""
         self._sockets.do(self._node.close)

@@ -1,7 +1,7 @@
 """
-The reference with other definitions in the place of some of its own: what an implementation does that differs in just that.
+Variants: the reference with some definitions replaced, as an implementation that differs in only these.
 
-A variant takes a text in another way, or is wrong on purpose. It is judged like any other implementation, in process:
+A variant reads a clause in another way, or is wrong on purpose. It is checked like any other implementation, in process:
 `peerproof run --impl py:my_package.variants:Mine`.
 """
 
@@ -23,43 +23,43 @@ from peerproof.spec.protocols import PROTOCOLS
 
 
 class Variant(Harness):
-    """The reference of one protocol with something else in the place of some of its functions."""
+    """The reference of one protocol with some functions replaced."""
 
     #: The name of the protocol.
     protocol: ClassVar[str]
 
-    #: Overrides that are in force while this variant does something; their places are given below the protocol's package.
+    #: Overrides in force while this variant handles a request: name, full or within the protocol's package -> replacement.
     instead: ClassVar[Overrides] = {}
 
-    #: Queries with other answers.
+    #: Replaced queries, by name.
     queries: ClassVar[Mapping[str, Callable[..., Plain]]] = {}
 
     @classmethod
     def specification(cls) -> ModuleType:
-        """The package of the protocol."""
+        """Returns the package of the protocol."""
         found: Any = PROTOCOLS[cls.protocol].specification.load()
         return found  # type: ignore[no-any-return]  # a specification is a package
 
     def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
-        """A fresh node."""
+        """Returns the first step of a fresh node."""
         first: Step[Any, Any] = self.specification().initial(self_id, config)
         return first
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What the node does about an event."""
+        """Returns the node's step for an event."""
         step: Step[Any, Any] = self.specification().step(state, event, pick)
         return step
 
     def encode(self, message: Any) -> bytes:
-        """A message as bytes."""
+        """Encodes a message."""
         return bytes(self.specification().MESSAGE.encode(message))
 
     def decode(self, data: bytes) -> Any:
-        """Bytes as a message. Raises MalformedMessage."""
+        """Decodes a message. Raises MalformedMessage."""
         return self.specification().MESSAGE.decode(data)
 
     def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """The reply to a request. Raises RuntimeError where the reference reports an internal error: programs die there."""
+        """Returns the reply to a request. Raises RuntimeError for an internal error, as a program would crash there."""
         reply = super().handle(request, choose)
         if reply.get("error", {}).get("code") == "internal":
             raise RuntimeError(reply["error"]["message"])
@@ -67,14 +67,14 @@ class Variant(Harness):
 
     @cached_property
     def overriding(self) -> overriding:
-        """The context in which the overrides of this variant are in force."""
+        """A context manager that puts the overrides of this variant in force."""
         package = self.specification().__name__
         return overriding(
             {name if name.startswith("peerproof.") else f"{package}.{name}": other for name, other in self.instead.items()}
         )
 
     def run_overridden(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The result of a function that is called with the overrides in force."""
+        """Calls a function with the overrides in force and returns its result."""
         with self.overriding:
             return function(*arguments)
 

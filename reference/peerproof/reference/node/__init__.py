@@ -1,1 +1,1 @@
-"""What a person starts: a node on a terminal, its configuration and the commands that are typed."""
+"""`peerproof node start`: a node on a terminal, its configuration and its console commands."""

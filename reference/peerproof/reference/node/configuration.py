@@ -1,7 +1,8 @@
 """
-A protocol's configuration as command-line options: one per field of its declared form, nested ones with their name in front.
+A protocol's configuration as command-line options: one per field of its declared form; nested fields are prefixed with the name
+of their part.
 
-The help is what the fields' own comments (`#:`) say, so that it is written once.
+The help texts are the fields' own comments (`#:`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _CLAUSES: Final = re.compile(r"\s*\[[^\]]*\]")
 
 
 class Setting(NamedTuple):
-    """A field that an option sets."""
+    """A field of the configuration, with its option."""
 
     path: tuple[str, ...]
     form: Integer | U64 | Flag
@@ -32,12 +33,16 @@ class Setting(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The option's name."""
+        """The name of the option."""
         return "-".join(self.path).replace("_", "-")
 
 
 def protocol_commands(parser: ArgumentParser, about: str) -> Iterator[tuple[Runtime, ArgumentParser]]:
-    """Each protocol with a subcommand of what `about` says, with its configuration; the caller adds options of its own."""
+    """
+    Adds a subcommand for each protocol, with the options of its configuration; the caller adds further options.
+
+    Its help is `about`, followed by "of" and the protocol's name.
+    """
     commands = parser.add_subparsers(dest="protocol", metavar="PROTOCOL", required=True)
     for protocol in RUNTIMES.values():
         command = commands.add_parser(
@@ -52,7 +57,7 @@ def protocol_commands(parser: ArgumentParser, about: str) -> Iterator[tuple[Runt
 
 
 def add_options(parser: ArgumentParser, protocol: Runtime) -> None:
-    """An option for each number of the configuration, and a `--no-` for each part that can be left out."""
+    """Adds an option for each number and flag of the configuration, and a `--no-` option for each part that can be left out."""
     form = protocol.specification().CONFIG
     group = parser.add_argument_group(f"configuration of {protocol.name}")
     for setting in settings(form):
@@ -70,24 +75,24 @@ def add_options(parser: ArgumentParser, protocol: Runtime) -> None:
             action=BooleanOptionalAction,
             default=True,
             dest=_destination((name, "")),
-            help=f"with a {name}, the default",
+            help=f"use a {name} (default)",
         )
 
 
 def add_texts(parser: ArgumentParser, texts: Mapping[str, str]) -> None:
-    """Options for members of the configuration that are texts, by what they are."""
+    """Adds an option for each member of the configuration that is a text; `texts` maps names to help texts."""
     for name, about in texts.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="TEXT", dest=_destination((name,)), help=about)
 
 
 def texts_of(arguments: Namespace, texts: Mapping[str, str]) -> dict[str, Plain]:
-    """Those of the members that were given."""
+    """Returns the text members that were given."""
     given = {name: getattr(arguments, _destination((name,))) for name in texts}
     return {name: text for name, text in given.items() if text is not None}
 
 
 def plain_of(arguments: Namespace, protocol: Runtime) -> dict[str, Plain]:
-    """The configuration that the options say, as plain data; only what differs from the defaults."""
+    """Returns the configuration as plain data, with only the members that were given."""
     form = protocol.specification().CONFIG
     plain: dict[str, Plain] = {}
     for setting in settings(form):
@@ -104,7 +109,7 @@ def plain_of(arguments: Namespace, protocol: Runtime) -> dict[str, Plain]:
 
 
 def settings(form: Record, path: tuple[str, ...] = ()) -> Iterator[Setting]:
-    """The numbers and flags of a configuration that have a default, those of its parts included."""
+    """Yields the numbers and flags of a configuration that have a default, including those of its parts."""
     defaults: dict[str, Any] = {field.name: field.default for field in fields(form.kind) if field.default is not MISSING}
     comments = {
         name: ("MS" if kind == "Duration" else "N", _CLAUSES.sub("", about))
@@ -118,7 +123,7 @@ def settings(form: Record, path: tuple[str, ...] = ()) -> Iterator[Setting]:
 
 
 def parts(form: Record) -> list[str]:
-    """The parts of a configuration that are there, and can be left out."""
+    """Returns the parts of a configuration that can be left out and are there by default."""
     left_out = {field.name for field in fields(form.kind) if field.default is None}
     maybe = [name for name, part in form.forms.items() if isinstance(part, Optional) and isinstance(part.form, Record)]
     return [name for name in maybe if name not in left_out]

@@ -1,8 +1,8 @@
 """
-A reference node that a person starts: a socket, what is printed, what is typed, and a clean end.
+`peerproof node start` for nodes on a socket: output, console commands, and a clean exit.
 
-Everything runs in one event loop. Whatever strangers send, and whatever becomes of the trace or of standard input, the
-node goes on until it is interrupted, told to quit, or nobody reads what it prints any more.
+Everything runs in one event loop. The node runs until it is interrupted, until `quit`, or until its standard output is closed;
+bad input, a failed trace or the end of standard input do not stop it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from peerproof.reference.runtime.udp import bind_socket, format_address
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
-#: Seconds for changes to gather before they are printed.
+#: Seconds for which changes are collected before they are printed.
 GATHER: Final = 0.05
 
 #: Seconds after which a node that could not join tries the next contact.
@@ -36,24 +36,24 @@ AGAIN: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a node is started with."""
+    """The options of a node."""
 
     protocol: Runtime
-    bind: NodeId  #: numeric; port 0 for any that is free
-    advertise: NodeId | None  #: the address that peers know, if it is another
-    config: Callable[[NodeId], Any]  #: of the node that is known by this address
+    bind: NodeId  #: numeric; port 0: any free port
+    advertise: NodeId | None  #: the address for peers, if it differs from `bind`
+    config: Callable[[NodeId], Any]  #: advertised address -> configuration
     assignments: tuple[tuple[str, str], ...]
     random_seed: str
     as_json: bool
-    contacts: tuple[NodeId, ...] = ()  #: of an overlay, by whom to join
-    run: str | None = None  #: what the trace calls the run; None: a run of this node's own
+    contacts: tuple[NodeId, ...] = ()  #: nodes of an overlay to join through
+    run: str | None = None  #: name of the run in the trace; None: address and seed
 
 
 class RunningNode:
     """A node with its terminal."""
 
     def __init__(self, setup: Setup, record: Callable[[str], None] | None) -> None:
-        """Binds the socket and starts the node. Raises AddressError, and NotEnabled for what the node refuses."""
+        """Binds the socket and starts the node. Raises AddressError, and NotEnabled for a configuration that the node refuses."""
         self._setup: Final = setup
         self._specification: Final = setup.protocol.specification()
         self._connected: Final = setup.protocol.connected
@@ -80,10 +80,10 @@ class RunningNode:
             raise
 
     async def run(self) -> None:
-        """Until it is over."""
+        """Runs the node until it ends."""
         self._terminal.listen()
         await self._node.listen()
-        logger.info("%s listens", self.self_id)
+        logger.info("listening at %s", self.self_id)
         self._show()
         self._join()
         try:
@@ -101,14 +101,14 @@ class RunningNode:
             self._terminal.print(display.json_line(self.self_id, self._node.now(), shown))
 
     def _join(self) -> None:
-        """By one contact after the other, until there is one that can be reached."""
+        """Joins through the next contact; called again until one is reachable."""
         if self._connected is None or not self._setup.contacts:
             return
         contact = self._setup.contacts[self._tries % len(self._setup.contacts)]
         self._tries += 1
         try:
             self._node.ask(self._connected.joining(contact))
-        except NotEnabled as error:  # it has joined by a contact that was typed, or left
+        except NotEnabled as error:  # the user has already made it join or leave
             logger.warning("refused: %s", error)
 
     def _schedule_show(self) -> None:
@@ -150,7 +150,7 @@ class RunningNode:
                 self._ask(name, arguments)
 
     def _ask(self, name: str, arguments: list[str]) -> None:
-        """Has the node carry out a typed command; says what can be typed if it is none."""
+        """Executes a typed command of the protocol; prints the usage if it is unknown."""
         form, protocol = self._specification.COMMAND, self._setup.protocol
         if name == "set" and len(arguments) == 1 and "=" in arguments[0]:
             key, _, value = arguments[0].partition("=")

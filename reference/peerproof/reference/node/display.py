@@ -1,7 +1,7 @@
 """
-What a running node knows, for people as a table and for programs as JSON lines; both only when it has changed.
+Rendering of a node's query answers, as a table and as JSON lines.
 
-Texts come from strangers: what a terminal would obey is shown as an escape.
+Texts come from peers, so characters that are not printable, such as terminal control sequences, are escaped.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from peerproof.spec.forms.form import Plain
 
 
 def json_line(self_id: str, now: Instant, known: Mapping[str, Plain]) -> str:
-    """The knowledge as a JSON line."""
+    """Renders the answers as a JSON line."""
     return json.dumps({"node": self_id, "t_ms": now, **known})
 
 
 def table(self_id: str, known: dict[str, Plain]) -> str:
     """
-    The knowledge as a table: a row per peer and, below one another, a row per item of its list.
+    Renders the answers as a table, with one row per peer, or one per item of the peer's list.
 
-    The first answer is a list of objects whose first member names the peer; what a further such list says stands beside the
-    peer that it is about. An answer that is one object, of the node itself, is a line above.
-    If the first answer is no list, nothing is about peers, and all is shown as it is.
+    The first answer is a list of objects whose first member names the peer. A further list of such objects adds columns to the
+    rows of its peers. An answer that is a single object is about the node itself and becomes a line above the table.
+    If the first answer is no list, no answer is about peers, and each is shown without a table.
     """
     peers, *others = known.values()
     if not isinstance(peers, list):
@@ -35,15 +35,15 @@ def table(self_id: str, known: dict[str, Plain]) -> str:
     statuses = {_name(row): row for listed in others if isinstance(listed, list) for row in listed}
     rows: list[dict[str, str]] = []
     for record in peers:
-        beside = {name: value for name, value in statuses.get(_name(record), {}).items() if name not in record}
+        added = {name: value for name, value in statuses.get(_name(record), {}).items() if name not in record}
         if _name(record) == text(self_id):
-            beside = {"status": "(this node)"}
-        rows += _rows({**record, **beside})
+            added = {"status": "(this node)"}
+        rows += _rows({**record, **added})
     return "\n".join([*lines, align_rows(rows)] if rows else lines)
 
 
 def align_rows(rows: Iterable[dict[str, str]]) -> str:
-    """Rows under headings, columns wide enough for their longest text."""
+    """Renders rows under headings, with aligned columns."""
     rows = list(rows)
     headings = list(dict.fromkeys(name for row in rows for name in row))
     widths = {name: max(len(name), *(len(row.get(name, "")) for row in rows)) for name in headings}
@@ -52,7 +52,7 @@ def align_rows(rows: Iterable[dict[str, str]]) -> str:
 
 
 def text(value: Plain) -> str:
-    """A plain value on one line, with escapes for what is not printable."""
+    """Renders a plain value on one line; characters that are not printable are escaped."""
     if isinstance(value, dict) and set(value) == {"hex"}:
         return f"0x{value['hex']}"
     shown = value if isinstance(value, str) else json.dumps(value)
@@ -60,7 +60,7 @@ def text(value: Plain) -> str:
 
 
 def _plainly(known: dict[str, Plain]) -> Iterator[str]:
-    """Answers that are about no peers: what is one object on a line, an item of a list on a line of its own."""
+    """Renders answers that are not about peers: an object on one line, each item of a list on its own line."""
     for name, answer in known.items():
         if isinstance(answer, dict):
             yield f"{name}: " + "  ".join(f"{member}={text(value)}" for member, value in answer.items())
@@ -75,7 +75,11 @@ def _name(record: dict[str, Plain]) -> str:
 
 
 def _rows(record: dict[str, Plain]) -> list[dict[str, str]]:
-    """One row, or one for each item of the record's lists, whose members become columns with the list's name in front."""
+    """
+    Returns one row, or one for each item of the record's lists.
+
+    The members of an item become columns; a name that the record has too is written `member of list`.
+    """
     own = {name: text(value) for name, value in record.items() if not isinstance(value, list)}
     items = [
         {(name if name not in own else f"{name} of {heading}"): text(value) for name, value in item.items()}

@@ -1,7 +1,7 @@
 """
-A node of DistKV that a person or a program starts: JSON is typed, and JSON lines are printed.
+`peerproof node start distkv`: commands with JSON arguments on standard input, JSON lines on standard output.
 
-    set ["a","b"] 7      {"node":"n1","t_ms":5000,"changed":{"path":["a","b"],"value":7}}   and, when others will have it,
+    set ["a","b"] 7      {"node":"n1","t_ms":5000,"changed":{"path":["a","b"],"value":7}}   and, when the bus has it,
                          {"node":"n1","t_ms":5021,"sent":{"path":["a","b"],"tick":"3"}}
 """
 
@@ -31,39 +31,39 @@ from peerproof.spec.distkv import Stored, Update
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
 
-#: What is typed to change an entry: the command's name in the protocol, and its members.
+#: Console commands that change an entry -> the command's name in the protocol, and its members.
 CHANGES: Final = {"set": ("set_value", "path", "value"), "delete": ("delete_value", "path")}
 
 USAGE: Final = "set PATH VALUE    delete PATH    get PATH    dump    own    state    quit    (paths and values are JSON)"
 
-#: What carries messages between nodes: `purpose: name of the tag, before the node's`.
+#: Prefix of the tags by which nodes find each other on the bus: `purpose:root:node`.
 PURPOSE: Final = "peerproof"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSetup:
-    """What a node is started with."""
+    """The options of a node."""
 
     protocol: Runtime
     name: NodeId
-    agent: NodeId | None  #: of Serf, numeric; None for the loopback
+    agent: NodeId | None  #: numeric address of the Serf agent; None: the loopback bus
     auth_key: str | None  #: of the agent
-    folder: Path  #: of the loopback
-    root: str  #: of the events' names
-    config: Callable[[Stored | None], Any]  #: of a node that has stored this
-    state: Path | None  #: where it keeps what it has
-    place: tuple[str | None, int]  #: where it serves downloads
+    folder: Path  #: of the loopback bus
+    root: str  #: prefix of the events' names
+    config: Callable[[Stored | None], Any]  #: restored data -> configuration
+    state: Path | None  #: file of the journal; None: the data is lost at exit
+    place: tuple[str | None, int]  #: host and port for downloads; None: the host that the bus reports
     random_seed: str
-    run: str | None = None  #: what the trace calls the run
+    run: str | None = None  #: name of the run in the trace; None: name and seed
 
 
 class RunningStore:
     """A node with its terminal."""
 
     def __init__(self, setup: StoreSetup, record: Callable[[str], None] | None) -> None:
-        """Opens the disk. Raises JournalError, and ValueError for what cannot be configured."""
+        """Opens the disk. Raises JournalError, and ValueError for an invalid configuration."""
         self._setup: Final = setup
-        self.failure: str | None = None  #: what ended it
+        self.failure: str | None = None  #: the error that ended the node
         self._disk: Final = Disk(setup.state, setup.name) if setup.state else None
         self._terminal: Final = Terminal(self._command)
         run = setup.run or f"{setup.name}/{setup.random_seed}"
@@ -79,7 +79,7 @@ class RunningStore:
         return SerfBus(setup.agent, purpose, auth_key=setup.auth_key)
 
     async def run(self) -> None:
-        """Until it is over. Raises BusError if it cannot begin, and JournalError."""
+        """Runs the node until it ends. Raises BusError if it cannot start, and JournalError."""
         config = self._setup.config(self._disk.stored if self._disk else None)
         config = self._setup.protocol.begun(config, random_pick(f"{self._setup.random_seed}/start"))
         self._terminal.listen()
@@ -134,12 +134,12 @@ class RunningStore:
             raise NotEnabled("unknown", USAGE)
 
 
-#: What notices are called on lines, where that is not what they are called in the protocol.
+#: Notice -> its name in the output, if it differs from the protocol's.
 _SHOWN: Final = {"entry_changed": "changed"}
 
 
 def values(text: str) -> list[Plain]:
-    """JSON values that stand one after the other, with blanks between them or not. Raises MalformedMessage."""
+    """Parses consecutive JSON values, with or without blanks between them. Raises MalformedMessage."""
     found: list[Plain] = []
     decoder, text = JSONDecoder(), text.strip()
     while text:
@@ -154,5 +154,5 @@ def values(text: str) -> list[Plain]:
 
 def _expect(name: str, members: list[str], arguments: list[Plain]) -> None:
     if len(arguments) != len(members):
-        wanted = " ".join(member.upper() for member in members) or "nothing"
-        raise MalformedMessage("bad_value", 0, f"{name} takes {wanted}, each as JSON; found {len(arguments)} values")
+        expected = " ".join(member.upper() for member in members) or "nothing"
+        raise MalformedMessage("bad_value", 0, f"{name} takes {expected}, each as JSON; found {len(arguments)} values")

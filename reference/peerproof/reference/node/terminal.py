@@ -1,4 +1,4 @@
-"""The terminal of a running node: what is typed, what is printed, and what ends it."""
+"""The terminal of a running node: input, output and signals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 
 logger: Final = logging.getLogger("peerproof.node")
 
-#: Bytes of a line that has no end.
+#: Maximum bytes kept of an incomplete line.
 LONGEST: Final = 2**16
 
 
@@ -21,40 +21,40 @@ class Terminal:
     """Standard input and output of a node, and the signals that end it."""
 
     def __init__(self, typed: Callable[[str], None]) -> None:
-        """`typed` is told of each line."""
+        """`typed` is called with each line."""
         self._on_line: Final = typed
         self._loop: Final = asyncio.get_running_loop()
         self._done: Final = asyncio.Event()
         self._typed = b""
 
     def listen(self) -> None:
-        """From now on lines and signals are noticed."""
+        """Starts to handle lines and signals."""
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, self.stop, number.name)
         if sys.stdin is not None:
-            with suppress(OSError, ValueError):  # a file, or /dev/null: nobody types there
+            with suppress(OSError, ValueError):  # a file, or /dev/null: no input
                 self._loop.add_reader(sys.stdin.fileno(), self._type, sys.stdin.fileno())
 
     def stop(self, why: str) -> None:
-        """It is over."""
-        logger.info("%s: the end", why)
+        """Ends the node."""
+        logger.info("stopping: %s", why)
         self._done.set()
 
     async def wait(self) -> None:
-        """Until it is over."""
+        """Waits for `stop`."""
         await self._done.wait()
 
     def print(self, text: str) -> None:
-        """One line, or several."""
+        """Prints one line or several; ends the node if standard output fails."""
         try:
             print(text, flush=True)
-        except OSError as error:  # nobody reads any more, or the disk is full
+        except OSError as error:  # the pipe is closed, or the disk is full
             self.stop(f"standard output: {error.strerror}")
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would flush the broken one once more
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # Python flushes the broken one at exit otherwise
 
     def _type(self, descriptor: int) -> None:
         if os.isatty(descriptor) and os.tcgetpgrp(descriptor) != os.getpgrp():
-            return  # in the background; to read would stop the process
+            return  # in the background, where reading stops the process
         data = b""
         with suppress(OSError):
             data = os.read(descriptor, 2**16)

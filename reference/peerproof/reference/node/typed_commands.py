@@ -1,4 +1,4 @@
-"""Commands as a person types them at a running node: a name, and its members by position or as `member=value`."""
+"""Console commands: a name, and the members by position or as `member=value`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peerproof.spec.forms.form import Plain, Tagged
 
 
 def command(form: Tagged, name: str, arguments: list[str]) -> Plain:
-    """The command that the words stand for. Raises MalformedMessage, which names the member that does not fit."""
+    """Parses the words of a command. Raises MalformedMessage, which names the invalid member."""
     members = list(form.cases[name].forms)
     given: dict[str, str] = {}
     for index, argument in enumerate(arguments):
@@ -25,7 +25,7 @@ def command(form: Tagged, name: str, arguments: list[str]) -> Plain:
 
 
 def help_of(form: Tagged, others: Mapping[str, str]) -> str:
-    """What can be typed; `others` are commands that are typed otherwise, by their names."""
+    """Renders the usage; `others` has the usage of commands with a syntax of their own, by name."""
     usages = [
         others.get(name) or " ".join([name, *(member.upper() for member in record.forms)]) for name, record in form.cases.items()
     ]
@@ -33,7 +33,7 @@ def help_of(form: Tagged, others: Mapping[str, str]) -> str:
 
 
 def _plain(form: Tagged, name: str, member: str, text: str) -> Plain:
-    """The text itself where the member takes a text, otherwise the JSON value that it is."""
+    """Returns the text itself if the member takes a text, otherwise its JSON value."""
     try:
         form.cases[name].forms[member].value(text)
     except MalformedMessage:

@@ -1,1 +1,1 @@
-"""What each protocol adds at run time, and the registry of them."""
+"""The run-time parts of each protocol, and their registry."""

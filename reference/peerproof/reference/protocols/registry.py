@@ -1,4 +1,4 @@
-"""The registry: what each protocol of `peerproof.spec.protocols` brings for those who run its nodes."""
+"""The registry of the run-time descriptions of the protocols in `peerproof.spec.protocols`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from peerproof.spec.protocols import PROTOCOLS
 
 
 class _Runtimes(Mapping[str, Runtime]):
-    """Loaded one by one, when they are asked for."""
+    """A mapping that loads each description on access."""
 
     def __getitem__(self, name: str) -> Runtime:
         runtime: Runtime = PROTOCOLS[name].runtime.load()
@@ -23,5 +23,5 @@ class _Runtimes(Mapping[str, Runtime]):
         return len(PROTOCOLS)
 
 
-#: What each protocol brings, by its name.
+#: The run-time descriptions by the protocols' names.
 RUNTIMES: Final[Mapping[str, Runtime]] = _Runtimes()

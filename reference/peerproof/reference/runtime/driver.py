@@ -1,9 +1,9 @@
 """
-The driver: what a specification leaves out, for one node.
+The driver: runs one node of a specification.
 
-It holds the node's state, feeds events to `step` and performs what `step` wants done. Timers are kept here as data; who
-owns the clock (a socket's event loop, the simulator, the runner behind a harness) asks when the next one is due and says
-when it is. So one driver serves real time, virtual time and somebody else's time.
+It holds the node's state, feeds events to `step` and performs the effects that `step` returns. Timers are kept here as data: the
+owner of the clock (a socket's event loop, the simulator, the runner behind a harness) asks when the next one is due and calls
+`expire_next` then. So the same driver works in real time, in virtual time and under a runner's clock.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from peerproof.spec.traces.trace import recording
 
 Observer = Callable[[Taken], None]
 
-#: Puts a node's new state where the node finds it after a crash. What it raises goes to whoever told the node of the event.
+#: Saves a node's new state, to be restored after a crash. Its exceptions are passed on to the caller of the driver.
 Keep = Callable[[Any], None]
 
 
 class Environment(Protocol):
-    """What surrounds a node: a clock, a network, and an application that is told things."""
+    """The environment of a node: its clock, its network and its application."""
 
     def now(self) -> Instant:
-        """The time on the node's clock, which never goes back."""
+        """Returns the time on the node's clock, which never goes back."""
 
     def send(self, to: NodeId, message: Any) -> None:
         """
-        Put one message on the wire. Never raises: a message that cannot be sent is a message that is lost.
+        Sends one message. Never raises: a message that cannot be sent is lost.
 
-        Where the transport can tell what has become of it, `Driver.finish_send` is told, later.
+        A transport that detects delivery reports the outcome later, to `Driver.finish_send`.
         """
 
     def notify(self, notice: Any) -> None:
-        """Tell the application."""
+        """Notifies the application."""
 
 
 class Driver:
-    """One running node."""
+    """A running node."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Driver:
         observe: Observer | None = None,
         keep: Keep | None = None,
     ) -> None:
-        """`keep` is called after each step, before any of its effects; if it raises, the step has not been taken. [DA-81]"""
+        """`keep` is called after each step, before any of its effects; if it raises, the step is not taken. [DA-81]"""
         self.self_id = self_id
         self.state: Any = None
         self._specification: Final = specification
@@ -69,7 +69,7 @@ class Driver:
         self._order = 0
 
     def start(self, config: Any) -> None:
-        """Become a fresh node. Raises NotEnabled if there can be no such node."""
+        """Starts a fresh node. Raises NotEnabled if the configuration is not allowed."""
         step = self._specification.initial(self.self_id, config)
         if self._keep:
             self._keep(step.state)
@@ -79,33 +79,37 @@ class Driver:
         self._perform(step.effects)
 
     def load(self, state: Any, timers: Iterable[tuple[Any, Instant]]) -> None:
-        """Become a node in this state, with these timers running until then and no others."""
+        """Replaces the state and the timers; each timer comes with the time at which it is due."""
         self.state = state
         self._timers = {timer: (due, order) for order, (timer, due) in enumerate(timers, start=1)}
         self._order = len(self._timers)
 
     def datagram(self, sender: NodeId, data: bytes) -> None:
-        """Bytes came in. Raises MalformedMessage if they are no message; the node then has not noticed anything."""
+        """Handles received bytes. Raises MalformedMessage if they are no message; the state is unchanged then."""
         self.receive(sender, self._specification.MESSAGE.decode(data))
 
     def receive(self, sender: NodeId, message: Any) -> None:
-        """A message came in."""
+        """Handles a received message."""
         self._take(core.Received(self._environment.now(), sender, message))
 
     def finish_send(self, to: NodeId, message: Any, took: int | None) -> None:
-        """A message was confirmed after so many microseconds, or was not: told once of each over connections, after `send`."""
+        """
+        Handles the outcome of a send: confirmed after `took` microseconds, or failed (None).
+
+        Over connections this is called once for each message, after `send`.
+        """
         self._take(core.Sent(self._environment.now(), to, message, took))
 
     def ask(self, command: Any) -> None:
-        """The application wants something. Raises NotEnabled if the node refuses; it then has not changed."""
+        """Executes a command of the application. Raises NotEnabled if the node refuses it; the state is unchanged then."""
         self._take(core.Asked(self._environment.now(), command))
 
     def next_timer(self) -> Instant | None:
-        """When the next timer is due, if any is running."""
+        """Returns when the next timer is due; None if no timer runs."""
         return min(self._timers.values())[0] if self._timers else None
 
     def expire_next(self) -> None:
-        """The next timer has run out; of several that are due together, the one that was set first."""
+        """Expires the next timer; of several that are due at the same time, the one that was set first."""
         timer = min(self._timers, key=self._timers.__getitem__)
         del self._timers[timer]
         self._take(core.Expired(self._environment.now(), timer))
@@ -141,27 +145,31 @@ class Driver:
                 case core.CancelTimer(timer):
                     self._timers.pop(timer, None)
                 case _:
-                    raise TypeError(f"{effect!r} is no effect that this driver can perform")
+                    raise TypeError(f"the driver cannot perform the effect {effect!r}")
 
 
-#: Where no more than one in so many are picked, drawing again what has been drawn already is quicker than a number for each.
+#: If at most one option in `FEW` is picked, rejecting repeated indices is faster than a random key for each option.
 FEW: Final = 16
 
 
 def random_pick(seed: str) -> Pick:
-    """A pick whose answers follow from the seed, by `Random.random` alone: Python promises to keep its numbers."""
+    """
+    Returns a pick with a random generator of this seed.
+
+    It uses `Random.random` only: Python guarantees that its sequence stays the same between versions.
+    """
     random = Random(seed).random
 
-    def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # the reason is for others
+    def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # other picks use `why`
         options = sorted(among)
         if some == 1 and options:
             return (options[int(random() * len(options))],)
         if some * FEW > len(options):
             keys = [random() for _ in options]
             return tuple([option for _, option in sorted(zip(keys, options, strict=True))[:some]])
-        places: dict[int, None] = {}  # in the order in which they came
-        while len(places) < some:
-            places[int(random() * len(options))] = None
-        return tuple([options[place] for place in places])
+        indices: dict[int, None] = {}  # a set in insertion order
+        while len(indices) < some:
+            indices[int(random() * len(options))] = None
+        return tuple([options[index] for index in indices])
 
     return pick

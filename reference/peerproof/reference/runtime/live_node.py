@@ -1,4 +1,4 @@
-"""What nodes on real sockets have in common, whatever carries their messages: clock, timers, what is said of bad input."""
+"""The base class of nodes in real time, for all transports: clock, timers, warnings about bad input."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from peerproof.spec.errors import MalformedMessage
 
 logger: Final = logging.getLogger("peerproof.node")
 
-#: Seconds between two warnings of one kind, or a flood of bad input would become a flood of warnings.
+#: Seconds between two warnings of the same kind, so that a flood of bad input causes no flood of warnings.
 QUIET: Final = 10.0
 
 
 class Listener(NamedTuple):
-    """Who wants to know what happens at a node."""
+    """Callbacks for events of a node."""
 
-    told: Callable[[Any], None] = lambda _: None  #: the application, of notices
+    told: Callable[[Any], None] = lambda _: None  #: a notice to the application
     stepped: Callable[[], None] = lambda: None  #: after each step
-    malformed: Callable[[MalformedMessage], None] = lambda _: None  #: what has come is no message
-    left: Callable[[], None] = lambda: None  #: the node has left of its own will, and nothing is to be sent any more
+    malformed: Callable[[MalformedMessage], None] = lambda _: None  #: malformed input was received
+    left: Callable[[], None] = lambda: None  #: the node has left on command, and all its messages are sent
 
 
 class Parts(NamedTuple):
-    """What every node in an event loop is made of."""
+    """The arguments that all nodes in an event loop take."""
 
     specification: Specification
     self_id: NodeId
@@ -40,26 +40,26 @@ class Parts(NamedTuple):
 
 
 class RealTimeNode(ABC):
-    """A node in an event loop; with `send`, which a transport adds, what `Driver` calls its environment."""
+    """A node in an event loop: the `Environment` of its driver, but for `send`, which each transport adds."""
 
     def __init__(self, parts: Parts) -> None:
         specification, self_id, pick, recorder, listener, keep = parts
         self.driver: Final = Driver(specification, self_id, self, pick, recorder=recorder, keep=keep)
-        self.malformed = 0  #: inputs that were no message
+        self.malformed = 0  #: malformed inputs so far
         self._specification: Final = specification
         self._listener: Final = listener
         self._loop: Final = asyncio.get_running_loop()
         self._epoch: Final = self._loop.time()
         self._wake: asyncio.TimerHandle | None = None
-        self._warned: dict[str, tuple[float, int]] = {}  #: by kind: when, and how many more there have been since
+        self._warned: dict[str, tuple[float, int]] = {}  #: by kind: time of the last warning, suppressed ones since
 
     def ask(self, command: Any) -> None:
-        """The application wants something. Raises NotEnabled."""
+        """Executes a command of the application. Raises NotEnabled."""
         self.driver.ask(command)
         self._settle()
 
     def now(self) -> Instant:
-        """Milliseconds since this object was made."""
+        """Returns the milliseconds since this object was created."""
         return Instant(int((self._loop.time() - self._epoch) * 1000))
 
     @abstractmethod
@@ -67,26 +67,26 @@ class RealTimeNode(ABC):
         """See `Environment`."""
 
     def notify(self, notice: Any) -> None:
-        """To the application."""
+        """Notifies the application."""
         self._listener.told(notice)
 
     def close(self) -> None:
-        """Leave, without a word: what a protocol has to say before, the driver must have been asked for."""
+        """Stops without sending anything; to leave as the protocol says, give the node the command for that before."""
         if self._wake:
             self._wake.cancel()
 
     def _settle(self) -> None:
-        """The node has taken a step."""
+        """Reschedules the timer and calls `stepped`, after a step."""
         self._await_timer()
         self._listener.stepped()
 
     def _note_malformed(self, what: str, sender: NodeId, error: MalformedMessage) -> None:
         self.malformed += 1
         logger.debug("malformed %s from %s: %s", what, sender, error)
-        self._warn(f"malformed {what}", f"from {sender}, passed over: {error}")
+        self._warn(f"malformed {what}", f"from {sender} ignored: {error}")
 
     def _warn(self, kind: str, more: str) -> None:
-        """A warning, if there has not just been one of its kind; then it is counted."""
+        """Logs a warning; counts it only if there was one of its kind in the last `QUIET` seconds."""
         since, count = self._warned.get(kind, (-QUIET, 0))
         if (now := self._loop.time() - self._epoch) - since < QUIET:
             self._warned[kind] = since, count + 1

@@ -1,4 +1,4 @@
-"""Messages that wait to be sent over connections, in the order in which each address is to get them."""
+"""The queue of messages to be sent over connections, in order for each address."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from peerproof.spec.core import NodeId
 
 
 class Parcel(NamedTuple):
-    """A message to be sent, in both its forms; None for the bytes of one that cannot be sent."""
+    """A message to be sent, and its bytes; None for a message that cannot be sent."""
 
     to: NodeId
     message: Any
     data: bytes | None
-    since: float  #: when it was given to be sent
+    since: float  #: when it was queued
 
 
 class Outbox:
-    """What waits to be sent: for each address in its order, and one at a time."""
+    """A queue for each address, of which one message at a time is in flight."""
 
     def __init__(self) -> None:
-        self.size = 0  #: bytes
+        self.size = 0  #: bytes of the queued messages
         self._count = 0
-        self._lines: Final[dict[NodeId, deque[Parcel]]] = {}  #: by address, also if nothing waits behind one on its way
-        self._ready: Final[deque[NodeId]] = deque()  #: where something waits, and nothing is on its way
+        self._lines: Final[dict[NodeId, deque[Parcel]]] = {}  #: by address; empty while only a message in flight is left
+        self._ready: Final[deque[NodeId]] = deque()  #: addresses with a queued message and none in flight
 
     def __len__(self) -> int:
         return self._count
 
     def put(self, parcel: Parcel) -> None:
-        """Behind those to the same address."""
+        """Appends a message to the queue of its address."""
         line = self._lines.get(parcel.to)
         if line is None:
             line = self._lines[parcel.to] = deque()
@@ -41,24 +41,24 @@ class Outbox:
         self.size += len(parcel.data or b"")
 
     def take(self) -> Parcel | None:
-        """The next one that may go, to an address that nothing is on its way to until `finish`; None if there is none."""
+        """Returns the next message to an address with none in flight, which lasts until `finish`; None if there is none."""
         return self._pop(self._lines[self._ready.popleft()]) if self._ready else None
 
     def finish(self, to: NodeId) -> None:
-        """What was on its way to an address has arrived, or not: the next one may go."""
+        """Ends the message in flight to an address, delivered or failed: the next one may be taken."""
         if self._lines[to]:
             self._ready.append(to)
         else:
             del self._lines[to]
 
     def behind(self, to: NodeId, before: float) -> Iterator[Parcel]:
-        """Takes out what waits behind the one that is on its way to an address, as far as it was put there before that time."""
+        """Removes and yields the messages that wait behind the one in flight to an address and were queued before that time."""
         line = self._lines[to]
         while line and line[0].since < before:
             yield self._pop(line)
 
     def clear(self) -> None:
-        """Nothing is to be sent any more."""
+        """Removes all queued messages."""
         self.size = self._count = 0
         self._ready.clear()
         for line in self._lines.values():

@@ -1,9 +1,8 @@
 """
-What a node, a simulation or a harness must know of a protocol besides its specification.
+The run-time description of a protocol: what a node, a simulation or a harness needs besides its specification.
 
-Over a connection each message is confirmed, or fails; so whoever runs a node must know how long to wait, whom to answer, and when
-the node has gone of its own will. A protocol of this kind is an overlay: its nodes join it, and an application on top is told
-what arrives.
+Over a connection each message is confirmed, or fails. So the runtime has to know the timeout, which messages to confirm, and when
+the node has left. A protocol over connections is an overlay: its nodes join it, and it delivers messages to an application.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from peerproof.spec.protocols import PROTOCOLS
 
 
 class Figures(Protocol):
-    """What is measured in a simulation besides the protocol's properties."""
+    """Measurements of a simulation, besides the protocol's properties."""
 
     def record_route(self) -> None:
-        """Some node has been asked to send a message to a key."""
+        """Counts a command to send a message to a key."""
 
     def notify(self, node: NodeId, notice: Any) -> None:
-        """A node has told its application something."""
+        """Handles a notice of a node to its application."""
 
     def plain(self) -> Mapping[str, Plain]:
-        """The figures."""
+        """Returns the figures as plain data."""
 
     def text(self) -> Iterable[str]:
-        """Lines for people."""
+        """Returns the figures as lines of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,59 +39,59 @@ class Connected:
     """A protocol over connections: `peerproof.reference.protocols.wendy.runtime.CONNECTED` is one."""
 
     framing: Framing
-    texts: Mapping[str, str]  #: members of the configuration that a node is given as texts, and what they are
-    typed: Mapping[str, str]  #: commands that are not typed member by member, and how they are
-    timeout: Callable[[Any], Duration]  #: configuration -> how long a message may take until it has failed
-    admits: Callable[[Any, Any], bool]  #: state, message -> whether the node confirms the message, and takes it in
-    has_left: Callable[[Any], bool]  #: state -> whether the node has gone of its own will, so that it cannot be reached any more
-    joining: Callable[[NodeId], Any]  #: contact -> the command to join by it
-    is_alone: Callable[[Any], bool]  #: notice -> whether the contact could not be reached, and another may be tried
-    render_notice: Callable[[Any], Mapping[str, Plain] | None]  #: notice -> what a running node prints of it; None for nothing
-    parse_command: Callable[[str, str], Any]  #: one of `typed`, what follows it -> the command. Raises MalformedMessage.
-    figures: Callable[[Any], Figures]  #: simulation -> what is to be measured in it
-    #: Message that a node takes in -> what is strange about it, so that somebody should look at it; None for nothing.
+    texts: Mapping[str, str]  #: configuration members that are given as texts -> help text
+    typed: Mapping[str, str]  #: console commands with a syntax of their own -> usage
+    timeout: Callable[[Any], Duration]  #: configuration -> how long to wait for the confirmation of a message
+    admits: Callable[[Any, Any], bool]  #: state, message -> whether the node confirms and processes the message
+    has_left: Callable[[Any], bool]  #: state -> whether the node has left on command, so that it is unreachable
+    joining: Callable[[NodeId], Any]  #: contact -> the command to join through it
+    is_alone: Callable[[Any], bool]  #: notice -> whether the contact is unreachable, and another may be tried
+    render_notice: Callable[[Any], Mapping[str, Plain] | None]  #: notice -> the members that a running node prints; None: no line
+    parse_command: Callable[[str, str], Any]  #: name of one of `typed`, rest of the line -> command. Raises MalformedMessage.
+    figures: Callable[[Any], Figures]  #: simulation -> its measurements
+    #: Received message -> a warning for the operator; None: no warning.
     remark: Callable[[Any], str | None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A protocol, as those see it who run its nodes. Names are those of the plain forms."""
+    """The run-time description of a protocol. Names are those of the plain forms."""
 
     name: str
-    transport: str  #: what carries its messages
-    period: str  #: the member of the configuration with the time from one round to the next
-    shown: tuple[str, ...]  #: the queries whose answers a running node prints; the first lists what it knows of others
+    transport: str  #: "udp", "tcp" or "serf"
+    period: str  #: the member of the configuration that is the length of a round
+    shown: tuple[str, ...]  #: the queries whose answers a running node prints; the first one lists the peers
     placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
-    #: State, key, value -> the command that sets a key to a value; None if an application cannot set anything.
+    #: State, key, value -> the command that sets a key to a value; None: there is no such command.
     assigned: Callable[[Any, str, str], Plain] | None = None
-    begun: Callable[[Any, Pick], Any] = lambda config, _: config  #: the configuration of a node that begins, and picks with this
-    restarted: Callable[[Any, Any], Any] = lambda config, _: config  #: that of one that comes back with what it kept of a state
-    key: Callable[[Any, NodeId, int], str] = lambda plan, _, update: f"k{update % plan.keys}"  #: that a simulated node sets next
+    begun: Callable[[Any, Pick], Any] = lambda config, _: config  #: configuration, pick -> configuration at the first start
+    restarted: Callable[[Any, Any], Any] = lambda config, _: config  #: configuration, last state -> configuration at a restart
+    key: Callable[[Any, NodeId, int], str] = lambda plan, _, update: f"k{update % plan.keys}"  #: the key to set
     subscribes: bool = False  #: whether nodes subscribe to topics, on which events are published
-    connected: Connected | None = None  #: what a protocol over connections brings
-    store: Any = None  #: what a protocol brings whose messages go to every node: a module as `protocols.distkv.simulation`
+    connected: Connected | None = None  #: only of a protocol over connections
+    store: Any = None  #: only of a protocol that broadcasts its messages: a module such as `protocols.distkv.simulation`
 
     def specification(self) -> Specification:
-        """The protocol itself."""
+        """Loads the specification."""
         return PROTOCOLS[self.name].specification.load()
 
     @property
     def is_connected(self) -> bool:
-        """Whether each message has a connection of its own, and is confirmed."""
+        """Whether each message is sent over its own connection and confirmed."""
         return self.connected is not None
 
     def build_config(self, plain: Mapping[str, Plain], self_id: NodeId, seeds: Iterable[NodeId]) -> Any:
-        """The configuration of a node at this address that is to ask these first. Raises ValueError as `configuration` does."""
+        """Returns the configuration of a node with this address and these seeds. Raises ValueError as `configuration` does."""
         return configuration(self, {**self.placed(self_id, seeds), **plain})
 
     def assign(self, state: Any, key: str, value: str) -> Any:
-        """The command by which a node in this state sets a key to a value. Raises MalformedMessage if there is none."""
+        """Returns the command that sets a key to a value in this state. Raises MalformedMessage if there is none."""
         if self.assigned is None:
-            raise MalformedMessage("other", 0, f"a node of {self.name} has nothing that can be set")
+            raise MalformedMessage("other", 0, f"nodes of {self.name} have no keys to set")
         return self.specification().COMMAND.value(self.assigned(state, key, value))
 
     def capabilities(self) -> list[str]:
-        """What a harness can do with it, in the words of the adapter protocol."""
+        """Returns the capabilities of a harness for this protocol, with their names in the adapter protocol."""
         specification = self.specification()
         calls = [f"api.{name}" for name in specification.COMMAND.cases]
         queries = [f"observe.{name}" for name in specification.QUERIES]
@@ -101,10 +100,10 @@ class Runtime:
         return ["codec", "exchange", *calls, *queries, "events", "restart", "state.load", *outcomes, *sizes]
 
     def events(self) -> list[str]:
-        """The kinds of events that a harness tells, in the words of the adapter protocol."""
+        """Returns the events that a harness reports, with their names in the adapter protocol."""
         return [*self.specification().NOTICE.cases, "malformed"]
 
 
 def configuration(protocol: Runtime, plain: Plain) -> Any:
-    """The configuration that plain data shows. Raises ValueError, of which MalformedMessage is one kind."""
+    """Parses a configuration from plain data. Raises ValueError, of which MalformedMessage is a subclass."""
     return protocol.specification().CONFIG.value(plain)

@@ -1,7 +1,7 @@
 """
-Recording: a run as trace lines (`peerproof.spec.traces.trace`), and a file for them that a full disk does not spoil.
+Recording of a run as trace lines (`peerproof.spec.traces.trace`), and the file for them.
 
-A file holds whole lines only, whatever happens: a line that does not fit any more is taken back.
+The file holds whole lines only, even if the disk is full: a partially written line is removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MICROSECONDS: Final = 1000
 
 
 class Recorder:
-    """Makes the lines of one run. A node's lines are numbered on when it is started again."""
+    """Creates the trace lines of one run. The numbering of a node's lines continues over its restarts."""
 
     def __init__(self, specification: Specification, run: str, write: Callable[[str], None]) -> None:
         self._specification = specification
@@ -32,13 +32,13 @@ class Recorder:
         self._next: dict[NodeId, int] = {}
 
     def record_start(self, node: NodeId, now: Instant, config: Any, step: Step[Any, Any]) -> None:
-        """A node has started, for the first time or again."""
+        """Records the start or restart of a node."""
         self._line(node, now, ("start", None, self._specification.CONFIG.plain(config)), [], step, None)
 
     def record_step(
         self, node: NodeId, event: Any, picks: Sequence[tuple[str, tuple[Any, ...]]], step: Step[Any, Any], refused: str | None
     ) -> None:
-        """A node has taken a step, or has refused to."""
+        """Records a step of a node, or its refusal."""
         self._line(node, event.now, describe_event(self._specification, event), picks, step, refused)
 
     def _line(
@@ -72,16 +72,16 @@ class Recorder:
         )
 
     def keep(self, line: Line) -> None:
-        """What becomes of a line; here, its JSON is written."""
+        """Writes a line as JSON; subclasses may do something else with it."""
         self._write(line.json())
 
 
 class TraceFile:
     """
-    A file of lines, begun anew.
+    A new file of lines. An existing file is overwritten.
 
-    When the disk is full, or the file cannot be written for another reason, the file ends after its last whole line,
-    `complain` is told once, and further lines are dropped: whoever writes a trace has something more important to do.
+    If a write fails, for instance because the disk is full, the file is cut after its last whole line, `complain` is called once,
+    and further lines are dropped: the caller goes on without a trace.
     """
 
     def __init__(self, path: Path, complain: Callable[[str], None], *, buffered: int = 0) -> None:
@@ -95,7 +95,7 @@ class TraceFile:
         self._lines = 0
 
     def write(self, line: str) -> None:
-        """Add a line; kept back for a while if the file is buffered."""
+        """Adds a line, to the buffer if the file is buffered."""
         if self.failed:
             return
         data = line.encode() + b"\n"
@@ -105,7 +105,7 @@ class TraceFile:
             self.flush()
 
     def flush(self) -> None:
-        """Put into the file whatever was kept back."""
+        """Writes the buffered lines."""
         waiting, self._waiting, self._waiting_size = self._waiting, [], 0
         if self.failed or not waiting:
             return
@@ -121,12 +121,12 @@ class TraceFile:
             self._fail(error, written - whole)
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flushes and closes the file."""
         self.flush()
         self._file.close()
 
     def _fail(self, error: OSError, excess: int) -> None:
         self.failed = True
-        with suppress(OSError):  # not every file can be cut: /dev/full cannot
+        with suppress(OSError):  # not every file can be truncated: /dev/full cannot
             os.ftruncate(self._file.fileno(), self._file.tell() - excess)
         self._complain(f"the trace {self._path} ends after {self._lines} lines: {error.strerror}")

@@ -1,22 +1,20 @@
 """
-A node on a TCP socket, in real time: one message on each connection, and its acknowledgement on the way back.
+A node on a TCP socket, in real time: one message per connection, and its acknowledgement.
 
-Strangers may connect, as often and as slowly as they like, so that everything is bounded: connections in both directions, the
-time that each may take, bytes of messages that are not whole, and messages that wait for a connection of their own. If there are
-too many connections the oldest is cut off, because an honest message is whole in the next moment. If too much waits to be sent,
-nothing more is read until it is less.
+Any host may connect, as often and as slowly as it likes, so all resources are bounded: connections in both directions, the
+duration of each, bytes of incomplete messages, and messages that wait for a connection. If there are too many connections the
+oldest is cut off, because a well-behaved peer sends its message at once. If too much waits to be sent, reading stops until there
+is less.
 
-How long a message takes is a matter of how busy both ends are as well as of how far apart, and who is busy only makes it longer.
-So the time that the node is told is the shortest of the last hour. If it were the last one, nodes that are equally far away would
-drive each other out of the routing table again and again, each time with a new version, and with many nodes somebody would always
-have to announce itself once more.
+The duration of a send depends on the distance and on the load of both ends, and load only makes it longer. So the node gets the
+shortest duration of the last hour. With the latest one, nodes at equal distances would replace each other in the routing table
+again and again, each time with a new version, and in a large ring some node would always have to announce itself again.
 
-A message that does not get through is held against whoever it was for; so nothing that this node has to send is dropped because
-there is too much of it.
+The node takes a failed message as a failure of its receiver, so no message is dropped because the queue is too long.
 
-Messages to one address go one after the other, so that they arrive in the order in which they were sent [PA-19]; those to others
-do not wait for them. If one takes longer than it may, those behind it have failed with it, and so has what waits too long for its
-turn: who is slow takes one connection of this node, and not its time.
+Messages to the same address are sent one after the other, so that they arrive in order [PA-19]; messages to different addresses
+do not wait for each other. If a message times out, those queued behind it fail too, and so does a message that waits too long:
+a slow peer occupies one connection of this node and delays no other peer.
 """
 
 from __future__ import annotations
@@ -40,59 +38,59 @@ from peerproof.spec.forms.bounded import BoundedDict
 
 logger: Final = logging.getLogger("peerproof.node")
 
-#: Connections at once: from others, and to others. Together fewer than the 1,024 files that a process often may have open.
+#: Maximum open connections, incoming and outgoing. Their sum is below 1,024, a common limit of open files per process.
 MOST_INCOMING: Final = 512
 MOST_OUTGOING: Final = 256
 
-#: Bytes of messages that are not whole yet, of all connections together.
+#: Maximum bytes of incomplete messages, over all connections.
 MOST_HELD: Final = 2**26
 
-#: Messages that wait to be sent, and their bytes, until nothing more is read.
+#: Messages that wait to be sent, and their bytes, above which reading stops.
 MOST_WAITING: Final = 4096
 MOST_WAITING_BYTES: Final = 2**26
 
-#: Timeouts for which a message waits for those before it to the same address.
+#: How long a message may wait behind others to the same address, in timeouts.
 MOST_TIMEOUTS: Final = 4
 
-#: Seconds for which the shortest time that a message to somebody took is remembered, and how many of these times.
+#: Seconds for which the shortest duration of a send to an address is kept, and the maximum number of addresses.
 REMEMBERED: Final = 3600.0
 MOST_REMEMBERED: Final = 4096
 
-#: What keeps this machine from connecting to anybody, and seconds until it is tried again.
+#: Connection errors that are local to this machine, and seconds until the next attempt.
 _OWN_FAULTS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL)
 _AGAIN: Final = 0.1
 
-#: Bytes that are read at once of what should be an acknowledgement.
+#: Bytes of an acknowledgement that are read at once.
 _PIECE: Final = 2**10
 
 
 def make_node(parts: Parts, protocol: Runtime, config: Any, opened: socket.socket) -> UdpNode | TcpNode:
-    """A node on a bound socket of the kind that its protocol is carried by."""
+    """Creates a node on a bound socket of its protocol's transport."""
     if protocol.connected is None:
         return UdpNode(parts, opened)
     return TcpNode(parts, opened, protocol.connected, protocol.connected.timeout(config))
 
 
 class TcpNode(RealTimeNode):
-    """A node on a bound socket."""
+    """A node on a bound TCP socket."""
 
     def __init__(self, parts: Parts, opened: socket.socket, connected: Connected, timeout: Duration) -> None:
-        """`timeout`: milliseconds that a connection may take."""
+        """`timeout`: maximum milliseconds of a connection."""
         super().__init__(parts)
         self.connected: Final = connected
         self.timeout: Final = timeout / 1000  #: seconds
         self._opened: Final = opened
         self._server: asyncio.Server | None = None
-        self._incoming: Final[dict[Incoming, None]] = {}  #: the oldest first
+        self._incoming: Final[dict[Incoming, None]] = {}  #: oldest first
         self._held = 0
         self._waiting: Final = Outbox()
         self._outgoing: Final[set[asyncio.Task[None]]] = set()
-        self._shortest: Final = BoundedDict[NodeId, tuple[int, float]](MOST_REMEMBERED)  #: microseconds, since when
+        self._shortest: Final = BoundedDict[NodeId, tuple[int, float]](MOST_REMEMBERED)  #: microseconds, when measured
         self._is_full = False
         self._has_left = self._is_closed = False
 
     async def listen(self) -> None:
-        """Take part. The node must have been started."""
+        """Starts to accept and to send. The driver must have been started."""
         self._server = await self._loop.create_server(lambda: Incoming(self), sock=self._opened, backlog=MOST_INCOMING)
         self._await_timer()
         self._pump()
@@ -108,7 +106,7 @@ class TcpNode(RealTimeNode):
             task.cancel()
 
     def send(self, to: NodeId, message: Any) -> None:
-        """As soon as there is a connection to spare; what can be sent to nobody has failed, in a moment."""
+        """Queues a message. One with an invalid address, or that cannot be encoded, fails as soon as its turn comes."""
         try:
             ip_address(parse_address(to)[0])
             data = self._specification.MESSAGE.encode(message)
@@ -118,57 +116,57 @@ class TcpNode(RealTimeNode):
         self._waiting.put(Parcel(to, message, data, self._loop.time()))
 
     def receive(self, incoming: Incoming, data: bytes) -> None:
-        """A whole message is there: it is confirmed, and taken in. Raises MalformedMessage if it is none."""
+        """Confirms and processes a complete message. Raises MalformedMessage."""
         message = self._specification.MESSAGE.decode(data)
         if not self.connected.admits(self.driver.state, message):
-            self._warn("refused", f"a message from {incoming.peer}: it has not the credentials that are wanted here")
+            self._warn("refused", f"a message from {incoming.peer}: wrong credentials")
             incoming.cut_off()
             return
         incoming.confirm(self.connected.framing.ACKNOWLEDGEMENT)
         if remark := self.connected.remark(message):
-            self._warn("strange:", f"{remark}; it came from {incoming.peer}")
+            self._warn("suspicious message:", f"{remark}; received from {incoming.peer}")
         try:
             self.driver.receive(incoming.peer, message)
         except Exception:
-            logger.exception("a fault of this program: the message %r from %s is passed over", data[:2000], incoming.peer)
+            logger.exception("internal error: the message %r from %s is ignored", data[:2000], incoming.peer)
         self._settle()
 
     def add_connection(self, incoming: Incoming) -> None:
-        """Somebody has connected."""
+        """Adds an incoming connection; cuts off the oldest if there are too many."""
         self._incoming[incoming] = None
         if self._is_full:
             incoming.transport.pause_reading()
         if len(self._incoming) > MOST_INCOMING:
             oldest = next(iter(self._incoming))
-            self._warn("too many connections:", f"cut off that from {oldest.peer}, of {MOST_INCOMING} the oldest")
+            self._warn("too many connections:", f"more than {MOST_INCOMING}; cut off the oldest, from {oldest.peer}")
             oldest.cut_off()
 
     def remove_connection(self, incoming: Incoming) -> None:
-        """A connection is over."""
+        """Removes a closed connection."""
         if self._incoming.pop(incoming, self) is not self:
             self._held -= incoming.size
 
     def hold_bytes(self, incoming: Incoming, size: int) -> None:
-        """A connection holds so many bytes more of a message that is not whole."""
+        """Counts more bytes of an incomplete message; cuts off the largest connection if there are too many."""
         incoming.size += size
         self._held += size
         if self._held > MOST_HELD:
             largest = max(self._incoming, key=lambda one: one.size)
-            self._warn("too many bytes:", f"cut off the connection from {largest.peer}, which holds {largest.size}, the most")
+            self._warn("too many bytes:", f"cut off the connection from {largest.peer}, the largest, with {largest.size} bytes")
             largest.cut_off()
 
     def report_malformed(self, incoming: Incoming, error: MalformedMessage) -> None:
-        """A connection has brought no message."""
+        """Rejects a connection with malformed bytes, and reports them."""
         self.reject(incoming, error)
         self._listener.malformed(error)
 
     def reject(self, incoming: Incoming, error: MalformedMessage) -> None:
-        """A connection has ended before there was a message; whether it would have been one nobody knows."""
+        """Cuts off a connection without a valid message; a truncated one is not reported as malformed."""
         self._note_malformed("message", incoming.peer, error)
         incoming.cut_off()
 
     def slow(self, incoming: Incoming) -> None:
-        """A message was not whole in time."""
+        """Cuts off a connection whose message was incomplete at the timeout."""
         self._warn("slow connection", f"from {incoming.peer}, cut off after {self.timeout:g} s with {incoming.size} bytes")
         incoming.cut_off()
 
@@ -184,7 +182,7 @@ class TcpNode(RealTimeNode):
         self._pump()
 
     def _deaf(self) -> None:
-        """Nobody can connect any more."""
+        """Stops accepting connections; cuts off those without a confirmed message, or all if the node is closed."""
         if self._server:
             self._server.close()
         for incoming in list(self._incoming):
@@ -192,7 +190,7 @@ class TcpNode(RealTimeNode):
                 incoming.cut_off()
 
     def _pump(self) -> None:
-        """Sends what waits, as far as there are connections to spare."""
+        """Starts sending queued messages, up to the limit of connections; pauses or resumes reading."""
         while len(self._outgoing) < MOST_OUTGOING and (parcel := self._waiting.take()):
             task = self._loop.create_task(self._deliver(parcel))
             self._outgoing.add(task)
@@ -203,7 +201,7 @@ class TcpNode(RealTimeNode):
         if is_full is not self._is_full:
             self._is_full = is_full
             if is_full:
-                self._warn("too much to send:", f"{len(self._waiting)} messages wait, until some are sent nothing is read")
+                self._warn("too much to send:", f"{len(self._waiting)} messages are queued; reading stops until there are fewer")
             for incoming in self._incoming:
                 incoming.transport.pause_reading() if is_full else incoming.transport.resume_reading()
 
@@ -215,7 +213,7 @@ class TcpNode(RealTimeNode):
 
     async def _deliver(self, parcel: Parcel) -> None:
         begun, took, to = self._loop.time(), None, parcel.to
-        given_up = begun - MOST_TIMEOUTS * self.timeout  #: what has waited since then
+        given_up = begun - MOST_TIMEOUTS * self.timeout  #: messages queued before this time fail
         try:
             async with asyncio.timeout(self.timeout):
                 if parcel.data is not None and await self._exchange(to, parcel.data):
@@ -229,21 +227,21 @@ class TcpNode(RealTimeNode):
             return
         behind = list(self._waiting.behind(to, given_up))
         if behind:
-            logger.info("not sent to %s: %d messages that waited for others too long", to, len(behind))
+            logger.info("not sent to %s: %d messages that waited too long for others", to, len(behind))
         self._finish_send(parcel, took)
         for late in behind:
             self._finish_send(late, None)
         self._settle()
 
     def _finish_send(self, parcel: Parcel, took: int | None) -> None:
-        """What has become of a message."""
+        """Reports the outcome of a message to the driver."""
         try:
             self.driver.finish_send(parcel.to, parcel.message, took)
         except Exception:
-            logger.exception("a fault of this program: what became of a message to %s is passed over", parcel.to)
+            logger.exception("internal error: the outcome of a message to %s is ignored", parcel.to)
 
     def _least(self, to: NodeId, took: int) -> int:
-        """The shortest time that a message to somebody took, for a while."""
+        """Returns the shortest duration of a send to an address in the last `REMEMBERED` seconds, this one included."""
         now = self._loop.time()
         least, since = self._shortest.get(to, (took, now))
         if took <= least or now - since > REMEMBERED:
@@ -252,7 +250,7 @@ class TcpNode(RealTimeNode):
         return least
 
     async def _exchange(self, to: NodeId, data: bytes) -> bool:
-        """Whether the peer has confirmed the message."""
+        """Sends a message. Returns whether the peer has confirmed it."""
         reader, writer = await self._connect(to)
         try:
             writer.write(data)
@@ -266,23 +264,23 @@ class TcpNode(RealTimeNode):
         return False
 
     async def _connect(self, to: NodeId) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection. Tries again as long as it is this machine that has none to spare, for which the peer is not to blame."""
+        """Connects. Retries as long as the error is local to this machine, because it says nothing about the peer."""
         while True:
             try:
                 return await asyncio.open_connection(*parse_address(to), limit=_PIECE)
             except OSError as error:
                 if error.errno not in _OWN_FAULTS:
                     raise
-                self._warn("no connection to spare:", f"{error.strerror}; trying again")
+                self._warn("no connection available:", f"{error.strerror}; trying again")
                 await asyncio.sleep(_AGAIN)
 
 
 class Incoming(asyncio.Protocol):
-    """A connection that somebody has made, with its one message."""
+    """An incoming connection, with its one message."""
 
     __slots__ = ("_inbound", "_node", "_timer", "is_confirmed", "peer", "size", "transport")
 
-    transport: asyncio.Transport  #: this one and the timer are there as soon as the connection is
+    transport: asyncio.Transport  #: set with `_timer` when the connection is made
     _timer: asyncio.TimerHandle
 
     def __init__(self, node: TcpNode) -> None:
@@ -293,7 +291,7 @@ class Incoming(asyncio.Protocol):
         self._inbound: Final = node.connected.framing.Inbound()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.Protocol`, as for the others."""
+        """See `asyncio.Protocol`."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.peer = format_address(transport.get_extra_info("peername") or ("unknown", 0))
@@ -301,7 +299,7 @@ class Incoming(asyncio.Protocol):
         self._node.add_connection(self)
 
     def data_received(self, data: bytes) -> None:
-        """Part of a message, or what follows it and is not looked at."""
+        """Feeds the bytes to the message; ignores bytes after it."""
         if self.is_confirmed:
             return
         try:
@@ -314,17 +312,21 @@ class Incoming(asyncio.Protocol):
             self._node.report_malformed(self, error)
 
     def eof_received(self) -> None:
-        """The peer says no more."""
+        """Rejects an incomplete message."""
         if self.size and not self.is_confirmed:
             self._node.reject(self, self._inbound.end())
 
     def connection_lost(self, _: Exception | None) -> None:
-        """It is over."""
+        """Stops the timer and removes the connection."""
         self._timer.cancel()
         self._node.remove_connection(self)
 
     def confirm(self, acknowledgement: bytes) -> None:
-        """Say that the message is there; then the peer is to close, or what it still sends might make it lose that."""
+        """
+        Sends the acknowledgement and half-closes the connection. The peer has to close it.
+
+        To close it here would reset it if the peer still sends, and the peer might lose the acknowledgement.
+        """
         self.is_confirmed = True
         self.transport.write(acknowledgement)
         if not self.transport.is_closing():
@@ -332,7 +334,7 @@ class Incoming(asyncio.Protocol):
                 self.transport.write_eof()
 
     def cut_off(self) -> None:
-        """End it at once."""
+        """Aborts the connection."""
         self.transport.abort()
         self._node.remove_connection(self)
 

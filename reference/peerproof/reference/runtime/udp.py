@@ -1,9 +1,9 @@
 """
 A node on a UDP socket, in real time.
 
-A node's address is the text of its socket address, `127.0.0.1:8119` or `[::1]:8119`: that is how its peers see where its
-datagrams come from. Names are looked up only for what the operator has typed; an address that a peer has named is sent to
-if it is numeric and passed over if it is not, so that no stranger makes this machine ask the name service.
+A node's address is the text of its socket address, `127.0.0.1:8119` or `[::1]:8119`, as its peers see the source of its
+datagrams. Only names that the operator has typed are resolved. An address from a peer is used if it is numeric and ignored
+otherwise, so that no peer makes this machine query DNS.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ logger: Final = logging.getLogger("peerproof.node")
 
 MAX_PORT: Final = 65_535
 
-#: More than any datagram holds.
+#: More bytes than any datagram has.
 MAX_DATAGRAM: Final = 2**16
 
 
 class AddressError(ValueError):
-    """An address that cannot be used, with what to do about it."""
+    """An address that cannot be used; the message says what to do."""
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Host and port of `host:port` or `[host]:port`. Raises AddressError."""
+    """Parses host and port of `host:port` or `[host]:port`. Raises AddressError."""
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -42,13 +42,13 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 def format_address(endpoint: tuple[Any, ...]) -> NodeId:
-    """The address of a socket address."""
+    """Formats a socket address."""
     host, port = endpoint[:2]
     return NodeId(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 
 def resolve_address(address: str) -> NodeId:
-    """The numeric form of an address that the operator has typed. Raises AddressError."""
+    """Resolves an address that the operator has typed to its numeric form. Raises AddressError."""
     host, port = parse_address(address)
     try:
         return format_address(socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0][4])
@@ -57,12 +57,12 @@ def resolve_address(address: str) -> NodeId:
 
 
 def bind_socket(address: NodeId, kind: socket.SocketKind = socket.SOCK_DGRAM) -> socket.socket:
-    """A socket at a numeric address. Raises AddressError."""
+    """Binds a socket to a numeric address. Raises AddressError."""
     host, port = parse_address(address)
     opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind)
     try:
         if kind is socket.SOCK_STREAM:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # old connections do not keep a new node from its port
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # bind in spite of old connections
         opened.setblocking(False)
         opened.bind((host, port))
     except OSError as error:
@@ -72,19 +72,19 @@ def bind_socket(address: NodeId, kind: socket.SocketKind = socket.SOCK_DGRAM) ->
 
 
 def is_wildcard(address: NodeId) -> bool:
-    """Whether this stands for every address of the machine, and so names no node."""
+    """Whether this is the wildcard address, which names no node."""
     return ip_address(parse_address(address)[0]).is_unspecified
 
 
 class UdpNode(RealTimeNode):
-    """A node on a bound socket."""
+    """A node on a bound UDP socket."""
 
     def __init__(self, parts: Parts, opened: socket.socket) -> None:
         super().__init__(parts)
         self._socket: Final = opened
 
     async def listen(self) -> None:
-        """Take part. The node must have been started."""
+        """Starts to receive. The driver must have been started."""
         self._loop.add_reader(self._socket, self._readable)
         self._await_timer()
 
@@ -95,21 +95,21 @@ class UdpNode(RealTimeNode):
         self._socket.close()
 
     def send(self, to: NodeId, message: Any) -> None:
-        """One datagram, or none if the address is not numeric or the network does not take it now: it is lost then."""
+        """Sends one datagram; it is lost if the address is not numeric or the network refuses it."""
         try:
             host, port = parse_address(to)
             if ip_address(host).version != (6 if self._socket.family == socket.AF_INET6 else 4):
-                raise AddressError(f"{to!a} is of another family than this node's socket")
+                raise AddressError(f"{to!a} has another address family than this node's socket")
             self._socket.sendto(self._specification.MESSAGE.encode(message), (host, port))
         except (ValueError, NotEnabled, OSError, OverflowError) as error:
             logger.info("nothing sent to %a: %s", to, error)
 
     def _readable(self) -> None:
-        """One datagram, so that a flood of them leaves the timers their turn."""
+        """Handles one datagram per call, so that timers run during a flood of datagrams."""
         try:
             data, address = self._socket.recvfrom(MAX_DATAGRAM)
-        except OSError as error:  # what the network says of an earlier datagram: that nobody listens there
-            logger.info("the network says: %s", error)
+        except OSError as error:  # about an earlier datagram: its port is closed
+            logger.info("network error: %s", error)
             return
         try:
             self.driver.datagram(format_address(address), data)
@@ -117,8 +117,6 @@ class UdpNode(RealTimeNode):
             self._note_malformed("datagram", format_address(address), error)
             self._listener.malformed(error)
         except Exception:
-            logger.exception(
-                "a fault of this program: the datagram %s from %s is passed over", data.hex(), format_address(address)
-            )
+            logger.exception("internal error: the datagram %s from %s is ignored", data.hex(), format_address(address))
         else:
             self._settle()

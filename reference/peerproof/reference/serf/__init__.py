@@ -1,1 +1,1 @@
-"""Serf: a client of its agents, and what carries user events to every node."""
+"""Serf: a client of its agents, and the buses that broadcast events to all nodes."""

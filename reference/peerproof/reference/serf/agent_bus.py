@@ -1,11 +1,10 @@
 """
-An agent of Serf as a bus.
+The bus on a Serf agent.
 
-Serf loses events of large bursts for a while, so they are sent little by little [DA-88]. If the agent goes, it is looked for
-until it is there again; until then what is only true at its moment is not sent, and what lasts waits.
+Serf loses events in large bursts, so events are sent at a limited rate [DA-88]. If the connection to the agent is lost, the bus
+reconnects; until then lasting events are queued and others are dropped.
 
-Where a node is reached stands in a tag of its agent, named after the bus's purpose and the node: `host:port`, or `:port` for the
-address of the agent itself.
+The address of a node is a tag of its agent, named `purpose:node`: its value is `host:port`, or `:port` for the host of the agent.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from peerproof.reference.serf.bus import BusError, Heard, Parcel, Waiting, logge
 from peerproof.reference.serf.client import Agent, AgentGone, SerfError
 from peerproof.spec.core import NodeId
 
-#: Seconds from one event to the next. An agent of a few passes on some forty a second, each several times.
+#: Seconds between two events. In a small cluster, an agent passes on about forty events per second, each several times.
 GAP: Final = 0.02
 
-#: Seconds until an agent that is gone is looked for again: at first, and at most.
+#: Seconds until the bus reconnects: first and maximum delay.
 SOON: Final = 0.2
 LATER: Final = 5.0
 
 
 class SerfBus:
-    """A bus of one agent's cluster."""
+    """The bus of one agent's cluster."""
 
     def __init__(self, address: NodeId, purpose: str, *, auth_key: str | None = None) -> None:
         self._address: Final = address
@@ -57,12 +56,12 @@ class SerfBus:
             self._wake.set()
 
     async def host(self) -> str:
-        """That of the agent, as its cluster knows it."""
+        """Returns the host of the agent, as its cluster knows it."""
         try:
             name = await self._there().name()
             return next(member.host for member in await self._there().members() if member.name == name)
         except (SerfError, StopIteration) as error:
-            raise BusError(f"the agent at {self._address} does not know itself: {error}") from None
+            raise BusError(f"cannot find the address of the agent at {self._address}: {error}") from None
 
     async def announce(self, node: NodeId, address: str) -> None:
         """See `Bus`."""
@@ -70,7 +69,7 @@ class SerfBus:
         try:
             await self._there().tag(self._tags)
         except SerfError as error:
-            raise BusError(f"the agent cannot say where {node} is reached: {error}") from None
+            raise BusError(f"cannot announce the address of {node}: {error}") from None
 
     async def locate(self, node: NodeId) -> list[NodeId]:
         """See `Bus`."""
@@ -99,7 +98,7 @@ class SerfBus:
 
     def _there(self) -> Agent:
         if self._agent is None:
-            raise AgentGone(f"the agent at {self._address} is gone")
+            raise AgentGone(f"not connected to the agent at {self._address}")
         return self._agent
 
     async def _connect(self) -> None:
@@ -116,12 +115,12 @@ class SerfBus:
 
     def _lose_agent(self, error: AgentGone) -> None:
         if self._agent:
-            logger.warning("%s; looking for it until it is there again", error)
+            logger.warning("%s; reconnecting", error)
             self._agent = None
             self._waiting.keep_lasting()
-            self._begin(self._look_for_it())
+            self._begin(self._reconnect())
 
-    async def _look_for_it(self) -> None:
+    async def _reconnect(self) -> None:
         pause = SOON
         while True:
             await asyncio.sleep(pause)
@@ -131,7 +130,7 @@ class SerfBus:
                 logger.info("%s", error)
                 pause = min(2 * pause, LATER)
             else:
-                logger.warning("the agent at %s is there again", self._address)
+                logger.warning("reconnected to the agent at %s", self._address)
                 return
 
     async def _pump(self) -> None:
@@ -149,7 +148,7 @@ class SerfBus:
             if parcel.lasts:
                 self._waiting.appendleft(parcel)
         except SerfError as error:
-            logger.error("%s of %d bytes is not sent: %s", parcel.name, len(parcel.payload), error)
+            logger.error("cannot send %s of %d bytes: %s", parcel.name, len(parcel.payload), error)
         else:
             parcel.taken()
 
@@ -160,7 +159,7 @@ class SerfBus:
 
 
 def _whole(address: str, host: str) -> NodeId:
-    """An address that may be without a host."""
+    """Completes an address that may lack its host."""
     if not address.startswith(":"):
         return NodeId(address)
     return NodeId(f"[{host}]{address}" if ":" in host else f"{host}{address}")

@@ -1,4 +1,4 @@
-"""What carries events to everybody who listens, whoever they are: an agent of Serf does, and a folder on one machine."""
+"""The interface of buses, which broadcast events to all listeners: a Serf agent, or a folder on one machine."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ from peerproof.spec.core import NodeId
 
 logger: Final = logging.getLogger("peerproof.node")
 
-#: Events that wait to be taken; when there are more, the oldest are lost, as Serf loses them.
+#: Maximum queued events; when there are more, the oldest are lost, as Serf does it.
 MOST_WAITING: Final = 4096
 
-#: Told of an event: its name and payload.
+#: Called with the name and payload of each event.
 Heard = Callable[[str, bytes], None]
 
 
 class BusError(ValueError):
-    """There is no such bus, with what to do about it."""
+    """A bus that cannot be used; the message says what to do."""
 
 
 class Parcel(NamedTuple):
-    """An event on its way to the bus."""
+    """An event to be sent."""
 
     name: str
     payload: bytes
-    lasts: bool  #: whether it is worth sending when the bus was away, and comes back
-    taken: Callable[[], None]  #: told when the bus has it, so that its sender may end
+    lasts: bool  #: whether it is kept while the bus is disconnected
+    taken: Callable[[], None]  #: called when the bus has it, so that its sender may exit
 
 
 class Bus(Protocol):
-    """Where nodes tell everybody, and find each other by their names."""
+    """Broadcasts events, and maps names of nodes to addresses."""
 
     async def open(self, heard: Heard) -> None:
-        """From now on `heard` is told of events, the own ones too. Raises BusError."""
+        """Starts to listen: `heard` is called with all events, including those sent here. Raises BusError."""
 
     def put(self, parcel: Parcel) -> None:
-        """An event for everybody, as soon as it may go. Events go in the order in which they were put."""
+        """Queues an event. Events are sent in order."""
 
     async def host(self) -> str:
-        """Where others reach this machine. Raises BusError."""
+        """Returns the host at which others reach this machine. Raises BusError."""
 
     async def announce(self, node: NodeId, address: str) -> None:
-        """Whoever asks where a node is reached shall find this, until it is taken back. Raises BusError."""
+        """Publishes the address of a node, until `close`. Raises BusError."""
 
     async def locate(self, node: NodeId) -> list[NodeId]:
-        """Where a node may be reached, the likeliest first; nowhere if the bus does not know. Raises BusError."""
+        """Returns the possible addresses of a node, the likeliest first; none if it is unknown. Raises BusError."""
 
     async def close(self) -> None:
-        """Hear nothing any more; what was announced is taken back."""
+        """Stops listening and removes the announced addresses."""
 
 
 class Waiting(deque[Parcel]):
-    """Events that wait, the oldest first, and not too many of them."""
+    """A bounded queue of events, oldest first."""
 
     def put(self, parcel: Parcel) -> None:
-        """Behind the others."""
+        """Appends an event; drops the oldest if the queue is full."""
         if len(self) >= MOST_WAITING:
             lost = self.popleft()
-            logger.warning("%d events wait to be sent: %s is lost", MOST_WAITING, lost.name)
+            logger.warning("%d events are queued: %s is dropped", MOST_WAITING, lost.name)
         self.append(parcel)
 
     def keep_lasting(self) -> None:
-        """Only those that last."""
+        """Removes the events that do not last."""
         kept = [parcel for parcel in self if parcel.lasts]
         self.clear()
         self.extend(kept)

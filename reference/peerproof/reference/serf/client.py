@@ -1,9 +1,9 @@
 """
-A client of Serf's agents: their RPC is requests, replies and events, values of MessagePack over one TCP connection.
+A client of Serf's agents. Their RPC consists of requests, replies and events in MessagePack, over one TCP connection.
 
 A request is a header, {Command, Seq}, and for most commands a body. The reply is a header, {Seq, Error}, and for some commands a
-body. A stream answers its one request again and again, with a header and a body for each event. Agents know the strings of an
-older MessagePack, which are any bytes, so nothing here is taken for text before it is looked at.
+body. A stream sends further replies to its request, a header and a body for each event. Agents use the strings of an older
+MessagePack, which are arbitrary bytes, so they are unpacked as bytes and decoded here.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from peerproof.spec.distkv import serf_events
 #: The version of the RPC.
 VERSION: Final = 1
 
-#: Seconds that an agent may take to answer.
+#: Timeout of a request in seconds.
 PATIENCE: Final = 10.0
 
-#: Bytes of a value: more than an agent has to say of any cluster.
+#: Maximum bytes of a value, more than any reply of an agent has.
 MOST: Final = 2**26
 
 _PIECE: Final = 2**16
 
 
 class SerfError(Exception):
-    """What an agent has not done, and why."""
+    """A request failed; the message says why."""
 
 
 class AgentGone(SerfError):
-    """There is no agent, or none any more; it may come back."""
+    """The agent is not running, or the connection is lost; it may come back."""
 
 
 class EventTooLarge(SerfError):
-    """An event is larger than the agent lets it be."""
+    """An event exceeds the agent's size limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An agent of the cluster, as another one knows it."""
+    """An agent of the cluster, as another agent knows it."""
 
     name: str
     host: str
@@ -58,7 +58,7 @@ class Member:
 
 
 class Agent:
-    """A connection to an agent. Requests may be made while others have not been answered yet."""
+    """A connection to an agent. Several requests may be pending at the same time."""
 
     def __init__(
         self,
@@ -89,10 +89,10 @@ class Agent:
         ended: Callable[[AgentGone], None] = lambda _: None,
     ) -> Agent:
         """
-        A connection to the agent at this numeric address, after the handshake and, with a key, after that was accepted.
+        Connects to the agent at a numeric address, with handshake and, if there is a key, authentication.
 
-        `arrived` is told of the events that `follow` asks for, `ended` when the connection is over that was not closed from here.
-        Raises AgentGone, and SerfError for an agent of another kind.
+        `arrived` is called with the events that `follow` requests, `ended` when the connection is lost, but not on `close`.
+        Raises AgentGone, and SerfError if the server is no compatible agent or refuses the key.
         """
         try:
             async with asyncio.timeout(PATIENCE):
@@ -110,47 +110,47 @@ class Agent:
         return agent
 
     async def follow(self, types: str) -> None:
-        """From now on events of these types arrive, as Serf writes them: "user", or "user:deploy,member-join"."""
+        """Subscribes to events of these types, in Serf's syntax: "user", or "user:deploy,member-join"."""
         number = self._next()
         self._streams.add(number)
         await self._request("stream", {"Type": types}, number=number)
 
     async def event(self, name: str, payload: bytes) -> None:
-        """Tell everybody. Raises EventTooLarge before anybody is told."""
+        """Broadcasts an event. Raises EventTooLarge; the event is not sent then."""
         number = self._next()
         await self._exchange("event", number, serf_events.request(number, name, payload))
 
     async def members(self) -> tuple[Member, ...]:
-        """The agents of the cluster."""
+        """Returns the agents of the cluster."""
         found = await self._request("members", has_body=True)
         try:
             return tuple(_member(one) for one in found[b"Members"] or ())
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SerfError(f"the agent at {self.address} lists its members in a way that nobody knows: {error!r}") from None
+            raise SerfError(f"the agent at {self.address} sends an invalid list of members: {error!r}") from None
 
     async def name(self) -> str:
-        """What this agent is called."""
+        """Returns the name of this agent."""
         stats = await self._request("stats", has_body=True)
         try:
             name: str = stats[b"agent"][b"name"].decode()
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise SerfError(f"the agent at {self.address} does not say what it is called") from None
+            raise SerfError(f"the agent at {self.address} does not report its name") from None
         return name
 
     async def tag(self, tags: Mapping[str, str]) -> None:
-        """The agent bears these tags, besides those it has. Raises SerfError if there are too many."""
+        """Adds tags to the agent. Raises SerfError if there are too many."""
         await self._request("tags", {"Tags": dict(tags)})
 
     async def untag(self, *names: str) -> None:
-        """The agent does not bear tags of these names any more."""
+        """Removes tags of the agent."""
         await self._request("tags", {"DeleteTags": list(names)})
 
     async def leave(self) -> None:
-        """The agent leaves its cluster, and ends."""
+        """Makes the agent leave its cluster and exit."""
         await self._request("leave")
 
     async def close(self) -> None:
-        """End the connection; what has not been answered never will be."""
+        """Closes the connection; pending requests fail."""
         self._lose(AgentGone(f"the connection to the agent at {self.address} was closed"), is_own=True)
         self._reading.cancel()
         with suppress(asyncio.CancelledError):
@@ -160,19 +160,19 @@ class Agent:
         try:
             await self._request("handshake", {"Version": VERSION})
         except AgentGone as error:
-            raise SerfError(f"what listens at {self.address} is no agent of Serf ({error})") from None
+            raise SerfError(f"the server at {self.address} is not a Serf agent ({error})") from None
         except SerfError as error:
             raise SerfError(f"the agent at {self.address} does not speak version {VERSION} of Serf's RPC: {error}") from None
         if auth_key is not None:
             await self._request("auth", {"AuthKey": auth_key})
-        await self._request("stats", has_body=True)  # refused to whoever has not said the key
+        await self._request("stats", has_body=True)  # fails if a key is required and was not given
 
     def _next(self) -> int:
         self._sequence += 1
         return self._sequence
 
     async def _request(self, command: str, body: Any = None, *, number: int | None = None, has_body: bool = False) -> Any:
-        """The body of the reply, if it has one. Raises SerfError."""
+        """Sends a request and returns the body of the reply, if it has one. Raises SerfError."""
         number = number or self._next()
         parts = [{"Command": command, "Seq": number}, *([] if body is None else [body])]
         data = b"".join(msgpack.packb(part, use_bin_type=False, unicode_errors="surrogateescape") for part in parts)
@@ -196,7 +196,7 @@ class Agent:
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         unpacker = msgpack.Unpacker(raw=True, max_buffer_size=MOST, strict_map_key=False)
-        bodies: list[int] = []  #: the Seq whose body comes next
+        bodies: list[int] = []  #: the Seq of the next body
         try:
             while data := await reader.read(_PIECE):
                 unpacker.feed(data)
@@ -206,11 +206,11 @@ class Agent:
         except OSError as error:
             why = error.strerror or repr(error)
         except (msgpack.UnpackException, ValueError, KeyError, TypeError, AttributeError) as error:
-            why = f"it answers what nobody understands: {error!r}"
+            why = f"it sends an invalid reply: {error!r}"
         self._lose(AgentGone(f"the agent at {self.address} is gone: {why}"))
 
     def _take(self, value: Any, bodies: list[int]) -> None:
-        """A header or a body."""
+        """Handles a header or a body."""
         if bodies:
             number = bodies.pop()
             if number in self._streams:
@@ -232,7 +232,7 @@ class Agent:
         elif has_body:
             bodies.append(number)
         else:
-            del self._waiting[number]  # of a stream: what comes next is an event
+            del self._waiting[number]  # of a stream: events follow
             _settle(future, None)
 
     def _event(self, body: Mapping[bytes, Any]) -> None:
@@ -258,14 +258,12 @@ def _settle(future: asyncio.Future[Any], value: Any) -> None:
 
 def _refusal(address: NodeId, error: str) -> SerfError:
     if "user event" in error and "exceeds" in error:
-        return EventTooLarge(
-            f"{error}; agents allow at most 9216 bytes, with user_event_size_limit in a file that -config-file names"
-        )
+        return EventTooLarge(f"{error}; raise user_event_size_limit in the file of -config-file, at most to 9216 bytes")
     if "Authentication required" in error:
-        return SerfError(f"the agent at {address} wants a key (rpc_auth in its configuration)")
+        return SerfError(f"the agent at {address} requires a key (rpc_auth in its configuration)")
     if "Invalid authentication token" in error:
-        return SerfError(f"the agent at {address} wants another key (rpc_auth in its configuration)")
-    return SerfError(f"the agent at {address} says: {error}")
+        return SerfError(f"the agent at {address} rejects the key (rpc_auth in its configuration)")
+    return SerfError(f"error of the agent at {address}: {error}")
 
 
 def _member(raw: Mapping[bytes, Any]) -> Member:

@@ -1,10 +1,10 @@
 """
-A folder as a bus, for nodes on one machine and without Serf.
+The bus in a folder, for nodes on one machine and without Serf.
 
-Each node has a Unix socket for datagrams in the folder, and whoever tells everybody sends to all that are there. So no node is
-special, and none is missed when it is gone. If somebody does not read, what is for it waits for a while.
+Each node has a Unix datagram socket in the folder, and sends events to all sockets there, so that any node may exit. Events for a
+node that does not read are queued and sent again.
 
-An event is its name as a string of MessagePack, and its payload.
+An event is its name as a string in MessagePack, followed by its payload.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.messagepack import read, string_bytes
 
-#: Bytes of a socket's path that all systems allow.
+#: Maximum bytes of a socket's path that all systems support.
 LONGEST_PATH: Final = 103
 
-#: More than any event has.
+#: More bytes than any event has.
 MAX_EVENT: Final = 2**16
 
-#: Seconds until what somebody could not take is tried again.
+#: Seconds until queued events are sent again.
 AGAIN: Final = 0.01
 
 
 def default_folder() -> Path:
-    """Where nodes of one user meet that were told no other place."""
+    """Returns the default folder, one for each user."""
     from os import getuid
 
     return Path(gettempdir()) / f"peerproof-{getuid()}"
 
 
 class LoopbackBus:
-    """A bus of those who use the same folder."""
+    """The bus of the nodes that use the same folder."""
 
     def __init__(self, folder: Path, purpose: str, node: NodeId) -> None:
         self._folder: Final = folder
@@ -49,7 +49,7 @@ class LoopbackBus:
         self._node: Final = node
         self._path: Final = folder / f"{self._key(node)}.bus"
         self._announced: Final[set[Path]] = set()
-        self._waiting: Final[dict[Path, Waiting]] = {}  #: for those who do not read
+        self._waiting: Final[dict[Path, Waiting]] = {}  #: by socket, for nodes that do not read
         self._retry: asyncio.TimerHandle | None = None
         self._heard: Heard = lambda _name, _payload: None
         self._socket: socket.socket | None = None
@@ -73,7 +73,7 @@ class LoopbackBus:
         asyncio.get_running_loop().add_reader(opened, self._readable)
 
     def _make_way(self, opened: socket.socket) -> None:
-        """Removes the socket that a node of this name has left. Raises BusError if that still listens."""
+        """Removes a stale socket of this name. Raises BusError if a node still listens at it."""
         try:
             opened.connect(bytes(self._path))
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class LoopbackBus:
             self._path.unlink()
         else:
             opened.close()
-            raise BusError(f"a node {self._node} runs already: each has a name of its own")
+            raise BusError(f"a node {self._node} is already running; each node needs its own name")
 
     def put(self, parcel: Parcel) -> None:
         """See `Bus`."""
@@ -94,7 +94,7 @@ class LoopbackBus:
         asyncio.get_running_loop().call_soon(parcel.taken)
 
     async def host(self) -> str:
-        """The loopback."""
+        """Returns the loopback address."""
         return "127.0.0.1"
 
     async def announce(self, node: NodeId, address: str) -> None:
@@ -126,11 +126,11 @@ class LoopbackBus:
                     path.unlink()
 
     def _key(self, node: NodeId) -> str:
-        """A name for files, which names of nodes need not be."""
+        """Returns a valid file name for a node."""
         return sha256(f"{self._purpose}\0{node}".encode()).hexdigest()[:20]
 
     def _try_send(self, path: Path, data: bytes) -> bool:
-        """Whether nothing is left to do for somebody: it has the event, or is gone."""
+        """Sends an event. Returns whether it is done: the receiver has the event, or has exited."""
         assert self._socket
         try:
             self._socket.sendto(data, bytes(path))
@@ -139,7 +139,7 @@ class LoopbackBus:
         except OSError as error:
             if error.errno == errno.ENOBUFS:
                 return False
-            if error.errno not in (errno.ECONNREFUSED, errno.ENOENT):  # of one that is gone the socket stays
+            if error.errno not in (errno.ECONNREFUSED, errno.ENOENT):  # a node that was killed leaves its socket
                 logger.warning("nothing sent to %s: %s", path, error.strerror)
         return True
 
@@ -157,7 +157,7 @@ class LoopbackBus:
         self._try_again()
 
     def _readable(self) -> None:
-        """One event, so that a flood of them leaves timers their turn."""
+        """Handles one event per call, so that timers run during a flood of events."""
         assert self._socket
         try:
             data = self._socket.recv(MAX_EVENT)
@@ -165,6 +165,6 @@ class LoopbackBus:
         except BlockingIOError:
             return
         except (OSError, MalformedMessage) as error:
-            logger.info("what came over %s is no event: %s", self._path, error)
+            logger.info("ignored: invalid event at %s: %s", self._path, error)
             return
         self._heard(str(name), data[at:])

@@ -1,4 +1,4 @@
-"""Many nodes in virtual time, on a network that loses, delays, doubles and reorders."""
+"""Many nodes in virtual time, on a network that loses, delays, duplicates and reorders messages."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A campaign: one simulation from its plan, and what came of it."""
+"""A campaign: one simulation from its plan, and its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from peerproof.spec.properties import Property
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of it. `reached` and `never_seen` are empty if nothing was checked."""
+    """The result of a campaign. `reached` and `never_seen` are empty if nothing was checked."""
 
     steps: int
     sent: int
@@ -27,17 +27,17 @@ class Result:
     checked: bool
     violations: tuple[Violation, ...]
     never_seen: tuple[str, ...]  #: `sometimes` properties that did not occur
-    reached: Mapping[str, int | None]  #: `eventually` properties: the round since which they hold, None if they do not
-    figures: Figures | None = None  #: what else is measured of the protocol
+    reached: Mapping[str, int | None]  #: `eventually` properties: the round since which they hold; None: they do not
+    figures: Figures | None = None  #: measurements of the protocol
 
     def plain(self) -> Plain:
-        """As plain data."""
+        """Returns the result as plain data."""
         shown = {**asdict(replace(self, figures=None)), "violations": [violation._asdict() for violation in self.violations]}
         del shown["figures"]
         return {**shown, "figures": self.figures.plain()} if self.figures else shown
 
     def text(self) -> str:
-        """For people."""
+        """Returns the result as text."""
         lines = [
             f"{self.steps} steps, {self.sent} datagrams sent: {self.lost} lost, {self.cut_off} stopped by a partition,"
             f" {self.duplicated} delivered twice"
@@ -51,14 +51,14 @@ class Result:
             f"VIOLATED {name}: {about}; first at {at} ms, after a step of {node}" for name, about, node, at in self.violations
         ]
         if self.never_seen:
-            lines.append(f"never seen, so that the run says little: {', '.join(self.never_seen)}")
+            lines.append(f"never reached, so that the run covers little: {', '.join(self.never_seen)}")
         if self.checked and not self.violations:
             lines.append("no property is violated")
         return "\n".join(lines)
 
 
 def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorder: Recorder | None = None) -> Result:
-    """Run a campaign; `record` gets the trace, line by line, or a recorder of one's own does."""
+    """Runs a campaign. The trace goes to `record`, line by line, or to `recorder`."""
     specification = campaign.protocol.specification()
     if record:
         recorder = Recorder(specification, run_id(campaign), record)

@@ -1,4 +1,4 @@
-"""What happens in a campaign and is not the protocol's doing: starts, what applications want, crashes, restarts, partitions."""
+"""The schedule of a campaign: starts, commands of applications, crashes, restarts and partitions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.errors import NotEnabled
 
-#: Rounds after which a node has joined, and after which one that has crashed comes back.
+#: Rounds until a node has joined, and until a crashed node restarts.
 JOINING: Final = 3
 AWAY: Final = 3
 
 
 class Application(Protocol):
-    """What is on top of all nodes of a protocol, and is not the protocol's doing."""
+    """The applications on top of all nodes of a protocol."""
 
     @property
     def figures(self) -> Figures:
-        """What is measured."""
+        """The measurements."""
 
     def begin(self, node: NodeId) -> None:
-        """A node has just started."""
+        """Called when a node has started."""
 
     def moment(self, drawn: int, begin: int, period: int, half: int) -> int:
-        """When a node that began then is asked for something; what was drawn is a moment of the first half of the run."""
+        """
+        Returns when to give a command to a node that starts at `begin`.
+
+        `drawn`: a random time in the first half of the run, which has `half` milliseconds; `period`: length of a round.
+        """
 
 
 class Overlay:
-    """The applications on top of the nodes of an overlay: they join, and try again if their contact cannot be reached."""
+    """The applications on top of an overlay's nodes: they join, and try again if their contact is unreachable."""
 
     def __init__(self, connected: Connected, simulation: Simulation) -> None:
         self.figures: Final = connected.figures(simulation)
@@ -43,11 +47,11 @@ class Overlay:
         simulation.notified = self._handle_notice
 
     def moment(self, drawn: int, begin: int, period: int, half: int) -> int:
-        """When a node is asked: when the ring has come about, and the node had the time to join."""
+        """See `Application`: in the second half of the run, after the node had time to join."""
         return max(half + drawn, begin + JOINING * period)
 
     def begin(self, node: NodeId) -> None:
-        """Join by the node that has been running for the longest time; the first of all is a ring by itself."""
+        """Joins through the node that has been running for the longest time; the first node stays alone."""
         if contact := next((other for other in self._simulation.states() if other != node), None):
             self._simulation.ask(node, self._connected.joining(contact))
 
@@ -58,7 +62,7 @@ class Overlay:
 
 
 class Schedule:
-    """Puts all of it before a simulation. What each part draws from chance does not depend on the others."""
+    """Schedules a campaign's events in a simulation. Each part has its own random generators, independent of the others."""
 
     def __init__(self, campaign: Campaign, simulation: Simulation, application: Application | None) -> None:
         self._campaign: Final = campaign
@@ -69,7 +73,7 @@ class Schedule:
         self._half: Final = campaign.period() * campaign.rounds // 2
         self._ids: Final = [campaign.node_id(number) for number in range(campaign.nodes)]
         self._starts = 0
-        self._wanted: Final[dict[NodeId, list[str]]] = {}  #: topics that a node's application is subscribed to
+        self._wanted: Final[dict[NodeId, list[str]]] = {}  #: subscribed topics of a node's application, oldest first
         random = Random(f"{campaign.seed}/schedule").random
         subscribing = Random(f"{campaign.seed}/subscriptions").random
         for number, node in enumerate(self._ids):
@@ -120,7 +124,7 @@ class Schedule:
         return self._campaign.protocol.begun(config, random_pick(f"{self._campaign.seed}/start/{self._starts}/{node}"))
 
     def _begin(self, node: NodeId) -> None:
-        """The application of a node that has just started joins, and wants what it wanted before."""
+        """Has the application of a started node join, and restore its subscriptions."""
         if self._application:
             self._application.begin(node)
         for topic in self._wanted.get(node, ()):
@@ -132,18 +136,18 @@ class Schedule:
 
     def _assign(self, node: NodeId, update: int) -> None:
         state = self._simulation.states().get(node)
-        if state is None:  # on top of a crashed node there is no application
+        if state is None:  # a crashed node has no application
             return
         campaign = self._campaign
         key = campaign.protocol.key(campaign, node, update)
-        value = f"{node}/{update}" if campaign.protocol.subscribes else f"v{update}"  # events are told apart by their values
-        with suppress(NotEnabled):  # a configuration may allow no pair at all; the trace says that it was refused
+        value = f"{node}/{update}" if campaign.protocol.subscribes else f"v{update}"  # events are identified by their values
+        with suppress(NotEnabled):  # a configuration may allow no pairs; the trace records the refusal
             self._simulation.ask(node, campaign.protocol.assign(state, key, value))
             if self._figures:
                 self._figures.record_route()
 
     def _subscriptions(self, node: NodeId, begin: int, random: Any) -> None:
-        """Some before the node has joined, some after, all before anything is published."""
+        """Schedules subscriptions before and after the node has joined, all before the first event is published."""
         campaign = self._campaign
         within = min(max(self._half - begin, 0), JOINING * self._period)
         places = sorted(range(campaign.topics), key=lambda _: random())[: campaign.subscriptions]
@@ -156,7 +160,7 @@ class Schedule:
         self._ask(node, {"type": "subscribe", "topic": topic})
 
     def _change(self, node: NodeId, place: int) -> None:
-        """The application of a node gives up the topic that it has had for the longest time, and takes another."""
+        """Replaces the oldest subscription of a node's application."""
         wanted, topic = self._wanted.get(node, []), self._campaign.topic(place)
         if wanted and topic not in wanted and self._simulation.life(node):
             self._ask(node, {"type": "unsubscribe", "topic": wanted.pop(0)})

@@ -1,9 +1,9 @@
 """
-The simulator: many nodes on one heap of events, in virtual time.
+The simulator: many nodes on one event queue, in virtual time.
 
-One seed fixes a run bit for bit: each node and the network draw from streams of their own, events at the same instant
-happen in the order in which they came about, and nothing depends on the hash seed. What is kept is the nodes' states and
-what lies ahead; nothing of the past, so that memory does not grow with time.
+A run is determined by its seed: each node and the network have their own random generators, events at the same instant happen
+in the order in which they were scheduled, and nothing depends on the hash seed. Only the nodes' states and future events are
+kept, so that memory does not grow with time.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ Action: TypeAlias = Callable[[], None]
 
 
 class Place:
-    """Where one node lives: what `Driver` calls its environment."""
+    """The environment of one node's driver."""
 
     __slots__ = ("_id", "_simulation", "awaited", "driver")
 
     def __init__(self, simulation: Simulation, node: NodeId, pick: Pick, recorder: Recorder | None) -> None:
         self._simulation = simulation
         self._id = node
-        self.awaited: Instant | None = None  #: when the timer is due that the heap knows of
+        self.awaited: Instant | None = None  #: when the node's timer in the heap is due
         observe = simulation.observe
         self.driver = Driver(
             simulation.specification, node, self, pick, recorder=recorder, observe=lambda taken: observe(node, taken)
         )
 
     def now(self) -> Instant:
-        """The simulation's time: all nodes have the same clock."""
+        """Returns the simulation's time: all nodes have the same clock."""
         return self._simulation.now
 
     def send(self, to: NodeId, message: Any) -> None:
-        """Into the simulated network."""
+        """Sends a message over the simulated network."""
         self._simulation.carry(InFlight(self._id, to, message))
 
     def notify(self, notice: Any) -> None:
-        """To the simulation's observer of notices."""
+        """Passes a notice to the simulation's observer."""
         if self._simulation.notified:
             self._simulation.notified(self._id, notice)
 
 
 class Connections(NamedTuple):
-    """Messages go over connections: whoever sends one learns what has become of it."""
+    """The parameters of a network with connections, where the sender learns the outcome of each message."""
 
-    timeout: Duration  #: what has not been confirmed until then has failed
-    has_left: Callable[[Any], bool]  #: whether a node in this state cannot be reached any more
+    timeout: Duration  #: after which an unconfirmed message fails
+    has_left: Callable[[Any], bool]  #: whether a node in this state is unreachable
 
 
 class Crossing(NamedTuple):
@@ -70,7 +70,7 @@ Due: TypeAlias = InFlight | Crossing | Action
 
 
 class Simulation:
-    """A cluster. Use `start`, then `run`; `at` schedules whatever else is to happen."""
+    """A simulated cluster. Call `start`, then `run`; `at` schedules other actions."""
 
     def __init__(
         self,
@@ -85,9 +85,9 @@ class Simulation:
         self.steps = 0
         self.specification: Final = specification
         self.network: Final = Network(faults or Faults(), f"{seed}/network")
-        self.observers: list[Callable[[NodeId, Taken], None]] = []  #: told of every step
-        self.notified: Callable[[NodeId, Any], None] | None = None  #: told of every notice
-        self.missed: Callable[[InFlight], None] | None = None  #: told of every message for everybody that somebody does not get
+        self.observers: list[Callable[[NodeId, Taken], None]] = []  #: called with every step
+        self.notified: Callable[[NodeId, Any], None] | None = None  #: called with every notice
+        self.missed: Callable[[InFlight], None] | None = None  #: called with every broadcast message that a node does not get
         self._places: dict[NodeId, Place] = {}
         self._seed: Final = seed
         self._recorder: Final = recorder
@@ -100,7 +100,7 @@ class Simulation:
         self._latest: Final[dict[tuple[NodeId, NodeId], Instant]] = {}  #: when the last message of a pair arrives
 
     def start(self, node: NodeId, config: Any) -> None:
-        """Start a node, now."""
+        """Starts a node now."""
         self._configs[node] = config
         count = self._starts[node] = self._starts.get(node, 0) + 1
         place = self._places[node] = Place(self, node, random_pick(f"{self._seed}/{node}/{count}"), self._recorder)
@@ -108,28 +108,28 @@ class Simulation:
         self._await_timer(place)
 
     def crash(self, node: NodeId) -> None:
-        """A node is gone, with all that it knew; datagrams to it are lost."""
+        """Removes a node with its state; messages to it are lost."""
         if place := self._places.pop(node, None):
             self._left[node] = place.driver.state
 
     def restart(self, node: NodeId, kept: Callable[[Any, Any], Any] = lambda config, _: config) -> None:
-        """A node comes back at its address, with what `kept` makes of its configuration and last state, and nothing else."""
+        """Restarts a node with a fresh state; `kept` makes its configuration from the old one and the last state."""
         self.crash(node)
         self.start(node, kept(self._configs[node], self._left[node]))
 
     def ask(self, node: NodeId, command: Any) -> None:
-        """The application on top of a node wants something, now; on top of a crashed node there is none."""
+        """Executes a command of a node's application now; does nothing if the node has crashed."""
         if place := self._places.get(node):
             place.driver.ask(command)
             self._await_timer(place)
 
     def at(self, instant: Instant, due: Due) -> None:
-        """Something is to happen at an instant: `simulation.at(Instant(5000), lambda: simulation.crash(node))`."""
+        """Schedules an action or a message: `simulation.at(Instant(5000), lambda: simulation.crash(node))`."""
         self._order += 1
         heappush(self._heap, (instant, self._order, due))
 
     def run(self, until: Instant) -> None:
-        """Let everything happen up to and including an instant."""
+        """Runs all events up to and including an instant."""
         while self._heap and self._heap[0][0] <= until:
             self.now, _, due = heappop(self._heap)
             if isinstance(due, InFlight):
@@ -143,22 +143,22 @@ class Simulation:
         self.now = max(self.now, until)
 
     def life(self, node: NodeId) -> int:
-        """How often a node has been started; 0 if it does not run."""
+        """Returns how often a node has been started; 0 if it does not run."""
         return self._starts[node] if node in self._places else 0
 
     def states(self) -> dict[NodeId, Any]:
-        """The nodes that run, in the order in which they were started."""
+        """Returns the states of the running nodes, in the order in which they were started."""
         return {node: place.driver.state for node, place in self._places.items()}
 
     def cluster(self) -> Cluster:
-        """Everything at this instant, as properties see it; what is under way is in no order that means anything."""
+        """Returns the current cluster state for properties; messages in flight are in no particular order."""
         messages = [due.message if isinstance(due, Crossing) else due for _, _, due in self._heap]
         return Cluster(self.states(), [message for message in messages if isinstance(message, InFlight)])
 
     def carry(self, message: InFlight) -> None:
-        """Take a message from a node; the network decides when it arrives, how often, and whether."""
+        """Sends a node's message; the network decides whether, when and how often it arrives."""
         if message.to == EVERYBODY:
-            for node in self._places:  # its sender, too, as Serf does [DA-54]
+            for node in self._places:  # to its sender too, as Serf does [DA-54]
                 self._broadcast(InFlight(message.sender, node, message.message))
             return
         if self._connections:
@@ -181,20 +181,20 @@ class Simulation:
             self.missed(message)
 
     def observe(self, node: NodeId, taken: Taken) -> None:
-        """A node has taken a step."""
+        """Counts a step and passes it to the observers."""
         self.steps += 1
         for observer in self.observers:
             observer(node, taken)
 
     def _not_before(self, message: InFlight, micros: int) -> int:
-        """How long a message takes that does not overtake the one before it of the same pair. [PA-19]"""
+        """Returns the delay of a message, extended so that it does not overtake the last one of the same pair. [PA-19]"""
         pair = message.sender, message.to
         arrives = max(Instant(self.now + millis(micros)), self._latest.get(pair, self.now))
         self._latest[pair] = arrives
         return max(micros, (arrives - self.now) * 1000)
 
     def _deliver(self, crossing: Crossing) -> None:
-        """At a node that is there a message is taken in, and confirmed on the way back; otherwise its time runs out."""
+        """Delivers a message and schedules its outcome: confirmed if the receiver is reachable in time, or a timeout."""
         assert self._connections
         origin, message, begun, micros = crossing
         expires, took = Instant(begun + self._connections.timeout), 2 * micros
@@ -210,13 +210,13 @@ class Simulation:
             self._await_timer(place)
 
     def _finish_send(self, origin: Place, message: InFlight, took: int | None) -> None:
-        """What has become of a message; not if its sender has crashed since."""
+        """Reports the outcome of a message to its sender, unless that has crashed since."""
         if self._places.get(message.sender) is origin:
             origin.driver.finish_send(message.to, message.message, took)
             self._await_timer(origin)
 
     def _wake(self, place: Place) -> None:
-        """A timer of a node may be due; not if it has been set again, or the node has crashed, since."""
+        """Expires a node's timer, unless it has been changed or the node has crashed since."""
         if self._places.get(place.driver.self_id) is not place:
             return
         if place.awaited == self.now:
@@ -233,12 +233,12 @@ class Simulation:
 
 
 def millis(micros: int) -> int:
-    """Microseconds as whole milliseconds, of which each that has begun counts."""
+    """Converts microseconds to milliseconds, rounded up."""
     return -(-micros // 1000)
 
 
 class Violation(NamedTuple):
-    """A property that does not hold: after a step of this node, at this instant."""
+    """A violated property, with the node whose step violated it and the instant."""
 
     name: str
     about: str
@@ -248,20 +248,21 @@ class Violation(NamedTuple):
 
 class Checker:
     """
-    Holds a simulation to the properties of its protocol: those of a node and of a step at every step, those of the
-    cluster at every step or, because they look at everything, at every so-manieth.
+    Checks the properties of the protocol during a simulation.
+
+    Properties of nodes and steps are checked at every step; those of the cluster, which are expensive, once in `every` steps.
     """
 
     def __init__(self, simulation: Simulation, every: int = 1) -> None:
-        self.violations: dict[str, Violation] = {}  #: the first of each property
-        self.seen: set[str] = set()  #: the `sometimes` properties that have been seen to hold
+        self.violations: dict[str, Violation] = {}  #: by property, its first violation
+        self.seen: set[str] = set()  #: the `sometimes` properties that have held
         self._simulation: Final = simulation
         self._properties: Final = simulation.specification.PROPERTIES
         self._every: Final = every
         simulation.observers.append(self._observe)
 
     def never_seen(self) -> list[str]:
-        """The `sometimes` properties that have not been seen to hold: the run says little about what they stand beside."""
+        """Returns the `sometimes` properties that never held: the run does not cover the situations that they describe."""
         return [p.name for p in self._properties if p.when == "sometimes" and p.name not in self.seen]
 
     def _observe(self, node: NodeId, taken: Taken) -> None:

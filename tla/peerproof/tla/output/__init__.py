@@ -1,1 +1,1 @@
-"""Reading what TLC prints and writes: messages, verdicts, values, counterexamples, state graphs."""
+"""Parsing of TLC's output: messages, verdicts, values, counterexamples, state graphs."""

@@ -1,7 +1,7 @@
 """
-Counterexamples: a behaviour that breaks a property, as TLC found it, and as ITF JSON, which other tools read.
+Counterexamples: behaviours that violate a property, as TLC reports them, and as ITF JSON, which other tools read.
 
-ITF is the Informal Trace Format: a list of states, sets and functions written as objects with a key that begins with `#`.
+ITF is the Informal Trace Format: a list of states, in which sets and functions are objects with a key that begins with `#`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, Final
 from peerproof.tla.output.values import Function, Value, function, order, parse_state
 
 _STATE: Final = re.compile(r"(\d+): <(?P<head>[^\n]*)>\n(?P<state>.*)", re.DOTALL)
-_ACTION: Final = re.compile(r"(?:Action )?(\w+)(?:\(.*\))? line \d+")  # newer versions give the arguments, too
+_ACTION: Final = re.compile(r"(?:Action )?(\w+)(?:\(.*\))? line \d+")  # newer versions of TLC add the arguments
 _INITIAL: Final = "Initial predicate"
-#: Larger numbers lose digits in readers that have only floating point.
+#: Larger numbers lose digits in readers that only have floating point.
 _SAFE: Final = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class TraceState:
-    """A state of a behaviour, and the action that led to it; the first one has none."""
+    """A state of a behaviour, and the action that led to it; None for the first state."""
 
     action: str | None
     variables: Mapping[str, Value]
@@ -32,10 +32,10 @@ class TraceState:
 @dataclass(frozen=True, slots=True)
 class Counterexample:
     """
-    A behaviour that breaks a property.
+    A behaviour that violates a property.
 
-    Of a property about every state or step, the last one is at fault. Of one about the long run, it goes on for ever:
-    from the last state back to `loop`, or, if `stutters`, by doing nothing.
+    An invariant or action property is violated in the last state or step. A temporal property is violated by an infinite
+    behaviour: it goes from the last state back to `loop` or, if `stutters`, stays there.
     """
 
     states: tuple[TraceState, ...]
@@ -44,7 +44,7 @@ class Counterexample:
 
     @property
     def steps(self) -> int:
-        """How many steps it takes from the initial state."""
+        """The number of steps from the initial state."""
         return len(self.states) - 1
 
     @property
@@ -54,24 +54,24 @@ class Counterexample:
 
 
 def read_state(text: str) -> TraceState:
-    """One state, as the text of message 2217 has it."""
+    """Parses a state from the text of message 2217."""
     found = _STATE.match(text)
     if found is None:
         raise ValueError(f"not a state of a counterexample: {text[:80]!r}")
     action = _ACTION.match(found["head"])
     if action is None and not found["head"].startswith(_INITIAL):
-        raise ValueError(f"a state of a counterexample without an action: {found['head']!r}")
+        raise ValueError(f"no action in a state of a counterexample: {found['head']!r}")
     return TraceState(action[1] if action else None, parse_state(found["state"]))
 
 
 def read_initial_state(text: str) -> TraceState | None:
-    """The state in the text of message 2107, where an initial state breaks an invariant."""
+    """Parses the state in message 2107, which reports an initial state that violates an invariant."""
     _, _, state = text.partition("by the initial state:\n")
     return TraceState(None, parse_state(state)) if state else None
 
 
 def to_itf(example: Counterexample, about: Mapping[str, Any]) -> dict[str, Any]:
-    """The counterexample as ITF; `about` is added to what the file says of itself."""
+    """Returns the counterexample as ITF; `about` is added to its metadata."""
     trace: dict[str, Any] = {
         "#meta": {"format": "ITF", "format-description": "https://apalache.informal.systems/docs/adr/015adr-trace.html", **about},
         "vars": sorted(example.states[0].variables) if example.states else [],
@@ -86,7 +86,7 @@ def to_itf(example: Counterexample, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_itf(trace: Mapping[str, Any]) -> Counterexample:
-    """The counterexample that `to_itf` wrote."""
+    """Parses a counterexample that `to_itf` wrote."""
     states = tuple(
         TraceState(
             state.get("#meta", {}).get("action"), {name: _from_itf(value) for name, value in state.items() if name != "#meta"}
@@ -99,7 +99,7 @@ def from_itf(trace: Mapping[str, Any]) -> Counterexample:
 
 
 def dumps(trace: Mapping[str, Any]) -> str:
-    """ITF as text: a line for each state, so that a change of one state is a change of one line."""
+    """Renders ITF as text, with one line per state, so that a diff shows the changed states."""
     states: Sequence[Any] = trace["states"]
     rest = {name: value for name, value in trace.items() if name != "states"}
     lines = ",\n".join("    " + json.dumps(state, ensure_ascii=False) for state in states)

@@ -1,12 +1,12 @@
 """
-Reading the state graph that TLC dumps with `-dump dot,actionlabels`, as a stream.
+Streaming parser for the state graph that TLC dumps with `-dump dot,actionlabels`.
 
-TLC writes a line for each edge and each state, a state after the first edge that reaches it. Two edges with the same
-label between the same states are two lines, and both count. What it writes for the layout only is left out, and so are
-the dashed lines that stand for doing nothing. A file that ends early is an error, as is any line that is not understood.
+TLC writes a line for each edge and each state, a state after the first edge that reaches it. Two edges with the same label
+between the same states are two lines, and both count. Layout lines and dashed lines, which stand for stuttering, are skipped.
+A truncated file is an error, and so is an unknown line.
 
-Later versions than the packaged one write the arguments of an action after its name, which are left out here, and each state
-twice, the second time as a tooltip.
+Versions after the packaged one write the arguments of an action after its name, which are dropped here, and each state twice, the
+second time as a tooltip.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from peerproof.tla.output.values import NotAValue, Parser, Value
 
 
 class State(NamedTuple):
-    """A state, once for each; `fingerprint` is its name in the file."""
+    """A state; `fingerprint` is its name in the file. Each state occurs once."""
 
     fingerprint: int
     variables: dict[str, Value]
@@ -41,16 +41,16 @@ Element: TypeAlias = State | Edge
 
 
 class BadDump(ValueError):
-    """This is no complete dump of a state graph."""
+    """The file is not a complete dump of a state graph."""
 
     def __init__(self, path: Path, line: int, problem: str) -> None:
-        super().__init__(f"{path}:{line}: {problem}; is there room left on the disk? Run TLC again")
+        super().__init__(f"{path}:{line}: {problem}; check whether the disk is full, and run TLC again")
         self.line = line
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a dump holds."""
+    """The size of a state graph."""
 
     initial: int
     states: int
@@ -70,12 +70,12 @@ _CHUNK: Final = 1 << 20
 
 
 def read(path: Path) -> Iterator[Element]:
-    """States and edges in the order of the file. Raises `BadDump`, after having given what was good before."""
+    """Yields states and edges in the order of the file. Raises `BadDump`, after the elements before the error."""
     parser = Parser()
-    actions: dict[str, str] = {}  # of edges, what follows the target -> the action: there are few
+    actions: dict[str, str] = {}  # cache: rest of an edge's line after the target -> action
     open_blocks, number = 0, 0
     with path.open(encoding="utf-8", newline="\n") as file:
-        for number, line in enumerate(_lines(file), 1):  # the last one is where the file ends
+        for number, line in enumerate(_lines(file), 1):  # after the loop, the number of the last line
             if not line.endswith("\n") and line != "}":
                 raise BadDump(path, number, "the file ends within a line")
             parts = line.split(" ", 3)
@@ -84,9 +84,9 @@ def read(path: Path) -> Iterator[Element]:
                 continue
             text = line.rstrip()
             if number == 1 and not _HEADER.match(text):
-                raise BadDump(path, number, f"no state graph begins with {text[:40]!r}")
+                raise BadDump(path, number, f"not the beginning of a state graph: {text[:40]!r}")
             if number > 1 and not open_blocks:
-                raise BadDump(path, number, "there is something after the end")
+                raise BadDump(path, number, "text after the end of the graph")
             if edge := _EDGE.match(text):
                 actions[line.split(" ", 3)[3]] = action = _unescape(edge[3]).partition("(")[0]
                 yield Edge(int(edge[1]), int(edge[2]), action)
@@ -97,13 +97,13 @@ def read(path: Path) -> Iterator[Element]:
             elif text.endswith("{"):
                 open_blocks += 1
             elif text and not text.startswith("{rank") and not _STUTTERING.match(text) and not _LAYOUT.match(text):
-                raise BadDump(path, number, f"not understood: {text[:80]!r}")
+                raise BadDump(path, number, f"unknown line: {text[:80]!r}")
     if open_blocks or not number:
         raise BadDump(path, number, "the file ends before the graph does")
 
 
 def summary(path: Path) -> Summary:
-    """Reads a dump to its end and counts."""
+    """Reads a whole dump and counts its elements."""
     initial, states, edges = 0, 0, 0
     actions: Counter[str] = Counter()
     for element in read(path):
@@ -117,7 +117,7 @@ def summary(path: Path) -> Summary:
 
 
 def _lines(file: IO[str]) -> Iterator[str]:
-    """Lines; of the lists of states on one level, which have one line each however long, only the beginning."""
+    """Yields lines; a list of the states on one level, which may be a very long line, is shortened."""
     while line := file.readline(_CHUNK):
         if line.startswith("{rank"):
             piece = line
@@ -135,19 +135,19 @@ def _variables(parser: Parser, label: str, path: Path, number: int) -> dict[str,
     try:
         return parser.state(_unescape(label))
     except NotAValue as problem:
-        raise BadDump(path, number, f"a state is not understood: {problem}") from problem
+        raise BadDump(path, number, f"invalid state: {problem}") from problem
 
 
 def _fingerprint(text: str, path: Path, number: int) -> int:
     try:
         return int(text)
     except ValueError as problem:
-        raise BadDump(path, number, f"no state is called {text[:40]!r}") from problem
+        raise BadDump(path, number, f"not the name of a state: {text[:40]!r}") from problem
 
 
 def _unescape(label: str) -> str:
     r"""
-    The text of a label, by one scan from left to right: `\\n` is a backslash and an n, not a newline.
+    Unescapes a label in one scan from left to right: `\\n` is a backslash and an n, not a newline.
 
     >>> print(_unescape(r'x = \"a\\\\b\"'))
     x = "a\\b"

@@ -1,4 +1,4 @@
-"""How a run of TLC has ended: with a verdict, or without one and for which reason."""
+"""The outcome of a run of TLC: a verdict, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peerproof.tla.output.counterexample import Counterexample, read_initial_sta
 
 
 class Verdict(Enum):
-    """What TLC says of the model."""
+    """TLC's verdict on a model."""
 
     SUCCESS = "success"
     ASSUMPTION = "assumption"
@@ -27,7 +27,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is. `depth` counts states on a path, the initial one included."""
+    """The progress of a run. `depth` counts states on a path, including the initial one."""
 
     depth: int
     generated: int
@@ -38,7 +38,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ActionCount:
-    """What an action has done: steps, and those among them that led to a new state."""
+    """The number of an action's steps, and of those that led to a new state."""
 
     generated: int
     distinct: int
@@ -46,10 +46,10 @@ class ActionCount:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A verdict, and what it rests on."""
+    """A verdict, with counterexample and counts."""
 
     verdict: Verdict
-    violated: str | None  #: the name of the property, where TLC gives one
+    violated: str | None  #: the name of the property, if TLC reports it
     counterexample: Counterexample | None
     initial: int
     generated: int
@@ -61,13 +61,13 @@ class Result:
 
     @property
     def edges(self) -> int:
-        """Steps between states, those with equal labels and ends included."""
+        """The number of steps between states, including parallel ones with the same label."""
         return self.generated - self.initial
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What random walks have come to. The same seed makes the same walks, with the same TLC."""
+    """The outcome of random walks. The same seed gives the same walks, with the same version of TLC."""
 
     verdict: Verdict
     violated: str | None
@@ -76,23 +76,23 @@ class Simulated:
 
 
 class RunFailed(Exception):
-    """TLC has no verdict; the message says why, and what to do."""
+    """TLC gave no verdict; the message says why, and what to do."""
 
 
 class TimedOut(RunFailed):
-    """The time given was not enough."""
+    """The time limit was exceeded."""
 
 
 class Killed(RunFailed):
-    """Somebody or the system has ended the Java machine."""
+    """The Java process was killed."""
 
 
 class OutOfMemory(RunFailed):
-    """The memory given was not enough."""
+    """Java ran out of memory."""
 
 
 class BadModule(RunFailed):
-    """A module does not parse, or names what does not exist."""
+    """A module does not parse, or uses an undefined name."""
 
     def __init__(self, module: str, line: int | None, column: int | None, problem: str) -> None:
         place = ":".join(str(part) for part in (f"{module}.tla" if module else "module", line, column) if part is not None)
@@ -101,14 +101,14 @@ class BadModule(RunFailed):
 
 
 class BadConfiguration(RunFailed):
-    """The configuration does not parse, or names what the module does not define."""
+    """The configuration does not parse, or uses a name that the module does not define."""
 
 
 class EvaluationFailed(RunFailed):
-    """An expression of the model has no value in some state."""
+    """An expression of the model cannot be evaluated in some state."""
 
 
-#: exit code -> verdict; the same code stands for both kinds of property.
+#: Exit code -> verdicts; one code stands for two kinds of properties.
 _EXIT_CODES: Final = {
     0: (Verdict.SUCCESS,),
     10: (Verdict.ASSUMPTION,),
@@ -116,7 +116,7 @@ _EXIT_CODES: Final = {
     12: (Verdict.INVARIANT,),
     13: (Verdict.ACTION_PROPERTY, Verdict.TEMPORAL_PROPERTY),
 }
-#: message code -> verdict.
+#: Message code -> verdict.
 _VIOLATIONS: Final = {
     2104: Verdict.ASSUMPTION,
     2107: Verdict.INVARIANT,  # in an initial state
@@ -129,7 +129,7 @@ _VIOLATIONS: Final = {
 _INITIAL_VIOLATIONS: Final = frozenset({2107, 2108})
 _CONFIGURATION_CODES: Final = frozenset({2222, 2223, 2224, 2225, 2226, 2227, 2228, 2229, 2230, 2231, *range(5001, 5010)})
 _SIGNALS_SEEN_BY_SHELLS: Final = 128
-#: Exit codes above 128 that stand for these signals are none of TLC's own.
+#: Signals whose exit codes above 128 are not TLC's own.
 _KILLING: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
 _NAMED: Final = re.compile(r"(?:Invariant|Action property|Property|Temporal property) (\w+) is (?:violated|false)")
 _ASSUMED: Final = re.compile(r"Assumption (line \d+, col \d+ to line \d+, col \d+ of module \w+) is false")
@@ -155,31 +155,31 @@ def _number(text: str) -> int:
 
 
 def progress(text: str) -> Progress:
-    """How far a run is, as message 2200 has it."""
+    """Parses the progress in message 2200."""
     found = _PROGRESS.search(text)
     if found is None:
-        raise RunFailed(f"TLC reports its progress in words that are not understood: {text!r}")
+        raise RunFailed(f"cannot parse TLC's progress: {text!r}")
     depth, generated, per_minute, distinct, queue = (_number(part or "0") for part in found.groups())
     return Progress(depth, generated, distinct, queue, per_minute)
 
 
 def states_generated(text: str) -> int:
-    """How far random walks are, as message 2209 has it."""
+    """Parses the progress of random walks in message 2209."""
     found = _GENERATED.search(text)
     if found is None:
-        raise RunFailed(f"TLC reports its progress in words that are not understood: {text!r}")
+        raise RunFailed(f"cannot parse TLC's progress: {text!r}")
     return _number(found[1])
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that TLC has said, and its exit code."""
+    """The messages of TLC, and its exit code."""
 
     said: tuple[tlc_messages.Message, ...]
     exit_code: int
 
     def result(self) -> Result:
-        """The verdict, if all parts of the report agree on it; else raises the `RunFailed` that fits."""
+        """Returns the verdict if all parts of the report agree on it. Raises RunFailed otherwise."""
         self._fail_without_verdict()
         verdict, violated = self._verdict()
         statistics = _STATISTICS.search(self._text(tlc_messages.STATISTICS))
@@ -189,7 +189,7 @@ class Report:
             raise RunFailed("TLC exited with 0, but without the statistics of a finished run")
         generated, distinct, queue = map(_number, statistics.groups()) if statistics else (0, 0, 0)
         if verdict is Verdict.SUCCESS and queue:
-            raise RunFailed(f"TLC says that it has finished, with {queue} states left on its queue")
+            raise RunFailed(f"TLC reports that it has finished, with {queue} states left on its queue")
         return Result(
             verdict,
             violated,
@@ -204,39 +204,37 @@ class Report:
         )
 
     def simulation_result(self) -> Simulated:
-        """The same of random walks, which have no counts but of the states generated."""
+        """Like `result`, for random walks, which only count generated states."""
         self._fail_without_verdict()
         verdict, violated = self._verdict()
-        told = self._text(tlc_messages.SIMULATION_PROGRESS)
-        is_finished = told and self._text(tlc_messages.FINISHED)
+        progress_text = self._text(tlc_messages.SIMULATION_PROGRESS)
+        is_finished = progress_text and self._text(tlc_messages.FINISHED)
         has_error = any(message.severity == tlc_messages.ERROR for message in self.said)
         if verdict is Verdict.SUCCESS and (not is_finished or has_error):
-            raise RunFailed("TLC exited with 0, but did not say that the walks are at an end")
-        return Simulated(verdict, violated, self._counterexample(), states_generated(told) if told else 0)
+            raise RunFailed("TLC exited with 0, but did not report that the walks are finished")
+        return Simulated(verdict, violated, self._counterexample(), states_generated(progress_text) if progress_text else 0)
 
     def _fail_without_verdict(self) -> None:
         everything = "\n".join(message.text for message in self.said)
         if any(message.code == tlc_messages.OUT_OF_MEMORY for message in self.said) or "java.lang.OutOfMemoryError" in everything:
-            raise OutOfMemory("the Java machine ran out of memory; give it more heap, or take a smaller model")
+            raise OutOfMemory("Java ran out of memory; give it more heap, or use a smaller model")
         number = -self.exit_code if self.exit_code < 0 else self.exit_code - _SIGNALS_SEEN_BY_SHELLS
         if self.exit_code < 0 or number in _KILLING:
-            raise Killed(f"the Java machine was killed by {signal.Signals(number).name}; nothing is known of the model")
+            raise Killed(f"Java was killed by {signal.Signals(number).name}; there is no verdict on the model")
         if self.exit_code in _EXIT_CODES:
             return
         if any(message.code == tlc_messages.STACK_OVERFLOW for message in self.said) or "StackOverflowError" in everything:
-            raise EvaluationFailed(
-                "an expression recurses too deeply; give the Java machine a larger stack, or look for recursion without end"
-            )
+            raise EvaluationFailed("an expression recurses too deeply; give Java a larger stack, or look for infinite recursion")
         if "Fatal errors while parsing" in everything or "Semantic errors:" in everything or "***Parse Error***" in everything:
             raise bad_module("\n".join(message.text for message in self.said if message.code == 0))
         for message in self.said:
             if message.code in _CONFIGURATION_CODES:
                 raise BadConfiguration(" ".join(message.text.split()))
         problems = [message.text for message in self.said if message.severity == tlc_messages.ERROR and message.text]
-        why = "\n".join(problems) or everything.strip()[-2000:] or "it said nothing"
+        why = "\n".join(problems) or everything.strip()[-2000:] or "no output"
         places = _POSITION.findall(why)
         place = f"{places[-1][2]}.tla:{places[-1][0]}:{places[-1][1]}: " if places else ""  # the innermost expression
-        raise EvaluationFailed(f"{place}TLC gave up with exit code {self.exit_code}: {why}")
+        raise EvaluationFailed(f"{place}TLC failed with exit code {self.exit_code}: {why}")
 
     def _verdict(self) -> tuple[Verdict, str | None]:
         found = [(message, _VIOLATIONS[message.code]) for message in self.said if message.code in _VIOLATIONS]
@@ -244,7 +242,7 @@ class Report:
         if not found:
             if expected == (Verdict.SUCCESS,):
                 return Verdict.SUCCESS, None
-            raise RunFailed(f"TLC exited with {self.exit_code}, which stands for a violation, but reports none")
+            raise RunFailed(f"TLC exited with {self.exit_code}, which means a violation, but reports none")
         message, verdict = found[0]
         if verdict not in expected:
             raise RunFailed(f"TLC exited with {self.exit_code}, but reports: {message.text}")
@@ -266,23 +264,23 @@ class Report:
         distinct: Counter[str] = Counter()
         codes = [message.code for message in self.said]
         last = max((at for at, code in enumerate(codes) if code == tlc_messages.COVERAGE_BEGINS), default=len(codes))
-        for message in self.said[last:]:  # with long runs there is a table of counts each minute
+        for message in self.said[last:]:  # long runs print a table every minute
             if message.code != tlc_messages.ACTION_COVERAGE:
                 continue
             found = _ACTION.search(message.text)
             if found is None:
-                raise RunFailed(f"TLC reports coverage in words that are not understood: {message.text!r}")
+                raise RunFailed(f"cannot parse TLC's coverage: {message.text!r}")
             distinct[found[1]] += int(found[2])
             generated[found[1]] += int(found[3])
         return {name: ActionCount(generated[name], distinct[name]) for name in generated}
 
     def _text(self, code: int) -> str:
-        """The last message of this code, as counts grow."""
+        """Returns the text of the last message with this code, which has the final counts."""
         return next((message.text for message in reversed(self.said) if message.code == code), "")
 
 
 def bad_module(said: str) -> BadModule:
-    """What is wrong with which module, and where, from the parser's words."""
+    """Finds module, position and problem in the parser's output."""
     semantic = _LINE.search(said)
     if semantic is not None:
         return BadModule(semantic[3], int(semantic[1]), int(semantic[2]), " ".join(semantic[4].split()))

@@ -1,7 +1,7 @@
 """
-What TLC says with `-tool`: messages with a code, framed by lines that say where each begins and ends.
+The output of TLC with `-tool`: messages with a code, between a start line and an end line.
 
-Between them stands what has no frame: the parser's complaints, and whatever the Java machine itself has to say.
+Other lines stand between them: errors of the parser, and output of Java itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-#: Codes of tlc2.output.EC that something is done about.
+#: Codes of tlc2.output.EC that are handled.
 OUT_OF_MEMORY: Final = 1001
 STACK_OVERFLOW: Final = 1005
 VERSION: Final = 2262
@@ -37,7 +37,7 @@ _END: Final = re.compile(r"@!@!@ENDMSG (\d+) @!@!@$")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message; without a frame, one line with code 0."""
+    """A message; a line outside of messages has code 0."""
 
     code: int
     severity: int
@@ -46,7 +46,7 @@ class Message:
 
 def read(lines: Iterable[str]) -> Iterator[Message]:
     """
-    The messages, as they come. One that was begun and never ended, because TLC was killed, is not given.
+    Yields the messages as they arrive. An incomplete message, which remains if TLC is killed, is dropped.
 
     >>> list(read(["Parsing file", "@!@!@STARTMSG 2193:0 @!@!@", "Completed.", "@!@!@ENDMSG 2193 @!@!@"]))
     [Message(code=0, severity=0, text='Parsing file'), Message(code=2193, severity=0, text='Completed.')]
@@ -55,7 +55,7 @@ def read(lines: Iterable[str]) -> Iterator[Message]:
     for line in lines:
         text = line.rstrip("\r\n")
         start, end = _START.search(text), _END.search(text)
-        if start is not None:  # also after some words, when one message quotes another
+        if start is not None:  # not at the start of the line if one message quotes another
             if open_messages and text[: start.start()]:
                 open_messages[-1][2].append(text[: start.start()])
             open_messages.append((int(start[1]), int(start[2]), []))

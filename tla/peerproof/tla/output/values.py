@@ -1,12 +1,12 @@
 r"""
-TLA+ values, as TLC prints them, as Python values in one normal form.
+Parsing of TLA+ values, as TLC prints them, into Python values in a normal form.
 
-TLC prints one value in several ways: a function on 1..n as a tuple, one on strings as a record, an empty one as `<<>>` or
-`<< >>`, a set of numbers as `1..3`. The normal form has one of each:
+TLC prints the same value in several ways: a function on 1..n as a tuple, one on strings as a record, an empty one as `<<>>` or
+`<< >>`, a set of numbers as `1..3`. The normal form is unique:
 
 - integers, booleans and strings are `int`, `bool` and `str`; a model value is a `ModelValue`;
 - a set is a `frozenset`;
-- a function on 1..n is a `tuple` of its values, the empty one too;
+- a function on 1..n, or the empty one, is a `tuple` of its values;
 - any other function, and a record, is a `Function`: pairs of argument and value, in one order.
 
 >>> parse('(2 :> [version |-> 1, pairs |-> {<<"a", "x", 1>>}])')
@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias
 
-Value: TypeAlias = Any  # int | bool | str | ModelValue | frozenset | tuple | Function, and these nested
+Value: TypeAlias = Any  # int | bool | str | ModelValue | frozenset | tuple | Function, nested
 
 
 class NotAValue(ValueError):
-    """This text is no value as TLC prints them."""
+    """The text is not a value as TLC prints it."""
 
     def __init__(self, text: str, at: int, problem: str) -> None:
         around = text[max(0, at - 20) : at + 20]
@@ -36,7 +36,7 @@ class NotAValue(ValueError):
 
 
 class ModelValue(str):
-    """A name that stands for nothing but itself; different from the string of the same letters."""
+    """A model value, which is different from the string with the same characters."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class ModelValue(str):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that is no tuple: its rows in the order of their arguments."""
+    """A function that is not a tuple: its rows, sorted by argument."""
 
     rows: tuple[tuple[Value, Value], ...]
 
@@ -64,7 +64,7 @@ class Function:
 
 
 def function(rows: Mapping[Value, Value]) -> Value:
-    """A function in its normal form: a tuple if its domain is 1..n."""
+    """Returns a function in normal form: a tuple if its domain is 1..n."""
     size = len(rows)
     if all(type(argument) is int and 1 <= argument <= size for argument in rows):
         return tuple(rows[argument] for argument in range(1, size + 1))
@@ -72,7 +72,7 @@ def function(rows: Mapping[Value, Value]) -> Value:
 
 
 def order(value: Value) -> tuple[Any, ...]:
-    """A key that sorts values of all kinds, the same in every run."""
+    """Returns a sort key for values of all kinds, the same in every run."""
     match value:
         case bool():
             return (0, value)
@@ -93,7 +93,7 @@ def order(value: Value) -> tuple[Any, ...]:
 
 def text(value: Value) -> str:
     """
-    A value as TLA+ has it.
+    Renders a value in TLA+.
 
     >>> print(text(parse('<<[a |-> {1, 2}], (3 :> TRUE), "x">>')))
     <<[a |-> {1, 2}], (3 :> TRUE), "x">>
@@ -114,22 +114,22 @@ def text(value: Value) -> str:
     return str(value)
 
 
-#: Blanks, then one token: a string, a number, `:>` and its like, a bracket, or a name. Newlines may be anywhere between.
+#: Whitespace, then one token: a string, a number, an operator such as `:>`, a bracket, or a name.
 _TOKEN: Final = re.compile(r'\s*("(?:[^"\\]|\\.)*"|-?\d+|<<|>>|\|->|:>|@@|\.\.|/\\|[\[\]{}(),=]|[A-Za-z_]\w*)', re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _LETTER: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
 class Parser:
-    """Reads states; a variable's value that was read before is looked up, as a step changes little."""
+    """A parser of states with a cache of values, because a step changes few variables."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Value] = {}
 
     def state(self, text: str) -> dict[str, Value]:
-        r"""The variables of a state by name: of `/\ x = 1` and so on in any order, or `x = 1` if it is the only one."""
+        r"""Parses the variables of a state, by name: `/\ x = 1` and so on in any order, or `x = 1` if there is only one."""
         variables: dict[str, Value] = {}
-        for conjunct in text.strip().removeprefix("/\\ ").split("\n/\\ "):  # a value never has this at the start of a line
+        for conjunct in text.strip().removeprefix("/\\ ").split("\n/\\ "):  # no line within a value begins with this
             name, equals, value = conjunct.partition(" = ")
             if not equals or not name.isidentifier():
                 raise NotAValue(conjunct, 0, "expected 'variable = value'")
@@ -147,17 +147,17 @@ class Parser:
         return known
 
 
-#: Values kept to be looked up; a bound on memory, and far more than the values of one part of a graph.
+#: Maximum cached values: a bound on memory, far more than the values of one part of a graph.
 _MOST_KEPT: Final = 100_000
 
 
 def parse_state(text: str) -> dict[str, Value]:
-    """The variables of one state."""
+    """Parses the variables of one state."""
     return Parser().state(text)
 
 
 def parse(text: str) -> Value:
-    """The value that this text is, all of it."""
+    """Parses a text that is one value."""
     tokens = _Tokens(text)
     value = _value(tokens)
     if tokens.kind:
@@ -176,7 +176,7 @@ class _Tokens:
         if found is None:
             if self.text[self.end :].strip():
                 self.start, self.kind = self.end, "?"
-                self.fail("no TLA+ value")
+                self.fail("not a TLA+ value")
             self.kind, self.start = "", len(self.text)
             return
         self.kind, self.start, self.end = found[1], found.start(1), found.end()
@@ -245,7 +245,7 @@ def _rows(tokens: _Tokens, argument: Callable[[], Value], arrow: str, between: s
     while True:
         known = argument()
         tokens.expect(arrow)
-        rows.setdefault(known, _value(tokens))  # of `f @@ g`, f decides
+        rows.setdefault(known, _value(tokens))  # in `f @@ g`, f takes precedence
         if not tokens.take(between):
             break
     tokens.expect(closing)

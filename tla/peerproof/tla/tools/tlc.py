@@ -1,9 +1,9 @@
 """
 Running TLC.
 
-A run has a folder of its own, with its configuration, its queue and its temporary files, which goes away with it; so
-runs do not disturb each other. It ends with a `Result`, when TLC has said all that a finished run says, or with a
-`RunFailed`, which says why there is no verdict. There is no third: an exit code alone is never believed.
+Each run has a temporary folder of its own for configuration, queue and other files, so that runs do not disturb each other. It
+ends with a `Result`, if TLC has printed all that belongs to a finished run, or with a `RunFailed`, which says why there is no
+verdict. The exit code alone never decides.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from peerproof.tla.tools.installation import Tools
 
 @dataclass(frozen=True, slots=True)
 class Walks:
-    """Random walks instead of all states."""
+    """Random walks, instead of exploring all states."""
 
     number: int
-    length: int  #: steps of each, at most
+    length: int  #: maximum steps of a walk
     seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What TLC is to check, and with what means."""
+    """The input and the options of a run of TLC."""
 
     module: Path  #: the root module
     configuration: str  #: the text of its .cfg
     library: tuple[Path, ...] = ()  #: folders with further modules
-    classes: tuple[Path, ...] = ()  #: folders with classes that define operators, and what these read
-    workers: int = 1  #: with more than one, neither the order of a dump nor the length of a counterexample is certain
+    classes: tuple[Path, ...] = ()  #: folders with classes that define operators, and the files that these read
+    workers: int = 1  #: with more than one, the order of a dump and the length of a counterexample vary
     heap_megabytes: int = 2048
     stack_megabytes: int = 16
-    brief: bool = False  #: over in seconds: it is not worth while that Java compiles well and collects in parallel
-    coverage: bool = False  #: count what each action does
-    dump: Path | None = None  #: write the state graph here, if the run succeeds; the name must end in .dot
-    seconds: float | None = None  #: give up after this long
+    brief: bool = False  #: takes only seconds: run Java without optimizing compiler and parallel garbage collector
+    coverage: bool = False  #: count the steps of each action
+    dump: Path | None = None  #: file for the state graph, written if there is a result; the name must end in .dot
+    seconds: float | None = None  #: time limit
     walks: Walks | None = None
 
 
@@ -55,35 +55,35 @@ def run(
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_line: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """Runs TLC to its end; `on_line` gets what the model prints. Whatever ends this function ends the Java machine first."""
+    """Runs TLC to its end; `on_line` gets the output of the model. The Java process is always ended, also by an exception."""
 
-    def tell(message: tlc_messages.Message) -> None:
+    def on_message(message: tlc_messages.Message) -> None:
         if message.code == tlc_messages.PROGRESS:
             on_progress(progress(message.text))
         elif message.code == 0:
             on_line(message.text)
 
-    return execute(tools, what, tell).result()
+    return execute(tools, what, on_message).result()
 
 
 def simulate(tools: Tools, what: Run, on_states: Callable[[int], None] = lambda _: None) -> Simulated:
-    """Walks at random: what that finds is real, what it misses is not. Raises `outcome.RunFailed` if it comes to no end."""
+    """Runs random walks. A violation found is real; finding none proves nothing. Raises `outcome.RunFailed`."""
 
-    def tell(message: tlc_messages.Message) -> None:
+    def on_message(message: tlc_messages.Message) -> None:
         if message.code == tlc_messages.SIMULATION_PROGRESS:
             on_states(states_generated(message.text))
 
-    return execute(tools, what, tell).simulation_result()
+    return execute(tools, what, on_message).simulation_result()
 
 
 def execute(tools: Tools, what: Run, on_message: Callable[[tlc_messages.Message], None]) -> Report:
-    """What a run has said; its dump is kept if there is a result."""
+    """Runs TLC and returns its report. The dump is kept if there is a result."""
     if what.dump is not None and what.dump.suffix != ".dot":
         raise ValueError(f"TLC would add .dot to {what.dump}")
     try:
         folder = Path(tempfile.mkdtemp(prefix="peerproof-tlc-"))
     except OSError as problem:
-        raise RunFailed(f"TLC has no place to work in: {problem.strerror or problem}") from problem
+        raise RunFailed(f"cannot create a temporary folder for TLC: {problem.strerror or problem}") from problem
     try:
         (folder / "model.cfg").write_text(what.configuration, encoding="utf-8")
         (folder / "tmp").mkdir()
@@ -93,21 +93,21 @@ def execute(tools: Tools, what: Run, on_message: Callable[[tlc_messages.Message]
             try:
                 shutil.move(folder / "graph.dot", what.dump)
             except OSError as problem:
-                raise RunFailed(f"the state graph cannot be kept at {what.dump}: {problem.strerror or problem}") from problem
+                raise RunFailed(f"cannot write the state graph to {what.dump}: {problem.strerror or problem}") from problem
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return report
 
 
 def command(tools: Tools, what: Run, folder: Path) -> list[str]:
-    """The command line. `-deadlock` switches the search for deadlocks off; `-cleanup` would clean up other runs, too."""
+    """Returns the command line. `-deadlock` turns off deadlock checking; `-cleanup` would delete files of other runs, too."""
     library = (what.module.parent.resolve(), *(path.resolve() for path in what.library))
     java = [
         tools.java,
         *(("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") if what.brief else ("-XX:+UseParallelGC",)),
         f"-Xmx{what.heap_megabytes}m",
         f"-Xss{what.stack_megabytes}m",
-        f"-Djava.io.tmpdir={folder / 'tmp'}",  # where the standard modules are unpacked, under the same names in every run
+        f"-Djava.io.tmpdir={folder / 'tmp'}",  # the standard modules are unpacked there, under the same names in every run
         "-DTLA-Library=" + ":".join(map(str, library)),
     ]
     tlc = ["-tool", "-deadlock", "-fp", "0", "-workers", str(what.workers), "-metadir", str(folder / "meta")]
@@ -148,8 +148,8 @@ def _watch(line: list[str], folder: Path, seconds: float | None, on_message: Cal
             exit_code = process.wait()
         finally:
             timer.cancel()
-            process.kill()  # if it still runs; it has nothing to lose: its files go away with its folder
+            process.kill()  # if it still runs; its files are deleted with the folder
             process.wait()
     if has_expired:
-        raise TimedOut(f"TLC had no verdict after {seconds:g} s; give it more time, or a smaller model")
+        raise TimedOut(f"TLC had no verdict after {seconds:g} s; allow more time, or use a smaller model")
     return Report(tuple(said), exit_code)

@@ -1,8 +1,8 @@
 """
-Traces judged by TLC: a second opinion on the replay, by the operators that are model-checked.
+Checking of traces with TLC: an independent check of the replay, with the operators that are model-checked.
 
-One Java machine goes through all traces, one event after the other (`tla/scuttlebutt/ScuttlebuttTrace.tla`), and reads them
-while it runs. There is a verdict on a trace only if TLC has come to the end of all of them.
+One run of TLC goes through all traces, one event after the other (`tla/scuttlebutt/ScuttlebuttTrace.tla`), and reads them on the
+way. There are verdicts only if TLC reaches the end of all traces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from peerproof.tla.tools import tlc
 from peerproof.tla.tools.installation import Tools
 from peerproof.tla.traces.trace_data import Trace, TraceData
 
-#: Where the class that reads traces is.
+#: The folder of the Java class that reads traces.
 CLASSES: Final = "java"
 
 _FEW: Final = 10_000
@@ -34,7 +34,7 @@ _DEPARTS: Final = re.compile(r'<<"departs", (\d+), (\d+), (\d+), "(\w+)">>')
 
 
 class Opinion(Enum):
-    """What TLC says of a trace."""
+    """TLC's verdict on a trace."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -43,20 +43,20 @@ class Opinion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What TLC says of one trace, and of which part of it."""
+    """TLC's verdict on one trace, and the part of it that TLC has checked."""
 
     run: str
     node: str
     opinion: Opinion
-    events: int  #: those that it was told of
+    events: int  #: number of events passed to TLC
     event: int | None = None  #: the first that is no step of the module; counted from 1, as the trace's lines
-    seq: int | None = None  #: the number that this line has
-    what: str | None = None  #: what is wrong with it: "seq", "args", "picks", "refused" or "effects"
+    seq: int | None = None  #: the `seq` of this line
+    what: str | None = None  #: the wrong member: "seq", "args", "picks", "refused" or "effects"
     why: str | None = None  #: why it is undetermined
 
 
 def module(protocol: str) -> Path | None:
-    """The module that judges traces of a protocol, if there is one."""
+    """Returns the module that checks traces of a protocol, if there is one."""
     path = root(protocol) / protocol / f"{protocol.capitalize()}Trace.tla"
     return path if path.is_file() else None
 
@@ -69,15 +69,15 @@ def check_with_tlc(
     *,
     seconds: float | None = None,
 ) -> list[Judgement]:
-    """What TLC says of each trace, in the order of their first lines. Raises `RunFailed` if it has no verdict."""
+    """Returns TLC's verdicts on the traces, in the order of their first lines. Raises `RunFailed` if there are none."""
     path = module(protocol)
     if path is None:
-        raise RunFailed(f"there is no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
+        raise RunFailed(f"no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
     departures: dict[int, tuple[int, int, str]] = {}
 
-    def hear(line: str) -> None:
+    def on_line(line: str) -> None:
         if found := _DEPARTS.fullmatch(line.strip()):
-            # of a trace only the first departure counts
+            # only the first departure of a trace counts
             departures.setdefault(int(found[2]), (int(found[1]), int(found[3]), found[4]))
 
     with tempfile.TemporaryDirectory(prefix="peerproof-traces-") as folder:
@@ -90,26 +90,26 @@ def check_with_tlc(
             brief=data.events < _FEW,
             seconds=seconds,
         )
-        result = tlc.run(tools, what, on_progress, hear)
+        result = tlc.run(tools, what, on_progress, on_line)
     if result.verdict is not Verdict.SUCCESS or result.distinct != data.events + 1:
-        raise RunFailed(f"TLC has seen {result.distinct - 1} of {data.events} events ({result.verdict.value})")
+        raise RunFailed(f"TLC has checked {result.distinct - 1} of {data.events} events ({result.verdict.value})")
     begins = accumulate((len(trace.events) for trace in data.traces.values()), initial=0)
     numbered = enumerate(zip(data.traces.values(), begins, strict=False), start=1)
     return [_judgement(trace, begin, departures.get(number)) for number, (trace, begin) in numbered]
 
 
 def _judgement(trace: Trace, begins: int, departure: tuple[int, int, str] | None) -> Judgement:
-    told = len(trace.events)
+    count = len(trace.events)
     if departure is not None:
         at, seq, what = departure
-        return Judgement(trace.run, trace.node, Opinion.REJECTED, told, at - begins, seq, what)
+        return Judgement(trace.run, trace.node, Opinion.REJECTED, count, at - begins, seq, what)
     if trace.ends is not None:
-        return Judgement(trace.run, trace.node, Opinion.UNDETERMINED, told, why=trace.ends)
-    return Judgement(trace.run, trace.node, Opinion.ACCEPTED, told)
+        return Judgement(trace.run, trace.node, Opinion.UNDETERMINED, count, why=trace.ends)
+    return Judgement(trace.run, trace.node, Opinion.ACCEPTED, count)
 
 
 class Comparison(Enum):
-    """How the replay's verdict on a trace and TLC's stand to each other."""
+    """The relation of the replay's verdict on a trace to TLC's."""
 
     AGREE = "agree"
     UNSEEN = "TLC does not compare what the replay found"
@@ -119,14 +119,14 @@ class Comparison(Enum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the module of a protocol does not compare: `tla/PROTOCOL/PROTOCOLTrace.json`."""
+    """The differences that the module of a protocol does not detect: `tla/PROTOCOL/PROTOCOLTrace.json`."""
 
-    about: str  #: for people
-    open_kinds: frozenset[str]  #: events that it leaves partly open: what it accepts of them, it may accept otherwise, too
-    unseen_members: Mapping[str, frozenset[str]]  #: notice -> members that it passes over
+    about: str  #: description for users
+    open_kinds: frozenset[str]  #: kinds of events of which the module accepts more than one outcome
+    unseen_members: Mapping[str, frozenset[str]]  #: notice -> members that the module ignores
 
     def sees(self, divergence: Divergence) -> bool:
-        """Whether a divergence should be one to the module, too."""
+        """Whether the module should detect a divergence, too."""
         if divergence.what == "state" or divergence.line.kind in self.open_kinds:
             return divergence.what not in ("state", "picks", "effects")
         if divergence.what == "effects":
@@ -142,7 +142,7 @@ class View:
 
 
 def view(protocol: str) -> View:
-    """What the module of a protocol does not compare."""
+    """Loads the differences that the module of a protocol does not detect."""
     path = root(protocol) / protocol / f"{protocol.capitalize()}Trace.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     members = {notice: frozenset(names) for notice, names in data["unseen_members"].items()}
@@ -150,7 +150,7 @@ def view(protocol: str) -> View:
 
 
 def compare(divergence: Divergence | None, event: int | None, judgement: Judgement, seen_by: View) -> Comparison:
-    """The first divergence of a trace, at this event, counted from 1, beside TLC's verdict."""
+    """Compares the replay's first divergence in a trace, at this event, counted from 1, with TLC's verdict."""
     if divergence is None or event is None:
         return {
             Opinion.ACCEPTED: Comparison.AGREE,

@@ -1,9 +1,9 @@
 """
-Traces as the module TraceData reads them: what happened to each node and what it did, as values of TLA+.
+Traces in the format of the module TraceData: events and effects of each node, as values of TLA+.
 
-The projection is the same for all protocols and follows their declared forms: a record is a record, a named tuple a tuple, a
-text its number, an absent value `<<>>`. What does not fit the forms is marked, so that no step of a module explains it. TLC's
-integers have 31 bits; what has more ends what can be said of its trace.
+The conversion is the same for all protocols and follows their declared forms: a record becomes a record, a named tuple a tuple,
+a text its number, an absent value `<<>>`. Data that does not fit the forms is marked, so that no step of a module explains it.
+TLC's integers have 31 bits; a trace is checked only up to the first larger integer.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ Tokens: TypeAlias = Callable[[Any], str]
 
 
 class TooLarge(Exception):
-    """An integer is more than TLC has."""
+    """An integer is too large for TLC."""
 
 
 @dataclass(slots=True)
 class Trace:
-    """One node's lines, as far as TLC can be told of them."""
+    """One node's lines, as far as TLC can represent them."""
 
     run: str
     node: str
     events: list[str] = field(default_factory=list)  #: members of records
-    ends: str | None = None  #: why it was not told of all of them
+    ends: str | None = None  #: why some lines are left out
 
 
 class TraceData:
-    """The traces of nodes, collected line by line; `write` makes the two files."""
+    """The traces of nodes, collected line by line; `write` writes the two files."""
 
     def __init__(self, spec: Specification, most_events: int) -> None:
         self.traces: dict[tuple[str, str], Trace] = {}
@@ -51,7 +51,7 @@ class TraceData:
         self._strings: dict[str, int] = {}
         text = self._text
         self._message, self._timer, self._notice = (tokens(form, text) for form in (spec.MESSAGE.form, spec.TIMER, spec.NOTICE))
-        self._kinds: dict[str, tuple[Any, Tokens]] = {  # what `args` of a kind of line are, and what writes them
+        self._kinds: dict[str, tuple[Any, Tokens]] = {  # form of `args` by kind of line, and its writer
             "start": (spec.CONFIG, tokens(spec.CONFIG, text)),
             "recv": (spec.MESSAGE, self._message),
             "timer": (spec.TIMER, self._timer),
@@ -59,12 +59,12 @@ class TraceData:
         }
 
     def add(self, line: Line) -> None:
-        """The next line of its node."""
+        """Adds the next line of a node."""
         trace = self.traces.get((line.run, line.node))
         if trace is None:
             trace = self.traces[line.run, line.node] = Trace(line.run, line.node)
         if trace.ends is None and self.events >= self._most:
-            trace.ends = f"TLC is told of no more than {self._most:,} events"
+            trace.ends = f"at most {self._most:,} events are passed to TLC"
         if trace.ends is None:
             try:
                 trace.events.append(self._event(line))
@@ -120,11 +120,11 @@ class TraceData:
                 return f"{{ effect 'cancel_timer timer {self._timer(_exactly(self._spec.TIMER, timer))} }}"
             case {"notify": notice, **more} if not more:
                 return f"{{ effect 'notify notice {self._notice(_exactly(self._spec.NOTICE, notice))} }}"
-        raise MalformedMessage("bad_value", 0, "effects: no effect that there is")
+        raise MalformedMessage("bad_value", 0, "effects: unknown effect")
 
 
 def tokens(form: Form, text: Tokens) -> Tokens:
-    """What writes values of a form, texts by another function. What it writes raises TooLarge."""
+    """Returns a function that writes values of a form, and uses `text` for texts. The function raises TooLarge."""
     if isinstance(form, (U64, Integer)):
         return integer
     if isinstance(form, Text):
@@ -142,11 +142,11 @@ def tokens(form: Form, text: Tokens) -> Tokens:
     if isinstance(form, Tagged):
         cases = {record.kind: _record(record, text, name) for name, record in form.cases.items()}
         return lambda value: cases[type(value)](value)
-    raise TypeError(f"{form} is nothing that TLC can be told")
+    raise TypeError(f"TLC has no representation of {form}")
 
 
 def integer(value: int) -> str:
-    """An integer. Raises TooLarge."""
+    """Writes an integer. Raises TooLarge."""
     if not -TLC_INTEGER_MAX <= value <= TLC_INTEGER_MAX:
         raise TooLarge(f"the integer {value}")
     return str(value)
@@ -162,23 +162,23 @@ def _record(form: Record, text: Tokens, tag: str | None = None) -> Tokens:
 
 def _word(word: str) -> str:
     if not _WORD.fullmatch(word):
-        raise MalformedMessage("bad_value", 0, f"{word!r} is no word")
+        raise MalformedMessage("bad_value", 0, f"{word!r} is not a word")
     return f"'{word}"
 
 
 def _exactly(form: Form, plain: Plain) -> Any:
-    """The value of plain data that is what the value would be shown as, and not another spelling of it."""
+    """Parses plain data, which must be the canonical form of the value. Raises MalformedMessage."""
     try:
         value = form.value(plain)
     except MalformedMessage:
         value = form.value(_integral(plain))
     if form.plain(value) != plain:
-        raise MalformedMessage("bad_value", 0, "another spelling")
+        raise MalformedMessage("bad_value", 0, "not the canonical form")
     return value
 
 
 def _integral(plain: Plain) -> Plain:
-    """The same data, integers written as integers: JSON's 1 and 1.0 are equal."""
+    """Returns the data with whole floats as integers, because JSON's 1 and 1.0 are equal."""
     match plain:
         case bool():
             return int(plain)

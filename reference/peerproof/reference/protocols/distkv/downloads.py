@@ -1,10 +1,10 @@
 """
-Downloads: how a node of DistKV gives what it has to one that has less, over a TCP connection of their own. [D-122, DA-71, DA-93]
+Downloads: transfer of a DistKV node's data to another node, over a TCP connection of its own. [D-122, DA-71, DA-93]
 
-Both sides send one frame: four bytes that say how many follow, the most significant first, and a map in MessagePack. The request
-has `peerproof`, the version of this; `root`, that of the events, so that networks that use one Serf do not mix; `node`, who is to
-answer; and `want`, "state" or "name". The answer has `node`, and as it is asked and as it can be given `state`, the bytes of an
-`inventory`, or `refused`, a reason. Who is not asked for refuses, too.
+Each side sends one frame: the size in four bytes, big-endian, and a map in MessagePack. The request has `peerproof`, the version
+of this format; `root`, the root of the events, so that networks on the same Serf cluster stay separate; `node`, the node that is
+to answer; and `want`, "state" or "name". The answer has `node`, and either `state`, the bytes of an `inventory`, if it was
+requested, or `refused`, a reason. A node with another name or root than those requested refuses.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from peerproof.spec.forms.messagepack import pack, unpack
 
 VERSION: Final = 1
 
-#: Seconds in which something must go on.
+#: Seconds without progress after which a transfer fails.
 PATIENCE: Final = 10.0
 
-#: Bytes of a request, and of an answer.
+#: Maximum bytes of a request, and of an answer.
 MOST_ASKED: Final = 2**12
 MOST_GIVEN: Final = 2**30
 
-#: Whom a node serves at once.
+#: Maximum connections that a node serves at once.
 MOST_GUESTS: Final = 64
 
 _SIZE: Final = struct.Struct(">I")
@@ -40,14 +40,14 @@ _PIECE: Final = 2**16
 
 
 class DownloadError(Exception):
-    """Nothing was downloaded, and why."""
+    """A download failed; the message says why."""
 
 
 class Service:
-    """A node's side that gives."""
+    """The server side of downloads."""
 
     def __init__(self, node: NodeId, root: str, give: Callable[[], Loaded | None]) -> None:
-        """`give` is asked what the node gives; None refuses."""
+        """`give` returns the node's data; None refuses the download."""
         self._node: Final = node
         self._root: Final = root
         self._give: Final = give
@@ -55,13 +55,13 @@ class Service:
         self._guests: Final[set[asyncio.StreamWriter]] = set()
 
     async def open(self, host: str, port: int) -> int:
-        """Listen there; port 0 for any that is free. Returns the port. Raises OSError."""
+        """Starts to listen; port 0 takes any free port. Returns the port. Raises OSError."""
         self._server = await asyncio.start_server(self._serve, host, port)
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
     async def close(self) -> None:
-        """Serve nobody any more."""
+        """Stops listening and aborts all connections."""
         if self._server:
             self._server.close()
         for writer in self._guests:
@@ -75,7 +75,7 @@ class Service:
             answer = self._answer(await _receive(reader, MOST_ASKED))
             await _send(writer, [("node", self._node), *answer])
         except (OSError, EOFError, TimeoutError, MalformedMessage) as error:
-            logger.info("somebody who wanted a download got none: %r", error)
+            logger.info("a download request failed: %r", error)
         finally:
             self._guests.discard(writer)
             writer.close()
@@ -84,29 +84,29 @@ class Service:
         match request:
             case {"peerproof": version, "root": root, "node": node, "want": ("state" | "name") as want}:
                 if version != VERSION:
-                    return [("refused", f"this is version {VERSION}")]
+                    return [("refused", f"the node has version {VERSION} of downloads")]
                 if (root, node) != (self._root, self._node):
                     return [("refused", "this is another node")]
                 if want == "name":
                     return []
                 loaded = self._give()
-                return [("refused", "it has not what others want")] if loaded is None else [("state", bytes_of(loaded))]
-        raise MalformedMessage("bad_value", 0, f"no request: {request!r:.200}")
+                return [("refused", "the node has no data to give")] if loaded is None else [("state", bytes_of(loaded))]
+        raise MalformedMessage("bad_value", 0, f"not a request: {request!r:.200}")
 
 
 async def download(address: NodeId, root: str, node: NodeId) -> Loaded:
-    """What a node has that is reached there. Raises DownloadError."""
+    """Downloads the data of the node at an address. Raises DownloadError."""
     try:
         answer = await _request(address, root, node, "state")
         if type(answer.get("state")) is bytes:
             return loaded_of(node, answer["state"])
     except (OSError, EOFError, TimeoutError, MalformedMessage) as error:
-        raise DownloadError(f"nothing could be downloaded from {node} at {address}: {error!r}") from None
+        raise DownloadError(f"cannot download from {node} at {address}: {error!r}") from None
     raise DownloadError(f"{node} at {address} refuses: {answer.get('refused')}")
 
 
 async def is_there(address: NodeId, root: str, node: NodeId) -> bool:
-    """Whether a node of this name runs there; also if it is too busy to say so."""
+    """Returns whether a node of this name runs at an address. A timeout counts as yes, because the node may be busy."""
     try:
         return "refused" not in await _request(address, root, node, "name")
     except TimeoutError:
@@ -149,7 +149,7 @@ async def _receive(reader: asyncio.StreamReader, most: int) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
     if size > most:
-        raise MalformedMessage("too_large", 0, f"a frame of {size} bytes, of which there may be {most}")
+        raise MalformedMessage("too_large", 0, f"a frame of {size} bytes; at most {most} are allowed")
     data = bytearray()
     while len(data) < size:
         async with asyncio.timeout(PATIENCE):

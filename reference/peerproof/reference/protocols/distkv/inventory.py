@@ -1,9 +1,9 @@
 """
-What a node of DistKV keeps, as bytes: for its disk, and for who downloads it. [DA-71, DA-81]
+Serialization of a DistKV node's data, for its disk and for downloads. [DA-71, DA-81]
 
-It is a map in MessagePack: `tock`; `ticks`, a map of nodes to ticks; `superseded`, a map of nodes to lists of ranges; and
-`entries`, a list of byte strings, each the payload of an update. All of it is written and read by the rules for messages. On the
-disk there is, one after the other, what has changed since, and `known` takes the place of `superseded`: it only grows.
+A download is a map in MessagePack: `tock`; `ticks`, a map of nodes to ticks; `superseded`, a map of nodes to lists of ranges; and
+`entries`, a list of byte strings, each the payload of an update. The rules for messages apply to all of it. The disk has a
+sequence of changes in the same format, with `known` instead of `superseded`, because `known` only grows.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _CHANGE: Final = ("tock", "ticks", "known", "entries")
 
 
 def bytes_of(loaded: Loaded) -> bytes:
-    """A download."""
+    """Serializes a download."""
     return _pack_members(_LOADED, loaded.tock, loaded.ticks, loaded.superseded, loaded.entries)
 
 
 def loaded_of(node: NodeId, data: bytes) -> Loaded:
-    """What these bytes say that were downloaded from a node. Raises MalformedMessage."""
+    """Parses the bytes of a download from a node. Raises MalformedMessage."""
     tock, ticks, superseded, entries = _read(_LOADED, data)
     if len({update.path for update in entries}) < len(entries):
-        raise MalformedMessage("bad_value", 0, "a path stands twice")
+        raise MalformedMessage("bad_value", 0, "a path occurs twice")
     return Loaded(node, entries, superseded, ticks, tock)
 
 
 def change_of(before: State | None, after: State) -> bytes | None:
-    """What is to be put onto the disk when one state follows another, or is the first; None for nothing."""
+    """Serializes the change from one state to the next, or to the first one; None if there is nothing to store."""
     if before is None:
         before = State(after.self_id, after.config)
     elif after.tock == before.tock and after.ticks is before.ticks and after.entries is before.entries:
@@ -62,7 +62,7 @@ def _new(before: Mapping[NodeId, Any], after: Mapping[NodeId, Any]) -> dict[Node
 
 
 def stored_after(changes: Iterable[bytes]) -> Stored | None:
-    """What a node finds after these changes; None if there were none. Raises MalformedMessage."""
+    """Restores a node's data from its changes; None if there are none. Raises MalformedMessage."""
     tock: int | None = None
     rows: dict[bytes, Update] = {}
     known: dict[NodeId, Ranges] = {}
@@ -103,55 +103,55 @@ def _read(names: tuple[str, ...], data: bytes) -> tuple[int, Table[NodeId, int],
 def _update(data: Any) -> Update:
     message = of_payload("update", data) if type(data) is bytes else None
     if not isinstance(message, Update) or message.sender is not None:
-        raise MalformedMessage("bad_value", 0, f"no update of an entry: {data!r:.80}")
+        raise MalformedMessage("bad_value", 0, f"not an update of an entry: {data!r:.80}")
     return message
 
 
 def _map(pairs: Any) -> dict[Any, Any]:
     if type(pairs) is not list or not all(type(key) is str for key, _ in pairs) or len(dict(pairs)) < len(pairs):
-        raise MalformedMessage("bad_value", 0, f"expected a map of texts, none of which stands twice; found {pairs!r:.80}")
+        raise MalformedMessage("bad_value", 0, f"expected a map with texts as distinct keys, found {pairs!r:.80}")
     return dict(pairs)
 
 
 def _node(name: str) -> NodeId:
     if not is_name(name):
-        raise MalformedMessage("bad_value", 0, f"no name of a node: {name!r:.80}")
+        raise MalformedMessage("bad_value", 0, f"not a node name: {name!r:.80}")
     return NodeId(name)
 
 
-#: A journal is written anew when it has so many bytes, and so many times as many as when this process did that last.
+#: A journal is rewritten when it has more than LEAST bytes, and more than TIMES its size after the last rewrite.
 LEAST: Final = 2**18
 TIMES: Final = 4
 
 
 class Disk:
-    """A node's journal. Use `stored` once, then `keep` after each step."""
+    """A node's journal. Read `stored` once, then call `keep` after each step."""
 
     def __init__(self, path: Path, node: NodeId) -> None:
-        """Opens it. Raises JournalError."""
+        """Opens the journal. Raises JournalError."""
         self._journal: Final = Journal(path, f"the DistKV node {node}")
         try:
             self.stored: Stored | None = stored_after(self._journal.records)
         except MalformedMessage as error:
             self._journal.close()
-            raise JournalError(f"{path} holds what no node keeps: {error.detail}; it is of another version") from None
+            raise JournalError(f"{path} has invalid data: {error.detail}; it is from another version") from None
         self._journal.records.clear()
         self._kept: State | None = None
         self._next = LEAST
 
     def keep(self, state: State) -> None:
-        """Put onto the disk what has changed. Raises JournalError; then the disk has what it had before."""
-        is_new = self._kept is not None or self.stored is None  #: or it is what was found
+        """Stores the change since the last call. Raises JournalError; the disk is unchanged then."""
+        is_new = self._kept is not None or self.stored is None  # else the state is the one that was restored
         change = change_of(self._kept, state) if is_new else None
         if change is not None:
             self._journal.append(change)
         self._kept = state
         if self._journal.size > self._next:
             whole = change_of(None, state)
-            with suppress(JournalError):  # for want of space: all is there, only longer than it must be
+            with suppress(JournalError):  # no space: the journal stays complete, but longer than necessary
                 self._journal.replace([] if whole is None else [whole])
             self._next = max(LEAST, TIMES * self._journal.size)
 
     def close(self) -> None:
-        """Let others use it."""
+        """Closes the journal."""
         self._journal.close()

@@ -5,10 +5,10 @@ The journal of a node: the records that must survive a crash, in an SQLite file.
 leaves all of it or none. A process that has a journal open holds a lock on it (`locking_mode=EXCLUSIVE`).
 
 `journal_mode` is DELETE and not WAL, because after each commit the one file holds every record: a copy of it is complete, and the
-checksum detects damage. A WAL is a second file, which is easily forgotten, and SQLite ignores all that follows a damaged frame
-of it; a node that forgets records contradicts what others have heard from it. The price is four fsyncs a commit instead of one.
-With `synchronous=FULL` alone, a power failure may undo the last commit in this mode; under an exclusive lock SQLite also syncs
-the end of the rollback journal, so that it does not.
+checksum detects damage. A WAL is a second file, which is easily forgotten, and SQLite ignores everything after a damaged frame
+of it; a node that loses records contradicts what it has sent to others. The price is four fsyncs per commit instead of one.
+In this mode, `synchronous=FULL` alone lets a power failure undo the last commit. Under an exclusive lock SQLite also syncs the
+end of the rollback journal, which prevents that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from zlib import crc32
 #: Marks an SQLite file as a journal.
 APPLICATION_ID: Final = int.from_bytes(b"peer")
 
-#: How a journal of an earlier version began.
+#: First bytes of a journal of an earlier version.
 OLD_MAGIC: Final = b"peerproof journal 1\n"
 
 _SETTINGS: Final = """
@@ -51,7 +51,7 @@ _REASONS: Final = {
 
 
 class JournalError(ValueError):
-    """A journal that cannot be used, or not any more, with what to do about it."""
+    """A journal that cannot be opened or written; the message says what to do."""
 
 
 class Journal:
@@ -60,7 +60,7 @@ class Journal:
     def __init__(self, path: Path, title: str) -> None:
         """Opens a journal, or creates it if there is no such file. Raises JournalError."""
         self.path: Final = path
-        self.records: list[bytes] = []  #: what was found; the caller may clear it
+        self.records: list[bytes] = []  #: the records found; the caller may clear the list
         self.size = 0  #: bytes of all records
         self._owner: Final = crc32(title.encode())
         self._checksum = self._owner
@@ -70,7 +70,7 @@ class Journal:
             status = path.stat()
             if not S_ISREG(status.st_mode):
                 raise JournalError(f"cannot use the journal {path}: it is no file")
-            if not status.st_size:  # for SQLite it would be an empty database
+            if not status.st_size:  # SQLite would take it for an empty database
                 raise self._foreign()
             self._database: Final = _connect(path)
             try:
@@ -88,7 +88,7 @@ class Journal:
         self._write("write", (payload,), replaces=False)
 
     def replace(self, payloads: Iterable[bytes]) -> None:
-        """Holds these records and no others: all of them, or after a crash those before. Raises JournalError; then as before."""
+        """Replaces all records, atomically. Raises JournalError; then the journal is as before."""
         self._write("replace", payloads, replaces=True)
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Journal:
         self._database.close()
 
     def _write(self, verb: str, payloads: Iterable[bytes], *, replaces: bool) -> None:
-        """One transaction. `verb` says in an error what failed."""
+        """Writes records in one transaction. `verb` is for the error message."""
         checksum, size = (self._owner, 0) if replaces else (self._checksum, self.size)
         try:
             self._database.execute("BEGIN")
@@ -114,11 +114,11 @@ class Journal:
         self._checksum, self.size = checksum, size
 
     def _read(self, title: str) -> None:
-        """Locks the journal, and checks and reads what it holds."""
+        """Locks the journal, checks it and reads the records."""
         execute = self._database.execute
         try:
             ((application,),) = execute("PRAGMA application_id")
-            if application != APPLICATION_ID:  # first, because the settings may change the file
+            if application != APPLICATION_ID:  # checked first, because the settings may change the file
                 raise self._foreign()
             self._database.executescript(_SETTINGS)
             execute("BEGIN EXCLUSIVE")
@@ -134,13 +134,13 @@ class Journal:
             if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
                 raise self._damage_error(str(error)) from None
             raise
-        except UnicodeError:  # SQLite's message repeats bytes of the file
-            raise self._damage_error("it has bytes that are no text") from None
+        except UnicodeError:  # SQLite's message contains bytes of the file
+            raise self._damage_error("it has bytes that are not text") from None
         self._checksum = crc32(owners[0][0]) if owners else 0
         for payload in self.records:
             self._checksum, self.size = _checksum(payload, self._checksum), self.size + len(payload)
         if [checksum for _, checksum in owners] != [self._checksum]:
-            raise self._damage_error("its checksum is another")
+            raise self._damage_error("its checksum is wrong")
         if owners[0][0] != title.encode():
             raise JournalError(f"{self.path} is the journal of {owners[0][0].decode()}, not of {title}")
 
@@ -149,30 +149,30 @@ class Journal:
             is_old = file.read(len(OLD_MAGIC)) == OLD_MAGIC
         if is_old:
             return JournalError(
-                f"{self.path} is a journal of an earlier version ({OLD_MAGIC.decode().strip()}), which is not read any more;"
+                f"{self.path} is a journal of an earlier version ({OLD_MAGIC.decode().strip()}), which is not supported any more;"
                 f" name another file, and start the node under another name"
             )
-        return JournalError(f"{self.path} is no journal of a node; name another file, or remove it to start without data")
+        return JournalError(f"{self.path} is not a node's journal; name another file, or remove it to start without data")
 
     def _damage_error(self, detail: str) -> JournalError:
         return JournalError(
-            f"{self.path} is damaged ({' '.join(detail.split())}), and what this node has told others may be lost. Restore a copy"
+            f"{self.path} is damaged ({' '.join(detail.split())}), and changes that the node has sent may be lost. Restore a copy"
             f" of it that is not older than the node's last change; or remove it, and start the node under another name"
         )
 
     def _sqlite_error(self, verb: str, error: sqlite3.Error) -> JournalError:
         if _code(error) == sqlite3.SQLITE_BUSY:
-            return JournalError(f"{self.path} is being used by another process: one node has one file of its own")
+            return JournalError(f"{self.path} is in use by another process; each node needs its own file")
         return JournalError(f"cannot {verb} the journal {self.path}: {_REASONS.get(_code(error), error)}")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Opens an existing file. A lock of another process is an error at once, so that no event loop waits for it."""
+    """Opens an existing file. A lock of another process is an immediate error, so that the event loop is not blocked."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None)
 
 
 def _create(path: Path, title: str) -> None:
-    """Creates an empty journal, which appears at its path when it is complete; if another process was faster, its one stays."""
+    """Creates an empty journal and links it to its path when it is complete. A journal that another process created stays."""
     file, name = mkstemp(prefix=f"{path.name}.", suffix=".new", dir=path.parent)
     os.close(file)
     try:
@@ -180,7 +180,7 @@ def _create(path: Path, title: str) -> None:
             database.executescript(_SETTINGS + _SCHEMA)
             database.execute("INSERT INTO journal VALUES (?, ?)", (title.encode(), crc32(title.encode())))
             database.execute("COMMIT")
-        Path(f"{path}-journal").unlink(missing_ok=True)  # of a file that was removed: SQLite would write it into the new one
+        Path(f"{path}-journal").unlink(missing_ok=True)  # left over from a removed file: SQLite would apply it to the new one
         with suppress(FileExistsError):
             os.link(name, path)
     finally:
@@ -193,10 +193,10 @@ def _create(path: Path, title: str) -> None:
 
 
 def _checksum(payload: bytes, before: int) -> int:
-    """The checksum of some records and one more: the CRC-32 of their sizes and payloads."""
+    """Extends the checksum by one record: it is the CRC-32 of the records' sizes and payloads."""
     return crc32(payload, crc32(b"%d:" % len(payload), before))
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code; that of errors which SQLite itself does not report is that of a wrong statement."""
+    """Returns the primary result code; SQLITE_ERROR for errors that do not come from SQLite itself."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF

@@ -1,4 +1,4 @@
-"""DistKV for those who run its nodes: how one begins and comes back."""
+"""The run-time description of DistKV: start and restart of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DistKV for those who simulate its nodes: downloads, and what is spent to have all nodes know all changes."""
+"""DistKV in simulations: downloads between nodes, and the cost of spreading changes to all nodes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.properties import InFlight, Taken
 
-#: Milliseconds after which a download has failed that is not answered.
+#: Milliseconds after which an unanswered download fails.
 TIMEOUT: Final = Duration(1000)
 
-#: Rounds after which a node has downloaded what there is, and takes changes.
+#: Rounds after which a node has downloaded the data, and accepts changes.
 SETTLING: Final = 5
 
 
 class Store:
-    """What is on top of the nodes: who needs a download gets one from a node that runs and can be reached. [D-122]"""
+    """The application of the nodes: it downloads data for a node from another that runs and is reachable. [D-122]"""
 
     def __init__(self, simulation: Simulation) -> None:
         self.figures: Final = Figures(simulation)
@@ -35,10 +35,10 @@ class Store:
         simulation.notified = self._handle_notice
 
     def begin(self, _: NodeId) -> None:
-        """A node has just started; it finds the others by itself."""
+        """Does nothing: nodes find each other without help."""
 
     def moment(self, drawn: int, begin: int, period: int, _: int) -> int:
-        """When a node is asked for a change, for which this moment of the first half of the run was drawn."""
+        """Returns when a node changes an entry; `drawn` is a random time in the first half of the run."""
         return max(drawn, begin + SETTLING * period)
 
     def _handle_notice(self, node: NodeId, notice: Any) -> None:
@@ -48,7 +48,7 @@ class Store:
             self.figures.splits += 1
 
     def _fetch(self, node: NodeId, source: NodeId) -> None:
-        """Asks there, and comes back, over the network as it is then."""
+        """Sends the request and the answer over the network, each with its state at that time."""
         simulation, life = self._simulation, self._simulation.life(node)
         there = simulation.network.trip(node, source)
         if there is None:
@@ -76,20 +76,20 @@ class Store:
 
 class Figures:
     """
-    What was spent, and what any protocol has to spend.
+    The messages and bytes sent, and a lower bound for any protocol.
 
-    A change has to be told once to everybody, and once more if somebody who ran then did not get it, unless a later change of the
-    same entry was missed as well: then that one is enough. Everything beyond is what this protocol takes to notice who is there
-    and what is missing. Bytes are those of events without their names, each counted once, whoever hears it.
+    A change must be broadcast once, and once more if a running node did not receive it, unless a later change of the same entry
+    was missed as well: then only the later one. Everything above the bound is spent on membership and on detecting missing
+    changes. Bytes are those of events without their names; an event is counted once, for all its receivers together.
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self.splits = 0  #: times that some node has noticed that a split was healed
+        self.splits = 0  #: notices of a healed split, over all nodes
         self.changes = 0
         self._messages: Final[Counter[str]] = Counter()
         self._bytes: Final[Counter[str]] = Counter()
-        self._told: int = 0  #: bytes of the updates of changes
-        self._missed: Final[dict[Path, Update]] = {}  #: of each entry the latest change that somebody did not get at first
+        self._first_bytes: int = 0  #: bytes of the first updates of changes
+        self._missed: Final[dict[Path, Update]] = {}  #: by entry, the latest change that some node missed
         self._simulation: Final = simulation
         simulation.observers.append(self._observe)
         simulation.missed = self._miss
@@ -102,7 +102,7 @@ class Figures:
         states: list[State] = list(self._simulation.states().values())
         ready = [state for state in states if state.phase is Phase.READY]
         again = list(self._missed.values())
-        least = {"messages": self.changes + len(again), "bytes": self._told + sum(len(payload(one)) for one in again)}
+        least = {"messages": self.changes + len(again), "bytes": self._first_bytes + sum(len(payload(one)) for one in again)}
         return {
             "changes": self.changes,
             "splits_healed": self.splits,
@@ -122,11 +122,11 @@ class Figures:
             f"{found['changes']} changes of {found['entries']} entries; {found['ready']} nodes are ready, with {found['stores']}"
             f" different stores, and {found['missing']} changes are missing somewhere"
         )
-        yield f"healed splits were noticed {found['splits_healed']} times; a message is sent as often as there are nodes that run"
+        yield f"healed splits were detected {found['splits_healed']} times; a message is sent once to each running node"
         for what in ("messages", "bytes"):
             spent, least = sum(found[what].values()), found["least"][what]
             times = f", {spent / least:.2f} times as many" if least else ""
-            yield f"{spent} {what} sent, where any protocol needs {least}{times}: " + ", ".join(
+            yield f"{spent} {what} sent; any protocol needs {least}{times}: " + ", ".join(
                 f"{name} {count}" for name, count in found[what].items()
             )
 
@@ -139,7 +139,7 @@ class Figures:
                     is_new = effect.message.chain.head == (node, own)
                     name = "update" if is_new else "update again"
                     self.changes += is_new
-                    self._told += size * is_new
+                    self._first_bytes += size * is_new
                 self._messages[name] += 1
                 self._bytes[name] += size
 

@@ -1,4 +1,4 @@
-"""A node of DistKV in real time: over a bus, with a disk, and with downloads to and from others."""
+"""A node of DistKV in real time: on a bus, with a disk, and with downloads to and from other nodes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 logger: Final = logging.getLogger("peerproof.node")
 
-#: Told of a change of this node when the bus has its update.
+#: Called for a change of this node when the bus has its update.
 Acknowledge = Callable[[Update], None]
 
 
 class StoreNode(RealTimeNode):
-    """A node over a bus. What cannot be put onto the disk has not happened: nothing happens after that, and `failed` is told."""
+    """A node on a bus. A step that cannot be stored is not taken: the node stops, and `failed` is called."""
 
     def __init__(self, parts: Parts, bus: Bus, root: str, failed: Callable[[str], None]) -> None:
         super().__init__(parts)
-        self.foreign = 0  #: events of others, which are none of this protocol's
+        self.foreign = 0  #: events of other protocols
         self._bus: Final = bus
         self._root: Final = root
         self._failed: Final = failed
@@ -42,28 +42,29 @@ class StoreNode(RealTimeNode):
 
     async def listen(self, config: Config, place: tuple[str | None, int]) -> None:
         """
-        Take part, and serve downloads at a host and port; None for where the bus says that this machine is reached.
+        Joins the bus, serves downloads and starts the node.
 
-        Raises BusError, also if a node of this name runs already; JournalError; and ValueError for what cannot be configured.
+        `place`: host and port for downloads; None: the host that the bus reports. Raises BusError, also if a node of this name is
+        already running; JournalError; and ValueError for an invalid configuration.
         """
         await self._bus.open(self._receive)
         for address in await self._bus.locate(self.driver.self_id):
             if await is_there(address, self._root, self.driver.self_id):
-                raise BusError(f"a node {self.driver.self_id} runs already, at {address}: each has a name of its own")
+                raise BusError(f"a node {self.driver.self_id} is already running, at {address}; each node needs its own name")
         host, port = place[0] or await self._bus.host(), place[1]
         try:
             port = await self._service.open(host, port)
         except OSError as error:
-            hint = "say with --download where this machine can be reached"
+            hint = "set the address of this machine with --download"
             raise BusError(f"cannot serve downloads at {host}, port {port}: {error.strerror}; {hint}") from None
-        is_wildcard = host in ("0.0.0.0", "::")  # of all addresses of a machine, that by which it is known
+        is_wildcard = host in ("0.0.0.0", "::")  # announced without a host: peers use that of the bus
         await self._bus.announce(self.driver.self_id, f":{port}" if is_wildcard else format_address((host, port)))
         self.driver.start(config)
         self._runs = True
         self._settle()
 
     async def leave(self) -> None:
-        """See `close`; the bus is told, too."""
+        """Closes the node, its downloads and its bus."""
         self.close()
         await self._service.close()
         await self._bus.close()
@@ -76,9 +77,9 @@ class StoreNode(RealTimeNode):
             task.cancel()
 
     def ask(self, command: Any, acknowledge: Acknowledge | None = None) -> None:
-        """See `RealTimeNode`; of a change, `acknowledge` is told when the bus has it, so that it outlives this node."""
+        """See `RealTimeNode`. For a change, `acknowledge` is called when the bus has its update, which then outlives the node."""
         if not self._runs:
-            raise NotEnabled("not_ready", f"{self.driver.self_id} does not run yet, or not any more")
+            raise NotEnabled("not_ready", f"{self.driver.self_id} is not running")
         self._acknowledge = acknowledge
         try:
             super().ask(command)
@@ -88,7 +89,7 @@ class StoreNode(RealTimeNode):
             self._acknowledge = None
 
     def send(self, to: NodeId, message: Any) -> None:
-        """To everybody, as soon as the bus can."""
+        """Queues a broadcast on the bus."""
         assert to == EVERYBODY, to
         acknowledge, is_update = self._acknowledge, isinstance(message, Update)
         taken = partial(acknowledge, message) if acknowledge and is_update else lambda: None
@@ -96,7 +97,7 @@ class StoreNode(RealTimeNode):
         self._bus.put(Parcel(name, payload(message), is_update, taken))
 
     def notify(self, notice: Any) -> None:
-        """To the application, but for downloads: these are made here."""
+        """Notifies the application, and starts a download if the node needs one."""
         super().notify(notice)
         if isinstance(notice, NeedsDownload):
             self._begin(self._download(notice.node))
@@ -105,7 +106,7 @@ class StoreNode(RealTimeNode):
         kind = type_of_event(name, self._root)
         if not self._runs or kind is None:
             self.foreign += 1
-            logger.debug("passed over: an event %a", name)
+            logger.debug("ignored: an event %a", name)
             return
         try:
             message = of_payload(kind, data)
@@ -117,7 +118,7 @@ class StoreNode(RealTimeNode):
         except JournalError as error:
             self._fail(error)
         except Exception:
-            logger.exception("a fault of this program: the event %s %s is passed over", name, data.hex())
+            logger.exception("internal error: the event %s %s is ignored", name, data.hex())
         else:
             self._settle()
 
@@ -132,7 +133,7 @@ class StoreNode(RealTimeNode):
         self._failed(str(error))
 
     async def _download(self, node: NodeId) -> None:
-        why: Exception = DownloadError(f"nobody says where {node} can be reached")
+        why: Exception = DownloadError(f"no address is known of {node}")
         try:
             for address in await self._bus.locate(node):
                 try:
@@ -153,7 +154,7 @@ class StoreNode(RealTimeNode):
         except NotEnabled as error:
             logger.info("%s", error)
         except Exception:
-            logger.exception("a fault of this program: a download from %s is passed over", command.node)
+            logger.exception("internal error: a download from %s is ignored", command.node)
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = self._loop.create_task(work)

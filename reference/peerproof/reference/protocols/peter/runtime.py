@@ -1,4 +1,4 @@
-"""Peter for those who run its nodes: Wendy's, with topics; what is typed and printed, and what is measured of the trees."""
+"""The run-time description of Peter: that of Wendy, with topics in console and output, and measurements of the trees."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ TYPED: Final = wendy.TYPED | _TOPICS
 
 
 def assignment(_: Any, key: str, value: str) -> Plain:
-    """A value is published on the key, which is a topic."""
+    """Returns the command that publishes a value; the key is the topic."""
     return {"type": "publish", "topic": key, "value": value.encode(errors="surrogateescape").hex()}
 
 
 def remark(message: Any) -> str | None:
-    """Of a copy that goes in circles, where the routes of nodes disagree. [PA-25, PX-03]"""
+    """Returns a warning for a copy that goes in circles, because the nodes' routes disagree. [PA-25, PX-03]"""
     if isinstance(message, NotifyMessage) and message.header.hop + 1 >= MOST_HOPS:
         header = message.header
         about = f"topic {id_text(header.key)}, last of {header.sender.global_ip}:{header.sender.port}"
-        return f"{MOST_HOPS} nodes have received a copy of one event ({about}), which is copied no more: there is a circle"
+        return f"a copy of an event has passed {MOST_HOPS} nodes ({about}) and is dropped: the tree has a cycle"
     return None
 
 
 def render_notice(notice: Any) -> Mapping[str, Plain] | None:
-    """Events, and what Wendy's nodes print."""
+    """Renders an event, and the notices of Wendy."""
     match notice:
         case Update(topic, value):
             shown = {"topic": id_text(topic), "begins": topic_text(topic), "payload": value.decode(errors="replace")}
@@ -50,15 +50,15 @@ def render_notice(notice: Any) -> Mapping[str, Plain] | None:
 
 
 def topic_text(topic: Id) -> str:
-    """What a topic's text begins with: as much of it as makes it out. [PA-01, PA-03]"""
+    """Returns the beginning of a topic's text: the 16 bytes that identify the topic. [PA-01, PA-03]"""
     return int(topic).to_bytes(16, "big").decode(errors="replace")
 
 
 def parse_command(name: str, rest: str) -> Any:
     """
-    `subscribe TOPIC`, `unsubscribe TOPIC`, `publish TOPIC text`, and Wendy's.
+    Parses `subscribe TOPIC`, `unsubscribe TOPIC`, `publish TOPIC text`, and Wendy's commands.
 
-    A topic is a word, or stands between quotation marks; the text is the rest of the line.
+    A topic is a word, or is quoted with `"`; the text is the rest of the line.
     """
     if name in wendy.TYPED:
         return wendy.parse_command(name, rest)
@@ -66,8 +66,8 @@ def parse_command(name: str, rest: str) -> Any:
     if name == "publish":
         return Publish(topic, text.encode(errors="surrogateescape"))
     if text:
-        hint = 'a topic with blanks stands between quotation marks: "two words"'
-        raise MalformedMessage("bad_value", 0, f"{name} takes a topic and nothing else; {hint}")
+        hint = 'quote a topic with blanks: "two words"'
+        raise MalformedMessage("bad_value", 0, f"{name} takes only a topic; {hint}")
     return Subscribe(topic) if name == "subscribe" else Unsubscribe(topic)
 
 
@@ -77,40 +77,40 @@ def _topic_and_rest(line: str) -> tuple[str, str]:
         return topic, rest
     topic, mark, rest = line[1:].partition('"')
     if not mark or rest[:1].strip():
-        raise MalformedMessage("bad_value", 0, "a topic that begins with a quotation mark ends with one, before a blank")
+        raise MalformedMessage("bad_value", 0, "a quoted topic needs a closing quotation mark, followed by a blank")
     return topic, rest[1:]
 
 
 class Subscription(NamedTuple):
-    """Since when a node is subscribed, and in which of its lives."""
+    """A subscription of a node."""
 
-    since: int
-    life: int
+    since: int  #: milliseconds
+    life: int  #: the number of the node's start
 
 
 @dataclass
 class Event:
-    """What was published."""
+    """A published event."""
 
-    at: int | None = None  #: None if it was delivered before that was seen, in the same step
-    due: dict[NodeId, Subscription] = field(default_factory=dict)  #: to whom
-    got: Counter[NodeId] = field(default_factory=Counter)
+    at: int | None = None  #: when it was published; None until that is observed: a delivery in the same step comes first
+    due: dict[NodeId, Subscription] = field(default_factory=dict)  #: the nodes that must receive it
+    got: Counter[NodeId] = field(default_factory=Counter)  #: deliveries by node
 
 
 class Found(NamedTuple):
     """Numbers of deliveries."""
 
-    due: int  #: to nodes that were subscribed all the time, and up
-    lost: int  #: of them
-    lost_new: int  #: of the lost ones, those of subscriptions that were still young
-    duplicates: int  #: to anybody
+    due: int  #: to nodes that ran and were subscribed all the time
+    lost: int  #: of the due ones
+    lost_new: int  #: of the lost ones, those of young subscriptions
+    duplicates: int  #: to any node
 
 
 class Deliveries:
-    """Events are told apart by their topics and values."""
+    """Tracks subscriptions and deliveries. Events are identified by topic and value."""
 
     def __init__(self, life: Callable[[NodeId], int]) -> None:
-        """`life` says how often a node has been started; 0 if it does not run."""
+        """`life` returns how often a node has been started; 0 if it does not run."""
         self.updates = 0
         self._life: Final = life
         self._subscribed: Final[dict[Any, dict[NodeId, Subscription]]] = defaultdict(dict)  #: by topic
@@ -118,42 +118,42 @@ class Deliveries:
 
     @property
     def subscriptions(self) -> int:
-        """How many there are, of nodes that run."""
+        """The number of subscriptions of running nodes."""
         return sum(self._life(node) == its.life for nodes in self._subscribed.values() for node, its in nodes.items())
 
     @property
     def event_count(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         return len(self._events)
 
     def subscribe(self, node: NodeId, topic: Any, now: int) -> None:
-        """A node is subscribed from now on, if it was not."""
+        """Records the subscription of a node, if it is new."""
         life, nodes = self._life(node), self._subscribed[topic]
         if node not in nodes or nodes[node].life != life:
             nodes[node] = Subscription(now, life)
 
     def unsubscribe(self, node: NodeId, topic: Any) -> None:
-        """It is not any more."""
+        """Removes the subscription of a node."""
         self._subscribed[topic].pop(node, None)
 
     def leave(self, node: NodeId) -> None:
-        """A node wants nothing any more."""
+        """Removes all subscriptions of a node."""
         for nodes in self._subscribed.values():
             nodes.pop(node, None)
 
     def publish(self, topic: Any, value: bytes, now: int) -> None:
-        """Somebody has published an event."""
+        """Records a published event."""
         event = self._events[topic, value]
         event.at = now
         event.due = {node: its for node, its in self._subscribed[topic].items() if its.life == self._life(node)}
 
     def update(self, node: NodeId, topic: Any, value: bytes) -> None:
-        """A node has got an event."""
+        """Records the delivery of an event to a node."""
         self.updates += 1
         self._events[topic, value].got[node] += 1
 
     def tally(self, until: int, settled: int) -> Found:
-        """Of events published before `until`; a subscription is young for `settled` ms, in which the next nodes hear of it."""
+        """Counts the deliveries of events published before `until`. A subscription is young for `settled` ms."""
         due = lost = new = duplicates = 0
         for (topic, _), event in self._events.items():
             duplicates += event.got.total() - len(event.got)
@@ -171,12 +171,12 @@ class Deliveries:
 
 class Figures(wendy.Figures):
     """
-    How events found their way to the meeting points and down the trees. [P-24…P-27]
+    Measurements of the routes of events to the meeting points and down the trees. [P-24…P-27]
 
-    A routed message is an event on its way to the meeting point. An event is due to a node that was subscribed when it was
-    published and has been since, without a crash; those of the last network timeout are not judged. Depth counts the nodes from
-    a subscriber up to the meeting point, in the end. The stress of a link, from one node to another, is the number of messages
-    with events on it.
+    A routed message is an event on its way to the meeting point. An event is due to a node that has been subscribed since it was
+    published, without a crash; events of the last network timeout are not counted. Depth is the number of nodes from a subscriber
+    up to the meeting point, at the end of the run. The stress of a link, from one node to another, is the number of messages with
+    events on it.
     """
 
     not_joining: ClassVar = (*wendy.NOT_JOINING, "subscribe", "unsubscribe", "publish", "notify")
@@ -238,12 +238,12 @@ class Figures(wendy.Figures):
         found, shown = self._tally(), self.plain()
         young = f", {found.lost_new} of them of subscriptions younger than a network timeout" if found.lost_new else ""
         yield (
-            f"{shown['published']} events, {shown['subscriptions']} subscriptions in the end: {shown['updates']} delivered;"
+            f"{shown['published']} events, {shown['subscriptions']} subscriptions at the end: {shown['updates']} delivered;"
             f" of {found.due} that were due {found.lost} lost{young}; {found.duplicates} twice"
         )
         for name in ("tree_depth", "fan_out", "link_stress"):
             mean, most = shown[name]["mean"], shown[name]["most"]
-            yield f"{name.replace('_', ' ')}: {mean:.2f} in the mean, at most {most}"
+            yield f"{name.replace('_', ' ')}: {mean:.2f} on average, at most {most}"
         if shown["detached"]:
             yield f"{shown['detached']} subscriptions are in no tree that leads to the meeting point"
 
@@ -251,7 +251,7 @@ class Figures(wendy.Figures):
         return self.deliveries.tally(self._simulation.now - self._timeout, self._timeout)
 
     def _trees(self) -> Mapping[str, Plain]:
-        """Of the trees as they are now."""
+        """Measures the current trees."""
         states: dict[Id, State] = {state.lower.id: state for state in self._simulation.states().values()}
         depths: list[int] = []
         fan_outs: list[int] = []
@@ -268,7 +268,7 @@ class Figures(wendy.Figures):
 
 
 def depth_of(states: Mapping[Id, State], node: Id, topic: Id) -> int | None:
-    """How many parents are above a node in the tree of a topic; None if they do not lead to a node that has none. [P-12]"""
+    """Returns the number of a node's ancestors in the tree of a topic; None if they do not lead to a root. [P-12]"""
     depth = 0
     while (parent := states[node].upper.row(topic).parent) is not None:
         depth += 1
@@ -279,7 +279,7 @@ def depth_of(states: Mapping[Id, State], node: Id, topic: Id) -> int | None:
 
 
 def _to_route(event: Any) -> tuple[Id, int] | None:
-    """The topic of an event that has to be routed from here, and how many nodes have passed it on."""
+    """Returns topic and hop count of a published event that is routed from here; None for other steps."""
     match event:
         case Asked(_, Publish(topic, _)):
             return id_of_topic(topic), 0

@@ -1,4 +1,4 @@
-"""Scuttlebutt for those who run its nodes."""
+"""The run-time description of Scuttlebutt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SWIM for those who run its nodes: names of nodes, and a payload made of keys."""
+"""The run-time description of SWIM: names of nodes, and keys in the payload."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from peerproof.spec.swim.transit import escape
 
 
 def swim_uuid(address: NodeId) -> str:
-    """The name of a SWIM node that was given none: the same address has the same name everywhere."""
+    """Returns the default name of a SWIM node, which depends only on its address."""
     return str(uuid5(NAMESPACE_URL, f"swim://{address}"))
 
 
 def _address_config(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
-    places = ((seed, *host_and_port(seed)) for seed in seeds)
+    endpoints = ((seed, *host_and_port(seed)) for seed in seeds)
     return {
         "uuid": swim_uuid(self_id),
-        "seeds": [{"uuid": swim_uuid(seed), "host": host, "port": port} for seed, host, port in places],
+        "seeds": [{"uuid": swim_uuid(seed), "host": host, "port": port} for seed, host, port in endpoints],
     }
 
 

@@ -1,4 +1,4 @@
-"""Wendy for those who run its nodes: how a node is named, what its application does, and what is measured of a ring."""
+"""The run-time description of Wendy: ids of nodes, console commands and output, and measurements of a ring."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from peerproof.spec.wendy.state import Stage, State
 from peerproof.spec.wendy.transitions import is_admitted
 
 TEXTS: Final = {
-    "id": "its place on the ring, 32 hexadecimal digits (default: the first 16 bytes of the SHA-256 of its address, HOST:PORT)",
-    "region": "where it is; from another region it is reached at its global IP",
-    "global_ip": "where it is reached from other regions (default: the host of its address)",
-    "credentials": "what every message must have, as hexadecimal digits",
+    "id": "position on the ring, 32 hexadecimal digits (default: the first 16 bytes of the SHA-256 of the address, HOST:PORT)",
+    "region": "region of the node; nodes of other regions use its global IP",
+    "global_ip": "IP address for nodes of other regions (default: the host of its address)",
+    "credentials": "credentials that every message must carry, as hexadecimal digits",
 }
 TYPED: Final = {"route": "route KEY payload"}
 
-#: Messages that are not there for joining; repairs are, as a join leads to none.
+#: Messages that are not counted as costs of joining; repairs are not, because no join causes one.
 NOT_JOINING: Final = ("application", "heartbeat", "node_exit", "node_repair")
 
 
 def digest(text: str) -> str:
-    """The id that a text stands for: the first 16 bytes of its SHA-256."""
+    """Returns the id of a text: the first 16 bytes of its SHA-256."""
     return sha256(text.encode(errors="surrogateescape")).digest()[:ID_BYTES].hex()
 
 
 def address_config(self_id: NodeId, _: Iterable[NodeId]) -> Mapping[str, Plain]:
-    """A node that was given no id has the one that its address stands for."""
+    """Returns the default id of a node, which is derived from its address."""
     return {"id": digest(self_id)}
 
 
 def assignment(_: Any, key: str, value: str) -> Plain:
-    """A value is sent to the key itself, if that is an id, or to the id that the key stands for."""
+    """Returns the command that routes a value to the key, if that is an id, or else to the id of the key's text."""
     try:
         ID.value(key)
     except MalformedMessage:
@@ -52,12 +52,12 @@ def assignment(_: Any, key: str, value: str) -> Plain:
 
 
 def has_left(state: State) -> bool:
-    """Whether a node has gone of its own will."""
+    """Whether a node has left on command."""
     return state.stage is Stage.LEFT
 
 
 def render_notice(notice: Any) -> Mapping[str, Plain] | None:
-    """Deliveries, and who comes and goes."""
+    """Renders deliveries, and nodes that join and exit."""
     match notice:
         case messages.Delivered(messages.Application(header, purpose, value)):
             text = None if value is None else value.decode(errors="replace")
@@ -75,35 +75,35 @@ def render_notice(notice: Any) -> Mapping[str, Plain] | None:
 
 
 def parse_command(_: str, rest: str) -> messages.Route:
-    """`route KEY payload`: the key is 32 hexadecimal digits, the payload the rest of the line."""
+    """Parses `route KEY payload`: the key is 32 hexadecimal digits, the payload the rest of the line."""
     key, _, payload = rest.partition(" ")
     return messages.Route(ID.value(key, "KEY"), payload.encode(errors="surrogateescape"))
 
 
 class Figures:
     """
-    How messages found their way, and what joining cost. [W-37, W-60]
+    Measurements of routing and of the cost of joining. [W-37, W-60]
 
-    A delivery is right if, of the nodes that run and have joined at that instant, the one that delivers is closest to the key.
+    A delivery is right if the node that delivers is, of the nodes that run and have joined at that instant, closest to the key.
     """
 
     not_joining: ClassVar[tuple[str, ...]] = NOT_JOINING
     messages: ClassVar[Tagged] = MESSAGE_FORM
 
     def __init__(self, simulation: Simulation) -> None:
-        self.sent: Counter[str] = Counter()  #: messages by their types; heartbeats that measure somebody new are "measurement"
+        self.sent: Counter[str] = Counter()  #: by type; "measurement": heartbeats that measure a new node
         self.joined = 0
         self.asked = 0
-        self.hops: Counter[int] = Counter()  #: deliveries, by the nodes that sent the message on
+        self.hops: Counter[int] = Counter()  #: deliveries by number of hops
         self.wrong = 0
         self.unready = 0  #: of the wrong ones, those at a node that had not joined
         self._simulation: Final = simulation
-        self._names: Final = {record.kind: name for name, record in self.messages.cases.items()}  #: of messages, by their classes
+        self._names: Final = {record.kind: name for name, record in self.messages.cases.items()}  #: of messages, by class
         simulation.observers.append(self.observe)
 
     @staticmethod
     def of_wendy(state: Any) -> State:
-        """Wendy's part of a node's state."""
+        """Returns Wendy's part of a node's state."""
         whole: State = state
         return whole
 
@@ -119,7 +119,7 @@ class Figures:
             self.record_arrival(node, notice.message.header.key, notice.message.header.hop)
 
     def record_arrival(self, node: NodeId, key: Id, hops: int) -> None:
-        """A message has come to its destination."""
+        """Records the delivery of a message."""
         states = {other: self.of_wendy(state) for other, state in self._simulation.states().items()}
         self.hops[hops] += 1
         if owner(states.values(), key) != states[node].id:
@@ -149,17 +149,17 @@ class Figures:
     def text(self) -> Iterator[str]:
         """See `protocol.Figures`."""
         found = self.plain()
-        hops = "" if found["mean_hops"] is None else f" after {found['mean_hops']:.2f} hops in the mean"
+        hops = "" if found["mean_hops"] is None else f" after {found['mean_hops']:.2f} hops on average"
         unready = f", {self.unready} of them at a node that had not joined" if self.unready else ""
         yield f"{self.asked} messages routed, {found['delivered']} delivered{hops}, {self.wrong} at the wrong node{unready}"
         per_join = "" if found["messages_per_join"] is None else f", {found['messages_per_join']:.1f} messages each"
         yield f"{self.joined} joined{per_join}"
         yield ", ".join(f"{name} {count}" for name, count in self.sent.items())
         sizes = (f"{name.replace('_', ' ')} {found[name]:.1f}" for name in ("routing_table", "leaf_set", "neighborhood_set"))
-        yield f"nodes in the tables, in the mean: {', '.join(sizes)}"
+        yield f"nodes in the tables, on average: {', '.join(sizes)}"
 
     def observe(self, _: NodeId, taken: Taken) -> None:
-        """A node has taken a step."""
+        """Counts the messages of a step."""
         is_due = isinstance(taken.event, Expired) and isinstance(taken.event.timer, messages.HeartbeatDue)
         for effect in taken.effects:
             if isinstance(effect, Send):
@@ -168,12 +168,12 @@ class Figures:
 
 
 def is_member(state: State) -> bool:
-    """Whether a node is one of the ring: it has joined, or is alone, which the first one stays."""
+    """Whether a node is a member of the ring: it has joined, or is alone, as the first node is."""
     return state.stage in (Stage.JOINED, Stage.ALONE)
 
 
 def owner(states: Iterable[State], key: Id) -> Id | None:
-    """Of the nodes that have joined, the one that is closest to a key. [W-37]"""
+    """Returns the id, of the nodes that have joined, that is closest to a key. [W-37]"""
     return min((state.id for state in states if is_member(state)), key=lambda node: REAL.rank(node, key), default=None)
 
 
