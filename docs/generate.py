@@ -107,6 +107,7 @@ def messages() -> Iterator[Page]:
 
 def clauses() -> Iterator[Page]:
     """The code, vectors and properties of each clause, as `peerproof vectors coverage` finds them."""
+    yield "clauses", ["# Clause matrix", "", *(f"- [{protocol}](clauses/{protocol}.md)" for protocol in catalogue.protocols())]
     for protocol in catalogue.protocols():
         matrix = output(
             "vectors", "coverage", protocol, "--format", "markdown", allowed=(0, 1)
@@ -122,6 +123,8 @@ def clauses() -> Iterator[Page]:
 def decisions() -> Iterator[Page]:
     """What each document leaves open, and how it was settled; and where a known implementation does something else."""
     everything = load()
+    links = (f"- [{protocol}](decisions/{protocol}.md)" for protocol in catalogue.protocols())
+    yield "decisions", ["# What the documents leave open", "", *links]
     for protocol in catalogue.protocols():
         yield f"decisions/{protocol}", decisions_of(protocol, everything)
 
