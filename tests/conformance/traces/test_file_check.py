@@ -220,7 +220,7 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
 
     said = capsys.readouterr().out
     assert said.count("accepted") == 3
-    assert "no verdict: no TLA+ module for traces of swim" in said
+    assert "no verdict: there is no TLA+ module for traces of swim" in said
 
 
 @pytest.mark.usefixtures("no_java")

@@ -33,7 +33,7 @@ def message_tables(protocol: str) -> Iterator[str]:
     """
     Yields the lines, in Markdown, of all tables of one protocol. Raises KeyError.
 
-    >>> next(line for line in message_tables("scuttlebutt") if "from_version" in line or "version" in line)
+    >>> next(line for line in message_tables("scuttlebutt") if "| `entries[].version`" in line)
     '| `entries[].version` | unsigned 64-bit integer, as a decimal string |'
     """
     spec = PROTOCOLS[protocol].specification.load()
