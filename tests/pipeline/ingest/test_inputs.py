@@ -144,10 +144,10 @@ def test_damaged_compressed_file_says_so(tmp_path: Path, at: int) -> None:
     [
         ("nothing.jsonl", "jsonl", "nothing.jsonl does not exist"),
         ("", "jsonl", "is a directory: name the files in it, as"),
-        ("log", "pcap", "log is no capture: neither pcap nor pcapng begins so; a log of JSON lines is read with --format jsonl"),
+        ("log", "pcap", "log is not a capture: it is neither pcap nor pcapng; a log of JSON lines is read with --format jsonl"),
         ("capture", "jsonl", "capture is a capture: read it with --input-format pcap"),
-        ("log.zst", "jsonl", "log.zst is compressed, and not with gzip: undo it with zstd -d first"),
-        ("pipe", "jsonl", "pipe is no file"),
+        ("log.zst", "jsonl", "log.zst is compressed, but not with gzip: decompress it with zstd -d first"),
+        ("pipe", "jsonl", "pipe is not a regular file"),
     ],
 )
 def test_file_that_cannot_be_read_is_told_before_anything_is(tmp_path: Path, name: str, form: Format, message: str) -> None:

@@ -381,7 +381,7 @@ def test_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ([log, "--mapping", str(tmp_path / "none")], 2, "cannot read the mapping"),
         ([log, "--port", "53"], 2, "--port is for captures"),
         ([log, "--input-format", "pcap"], 2, "a capture needs --protocol, one of scuttlebutt"),
-        ([log, "--input-format", "pcap", "--protocol", "scuttlebutt"], 2, "is no capture"),
+        ([log, "--input-format", "pcap", "--protocol", "scuttlebutt"], 2, "is not a capture"),
     ):
         assert main(["pipeline", "ingest", *arguments, "--output", str(tmp_path / "out"), "--master", "none"]) == code
         assert message in capsys.readouterr().err

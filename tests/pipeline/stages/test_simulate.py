@@ -79,12 +79,12 @@ def test_a_point_is_a_campaign() -> None:
         ("crash: 2", "crash: expected a node and a round, as in 2@10, found 2"),
         ("config: 3", "config: expected a mapping, found 3"),
         ("- 1", "expected a mapping with some of nodes,"),
-        ("nodes: [", "no YAML:"),
+        ("nodes: [", "not YAML:"),
         ("delay: 10-1", "10-1: the second number must not be less than the first"),
         ("crash: 7@1", "no node 7"),
         ("config: {intervall: 1}", "intervall"),
         ("config: {interval: 0}", "interval"),
-        ("nodes: [2, 3]", "1 runs cannot try all 2 configurations of the grid: give --runs 2"),
+        ("nodes: [2, 3]", "1 runs cannot cover all 2 configurations of the grid: give --runs 2"),
     ],
 )
 def test_a_grid_that_cannot_be_tried_is_refused_in_words(grid: str, said: str) -> None:

@@ -1,9 +1,9 @@
 """
-What a mapping says of a field of a foreign log, made into functions of a log line.
+Functions of log lines that implement the fields of a mapping.
 
-A `Getter` takes a decoded line and gives a value, or raises Unreadable with the name of the field; a `Condition` says whether
-a line is of a kind. A template is plain data in which `{field: …}` stands for what a line has there, and
-`{each: …, as: …}` for a list of which every element is made from one of the line's.
+A `Getter` takes a decoded line and returns a value, or raises Unreadable with the name of the field; a `Condition` tests a line.
+A template is plain data in which `{field: …}` stands for the value of a field, and `{each: …, as: …}` for a list with an element
+for each element of a list in the line.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from peerproof.spec.forms.form import Plain
 Getter: TypeAlias = Callable[[Any], Any]
 Condition: TypeAlias = Callable[[Any], bool]
 
-#: What a field that is not there is, until somebody needs it.
+#: The value of a missing field.
 NOTHING: Final = object()
 
-#: Unit of a number that is a time -> microseconds as a fraction.
+#: Unit of time -> microseconds, as numerator and denominator.
 UNITS: Final[Mapping[str, tuple[int, int]]] = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 ISO8601: Final = "iso8601"
 
-#: How a log writes bytes -> what reads it. Each raises ValueError.
+#: Encoding of bytes -> its decoder, which raises ValueError.
 ENCODINGS: Final[Mapping[str, Callable[[str], bytes]]] = {
     "hex": bytes.fromhex,
     "base64": lambda text: base64.b64decode(text + "=" * (-len(text) % 4), validate=True),
@@ -41,14 +41,14 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def path_of(field: str | Sequence[str]) -> tuple[str, ...]:
-    """The members that lead to a field: a text is cut at its dots, a list is what it is. `.` is the line itself."""
+    """Returns the path to a field: a text is split at its dots, a list is the path itself. `.` is the line itself."""
     if isinstance(field, str):
         return () if field == "." else tuple(field.split("."))
     return tuple(field)
 
 
 def lookup(field: str | Sequence[str]) -> Getter:
-    """What a line has at a place; NOTHING if it has nothing there."""
+    """Returns a getter of a field; its value is NOTHING if the field is missing."""
     path = path_of(field)
     if len(path) == 1:
         (only,) = path
@@ -68,7 +68,7 @@ def lookup(field: str | Sequence[str]) -> Getter:
 
 
 def require(field: str | Sequence[str], *, default: Any = NOTHING) -> Getter:
-    """What a line has at a place. Raises Unreadable if it has nothing there, unless there is a default."""
+    """Returns a getter of a field that raises Unreadable if the field is missing and there is no default."""
     get = lookup(field)
     name = field_name(field)
 
@@ -84,7 +84,7 @@ def require(field: str | Sequence[str], *, default: Any = NOTHING) -> Getter:
 
 
 def translate(get: Getter, values: Mapping[str, Any], name: str, *, closed: bool) -> Getter:
-    """A value looked up in a table; what is not in it is an error if the table is `closed`, else stays as it is."""
+    """Returns a getter that translates values by a table; other values are errors if the table is `closed`, else unchanged."""
 
     def get_translated(line: Any) -> Any:
         value = get(line)
@@ -99,7 +99,7 @@ def translate(get: Getter, values: Mapping[str, Any], name: str, *, closed: bool
 
 
 def text(get: Getter, name: str) -> Getter:
-    """A text; a number is its digits."""
+    """Returns a getter of a text; a number becomes its digits."""
 
     def get_text(line: Any) -> str:
         value = get(line)
@@ -113,7 +113,7 @@ def text(get: Getter, name: str) -> Getter:
 
 
 def whole(get: Getter, name: str) -> Getter:
-    """An integer from 0 to 2^53, or a text of its digits."""
+    """Returns a getter of an integer from 0 to 2^53, or a text of its digits."""
 
     def get_whole(line: Any) -> int:
         value = get(line)
@@ -127,7 +127,7 @@ def whole(get: Getter, name: str) -> Getter:
 
 
 def octets(get: Getter, encoding: str, name: str) -> Getter:
-    """Bytes."""
+    """Returns a getter of encoded bytes."""
     decode = ENCODINGS[encoding]
 
     def get_octets(line: Any) -> bytes:
@@ -141,7 +141,7 @@ def octets(get: Getter, encoding: str, name: str) -> Getter:
 
 
 def number_time(get: Getter, unit: str, name: str) -> Getter:
-    """Microseconds, from a number or a text of one in this unit."""
+    """Returns a getter of microseconds, from a number in this unit, or its text."""
     times, divisor = UNITS[unit]
 
     def get_time(line: Any) -> int:
@@ -161,14 +161,14 @@ def number_time(get: Getter, unit: str, name: str) -> Getter:
 
 
 def duration(field: str | Sequence[str], unit: str) -> Getter:
-    """Microseconds, from a number in this unit; None if the field is not there, or null."""
+    """Returns a getter of microseconds, from a number in this unit; None if the field is missing or null."""
     get = lookup(field)
     get_number = number_time(get, unit, field_name(field))
     return lambda line: None if get(line) in (NOTHING, None) else get_number(line)
 
 
 def text_time(get: Getter, form: str, name: str) -> Getter:
-    """Microseconds since 1970, from a date and time in ISO 8601 or as `strptime` reads it; without a zone it is UTC."""
+    """Returns a getter of microseconds since 1970, from a time in ISO 8601 or a `strptime` format; the default zone is UTC."""
 
     def get_time(line: Any) -> int:
         value = get(line)
@@ -185,7 +185,7 @@ def text_time(get: Getter, form: str, name: str) -> Getter:
 
 
 def template(plain: Plain, leaf: Callable[[Mapping[str, Any]], Getter]) -> Getter:
-    """Plain data with places to fill in; `leaf` makes the getter of a `{field: …}`."""
+    """Returns a getter of plain data from a template; `leaf` makes the getter of a `{field: …}`."""
     if isinstance(plain, Mapping) and "field" in plain:
         return leaf(plain)
     if isinstance(plain, Mapping) and "each" in plain:
@@ -214,7 +214,7 @@ def _each(get: Getter, make: Getter, name: str) -> Getter:
 
 
 def is_one_of(field: str | Sequence[str], values: Sequence[Any]) -> Condition:
-    """Whether a field is one of some values; numbers and truths are themselves, not their texts."""
+    """Returns a condition: a field has one of some values. Numbers and booleans differ from their texts."""
     get = lookup(field)
     known = [(type(value), value) for value in values]
 
@@ -225,14 +225,14 @@ def is_one_of(field: str | Sequence[str], values: Sequence[Any]) -> Condition:
     return check
 
 
-def is_missing(field: str | Sequence[str], missing: bool) -> Condition:  # the mapping's own word
-    """Whether a field is not there, or null."""
+def is_missing(field: str | Sequence[str], missing: bool) -> Condition:  # `missing` is the word of the mapping
+    """Returns a condition: a field is missing or null, or with `missing` false, the opposite."""
     get = lookup(field)
     return lambda line: (get(line) in (NOTHING, None)) is missing
 
 
 def matches(field: str | Sequence[str], pattern: str) -> Condition:
-    """Whether a text has a part that fits a regular expression."""
+    """Returns a condition: a regular expression matches a part of a text."""
     get, search = lookup(field), re.compile(pattern).search
 
     def check(line: Any) -> bool:
@@ -243,7 +243,7 @@ def matches(field: str | Sequence[str], pattern: str) -> Condition:
 
 
 def field_name(field: str | Sequence[str]) -> str:
-    """A field, as messages name it."""
+    """Renders a field for messages."""
     return repr(field) if isinstance(field, str) else "/".join(field)
 
 
@@ -255,7 +255,7 @@ def _as_text(value: Any) -> str | None:
 
 def _in_range(microseconds: int, name: str) -> int:
     if not 0 <= microseconds <= MAX_TIME:
-        raise Unreadable("bad_field", f"{name}: {microseconds} microseconds is no time from 0 to 2^53")
+        raise Unreadable("bad_field", f"{name}: {microseconds} microseconds is not a time from 0 to 2^53")
     return microseconds
 
 

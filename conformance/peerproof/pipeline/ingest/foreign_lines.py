@@ -1,8 +1,8 @@
 """
-Lines of a foreign program's log as rows of `traces`, by a mapping.
+Conversion of log lines of other programs to rows of `traces`, by a mapping.
 
-A message is put through the protocol's codec, so that every message of the table is one of the protocol: its bytes are kept
-where the log has them, its plain data where the log has that.
+Messages are checked with the protocol's codec, so that every message of the table is valid. A row has the bytes or the plain
+data, whichever the log has.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from peerproof.conformance.traces.events import Event, column_text, json_text, m
 from peerproof.pipeline.ingest.mapping import MESSAGES, EventRule, LogMapping
 from peerproof.spec.errors import MalformedMessage
 
-#: The number of an event that its log does not number; it gets one when all events of its node are together.
+#: The number of an event whose log has no numbers; it is replaced when the events of its node are sorted.
 UNNUMBERED: Final = -1
 
 _decode: Final = msgspec.json.Decoder().decode
 
 
 class ForeignLines:
-    """Makes rows of lines."""
+    """Converts lines to rows."""
 
     def __init__(self, mapping: LogMapping, run: str) -> None:
-        """`run` is that of lines that do not say theirs."""
+        """`run`: the run of lines that do not name theirs."""
         self._mapping = mapping
         self._run = run
         self._protocol = mapping.specification.NAME
 
     def __call__(self, data: bytes, file: str, offset: int) -> Event | None:
-        """The row of a line at this byte of a file, or None if it is to be ignored. Raises Unreadable."""
+        """Returns the row of a line at this byte of a file, or None if the mapping ignores it. Raises Unreadable."""
         line = _decode(data)
         if type(line) is not dict:
             raise Unreadable("not_json", "expected a JSON object")
@@ -73,7 +73,7 @@ class ForeignLines:
         raise Unreadable("unmatched", "no event of the mapping fits this line: add one, or a rule that ignores it")
 
     def _content(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
-        """Type, bytes and plain data of what happened."""
+        """Returns type, bytes and plain data of the event."""
         codec = self._mapping.specification.MESSAGE
         try:
             if rule.kind == "sent":
@@ -90,10 +90,10 @@ class ForeignLines:
         except MalformedMessage as error:
             if rule.octets or rule.kind in MESSAGES:
                 raise Unreadable("not_a_message", f"{error.reason}: {error.detail}") from None
-            raise Unreadable("bad_field", f"no {rule.kind} of {self._protocol}: {error.detail}") from None
+            raise Unreadable("bad_field", f"not a valid {rule.kind} of {self._protocol}: {error.detail}") from None
 
     def _send_outcome(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
-        """What became of a message."""
+        """Returns type, bytes and plain data of the outcome of a send."""
         codec = self._mapping.specification.MESSAGE
         message = codec.decode(rule.octets(line)) if rule.octets else codec.value(rule.message(line) if rule.message else None)
         args = {"took": rule.took(line) if rule.took else None, "message": codec.plain(message)}

@@ -1,4 +1,4 @@
-"""The files that are to be read: whether they can be, what they are, and the parts that they are read in."""
+"""Input files: checks of their format, and the parts in which they are read."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from peerproof.spec.forms.form import Plain
 Format: TypeAlias = Literal["jsonl", "pcap", "pcapng"]
 FORMATS: Final[tuple[Format, ...]] = ("jsonl", "pcap", "pcapng")
 
-#: Bytes of a log that one unit reads: some seconds of work.
+#: Bytes of a log per unit: some seconds of work.
 PART: Final = 2**26
 
 
 class BadInput(Exception):
-    """A file that cannot be read at all; the message says what to do."""
+    """A file that cannot be read; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One file."""
+    """An input file."""
 
-    name: str  #: as it was given
+    name: str  #: as given by the user
     path: Path  #: absolute
     sha256: str
     size: int
-    lines: int | None  #: of a log that is not compressed
+    lines: int | None  #: only of an uncompressed log
     parts: tuple[Part, ...]
 
     def plain(self) -> Plain:
-        """What it is known by."""
+        """Returns what identifies the file in a plan."""
         return {"file": self.name, "sha256": self.sha256, "bytes": self.size}
 
 
 def inputs(names: Sequence[str], form: Format, part_size: int = PART) -> list[Input]:
-    """The files, looked at from beginning to end. Raises BadInput."""
+    """Reads all files once, to find size, digest and parts. Raises BadInput."""
     if not names:
         raise BadInput("no files to read: name at least one")
     found: dict[Path, str] = {}
@@ -65,7 +65,7 @@ def _check(name: str, path: Path, form: Format) -> None:
     if not path.exists():
         raise BadInput(f"{name} does not exist")
     if not path.is_file():
-        raise BadInput(f"{name} is no file: write what comes from it to one, and give that")
+        raise BadInput(f"{name} is not a regular file: write its content to one, and give that")
     try:
         with path.open("rb") as file:
             head = file.read(8)
@@ -74,11 +74,11 @@ def _check(name: str, path: Path, form: Format) -> None:
         raise BadInput(f"cannot read {name}: {error.strerror}") from None
     for magic, command in OTHER_COMPRESSIONS.items():
         if head.startswith(magic):
-            raise BadInput(f"{name} is compressed, and not with gzip: undo it with {command} first")
+            raise BadInput(f"{name} is compressed, but not with gzip: decompress it with {command} first")
     if capture and form == "jsonl":
         raise BadInput(f"{name} is a capture: read it with --input-format pcap")
     if head and not capture and form != "jsonl":
-        raise BadInput(f"{name} is no capture: neither pcap nor pcapng begins so" + _hint(head))
+        raise BadInput(f"{name} is not a capture: it is neither pcap nor pcapng" + _hint(head))
 
 
 def _hint(head: bytes) -> str:

@@ -1,5 +1,5 @@
 """
-A mapping: which field of a foreign program's log is what. YAML, and every mistake in it is told with its line and column.
+Mappings, which assign the fields of other programs' logs. They are YAML; errors have line and column.
 
     format: 1
     protocol: scuttlebutt
@@ -12,7 +12,7 @@ A mapping: which field of a foreign program's log is what. YAML, and every mista
       peer: {field: from}
       bytes: {field: datagram, encoding: hex}
 
-docs/how-to/ingest-logs.md has the whole of it.
+docs/how-to/ingest-logs.md describes the format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from peerproof.spec.protocols import PROTOCOLS
 
 KINDS: Final = ("start", "recv", "send", "sent", "timer", "api", "state")
 
-#: Those of a message.
+#: Kinds of events with a message.
 MESSAGES: Final = ("recv", "send", "sent")
 ORDERS: Final = ("time", "file")
 FORMAT: Final = 1
@@ -45,40 +45,40 @@ _TESTS: Final = ("is", "in", "matches", "missing")
 
 @dataclass(frozen=True, slots=True)
 class EventRule:
-    """One kind of line: what it is known by, and what its event is made from."""
+    """One kind of line: its conditions, and the getters of its event."""
 
     when: tuple[Condition, ...]
     kind: str
     peer: Getter | None
     octets: Getter | None  #: the message's bytes
-    message: Getter | None  #: its plain data, or that of what happened
+    message: Getter | None  #: its plain data, or that of the event
     refused: Getter | None
     state: Getter | None
-    took: Getter | None  #: how long a message that was sent took to be confirmed, in microseconds; None if it was not
+    took: Getter | None  #: microseconds until a sent message was confirmed; its value is None if it was not
 
 
 @dataclass(frozen=True, slots=True)
 class LogMapping:
-    """A whole mapping. Getters take a decoded line."""
+    """A mapping. Getters take a decoded line."""
 
     specification: Specification
     impl: Getter
-    run: Getter | None  #: without it, a file is a run
+    run: Getter | None  #: None: each file is a run
     node: Getter
     time: Getter
-    seq: Getter | None  #: without it, events are numbered in their order
+    seq: Getter | None  #: None: events are numbered in order
     order: str
     ignore: tuple[Condition, ...]
     events: tuple[EventRule, ...]
 
 
 def load(source: bytes, file: str) -> LogMapping:
-    """The mapping in these bytes. Raises VectorError, whose message is `file:line:column: what is wrong, what was expected`."""
+    """Loads a mapping. Raises VectorError, whose message is `file:line:column: what is wrong, what was expected`."""
     return _Loader(parse(source, file)).mapping()
 
 
 class _Loader:
-    """Reads a document, and says where it is wrong."""
+    """Converts a document to a mapping, and reports errors with their positions."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -93,7 +93,7 @@ class _Loader:
         specification = PROTOCOLS[data["protocol"]].specification.load()
         self.names = self.table(("names",)) if "names" in data else {}
         if "seq" in data and "order" in data:
-            raise self.document.error(("order",), "'order' cannot stand together with seq: it says what is in place of it")
+            raise self.document.error(("order",), "'order' and 'seq' exclude each other")
         order = data.get("order", "time")
         if order not in ORDERS:
             raise self.wrong(("order",), ORDERS, order)
@@ -222,7 +222,7 @@ class _Loader:
             raise self.wrong((*path, "named"), (True,), data["named"])
 
     def leaf(self, data: Mapping[str, Any]) -> Getter:
-        """The getter of a `{field: …}` that was found to be one."""
+        """Returns the getter of a valid `{field: …}`."""
         name = fields.field_name(data["field"])
         get = fields.require(data["field"], default=data.get("default", fields.NOTHING))
         if "values" in data:

@@ -1,4 +1,4 @@
-"""One unit of `ingest`: a part of a log, or a capture, into chunks of rows, rows of `quarantine`, and counts of its records."""
+"""A unit of `ingest`: reads a part of a log, or a capture, and writes chunks of rows, `quarantine`, and counts of records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from peerproof.spec.collector import no_collector
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
 
-#: In the batch's folder until it is committed: what a unit has counted.
+#: Temporary table, removed after the commit: the counts of a unit.
 COUNTS: Final = Table(
     "counts",
     "one count of one unit",
@@ -42,14 +42,14 @@ COUNTS: Final = Table(
 
 Task: TypeAlias = Mapping[str, Plain]
 
-_MARK: Final = b"\xef\xbb\xbf"  # of byte order, as some editors put it in front of UTF-8
+_MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors write before UTF-8
 
 #: Rows of quarantine that are written at once.
 LOT: Final = 1024
 
 
 def read_part(unit: Unit, output: Output) -> None:
-    """Read a part. Raises InputChanged."""
+    """Reads a part of a file. Raises InputChanged."""
     task = unit.task
     refused = _Refused(output, column_text(task["file"]))
     chunker = Chunker(output, task["buckets"], task["number"])
@@ -58,7 +58,7 @@ def read_part(unit: Unit, output: Output) -> None:
         with no_collector(), Source(Path(task["path"])) as source:
             counts = read(task, source, chunker, refused)
     except FileNotFoundError:
-        message = f"{task['path']} is not there: every worker must see the files at the same path"
+        message = f"{task['path']} does not exist: every worker must have the files at the same path"
         raise InputChanged(message) from None
     chunker.end()
     refused.flush()
@@ -67,7 +67,7 @@ def read_part(unit: Unit, output: Output) -> None:
 
 
 class _Refused:
-    """Writes what is set aside."""
+    """Writes quarantined records."""
 
     def __init__(self, output: Output, file: str) -> None:
         self.count = 0
@@ -116,7 +116,7 @@ def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused)
 
 
 def _lines_of(task: Task) -> tuple[Callable[[bytes, str, int], Event | None], Callable[[Event], int]]:
-    """What makes events of lines, and by what they are sorted."""
+    """Returns the function that converts lines to events, and the sort key of events."""
     if not task["mapping"]:
         return trace_lines.event, _seq
     name, text = task["mapping"]
@@ -134,14 +134,14 @@ def _time(event: Event) -> int:
 
 
 def _explain(line: Line, data: bytes) -> Refusal:
-    """Why a line is no JSON."""
+    """Explains why a line is not JSON."""
     if b"\0" in data:
         reason, detail = "nul_bytes", f"{data.count(0)} of {len(data)} bytes are NUL"
     else:
         reason = "not_json" if line.whole else "truncated_line"
         try:
             json.loads(data.decode())
-            detail = "no JSON that can be kept: a lone surrogate, or a number that is too large"
+            detail = "unsupported JSON: a lone surrogate, or a number that is too large"
         except UnicodeDecodeError as error:
             reason, detail = "not_utf8", f"byte {data[error.start]:02x} at {error.start} is not UTF-8"
         except json.JSONDecodeError as error:
@@ -162,9 +162,9 @@ def _read_capture(task: Task, source: Source, chunker: Chunker, refused: _Refuse
         while some := tuple(islice(messages, WINDOW // 2)):
             events.add(some)
     except NoCapture as error:
-        raise InputChanged(f"{error}, which it was not when the work was planned") from None
+        raise InputChanged(f"{error}; the file has changed since the work was planned") from None
     left_out = sum(traffic.left_out.values())
-    damaged = refused.count - traffic.refused - traffic.pieces  # what the file itself made unreadable
+    damaged = refused.count - traffic.refused - traffic.pieces  # damaged parts of the file itself
     counts = Counter({f"left out: {what}": count for what, count in traffic.left_out.items()})
     counts.update(messages=events.count, left_out=left_out, segments=traffic.segments)
     if connections:
@@ -175,9 +175,9 @@ def _read_capture(task: Task, source: Source, chunker: Chunker, refused: _Refuse
 
 class Messages:
     """
-    Takes the messages of a capture, and gives a chunker two rows of each: the sender's and the receiver's.
+    Writes two rows to a chunker for each message of a capture: the sender's and the receiver's.
 
-    They are sorted by the latest time so far, so that a clock that is set back does not change their order.
+    Rows are sorted by the latest time so far, so that a clock that is set back does not change their order.
     """
 
     def __init__(self, chunker: Chunker, run: str, protocol: str, impl: str, file: str) -> None:
@@ -187,7 +187,7 @@ class Messages:
         self._latest = 0
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Some more messages."""
+        """Adds messages."""
         count = len(messages)
         self.count += count
         t_us, sources, targets, types, payloads, offsets = zip(*messages, strict=True)

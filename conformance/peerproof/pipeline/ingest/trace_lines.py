@@ -1,8 +1,8 @@
 """
-Our own trace lines (`peerproof.spec.traces.trace`) as rows of `traces`: the mapping that needs no file.
+Conversion of trace lines (`peerproof.spec.traces.trace`) to rows of `traces`, without a mapping.
 
-What a line says of its event is not looked into: that is for the replay, which names the clause. Here a line is one that has
-the members of a trace line, of their types.
+Only the members of a line and their types are checked here. The content of the event is checked by the replay, which reports the
+clause.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Pick: TypeAlias = tuple[str, list[int | str]]
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A trace line with no text that is not UTF-8."""
+    """A trace line whose texts are all UTF-8."""
 
     run: _Text
     protocol: _Text
@@ -43,15 +43,15 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 _decode: Final = msgspec.json.Decoder(_Line).decode
 
-#: Runs, implementations and nodes are few.
+#: Cached, because there are few runs, implementations and nodes.
 _text: Final = lru_cache(2**16)(column_text)
 
-#: Is in every line with a text that is not UTF-8, which is an object; and in few others.
+#: Occurs in every line with a text that is not UTF-8, and in few others.
 _HEX: Final = b'"hex"'
 
 
 def event(data: bytes, file: str, offset: int) -> Event:
-    """The row of a line at this byte of a file. Raises Unreadable."""
+    """Returns the row of a line at this byte of a file. Raises Unreadable."""
     if _HEX in data:
         return _event_of_any(data, file, offset)
     try:
@@ -97,4 +97,4 @@ def _event_of_any(data: bytes, file: str, offset: int) -> Event:
 
 
 def _unknown(protocol: str) -> Unreadable:
-    return Unreadable("unknown_protocol", f"there is no specification of {protocol!a}")
+    return Unreadable("unknown_protocol", f"no specification of {protocol!a}")

@@ -1,1 +1,1 @@
-"""Verdicts on nodes: what was found shown again, and a folder of growing traces followed."""
+"""Checking nodes outside of Spark: repeating the check of a node, and watching a folder of growing traces."""

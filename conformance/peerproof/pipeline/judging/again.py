@@ -1,4 +1,4 @@
-"""What is found of one node, or of one run's nodes together, shown again without Spark: the command that each violation names."""
+"""Repeats the check of one node, or of a run's nodes together, without Spark; each violation names the command for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from peerproof.pipeline.storage.tables import TRACES
 
 
 def findings(todo: Validation, run: str, node: str | None) -> Iterator[tuple[Verdict, list[tuple[Any, ...]]]]:
-    """The verdict and the rows of `violations`, of a node or, without one, of all nodes of a run and then of them together."""
+    """Yields verdict and rows of `violations`: of one node, or of all nodes of a run and then of the whole cluster."""
     places: list[Place] = []
     for batch in inputs(todo.place):
         for file in batch.files(TRACES):
@@ -35,7 +35,7 @@ def findings(todo: Validation, run: str, node: str | None) -> Iterator[tuple[Ver
 
 
 def _filter_batches(file: Path, run: str, node: str | None, begins: dict[str, int]) -> Iterator[Any]:
-    """Batches with the events of one run, or node; where each node begins is noted."""
+    """Yields batches with the events of one run, or node; records in `begins` the first row of each node."""
     at = 0
     for batch in read_batches(file):
         mask = pc.equal(batch.column("run_id").dictionary_decode(), run)

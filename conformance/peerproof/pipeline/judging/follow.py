@@ -1,8 +1,8 @@
 """
-Watching a folder into which running nodes write their traces: what is found is printed within seconds.
+Watching a folder into which running nodes write their traces; violations are printed within seconds.
 
-A loop, no Spark: each look reads what has come since the last one. A line that is not at its end yet waits for the next look. A
-file that is begun anew is read from its beginning, as another run of the same node.
+A polling loop without Spark: each look reads the new lines. An incomplete line is read by the next look. A file that is replaced
+or truncated is read from its beginning, as another run of the same node.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from peerproof.pipeline.storage.tables import VIOLATIONS
 #: Seconds between two looks.
 LOOK: Final = 0.5
 
-#: Bytes that are read of one file at one look, and so the longest line.
+#: Maximum bytes read of a file per look, and so of a line.
 BLOCK: Final = 2**24
 
 OK, FOUND = 0, 1
@@ -40,14 +40,14 @@ class Followed:
     file: BinaryIO
     identity: tuple[int, int]
     at: int = 0  #: the byte at which the next line begins
-    number: int = 1  #: of that line
+    number: int = 1  #: the number of that line
     checks: dict[tuple[str, str], NodeCheck] = field(default_factory=dict)
     replays: Replays = field(default_factory=Replays)
     is_given_up: bool = False
 
 
 class Watch:
-    """A folder. `look` gives what has been found since the last one."""
+    """A watched folder. `look` yields the violations since the last one."""
 
     def __init__(self, folder: Path, options: Options) -> None:
         self.events = 0
@@ -56,11 +56,11 @@ class Watch:
         self._files: Final[dict[Path, Followed]] = {}
 
     def look(self) -> Iterator[dict[str, Any]]:
-        """Rows of `violations`."""
+        """Yields new rows of `violations`."""
         for path in sorted(self._folder.glob("*.jsonl")):
             try:
                 status = path.stat()
-            except FileNotFoundError:  # it has gone since
+            except FileNotFoundError:  # removed in the meantime
                 continue
             known = self._files.get(path)
             identity = status.st_dev, status.st_ino
@@ -72,13 +72,13 @@ class Watch:
                 yield from self._more(known)
 
     def end(self) -> Iterator[dict[str, Any]]:
-        """Whatever waited for more; nothing more comes."""
+        """Finishes all checks and yields their remaining rows."""
         for followed in self._files.values():
             yield from self._finish(followed)
 
     @property
     def nodes(self) -> int:
-        """Nodes that were seen."""
+        """The number of nodes so far."""
         return sum(len(followed.checks) for followed in self._files.values())
 
     def _finish(self, followed: Followed) -> Iterator[dict[str, Any]]:
@@ -93,7 +93,7 @@ class Watch:
         whole = block[: block.rfind(b"\n") + 1]
         if not whole and len(block) == BLOCK:
             followed.is_given_up = True
-            yield _unreadable(followed, "line_too_long", f"a line of more than {BLOCK} bytes; the file is not read on")
+            yield _unreadable(followed, "line_too_long", f"a line of more than {BLOCK} bytes; the rest of the file is not read")
         of_node: dict[tuple[str, str], list[Event]] = {}
         for line in whole.splitlines(keepends=True):
             try:
@@ -129,7 +129,7 @@ def _unreadable(followed: Followed, reason: str, detail: str) -> dict[str, Any]:
 
 
 def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -> int:
-    """Watch until Ctrl-C, printing what is found. Says how it ends: 1 if something was."""
+    """Watches until Ctrl-C and prints violations. Returns the exit code: 1 if there are violations."""
     watch = Watch(folder, options)
     found = 0
     try:

@@ -1,23 +1,23 @@
 """
-A parameter grid: every combination of the values that it lists is a configuration of its own.
+Parameter grids: each combination of the listed values is a configuration.
 
-    nodes: [3, 10]                  # a list: each of these
+    nodes: [3, 10]                  # a list: each of these values
     rounds: 50
     loss: [0, 0.1]                  # also duplication, reordering
-    delay: [1-10, 50-200]           # milliseconds, from the least to the most
-    partition: [null, 10-30]        # cut in two halves from one round to another
+    delay: [1-10, 50-200]           # milliseconds, minimum and maximum
+    partition: [null, 10-30]        # into two halves, from one round to another
     crash: [null, 2@10]             # node 2 in round 10; several with spaces between: 2@10 1@20
     restart: 2@30
     updates: 5                      # pairs that each node sets, messages that it routes
-    churn: [0, 0.05]                # chance, in each round of the second half, that a node crashes, to come back
-    topics: 4                       # of Peter: how many there are, and to how many of them each node subscribes
-    subscriptions: 2
+    churn: [0, 0.05]                # probability per round of the second half that a node crashes, and restarts later
+    topics: 4                       # number of topics, of Peter
+    subscriptions: 2                # number of topics to which each node subscribes
     apart: [0, 2]                   # rounds from one node's start to the next; 0: all in the first round
-    config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
+    config: {interval: [500, 1000]} # members of the protocol's configuration, of every node
 
-A value that is itself a list stands in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration.
+A value that is a list is written in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration.
 
-What the grid leaves out is as `peerproof node simulate` has it.
+Other parameters have the defaults of `peerproof node simulate`.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ MOST_POINTS: Final = 100_000
 
 
 class BadGrid(Exception):
-    """A grid that cannot be tried; the message says where and why."""
+    """An invalid grid; the message says where and why."""
 
 
 def read(text: str) -> list[Point]:
-    """The configurations of a grid in YAML, in the order in which its members stand. Raises BadGrid."""
+    """Parses the configurations of a grid in YAML, in the order of its members. Raises BadGrid."""
     try:
         grid = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise BadGrid(f"no YAML: {' '.join(str(error).split())}") from None
+        raise BadGrid(f"not YAML: {' '.join(str(error).split())}") from None
     if grid is None:
         grid = {}
     if not isinstance(grid, dict):
@@ -89,7 +89,7 @@ def read(text: str) -> list[Point]:
 
 
 def campaign(protocol: Runtime, point: Point, seed: str) -> Campaign:
-    """The campaign of a configuration. Raises ValueError if the protocol cannot be configured so."""
+    """Returns the campaign of a configuration. Raises ValueError if the protocol does not allow it."""
     least, most = _span(point["delay"])
     return Campaign(
         protocol=protocol,
@@ -110,7 +110,7 @@ def campaign(protocol: Runtime, point: Point, seed: str) -> Campaign:
 
 
 def check(protocol: Runtime, points: list[Point]) -> None:
-    """Raises BadGrid if one of the configurations makes no sense."""
+    """Raises BadGrid if one of the configurations is invalid."""
     for point in points:
         try:
             campaign(protocol, point, "")
@@ -120,7 +120,7 @@ def check(protocol: Runtime, points: list[Point]) -> None:
 
 
 def _combinations(grid: Any) -> Iterator[Any]:
-    """Every way to take one value where a list stands; a list in a list is a value."""
+    """Yields every combination of one value from each list; a list in a list is a value."""
     if isinstance(grid, list):
         for value in grid:
             yield from [value] if isinstance(value, list) else _combinations(value)

@@ -1,11 +1,11 @@
 """
-The stage `ingest`: logs and captures of programs that nobody here wrote, into `traces`, `runs` and `quarantine`.
+The stage `ingest`: logs and captures of other programs become `traces`, `runs` and `quarantine`.
 
-In three steps, each a list of units: parts of files are read into chunks of rows (`chunks`), each bucket of chunks is written
-in the order of `traces`, and the runs are counted. The first step shuffles; it is the only one that does.
+It has three steps, each a list of units: parts of files are read into chunks of rows (`chunks`), each bucket of chunks is written
+in the order of `traces`, and the runs are counted. Only the first step shuffles.
 
-Every record is accounted for: what is read is a row, is set aside or is left out because that was asked for. The sum is taken
-over what was written; a batch whose sum is wrong is not committed.
+Every record is accounted for: it becomes a row, is quarantined, or is left out on request. The sum is computed from the written
+rows; a batch with a wrong sum is not committed.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from peerproof.spec.forms.form import Plain
 
 _MIB: Final = 2**20
 
-#: Bytes of input whose rows go into one bucket: of small inputs so that all cores have one, of large ones so that the chunks of
-#: a bucket are found quickly.
+#: Bytes of input per bucket: of small inputs, so that each core has a bucket; of large ones, so that the chunks of a bucket are
+#: found quickly.
 BUCKET: Final = (8 * _MIB, 2**30)
 FEW_BUCKETS: Final = 8
 
-#: In the batch's folder until it is committed: a row per run, and per lot of rows written.
+#: Temporary table, removed after the commit: a row per run and block of written rows.
 LOTS: Final = Table(
     "lots",
     "some rows of a run",
@@ -59,23 +59,23 @@ LOTS: Final = Table(
 
 
 class WrongSum(Exception):
-    """More or fewer rows came out than went in: a fault of this program."""
+    """The number of rows does not match the number of records: an internal error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What to read, and how."""
+    """The input files, and the options for reading them."""
 
     files: Sequence[Input]
     form: Format
     protocol: str | None = None  #: of a capture
     impl: str = "unknown"  #: of a capture
-    run: str | None = None  #: without it, every file is a run, unless the log says its own
-    ports: tuple[int, ...] = ()  #: of a capture: packets of others are left out
-    mapping: tuple[str, str] | None = None  #: a mapping's file and text; without it, trace lines
+    run: str | None = None  #: None: each file is a run, unless the log names its runs
+    ports: tuple[int, ...] = ()  #: of a capture: packets of other ports are left out
+    mapping: tuple[str, str] | None = None  #: a mapping's file and text; None: trace lines
 
     def options(self) -> dict[str, Plain]:
-        """What a unit must know beside its part of a file."""
+        """Returns the options that each unit needs."""
         return {
             "format": self.form,
             "protocol": self.protocol,
@@ -85,7 +85,7 @@ class Reading:
         }
 
     def plan(self) -> Plan:
-        """What the batch is made from."""
+        """Returns the plan of the batch."""
         return Plan(
             "ingest",
             inputs=tuple(file.plain() for file in self.files),
@@ -97,7 +97,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """A committed batch, and what became of every record."""
+    """A committed batch, and the counts of its records."""
 
     success: Success
     counts: Mapping[str, int]
@@ -106,9 +106,9 @@ class Ingested:
 
 def execute(engine: Engine, place: Path, reading: Reading, show: Callable[[str], Show | None]) -> Ingested:
     """
-    Read everything, or what is left of it, and commit it.
+    Runs the unfinished units and commits the batch.
 
-    `show` gives, by the name of a step, whom it tells how far it is. Raises Refused, SparkUnusable, InputChanged, WrongSum.
+    `show`: name of a step -> its progress display. Raises Refused, SparkUnusable, InputChanged, WrongSum.
     """
     with Batch.open(place, reading.plan()) as batch:
         done: list[Done] = []
@@ -132,7 +132,7 @@ def execute(engine: Engine, place: Path, reading: Reading, show: Callable[[str],
 
 
 def _units(reading: Reading) -> tuple[list[Unit], list[Unit], Unit]:
-    """Parts to read, buckets to sort, and the last one, which counts."""
+    """Returns the units that read parts, those that sort buckets, and the last one, which counts."""
     size = sum(file.size for file in reading.files)
     buckets = max(min(size // BUCKET[0] + 1, FEW_BUCKETS), size // BUCKET[1])
     run = reading.run or ("log" if reading.form == "jsonl" else "capture")
@@ -154,7 +154,7 @@ def _spec_versions() -> dict[str, str]:
 
 
 def write_bucket(folder: Path, unit: Unit, output: Output) -> None:
-    """Write the rows of a bucket, of the chunks in this batch's folder, node by node."""
+    """Writes the rows of a bucket, from the chunks in this batch's folder, node by node."""
     node: tuple[str, str] | None = None
     following = 0  #: the number of the next event of this node
     for table in merge(folder, unit.task["chunks"], unit.task["bucket"]):
@@ -172,7 +172,7 @@ def write_bucket(folder: Path, unit: Unit, output: Output) -> None:
 
 
 def _number_events(table: Any, found: Sequence[Group], following: int) -> Any:
-    """Events that have no number yet get one each, from 0, or from `following` for the first node."""
+    """Numbers the events that have no number yet, from 0, or from `following` for the first node."""
     column = TRACES.schema.names.index("seq")
     if table.column(column)[0].as_py() != UNNUMBERED:
         return table
@@ -185,7 +185,7 @@ def _number_events(table: Any, found: Sequence[Group], following: int) -> Any:
 
 
 def _lots(batch: Any, found: Sequence[Group], goes_on: bool) -> Iterable[tuple[Any, ...]]:
-    """What each run has in a batch; the first node may have begun before it."""
+    """Yields the rows of `lots` of a batch; the first node may have begun in an earlier batch."""
     for run, of_run in groupby(found, key=lambda group: group.run_id):
         nodes = list(of_run)
         begin, end = nodes[0].begin, nodes[-1].end
@@ -195,7 +195,7 @@ def _lots(batch: Any, found: Sequence[Group], goes_on: bool) -> Iterable[tuple[A
 
 
 def write_runs(folder: Path, unit: Unit, output: Output) -> None:
-    """Write `runs`, from the lots in this folder."""
+    """Writes `runs`, from the lots in this folder."""
     runs: dict[str, tuple[str, int, int, str]] = {}
     for file in _present(folder, unit.task["lots"]):
         for run, protocol, nodes, events, part in LOTS.read(file):
@@ -209,7 +209,7 @@ def write_runs(folder: Path, unit: Unit, output: Output) -> None:
 
 
 def _count_rows(folder: Path, units: Sequence[Unit]) -> dict[str, int]:
-    """What was read, by those who read; and the rows that are there, by their files."""
+    """Returns the counts of the reading units, and the number of rows in the files."""
     names = [f"{unit.name}.parquet" for unit in units]
     counts: Counter[str] = Counter()
     for file in _present(folder / COUNTS.name, names):
@@ -221,7 +221,7 @@ def _count_rows(folder: Path, units: Sequence[Unit]) -> dict[str, int]:
 
 
 def _check_sum(counts: Mapping[str, int], reading: Reading) -> None:
-    """Raises WrongSum."""
+    """Raises WrongSum if records and rows do not add up."""
     rows_a_record = 1 if reading.form == "jsonl" else 2
     read, left_out = counts.get("records", 0), counts.get("left_out", 0)
     lines = [file.lines for file in reading.files]
@@ -235,5 +235,5 @@ def _check_sum(counts: Mapping[str, int], reading: Reading) -> None:
 
 
 def _present(folder: Path, names: Iterable[str]) -> list[Path]:
-    """Of these files those that are there: a unit without a row has none."""
+    """Returns those files that exist: a unit without rows writes none."""
     return [folder / name for name in names if (folder / name).exists()]

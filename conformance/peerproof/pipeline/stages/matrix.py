@@ -1,8 +1,8 @@
 """
-The stage `matrix`: vectors on several implementations, or on many variants of one, into `vector_results`.
+The stage `matrix`: runs vectors on several implementations, or on many variants of one, and writes `vector_results`.
 
-A unit is some cases on one implementation, tried as `peerproof run` tries them: the same seed gives the same verdicts, however
-cases are divided into units. The cases travel as a file in the batch's folder; an implementation has to be on every machine.
+A unit is some cases on one implementation, run as `peerproof run` does: the same seed gives the same verdicts, regardless of the
+division into units. The cases are in a file in the batch's folder; the implementations must be installed on every machine.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from peerproof.pipeline.storage.versions import code_digest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: What `--impl` calls the reference.
+#: Name of the reference in `--impl`.
 REFERENCE: Final = "reference"
 
-#: A mutant of the specification is called this and its name.
+#: Prefix of the name of a mutant of the specification.
 MUTANT: Final = "mutant:"
 
-#: Cases that one unit tries: seconds for most implementations.
+#: Cases of a unit: some seconds for most implementations.
 CASES: Final = 500
 
-#: The columns of a DataFrame of what to try: an implementation, and a JSON list of ids of cases.
+#: The columns of a DataFrame of trials: an implementation, and a JSON list of ids of cases.
 TRIALS_DDL: Final = "impl STRING, cases STRING"
 TRIALS: Final = pa.schema([("impl", pa.string()), ("cases", pa.string())])
 
@@ -53,19 +53,19 @@ _SUITE: Final = "cases.pickle"
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """What to try, and how."""
+    """The cases and implementations, and the options for running them."""
 
     suite: Suite
     cases: Sequence[Case]
-    implementations: Sequence[str]  #: as `--impl` of `peerproof run` says it, or `REFERENCE`, or `MUTANT` and a name
-    reference: Sequence[str]  #: the command that is the reference
-    mutant: Sequence[str] = ()  #: the command that is a mutant, if its name is added
+    implementations: Sequence[str]  #: as in `--impl` of `peerproof run`, or `REFERENCE`, or `MUTANT` and a name
+    reference: Sequence[str]  #: the command of the reference
+    mutant: Sequence[str] = ()  #: the command of a mutant, without its name
     seed: str = "0"
     strict: bool = False
     patience: Timeouts = field(default_factory=Timeouts)
 
     def options(self) -> dict[str, Any]:
-        """What a unit must know beside its cases."""
+        """Returns the options that each unit needs."""
         patience = [self.patience.hello, self.patience.op, self.patience.bye]
         return {
             "version": self.suite.version,
@@ -77,7 +77,7 @@ class Matrix:
         }
 
     def plan(self) -> Plan:
-        """What the batch is made from. Of an implementation, this is its name only: who changes one takes another place."""
+        """Returns the plan of the batch. It has only the names of implementations; a changed one needs another place."""
         return Plan(
             "matrix",
             inputs=({"vectors": self.suite.version, "sha256": self.suite.digest},),
@@ -92,7 +92,7 @@ class Matrix:
         )
 
     def units(self) -> list[Unit]:
-        """Cases in their order, for one implementation after the other."""
+        """Returns units of cases in order, for one implementation after the other."""
         ids = [case.id for case in self.cases]
         pieces = [ids[start : start + CASES] for start in range(0, len(ids), CASES)]
         tasks = [{"impl": impl, "cases": piece, **self.options()} for impl in self.implementations for piece in pieces]
@@ -100,12 +100,12 @@ class Matrix:
 
 
 def code_of(ids: Iterable[str]) -> str:
-    """A short name of a selection of cases."""
+    """Returns a short name of a selection of cases."""
     return sha256("\n".join(ids).encode()).hexdigest()[:16]
 
 
 def check(todo: Matrix) -> None:
-    """Start each implementation once, here, except mutants. Raises AdapterUnavailable, which names the one that fails."""
+    """Starts each implementation once, except mutants. Raises AdapterUnavailable, which names the one that fails."""
     for implementation in todo.implementations:
         if implementation.startswith(MUTANT):
             continue
@@ -118,7 +118,7 @@ def check(todo: Matrix) -> None:
 
 
 def execute(engine: Engine, place: Path, todo: Matrix, show: Show | None = None) -> Executed:
-    """Try everything, or what is left of it, and commit it. Raises Refused, SparkUnusable, AdapterUnavailable."""
+    """Runs the unfinished units and commits the batch. Raises Refused, SparkUnusable, AdapterUnavailable."""
     with Batch.open(place, todo.plan()) as batch:
         if batch.is_committed:
             return Executed(Success.read(batch.folder), None)
@@ -134,7 +134,7 @@ def execute(engine: Engine, place: Path, todo: Matrix, show: Show | None = None)
 
 
 def keep(file: Path, cases: Sequence[Case]) -> None:
-    """Write cases to a file that the workers read; it is for them alone, and trusted as code is."""
+    """Writes cases to a file for the workers. It is a pickle, so readers must trust it like code."""
     with atomic_write(file) as unfinished:
         unfinished.write_bytes(pickle.dumps({case.id: case for case in cases}))
 
@@ -152,9 +152,9 @@ def _try_unit(file: Path, unit: Unit, output: Output) -> None:
 
 def run_cases(file: Path, implementation: str, ids: Sequence[str], options: Any) -> list[tuple[Any, ...]]:
     """
-    Rows of `vector_results`: each of these cases on one implementation.
+    Runs cases on one implementation. Returns rows of `vector_results`.
 
-    Raises AdapterUnavailable, except of a mutant: one that cannot even be loaded has crashed in every case.
+    Raises AdapterUnavailable; a mutant that cannot be loaded counts as crashed in every case instead.
     """
     known = _load_cases(file, file.stat().st_mtime_ns)
     try:
@@ -175,8 +175,8 @@ def _results(implementation: str, cases: Sequence[Case], options: Any) -> dict[s
 
     first = _reach_adapter(implementation, options)
     hello = first.start()
-    # However often it has to be started again: no case is left out because of others in its unit.
-    decisions = "strict" if implementation.startswith(MUTANT) else "report"  # whatever notices a mutant has killed it
+    # The limit is high, so that no case is skipped because other cases of its unit crash the adapter.
+    decisions = "strict" if implementation.startswith(MUTANT) else "report"  # any difference kills a mutant
     restarts = 10 * len(cases) + 20
     settings = runner.Settings(options["seed"], most_restarts=restarts, strict=options["strict"], decisions=decisions)
     end = runner.run(lambda: _reach_adapter(implementation, options), first, hello, cases, settings, take)
@@ -208,12 +208,12 @@ def _row(version: str, implementation: str, result: Result) -> tuple[Any, ...]:
 
 
 def matrix(trials: DataFrame, file: Path, options: Any) -> DataFrame:
-    """A DataFrame of `vector_results` from one with the columns of `TRIALS`; `file` is what `keep` has written."""
+    """Returns a DataFrame of `vector_results` from one with the columns of `TRIALS`; `file` was written by `keep`."""
     return trials.mapInArrow(trying(file, options), VECTOR_RESULTS.ddl)
 
 
 def trying(file: Path, options: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A generator from batches of trials to those of `vector_results`."""
+    """Returns a generator from batches of trials to batches of `vector_results`."""
 
     def results(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:

@@ -1,9 +1,9 @@
 """
-The stage `measure`: what runs have cost and how well they did, into `metrics` and `summaries`.
+The stage `measure`: computes `metrics` and `summaries` of runs, such as costs and delays.
 
-In three steps, each a list of units: each file of `traces` is read once, node by node (`node_figures`); what several nodes
-have seen is put together group by group (`spreading`), the groups spread over units by a number made from their names; and
-the figures are counted by configuration (`summaries`). None holds more than one node's rounds, one group, or the counts.
+It has three steps, each a list of units: each file of `traces` is read once, node by node (`node_figures`); observations of
+several nodes are combined group by group (`spreading`), with the groups distributed over units by a hash of their names; and the
+figures are summarized by configuration (`summaries`). Memory holds only one node's rounds, one group, or the counts.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from peerproof.pipeline.storage.versions import code_digest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Rows of `sightings` that one unit puts together.
+#: Rows of `sightings` per unit of the second step.
 TOGETHER: Final = 100_000
 
-#: Events that are in memory at once.
+#: Events in memory.
 EVENTS: Final = 2048
 
 
@@ -47,11 +47,11 @@ class Source(NamedTuple):
     """A committed batch whose events are measured."""
 
     success: Success
-    shared_clock: bool  #: whether the nodes of a run have one clock
+    shared_clock: bool  #: whether the nodes of a run share a clock
 
 
 def sources(place: Path, *, shared_clock: bool) -> list[Source]:
-    """The batches of a place with events. Simulated nodes always share a clock. Raises NothingToMeasure, WrongSchema."""
+    """Returns the batches of a place with events. Simulated nodes share a clock. Raises NothingToMeasure, WrongSchema."""
     found = [success for success in successes(place) if success.rows(TRACES)]
     if not found:
         raise NothingToMeasure(f"no events in {place}: run simulate or ingest with --output {place} first, to its end")
@@ -59,7 +59,7 @@ def sources(place: Path, *, shared_clock: bool) -> list[Source]:
 
 
 def plan(measured: Sequence[Source]) -> Plan:
-    """What the batch is made from."""
+    """Returns the plan of the batch."""
     return Plan(
         "measure",
         inputs=tuple(
@@ -77,15 +77,15 @@ def plan(measured: Sequence[Source]) -> Plan:
 
 def execute(engine: Engine, place: Path, measured: Sequence[Source], show: Callable[[str], Show | None]) -> Executed:
     """
-    Measure everything, or what is left of it, and commit it.
+    Runs the unfinished units and commits the batch.
 
-    `show` gives, by the name of a step, whom it tells how far it is. Raises Refused, SparkUnusable, WrongSchema.
+    `show`: name of a step -> its progress display. Raises Refused, SparkUnusable, WrongSchema.
     """
     with Batch.open(place, plan(measured)) as batch:
         done: list[Done] = []
 
         def step(name: str, units: Sequence[Unit], stage: Callable[[Unit, Output], None]) -> None:
-            several = len({unit.name for unit in units} - batch.find_finished()) > 1  # one is done here sooner than elsewhere
+            several = len({unit.name for unit in units} - batch.find_finished()) > 1  # a single unit is faster here
             done.append(work(engine.spark if several else None, batch, units, stage, show(name)))
 
         if not batch.is_committed:
@@ -120,7 +120,7 @@ def _alone(measured: Iterable[Source]) -> list[Unit]:
 
 
 def measure_nodes(unit: Unit, output: Output) -> None:
-    """Write `metrics` and `sightings` of the nodes of one file of `traces`."""
+    """Writes `metrics` and `sightings` of the nodes of one file of `traces`."""
     measuring = Pass(output.write, shared_clock=unit.task["shared_clock"])
     for batch in read_batches(Path(unit.task["file"]), size=EVENTS):
         measuring.add(batch)
@@ -128,7 +128,7 @@ def measure_nodes(unit: Unit, output: Output) -> None:
 
 
 def _together(batch: Batch, alone: Sequence[Unit]) -> list[Unit]:
-    """As many units as the rows need, so that each has about as many groups."""
+    """Returns units with about the same number of groups each; their number depends on the rows."""
     rows = sum(remarks["tables"].get(SIGHTINGS.name, {"rows": 0})["rows"] for remarks in batch.remarks(alone))
     files = [f"{unit.name}.parquet" for unit in alone]
     count = -(-rows // TOGETHER)
@@ -139,7 +139,7 @@ def _together(batch: Batch, alone: Sequence[Unit]) -> list[Unit]:
 
 
 def measure_together(folder: Path, unit: Unit, output: Output) -> None:
-    """Write `metrics` of the groups in some slots, from the `sightings` in this folder."""
+    """Writes `metrics` of the groups in some slots, from the `sightings` in this folder."""
     files = [file for name in unit.task["files"] if (file := folder / SIGHTINGS.name / name).exists()]
     low, high = unit.task["slots"]
     slot, block, run = pc.field("slot"), pc.field("block"), pc.field("run_id")
@@ -151,12 +151,12 @@ def measure_together(folder: Path, unit: Unit, output: Output) -> None:
         output.write(METRICS, figures)
 
 
-def _where(files: Iterable[Path], wanted: Any) -> Any:
-    """Rows of `sightings`, read a batch at a time."""
+def _where(files: Iterable[Path], condition: Any) -> Any:
+    """Returns filtered rows of `sightings`, read batch by batch."""
     found = [SIGHTINGS.schema.empty_table()]
     for file in files:
         for batch in pq.ParquetFile(file).iter_batches(ROWS):
-            rows = pa.Table.from_batches([batch], SIGHTINGS.schema).filter(wanted)
+            rows = pa.Table.from_batches([batch], SIGHTINGS.schema).filter(condition)
             if rows.num_rows:
                 found.append(rows)
     return pa.concat_tables(found)
@@ -169,9 +169,9 @@ def _summary(measured: Iterable[Source], units: Sequence[Unit]) -> Unit:
 
 def measure_traces(traces: DataFrame, *, shared_clock: bool) -> DataFrame:
     """
-    A DataFrame of `metrics` from one of `traces`; `shared_clock` says whether the nodes of a run have one clock.
+    Returns a DataFrame of `metrics` from one of `traces`; `shared_clock`: whether the nodes of a run share a clock.
 
-    Rows are the same as those of the stage. All rows of a run are in one task, which reads them one after the other.
+    The rows are those of the stage. All rows of a run are in one task, which reads them sequentially.
     """
     rows = traces.repartition("run_id").sortWithinPartitions("run_id", "node", "seq")
     figures = rows.mapInArrow(node_figures(METRICS, shared_clock=shared_clock), METRICS.ddl)

@@ -1,9 +1,9 @@
 """
-The stage `simulate`: seeded runs over a parameter grid, into `traces` and `runs`.
+The stage `simulate`: simulates seeded runs over a parameter grid, and writes `traces` and `runs`.
 
-Run number i has the configuration number i modulo their number, and the seed `<seed>-<i>`, from which everything follows:
-the same arguments give the same bytes, wherever and in whatever order the units are done. One run of it is what
-`peerproof node simulate` shows with the same seed and options.
+Run number i has the configuration i modulo the number of configurations, and the seed `<seed>-<i>`, which determine it: the same
+arguments give the same bytes, on any machine and in any order of the units. `peerproof node simulate` repeats a run with the same
+seed and options.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from peerproof.reference.simulation.plan import run_id
 from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.traces.trace import Line
 
-#: Nodes times rounds of the runs that one unit has, unless a single run has more: about a second of work.
+#: Nodes times rounds of the runs of a unit, unless a single run has more: about a second of work.
 UNIT: Final = 2_000
 
 
 def simulation(protocol: str, points: Sequence[Point], runs: int, seed: str) -> Work:
-    """The work of simulating so many runs. Raises BadGrid."""
+    """Returns the work of simulating a number of runs. Raises BadGrid."""
     check(RUNTIMES[protocol], list(points))
     if runs < len(points):
-        raise BadGrid(f"{runs:,} runs cannot try all {len(points):,} configurations of the grid: give --runs {len(points)}")
+        raise BadGrid(f"{runs:,} runs cannot cover all {len(points):,} configurations of the grid: give --runs {len(points)}")
     version = spec_version(protocol)
     plan = Plan(
         "simulate",
@@ -47,7 +47,7 @@ def simulation(protocol: str, points: Sequence[Point], runs: int, seed: str) -> 
 
 
 def _units(protocol: str, points: Sequence[Point], runs: int, seed: str, version: str) -> list[Unit]:
-    """Consecutive runs, until they are about a second of work."""
+    """Returns units of consecutive runs, each about a second of work."""
     units: list[Unit] = []
     chosen: list[tuple[int, Point]] = []
     weight = 0
@@ -63,7 +63,7 @@ def _units(protocol: str, points: Sequence[Point], runs: int, seed: str, version
 
 
 def simulate(unit: Unit, output: Output) -> None:
-    """Do the runs of a unit."""
+    """Simulates the runs of a unit."""
     protocol = RUNTIMES[unit.task["protocol"]]
     specification = protocol.specification()
     rows: list[tuple[Any, ...]] = []
@@ -103,13 +103,13 @@ class Rows(Recorder):
         self._size: int | None = None
 
     def record_step(self, node: NodeId, event: Any, *rest: Any) -> None:
-        """As every recorder, and notes the size of a message."""
+        """Records a step, with the size of its message."""
         message = getattr(event, "message", None)
         self._size = None if message is None else len(self._encode(message))
         super().record_step(node, event, *rest)
 
     def keep(self, line: Line) -> None:
-        """Keeps the row, not the line."""
+        """Stores a line as a row."""
         row: Event = event_of(line, self._size)
         self._size = None
         self.nodes.add(row.node)

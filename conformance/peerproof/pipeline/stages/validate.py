@@ -1,9 +1,9 @@
 """
-The stage `validate`: what is in `traces`, held to the specification, into `violations` and `verdicts`.
+The stage `validate`: checks `traces` against the specification, and writes `violations` and `verdicts`.
 
-In two steps. Each file of `traces` is a unit: its nodes are judged one after the other, in order and in one pass (`node_check`).
-It notes where each node lies, and of that the second step is made: a run's nodes together, instant by instant (`instants`), in
-units of some runs. What `ingest` set aside is told as well.
+It has two steps. Each file of `traces` is a unit: its nodes are checked one after the other, in one pass (`node_check`), and
+their locations are recorded. The second step checks a run's nodes together, instant by instant (`instants`), in units of some
+runs. The records that `ingest` quarantined are reported as well.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.collector import no_collector
 from peerproof.spec.forms.form import Plain
 
-#: Events of the runs that one unit of the second step has, unless a single run has more.
+#: Events of the runs of a unit of the second step, unless a single run has more.
 UNIT: Final = 20_000
 
-#: Of this process: what a replay remembers of messages serves one file after the other.
+#: One per process: the message cache of the replays is shared by all files.
 _REPLAYS: Final = Replays()
 
 #: Rows that are written at once.
 LOT: Final = 1024
 
-#: What was set aside of one file, and for one reason, that is told one by one.
+#: Maximum quarantined records that are reported one by one, per file and reason.
 MOST: Final = 10
 
-#: In the batch's folder until it is committed: where each node lies.
+#: Temporary table, removed after the commit: the location of each node.
 PLACES: Final = Table(
     "places",
     "one node",
@@ -60,21 +60,21 @@ PLACES: Final = Table(
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What to judge, and how."""
+    """The input of a validation, and its options."""
 
     place: Path  #: with committed batches
-    config: Mapping[str, Plain] = field(default_factory=dict)  #: of all nodes, as far as their log does not say it
+    config: Mapping[str, Plain] = field(default_factory=dict)  #: of nodes whose log does not have the configuration
     states: int = 256
     tries: int = 20_000
-    every: int = 1  #: instants between two looks at all nodes of a run; 0: none
+    every: int = 1  #: instants between two checks of a run's nodes together; 0: no such checks
 
     @property
     def options(self) -> Options:
-        """For one node."""
+        """The options for one node."""
         return Options(str(self.place.absolute()), self.config, self.states, self.tries)
 
     def plan(self, batches: Sequence[Success]) -> Plan:
-        """What the batch is made from."""
+        """Returns the plan of the batch."""
         inputs: list[Plain] = [
             {"batch": batch.folder.name, "traces": batch.digest(TRACES), "quarantine": batch.digest(QUARANTINE)}
             for batch in batches
@@ -87,7 +87,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """A committed batch, and what it took."""
+    """A committed batch, and the resources used."""
 
     success: Success
     done: tuple[Done, ...] = ()
@@ -95,9 +95,9 @@ class Validated:
 
 def execute(engine: Engine, place: Path, todo: Validation, show: Callable[[str], Show | None]) -> Validated:
     """
-    Judge everything, or what is left of it, and commit it.
+    Runs the unfinished units and commits the batch.
 
-    `show` gives, by the name of a step, whom it tells how far it is. Raises Refused, SparkUnusable, WrongSchema.
+    `show`: name of a step -> its progress display. Raises Refused, SparkUnusable, WrongSchema.
     """
     batches = inputs(todo.place)
     with Batch.open(place, todo.plan(batches)) as batch:
@@ -114,7 +114,7 @@ def execute(engine: Engine, place: Path, todo: Validation, show: Callable[[str],
 
 
 def inputs(place: Path) -> list[Success]:
-    """The batches with events, or with what is none. Raises Refused if there are none."""
+    """Returns the batches with events or quarantined records. Raises Refused if there are none."""
     found = [batch for batch in successes(place) if batch.rows(TRACES) or batch.rows(QUARANTINE)]
     if not found:
         raise Refused(f"{place} has no committed batch with events: make one with `peerproof pipeline ingest` or `simulate`")
@@ -132,12 +132,12 @@ def _node_units(batches: Sequence[Success], todo: Validation) -> list[Unit]:
 
 
 def _run_units(folder: Path, nodes: Sequence[Unit], todo: Validation) -> list[Unit]:
-    """Runs, until they are some thousand events; of a run with one replayed node there is nothing to say."""
+    """Returns units of runs with some thousand events each; runs with fewer than two replayed nodes are left out."""
     units: list[Unit] = []
     chosen: list[tuple[Any, ...]] = []
     weight = 0
     for run in _runs(folder / PLACES.name, [f"{unit.name}.parquet" for unit in nodes]):
-        if sum(place.way == "replay" for place in run) < 2:  # noqa: PLR2004  # one node is no cluster
+        if sum(place.way == "replay" for place in run) < 2:  # noqa: PLR2004  # a cluster has two nodes
             continue
         chosen.append(tuple(run))
         weight += sum(place.events for place in run)
@@ -154,7 +154,7 @@ def _run_unit(number: int, runs: Sequence[tuple[Any, ...]], weight: int, todo: V
 
 
 def _runs(folder: Path, names: Sequence[str]) -> Iterator[list[Place]]:
-    """The nodes of each run."""
+    """Yields the nodes of each run."""
     runs: dict[str, list[Place]] = {}
     for name in names:
         if (folder / name).exists():
@@ -165,7 +165,7 @@ def _runs(folder: Path, names: Sequence[str]) -> Iterator[list[Place]]:
 
 
 def validate_nodes(unit: Unit, output: Output) -> None:
-    """Judge the nodes of a file; or tell of a file of `quarantine`."""
+    """Checks the nodes of a file of `traces`, or reports a file of `quarantine`."""
     options = Options(**unit.task["options"])
     file = Path(unit.task["file"])
     if unit.task["table"] == QUARANTINE.name:
@@ -182,7 +182,7 @@ def validate_nodes(unit: Unit, output: Output) -> None:
 
 
 def check_nodes(batches: Iterator[Any], options: Options) -> Iterator[tuple[NodeCheck, int, Any]]:
-    """Each node of these batches of `traces`, when it is over: its check, at which row it begins, and its verdict."""
+    """Yields, for each node of batches of `traces`, its check, its first row, and its verdict."""
     check: NodeCheck | None = None
     at = begin = 0
     for batch in batches:
@@ -198,7 +198,7 @@ def check_nodes(batches: Iterator[Any], options: Options) -> Iterator[tuple[Node
 
 
 def validate_runs(unit: Unit, output: Output) -> None:
-    """Look at the nodes of each run together."""
+    """Checks the nodes of each run together."""
     options = Options(**unit.task["options"])
     lots = _Lots(output)
     with no_collector():
@@ -212,9 +212,9 @@ def validate_runs(unit: Unit, output: Output) -> None:
 
 def set_aside(file: Path) -> Iterator[tuple[Any, ...]]:
     """
-    What is in a file of `quarantine`, as rows of `violations` of no run.
+    Returns a file of `quarantine` as rows of `violations` without a run.
 
-    Of each file that was read, the first of each reason, and the number of all further ones.
+    For each input file and reason, it has the first records, and the number of further ones.
     """
     counts: dict[tuple[str, str], int] = {}
     columns = ("src_file", "src_off", "line_no", "reason_code", "detail")
@@ -232,14 +232,14 @@ def set_aside(file: Path) -> Iterator[tuple[Any, ...]]:
 
 
 class _Lots:
-    """Keeps rows until they are some, and writes them."""
+    """A buffer of rows."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._rows: dict[str, tuple[Table, list[tuple[Any, ...]]]] = {}
 
     def add(self, table: Table, rows: Any) -> None:
-        """Some more."""
+        """Adds rows; writes the buffer when it is full."""
         _, kept = self._rows.setdefault(table.name, (table, []))
         kept.extend(rows)
         if len(kept) >= LOT:
@@ -247,7 +247,7 @@ class _Lots:
             kept.clear()
 
     def flush(self) -> None:
-        """All that are kept."""
+        """Writes the buffered rows."""
         for table, kept in self._rows.values():
             self._output.write(table, table.batch(kept))
             kept.clear()

@@ -1,4 +1,4 @@
-"""What committed batches of `validate` and `matrix` come to: nodes, runs and cases by verdict."""
+"""Counts of committed batches of `validate` and `matrix`: nodes, runs and cases by verdict."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from peerproof.spec.forms.form import Plain
 
 
 class BadConfiguration(ValueError):
-    """No protocol can be configured so; the message says why, for each."""
+    """No protocol allows this configuration; the message says why, for each."""
 
 
 def check_config(config: Mapping[str, Plain]) -> None:
     """
-    Checks that nodes of some protocol can be configured so. Raises BadConfiguration.
+    Checks that some protocol allows a configuration. Raises BadConfiguration.
 
     >>> check_config({"max_payload": 512})
     """
