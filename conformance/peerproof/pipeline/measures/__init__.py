@@ -1,1 +1,1 @@
-"""Figures of recorded runs: messages and bytes, spreading of news, routes, trees, percentiles."""
+"""Measurements of recorded runs: messages and bytes, spreading of news, routes, trees, percentiles."""

@@ -1,8 +1,8 @@
 """
-What can be measured of each node alone, in one pass over its events: messages and bytes by round, and what its observer reports.
+Measurements of single nodes, in one pass over their events: messages and bytes by round, and the reports of their observers.
 
-What it reports goes into `sightings`, where `spreading` puts together what several nodes' observers have seen. Of one node no
-more is kept than its current round, and what its observer keeps.
+The reports are written to `sightings`; `spreading` combines those of several nodes. Only the current round of one node, and the
+state of its observer, are in memory.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from peerproof.pipeline.storage.tables import METRICS, Column, Table, Type
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.core import Specification
 
-#: Levels of one piece of news that are put together at once.
+#: Levels of a node's news in one group.
 LEVELS: Final = 128
-#: News of more levels at once than these is no news that anybody has made.
+#: A report of more levels at once is invalid.
 MOST_LEVELS: Final = 2**24
-#: Slots that groups are spread over.
+#: Slots over which groups are distributed.
 SLOTS: Final = 2**32
 #: Rows that are written at once.
 ROWS: Final = 4096
 
-#: What stands in `block` instead of a number of levels. Sorted by it, what is known of the nodes comes first.
+#: Special values of `block`, instead of a number of levels. In this order, the rows about nodes come first.
 LIVES: Final = -5
 MEMBERS: Final = -4
 JUDGEMENTS: Final = -3
@@ -81,7 +81,7 @@ _decode: Final = msgspec.json.decode
 
 
 def node_figures(table: Table, *, shared_clock: bool) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A generator from batches of `traces`, sorted by run, node and seq, to those of `metrics`, or of `sightings`."""
+    """Returns a generator from batches of `traces`, sorted by run, node and seq, to batches of `metrics` or `sightings`."""
 
     def figures(batches: Iterable[Any]) -> Iterator[Any]:
         made: list[Any] = []
@@ -112,7 +112,7 @@ class Pass:
         self._key: tuple[str, str] | None = None
 
     def add(self, batch: Any) -> None:
-        """The next events."""
+        """Adds the next events."""
         for event in events(batch):
             if self._key != (event.run_id, event.node) or self._node is None:
                 if self._node:
@@ -122,7 +122,7 @@ class Pass:
             self._node.add(event)
 
     def finish(self) -> None:
-        """That was all."""
+        """Finishes the last node and writes the buffered rows."""
         if self._node:
             self._node.finish()
         self._node = None
@@ -168,7 +168,7 @@ class _Node:
         self._last = 0
 
     def add(self, event: Event) -> None:
-        """Its next event."""
+        """Adds the next event."""
         if event.kind == "start":
             self._end_life()
             self._start(event)
@@ -191,11 +191,11 @@ class _Node:
             self._knows_sent = self._knows_received = True
             try:
                 self._effects(event, event.effects, size)
-            except (KeyError, TypeError, ValueError, AttributeError):  # a log may hold anything
+            except (KeyError, TypeError, ValueError, AttributeError):  # a log may have any data
                 self._unreadable += 1
 
     def finish(self) -> None:
-        """It has no more events."""
+        """Ends the last round and life."""
         self._end_round()
         self._end_life()
         if self._unreadable:
@@ -230,7 +230,7 @@ class _Node:
                 self._report(report, event.t_us)
 
     def _report(self, report: protocols.Report, t_us: int) -> None:
-        if self._begun is None:  # the log begins in the middle of a life: what this node has known before, nobody can say
+        if self._begun is None:  # the log begins in the middle of a life: the node's earlier knowledge is unknown
             return
         match report:
             case protocols.Made(level):
@@ -238,7 +238,7 @@ class _Node:
                 self._sight(t_us, (level - 1) // LEVELS, self._observer.name, MADE, level, level)
             case protocols.Reached(subject, low, high, via):
                 if not 0 < low <= high < low + MOST_LEVELS:
-                    raise ValueError("nobody has so much to tell")
+                    raise ValueError(f"levels {low} to {high} are too many")
                 for block in range((low - 1) // LEVELS, (high - 1) // LEVELS + 1):
                     first = max(low, block * LEVELS + 1)
                     self._sight(t_us, block, subject, REACHED, first, min(high, (block + 1) * LEVELS), via)
@@ -285,7 +285,7 @@ class _Node:
         self._sighting((self._run, self._protocol, slot, block, subject, t_us, what, self._address, low, high, via))
 
     def _end_life(self) -> None:
-        """What a life was: its end is the last event of it. A node that judges others is judged by them."""
+        """Writes the life, which ends at its last event. Detection is measured only for nodes with a failure detector."""
         if self._begun is None or self._observer is None:
             return
         for report in self._observer.finish():
@@ -316,7 +316,7 @@ class _Node:
             return 0
 
     def _size(self, message: Any) -> int:
-        """Bytes of a message on the wire; raises ValueError if it is none."""
+        """Returns the bytes of a message on the wire. Raises ValueError if it is invalid."""
         if self._specification is None:
             raise ValueError(f"no specification of {self._protocol}")
         codec = self._specification.MESSAGE

@@ -1,8 +1,8 @@
 """
-What became of messages that were routed, in the eyes of all nodes of a run: delivered, and where keys belong.
+Measurements of routed messages, from all nodes of a run: whether they are delivered, and at the right node.
 
-A key belongs to the closest of those who are members at that instant. Who has crashed is in no log; it is a member no more from
-its last event on if it has started again, or was sent to in vain after that.
+A key belongs to the closest member at that instant. Logs do not show crashes: a node's membership ends at its last event if it
+has started again, or if a message to it has failed after that.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ UNITS: Final = {"delivered": "share", "misdelivered": "share"}
 
 
 class Span(NamedTuple):
-    """From when until when somebody is a member."""
+    """A period of membership."""
 
     begin: int
-    end: int | None  #: not at that instant any more
+    end: int | None  #: exclusive; None: until the end of the run
 
 
 class Members:
-    """Who was a member, when."""
+    """The members of a run at each instant."""
 
     def __init__(self, rows: Iterable[Sighting], lives: Mapping[str, Sequence[Life]]) -> None:
-        """`lives` are those of each address."""
-        self.lasting: dict[str, int] = {}  #: addresses of those who are there in the end, and since when
-        self.names: dict[str, str] = {}  #: of each address, the last
+        """`lives`: address -> lives of the node."""
+        self.lasting: dict[str, int] = {}  #: addresses of the members at the end of the run, and the start of their last life
+        self.names: dict[str, str] = {}  #: address -> last name
         self._spans: dict[str, list[Span]] = defaultdict(list)
         changes: dict[str, list[Sighting]] = defaultdict(list)
-        missed: dict[str, int] = {}  #: when somebody was last sent to in vain
+        missed: dict[str, int] = {}  #: address -> last failed message to it
         for row in rows:
             if row.what == UNREACHED:
                 missed[row.subject] = max(missed.get(row.subject, 0), row.t_us)
@@ -45,7 +45,7 @@ class Members:
             self._add(sorted(of_node, key=lambda row: row.low or 0), lives.get(node, ()), missed.get(node, -1))
 
     def at(self, t_us: int) -> list[str]:
-        """Their names."""
+        """Returns the names of the members at an instant."""
         return [
             name
             for name, spans in self._spans.items()
@@ -71,9 +71,9 @@ def route_figures(
     rows: Sequence[Sighting], members: Members, numbers: Mapping[str, int], *, shared_clock: bool
 ) -> Iterator[Figure]:
     """
-    Of one message, or several that are alike: whether each was delivered, and each time whether somebody else was closer.
+    Yields the figures of a message, or of several equal ones: whether each was delivered, and whether another member was closer.
 
-    `numbers` are the microseconds of a round of each node.
+    `numbers`: node -> microseconds of a round.
     """
     closest = closest_of(rows[0].protocol)
     asked = [row for row in rows if row.what == ROUTED]

@@ -1,4 +1,4 @@
-"""What `spreading` and `routes` look at and yield: rows of the table `sightings`, lives of nodes, and figures."""
+"""Input and output of `spreading`, `routes` and `trees`: rows of the table `sightings`, lives of nodes, and figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Sighting(NamedTuple):
 
 
 class Life(NamedTuple):
-    """From a node's start to its last event."""
+    """A life of a node, from its start to its last event."""
 
     node: str
     begun: int
@@ -32,7 +32,7 @@ class Life(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What becomes a row of `metrics`."""
+    """A row of `metrics`, without run and unit."""
 
     metric: str
     round: int | None
@@ -41,6 +41,6 @@ class Figure(NamedTuple):
 
 
 def round_of(row: Sighting, periods: Mapping[str, int]) -> int | None:
-    """The round of a sighting, by the microseconds of a round of its node."""
+    """Returns the round of a sighting; `periods`: node -> microseconds of a round."""
     period = periods.get(row.node)
     return row.t_us // period if period else None

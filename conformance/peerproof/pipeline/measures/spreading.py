@@ -1,14 +1,14 @@
 """
-What the nodes of a run have seen together: how news has spread, and when who was missed.
+Measurements of several nodes of a run together: spreading of news, and detection of crashes.
 
-Rows of `sightings` come sorted by run, block, subject and time. The lives of a run's nodes come first and are kept while its
-other rows pass; of those, a group at a time: the news of one node, of at most `LEVELS` levels, or the judgements of one node.
+Rows of `sightings` are sorted by run, block, subject and time. The lives of a run's nodes come first and stay in memory; of the
+other rows, only one group at a time does: at most `LEVELS` levels of a node's news, or the statuses that others assign to a node.
 
-Whose life lasts to the end of the run is *lasting*, and is expected to learn all news. A life has ended in a crash if the
-node has started again, or was silent for the last `SILENCE` rounds of the run. The crash itself is in no log: it is taken
-to be at the last event before it, so that times of detection are too long by up to a round.
+A node whose last life lasts to the end of the run is *lasting*, and is expected to learn all news. A life has ended in a crash if
+the node has started again, or was silent for the last `SILENCE` rounds of the run. Logs do not show the crash itself: the last
+event before it counts as its time, so that detection times are too long by up to a round.
 
-Times of different nodes are compared only in runs with one clock for all.
+Times of different nodes are compared only in runs with a shared clock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from peerproof.pipeline.measures.routes import Members
 from peerproof.pipeline.measures.sightings import Figure, Life, Sighting
 from peerproof.pipeline.storage.tables import METRICS
 
-#: Rounds without an event that make a crash.
+#: Rounds without an event that count as a crash.
 SILENCE: Final = 3
 
 #: The order of rows within a run.
@@ -78,19 +78,19 @@ class Nodes:
         self.lasting: Final = sorted(node for node, lives in self.lives.items() if not self.has_crashed(lives[-1]))
 
     def has_crashed(self, life: Life) -> bool:
-        """Whether a life ended before the run did. On clocks of their own, only a node that has started again has crashed."""
+        """Whether a life ended in a crash. Without a shared clock, only a node that has started again has crashed."""
         if life is not self.lives[life.node][-1]:
             return True
         return self.shared_clock and life.period is not None and self.end - life.end > SILENCE * life.period
 
     def round_of(self, node: str, t_us: int) -> int | None:
-        """The round of an instant."""
+        """Returns the round of an instant."""
         lives = self.lives.get(node)
         return t_us // lives[0].period if lives and lives[0].period else None
 
 
 def together(batches: Iterable[Any]) -> Iterator[Any]:
-    """From batches of `sightings`, sorted by `ORDER`, to those of `metrics`."""
+    """Yields batches of `metrics` from batches of `sightings`, sorted by `ORDER`."""
     waiting: list[tuple[Any, ...]] = []
     for run, of_run in groupby(_rows(batches), key=itemgetter(0)):
         nodes = Nodes(())
@@ -128,7 +128,7 @@ def _rows(batches: Iterable[Any]) -> Iterator[Sighting]:
 
 
 def spread(rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
-    """Of each level that was made: who of the lasting nodes has learnt it, when the last of them did, and over how many hops."""
+    """Yields the figures of each level of news: how many lasting nodes have learnt it, when the last did, and the hops."""
     made: dict[int, Sighting] = {}
     learnt: dict[int, dict[str, Sighting]] = defaultdict(dict)
     for row in rows:
@@ -160,16 +160,16 @@ def spread(rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
 
 
 def _hops(row: Sighting | None, owner: str, by_node: dict[str, Sighting]) -> int | None:
-    """From whom to whom news went; None if a node on the way has not logged it."""
+    """Returns the number of hops of news; None if a node on the way has not logged it."""
     hops = 1
     while row is not None and row.via != owner:
         hops += 1
-        row = by_node.get(row.via or "") if hops <= len(by_node) else None  # nodes that restart can go round in a circle
+        row = by_node.get(row.via or "") if hops <= len(by_node) else None  # restarts can cause a cycle
     return None if row is None else hops
 
 
 def detection_figures(rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
-    """Of one node: when its crashes were detected, and how often others took it for down or suspected it while it was up."""
+    """Yields the figures of one node: detection of its crashes, and how often others wrongly took it for suspected or down."""
     own = [row for row in rows if row.what in (SHARED, OWN)]
     if not own or not nodes.shared_clock:
         return
@@ -193,7 +193,7 @@ def _is_up(t_us: int, lives: Iterable[Life], nodes: Nodes) -> bool:
 def _detection(
     life: Life, until: int, observers: Sequence[str], judgements: Sequence[Sighting], nodes: Nodes
 ) -> Iterator[Figure]:
-    """Who took it for down before the crash, wrongly, and has not changed its mind has detected it at once."""
+    """Yields the figures of one crash. A node that wrongly took it for down before, and still does, counts as immediate."""
     if not observers:
         return
     delays: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """
-What a table of figures comes to: percentiles of each metric by configuration, in a table and in CSV files.
+Summaries of figures: percentiles of each metric by configuration, in a table and in CSV files.
 
-Values are counted, not kept. As long as a metric has few different values its percentiles are exact, each a value that
-occurs (nearest rank); with more than `DISTINCT`, values are rounded to three digits. The order of rows changes nothing.
+Only the counts of distinct values are in memory. Percentiles are exact, by nearest rank, for up to `DISTINCT` different values of
+a metric; with more, values are rounded to three digits. The result does not depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from peerproof.pipeline.measures.node_figures import ROWS
 from peerproof.pipeline.storage.batches import Output, Unit, atomic_write
 from peerproof.pipeline.storage.tables import METRICS, SUMMARIES
 
-#: So many different values of a metric are counted one by one.
+#: Maximum different values of a metric without rounding.
 DISTINCT: Final = 10_000
 
 #: The percentiles of `summaries`, by their columns.
@@ -30,7 +30,7 @@ PERCENTILES: Final[Mapping[str, int]] = {"p50": 50, "p90": 90, "p99": 99}
 
 
 class Key(NamedTuple):
-    """What a row of `summaries` is about."""
+    """The key of a row of `summaries`."""
 
     protocol: str
     config_json: str
@@ -39,14 +39,14 @@ class Key(NamedTuple):
 
 
 class Distribution:
-    """How often each value occurs."""
+    """The count of each value."""
 
     def __init__(self) -> None:
         self.counts: Counter[float] = Counter()
         self._rounded = False
 
     def add(self, value: float, times: int = 1) -> None:
-        """A value, so many times more."""
+        """Counts a value."""
         self.counts[_round_value(value) if self._rounded else value] += times
         if not self._rounded and len(self.counts) > DISTINCT:
             self._rounded = True
@@ -55,7 +55,7 @@ class Distribution:
                 self.counts[_round_value(each)] += count
 
     def row(self) -> tuple[Any, ...]:
-        """Number, total, least, mean, percentiles, most."""
+        """Returns count, total, least, mean, percentiles and most."""
         values = sorted(self.counts)
         number = sum(self.counts.values())
         total = math.fsum(value * self.counts[value] for value in values)
@@ -78,9 +78,9 @@ def _round_value(value: float) -> float:
 
 def summary_rows(metrics: Iterable[Any], configurations: Any) -> list[tuple[Any, ...]]:
     """
-    The rows of `summaries`, from batches of `metrics` and a table of `run_id` and `config_json`.
+    Returns the rows of `summaries`, from batches of `metrics` and a table of `run_id` and `config_json`.
 
-    Of a run without a configuration it is the empty text.
+    The configuration of a run is the empty text if it is unknown.
     """
     distributions: dict[Key, Distribution] = {}
     runs = configurations.column("run_id").combine_chunks()
@@ -101,7 +101,7 @@ def summary_rows(metrics: Iterable[Any], configurations: Any) -> list[tuple[Any,
 
 
 def summarise(folder: Path, unit: Unit, output: Output) -> None:
-    """Write `summaries`, and both tables as CSV, from `metrics` in this folder and the `runs` that the task names."""
+    """Writes `summaries`, and both tables as CSV, from `metrics` in this folder and the `runs` that the task names."""
     files = [file for name in unit.task["metrics"] if (file := folder / METRICS.name / name).exists()]
     runs = pa.concat_tables(
         pq.read_table(file, columns=["run_id", "config_json"], partitioning=None) for file in unit.task["runs"]

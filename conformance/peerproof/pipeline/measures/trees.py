@@ -1,9 +1,9 @@
 """
-What became of events that were published, in the eyes of all nodes of a run.
+Measurements of published events, from all nodes of a run.
 
-An event is due to a node that was subscribed to its topic when it was published, and was so to the end of the run. Who has
-crashed, or has left, is subscribed to nothing; that a node has crashed is known as in `routes`. Events of the last round are not
-judged: they have had little time.
+An event is due to a node that is subscribed to its topic from its publication to the end of the run. A node that has crashed or
+left has no subscriptions; crashes are detected as in `routes`. Events of the last round are not counted, because they have little
+time to arrive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UNITS: Final = {"events_delivered": "share", "event_duplicates": "times", "tree_
 
 @dataclass
 class Event:
-    """What has been seen of an event, or of several that are alike."""
+    """The sightings of an event, or of several equal ones."""
 
     published: list[Sighting] = field(default_factory=list)
     fanned_out: list[Sighting] = field(default_factory=list)
@@ -34,9 +34,9 @@ def delivery_figures(
     rows: Sequence[Sighting], members: Members, numbers: Mapping[str, int], end: int, *, shared_clock: bool
 ) -> Iterator[Figure]:
     """
-    Of the events of one topic: whether those to whom each was due got it, how often too much, and how deep in the tree.
+    Yields the figures of a topic's events: whether each subscriber received them, superfluous deliveries, and depth in the tree.
 
-    `numbers` are the microseconds of a round of each node, `end` those of the run's last event.
+    `numbers`: node -> microseconds of a round; `end`: microseconds of the run's last event.
     """
     subscribed = _subscribers(rows, members)
     for event in _events(rows).values():
@@ -52,7 +52,7 @@ def delivery_figures(
 
 
 def _due(event: Event, subscribed: Mapping[str, int], numbers: Mapping[str, int], end: int) -> Iterator[Figure]:
-    """Several that are alike count as often as they were published."""
+    """Yields whether each subscriber received an event; equal events count as often as they were published."""
     got = Counter(row.node for row in event.updated)
     for place, origin in enumerate(event.published):
         number = round_of(origin, numbers)
@@ -76,7 +76,7 @@ def _events(rows: Sequence[Sighting]) -> Mapping[str, Event]:
 
 
 def _subscribers(rows: Sequence[Sighting], members: Members) -> Mapping[str, int]:
-    """Who is subscribed in the end, and since when."""
+    """Returns the nodes that are subscribed at the end, and since when."""
     last: dict[str, Sighting] = {}
     for row in rows:
         if row.what in (SUBSCRIBED, UNSUBSCRIBED) and (row.node not in last or (row.low or 0) > (last[row.node].low or 0)):

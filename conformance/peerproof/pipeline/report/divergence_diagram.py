@@ -11,7 +11,7 @@ from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, No
 
 
 def around(context: str, seq: int | None) -> MessageGraph | None:
-    """The events around a divergence, from the column `context`; None if they are no trace lines."""
+    """Returns the events around a divergence, from the column `context`; None if they are not trace lines."""
     try:
         lines = json.loads(context)
         happenings = tuple(happening for line in lines for happening in _happenings(line, diverges=line.get("seq") == seq))

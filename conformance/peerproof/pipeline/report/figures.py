@@ -1,4 +1,4 @@
-"""Plots, as SVG that stands in the page itself: no fonts, scripts or pictures from elsewhere, the same bytes every time."""
+"""Plots as inline SVG, without external fonts, scripts or images. The output is reproducible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from peerproof.conformance.diagrams.labels import visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Configurations of one plot.
+#: Maximum configurations of a plot.
 MOST: Final = 24
 
 _WIDTH: Final = 8.0  #: inches
@@ -23,32 +23,32 @@ _INK, _BAND, _DEEP, _FAINT = "#1b2733", "#9dc3e6", "#1f5f99", "#d9e0e6"
 
 
 def ranges(rows: Sequence[tuple[str, Mapping[str, Any]]], unit: str, name: str, title: str) -> str:
-    """For each configuration, from the least to the most, with the percentiles; rows are names and rows of `summaries`."""
-    drawn = rows[:MOST]
-    with _axes(1.1 + 0.34 * len(drawn), name, title) as (axes, made):
-        for place, (_, row) in enumerate(drawn):
+    """Plots range and percentiles of each configuration; `rows`: names and rows of `summaries`."""
+    shown = rows[:MOST]
+    with _axes(1.1 + 0.34 * len(shown), name, title) as (axes, made):
+        for place, (_, row) in enumerate(shown):
             axes.plot([row["least"], row["most"]], [place, place], color=_FAINT, linewidth=7, solid_capstyle="round")
             axes.plot([row["p50"], row["p90"]], [place, place], color=_BAND, linewidth=7, solid_capstyle="round")
         for column, marker in (("p50", "o"), ("p90", "D"), ("p99", "|")):
             axes.plot(
-                [row[column] for _, row in drawn],
-                list(range(len(drawn))),
+                [row[column] for _, row in shown],
+                list(range(len(shown))),
                 marker=marker,
                 linestyle="none",
                 color=_DEEP,
                 markersize=6,
                 label=column,
             )
-        axes.set_yticks(range(len(drawn)), [_short(label) for label, _ in drawn])
-        axes.set_ylim(len(drawn) - 0.5, -0.5)
-        axes.set_xlim(left=min(0.0, *(row["least"] for _, row in drawn)))
+        axes.set_yticks(range(len(shown)), [_short(label) for label, _ in shown])
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        axes.set_xlim(left=min(0.0, *(row["least"] for _, row in shown)))
         axes.set_xlabel(unit)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0 + 0.36 / len(drawn) + 0.05), ncols=3, frameon=False)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0 + 0.36 / len(shown) + 0.05), ncols=3, frameon=False)
     return made[0]
 
 
 def curve(points: Sequence[tuple[int, float]], unit: str, name: str, title: str) -> str:
-    """A figure by round."""
+    """Plots a figure by round."""
     with _axes(2.4, name, title) as (axes, made):
         axes.plot([number for number, _ in points], [value for _, value in points], color=_DEEP, linewidth=1.6)
         axes.set_ylim(bottom=0)
@@ -59,11 +59,11 @@ def curve(points: Sequence[tuple[int, float]], unit: str, name: str, title: str)
 
 @contextmanager
 def _axes(height: float, name: str, title: str) -> Iterator[tuple[Axes, list[str]]]:
-    """Axes to draw on, and a list that then holds the SVG."""
+    """A context with axes, and a list to which the SVG is added at the end."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    # Text stays text, for readers and searches; a dollar sign is one; ids follow from the name.
+    # Text stays text, for screen readers and searches; dollar signs are no formulas; ids are derived from the name.
     settings: dict[Any, Any] = {
         "svg.fonttype": "none",
         "svg.hashsalt": name,
@@ -72,7 +72,7 @@ def _axes(height: float, name: str, title: str) -> Iterator[tuple[Axes, list[str
         "font.family": "DejaVu Sans",
     }
     with rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # signs that the font lacks, and that a browser has
+        warnings.simplefilter("ignore", UserWarning)  # characters that the font lacks; a browser has them
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         axes = figure.add_subplot()
         axes.spines[["top", "right"]].set_visible(False)
@@ -96,4 +96,4 @@ def _inline(svg: str, name: str, title: str) -> str:
 
 def _short(text: str) -> str:
     text = visible(text)
-    return text if len(text) <= 48 else f"{text[:47]}…"  # noqa: PLR2004  # what fits
+    return text if len(text) <= 48 else f"{text[:47]}…"  # noqa: PLR2004  # the width of the plot

@@ -1,4 +1,4 @@
-"""What a report tells: everything that the committed batches of a place say, in as much memory as the page has lines."""
+"""The data of a report: a summary of the committed batches of a place. Memory is proportional to the size of the page."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from peerproof.pipeline.storage.tables import (
 )
 from peerproof.spec.forms.form import Plain
 
-#: Rows of a table that are shown.
+#: Maximum rows of a table.
 SHOWN: Final = 20
 
-#: The verdict that a finding leads to, the worst first; a fault of the log leads to none.
+#: Severity of a finding -> verdict, worst first; faults of the log have no verdict.
 VERDICT_OF: Final = {"violates": "rejected", "undetermined": "undetermined", "differs": "differs"}
 
-#: Points of a curve over rounds.
+#: Maximum points of a curve over rounds.
 POINTS: Final = 400
 
 #: The metrics with a curve over rounds.
@@ -47,18 +47,19 @@ class NothingToReport(Exception):
 
 @dataclass
 class Gathered:
-    """What a place holds."""
+    """The data of a report."""
 
     batches: Sequence[Success]
     unfinished: Sequence[str]  #: batches that are not committed
     runs: int = 0
     events: int = 0
     protocols: Sequence[str] = ()
-    ways: Mapping[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict)  #: nodes, events, judged of each
+    #: Protocol, way, verdict -> nodes, events, checked events.
+    ways: Mapping[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict)
     remarks: Mapping[str, int] = field(default_factory=dict)
     severities: Mapping[tuple[str, str], int] = field(default_factory=dict)  #: severity, property -> times
     violations: Sequence[Row] = ()
-    sums: Sequence[Mapping[str, int]] = ()  #: of each ingest, what became of every record
+    sums: Sequence[Mapping[str, int]] = ()  #: of each ingest, the counts of its records
     reasons: Mapping[str, int] = field(default_factory=dict)
     quarantined: Sequence[Row] = ()
     summaries: Sequence[Row] = ()
@@ -67,16 +68,16 @@ class Gathered:
 
     @property
     def is_validated(self) -> bool:
-        """Whether there is a verdict."""
+        """Whether the place has been validated."""
         return any(batch.told["stage"] == "validate" for batch in self.batches)
 
     def count(self, verdict: str) -> int:
-        """Nodes, and runs as a whole, with this verdict."""
+        """Returns the number of nodes, and of runs as a whole, with this verdict."""
         return sum(nodes for (_, _, found), (nodes, _, _) in self.ways.items() if found == verdict)
 
     @property
     def verdict(self) -> str:
-        """The worst of all; what is not certain is never accepted."""
+        """The worst verdict; undetermined is worse than accepted."""
         if not self.is_validated:
             return "not validated"
         for severity, verdict in VERDICT_OF.items():
@@ -86,7 +87,7 @@ class Gathered:
 
 
 def gather(place: Path) -> Gathered:
-    """What the committed batches of a place tell. Raises NothingToReport, WrongSchema."""
+    """Collects the data of the committed batches of a place. Raises NothingToReport, WrongSchema."""
     batches = successes(place)
     if not batches:
         raise NothingToReport(f"no committed batch in {place}: run simulate or ingest with --output {place} first, to its end")
@@ -128,7 +129,7 @@ def _verdicts(found: Gathered) -> None:
 
 
 def _violations(found: Gathered) -> None:
-    """The first of each kind, then more of the worst, up to `SHOWN`."""
+    """Selects the first violation of each kind, then more of the worst, up to `SHOWN`."""
     severities: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], Row] = {}
     further: dict[str, list[Row]] = defaultdict(list)
@@ -136,7 +137,7 @@ def _violations(found: Gathered) -> None:
         for row in _count_rows(batch, ("severity", "property"), ("times",)):
             severities[row["severity"], row["property"] or ""] += row["times_sum"]
         for row in batch.to_pylist():
-            if row["property"] is None:  # the number of those of further rules
+            if row["property"] is None:  # only a count of violations of further rules
                 continue
             kind = row["severity"], row["property"]
             if kind not in first and len(first) < SHOWN:
@@ -162,7 +163,7 @@ def _quarantine(found: Gathered) -> None:
 
 
 def _curves(found: Gathered) -> None:
-    """The mean over nodes, or messages, by round; where there are many rounds, over some together."""
+    """Computes the mean over nodes, or messages, by round; if there are many rounds, consecutive rounds are combined."""
     last = max(
         (batch.column("round").drop_null().to_numpy().max(initial=0) for batch in _read(found.batches, METRICS, ["round"])),
         default=0,
@@ -182,7 +183,7 @@ def _curves(found: Gathered) -> None:
 
 
 def configuration_names(configs: Iterable[str]) -> dict[str, str]:
-    """What to call each configuration: by the members in which they differ."""
+    """Names each configuration by the members in which they differ."""
     plain: dict[str, Plain] = {}
     for config in configs:
         flat = _flat(json.loads(config)) if config else {}

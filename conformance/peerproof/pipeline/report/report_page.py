@@ -1,8 +1,8 @@
 """
-The report as one HTML page: it needs no network, no script and no second file, and may not load any (its own policy says so).
+The report as one self-contained HTML page: it needs no network, script or second file, and its policy forbids loading any.
 
-Whatever comes from logs is escaped, and signs that would not be seen are written out (`message_graph.visible`). Pictures have a
-title, and beside each stands the same as text or as a table.
+Text from logs is escaped, and invisible characters are written out (`message_graph.visible`). Figures have a title, and the same
+data is next to them as text or as a table.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from peerproof.pipeline.report.divergence_diagram import around
 from peerproof.pipeline.report.report_data import SHOWN, Gathered, Row, configuration_names, gather
 from peerproof.pipeline.storage.batches import write_whole
 
-#: The page's name in its place, unless another is given.
+#: Default name of the page in its place.
 NAME: Final = "report.html"
 
-#: Configurations that are listed in a table; all of them are in summaries.csv.
+#: Maximum configurations in a table; summaries.csv has all of them.
 LISTED: Final = 60
 
 #: The columns of `summaries` that a table shows.
@@ -33,7 +33,7 @@ STATISTICS: Final = ("count", "total", "least", "mean", *PERCENTILES, "most")
 
 
 def write(place: Path, to: Path | None = None) -> tuple[Path, Gathered]:
-    """Writes the page of a place, whole or not at all, and says where it is. Raises NothingToReport, WrongSchema."""
+    """Writes the page of a place atomically. Returns its path and data. Raises NothingToReport, WrongSchema."""
     found = gather(place)
     path = to or place / NAME
     write_whole(path, page(found))
@@ -41,7 +41,7 @@ def write(place: Path, to: Path | None = None) -> tuple[Path, Gathered]:
 
 
 def page(found: Gathered) -> str:
-    """The whole page."""
+    """Renders the page."""
     return (
         make_environment("peerproof.pipeline.report")
         .get_template("pipeline.html.j2")
@@ -63,7 +63,7 @@ def page(found: Gathered) -> str:
 
 
 def _metrics(found: Gathered) -> dict[tuple[str, str, str], list[tuple[str, Row]]]:
-    """Protocol, metric and unit -> its rows of `summaries`, each with the name of its configuration."""
+    """Returns the rows of `summaries` by protocol, metric and unit, each with the name of its configuration."""
     by_metric: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in found.summaries:
         by_metric[row["protocol"], row["metric"], row["unit"]].append(row)

@@ -1,27 +1,27 @@
 """
-What is measured of each protocol besides messages and bytes.
+Measurements of each protocol besides messages and bytes.
 
-The module `measures/<protocol>.py` has a class `Observer`. One is made for each node of each run and sees that node's events
-in their order, as plain data; what it reports is put together with what other nodes' observers report (`spreading`):
+The module `measures/<protocol>.py` has a class `Observer`. An instance observes the events of one node of one run in order, as
+plain data; its reports are combined with those of other nodes' observers (`spreading`):
 
 - `Made`: this node has made news, such as a version of its own data. News of a node has levels, from 1 without gaps.
-- `Reached`: this node has learnt somebody's news up to a level, from a peer.
-- `Judged`: this node now takes somebody for up, suspected, down or left.
+- `Reached`: this node has learnt another node's news up to a level, from a peer.
+- `Judged`: this node now takes another node for up, suspected, down or left.
 
-Of an overlay, in which messages find their way by keys:
+Of an overlay, in which messages are routed by keys:
 
-- `Membership`: this node now is, or is not, one of those to whom keys belong.
-- `Routed`, `Delivered`: a message was given to this node to be routed, or has come to its destination here. Whether that is the
-  right one, the module's function `closest(key, names)` says: which of the members a key belongs to.
-- `Unreached`: a message to somebody's address did not arrive.
+- `Membership`: keys can, or cannot, belong to this node from now on.
+- `Routed`, `Delivered`: a message was given to this node to be routed, or was delivered here. The module's function
+  `closest(key, names)` returns the member to which a key belongs.
+- `Unreached`: a message to an address did not arrive.
 
 Of a protocol with topics, in which events are published (`trees`):
 
-- `Subscribed`: this node now wants, or does not want, the events of a topic.
+- `Subscribed`: this node is, or is not, subscribed to a topic from now on.
 - `Published`, `FannedOut`, `Updated`: an event of a topic was given to this node to be published; is copied from here on; was
-  delivered to this node's subscriber. Events are told apart by their topics and values.
+  delivered to this node's subscriber. Events are identified by topic and value.
 
-And `Measured` is a figure of this node alone.
+`Measured` is a figure of this node alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Seen(NamedTuple):
     t_us: int = 0
     received_bytes: int = 0
     sent_bytes: int = 0
-    sent_to: tuple[str, ...] = ()  #: whom each message was sent to
+    sent_to: tuple[str, ...] = ()  #: receiver of each message
 
 
 class Made(NamedTuple):
@@ -62,16 +62,16 @@ class Made(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Somebody's news, from the first level that is new here to the last."""
+    """Another node's news, from the first level that is new here to the last."""
 
     subject: str
     low: int
     high: int
-    via: str | None  #: the peer that told it
+    via: str | None  #: the peer that sent it
 
 
 class Judged(NamedTuple):
-    """What this node now takes somebody for: one of the constants above."""
+    """The status that this node now assigns to another one: one of the constants above."""
 
     subject: str
     status: str
@@ -86,12 +86,12 @@ class Membership(NamedTuple):
 class Routed(NamedTuple):
     """A message was given to this node, to be routed."""
 
-    message: str  #: what makes it out
+    message: str  #: identifies the message
     key: str
 
 
 class Delivered(NamedTuple):
-    """A message has come to its destination, which is this node."""
+    """A message was delivered at this node."""
 
     message: str
     key: str
@@ -104,7 +104,7 @@ class Unreached(NamedTuple):
 
 
 class Subscribed(NamedTuple):
-    """Whether this node wants the events of a topic, from now on."""
+    """Whether this node is subscribed to a topic, from now on."""
 
     topic: str
     is_subscribed: bool
@@ -118,7 +118,7 @@ class Published(NamedTuple):
 
 
 class FannedOut(NamedTuple):
-    """An event has come to the root of its topic's tree, which is this node."""
+    """An event has arrived at this node, the root of its topic's tree."""
 
     topic: str
     event: str
@@ -130,7 +130,7 @@ class Updated(NamedTuple):
 
     topic: str
     event: str
-    hops: int  #: how many nodes have received it, or a copy of it, one after the other
+    hops: int  #: how many nodes have received it, or a copy of it, in a chain
 
 
 class Measured(NamedTuple):
@@ -157,24 +157,24 @@ Report: TypeAlias = (
 
 
 class Observer(ABC):
-    """Watches one node. Whatever it cannot make sense of raises KeyError, TypeError or ValueError, and counts as unreadable."""
+    """Observes one node. An event that raises KeyError, TypeError or ValueError counts as unreadable."""
 
-    detects = False  #: whether this node judges others at all, as it is configured
+    detects = False  #: whether this node has a failure detector, by its configuration
 
     def __init__(self, node: str) -> None:
-        self.name = node  #: what other nodes' reports call this node; at first, its address
-        self.known: dict[str, int] = {}  #: up to which level the node has somebody's news
+        self.name = node  #: this node's name in the reports of others; initially its address
+        self.known: dict[str, int] = {}  #: node -> last known level of its news
 
     @abstractmethod
     def observe(self, event: Seen) -> Iterator[Report]:
-        """What an event shows."""
+        """Yields the reports of an event."""
 
     def finish(self) -> Iterator[Report]:
-        """What is left to be said when there are no more events of this life."""
+        """Yields the last reports of a life."""
         return iter(())
 
     def reach(self, subject: str, level: int, via: str | None) -> Iterator[Report]:
-        """The node learns somebody's news up to a level."""
+        """Yields a report if a level of another node's news is new."""
         known = self.known.get(subject, 0)
         if level > known:
             self.known[subject] = level
@@ -182,18 +182,18 @@ class Observer(ABC):
 
 
 def name_of(plain: Any) -> str:
-    """A node's name in plain form as a text column holds it. Raises MalformedMessage, a ValueError."""
+    """Converts a node's name in plain form to the text of a column. Raises MalformedMessage, a ValueError."""
     return column_text(TEXT.value(plain))
 
 
 def observer(protocol: str, node: str) -> Observer | None:
-    """An observer for a node; None if nothing but messages and bytes is measured of its protocol."""
+    """Creates an observer for a node; None if only messages and bytes are measured of its protocol."""
     module = _module(protocol)
     return module.Observer(node) if module else None
 
 
 def closest_of(protocol: str) -> Callable[[str, Iterable[str]], str | None]:
-    """Says which of these names a key belongs to, of a protocol that routes."""
+    """Returns a routing protocol's function from a key and names to the name to which the key belongs."""
     closest: Callable[[str, Iterable[str]], str | None] = _module(protocol).closest
     return closest
 

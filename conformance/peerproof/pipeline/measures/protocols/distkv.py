@@ -1,8 +1,8 @@
 """
-DistKV: news is a node's own change, whose level is its tick; and what starting and mending take.
+Measurements of DistKV: news is a node's own change, with its tick as the level; and times of starting and recovering.
 
-A node has learnt of a change as soon as it knows it, by an update, by a chain that it stands on, by a download, or because it is
-told that the change was replaced. What was on its disk when it started is no news.
+A node learns a change from an update, from a chain with the change, from a download, or from a message that it was superseded.
+Data on its disk at the start is not news.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _MILLISECOND: Final = 1000
 
 
 class Asked(NamedTuple):
-    """What a node has asked for at a moment, and has not got."""
+    """The changes of a request that the node has not received yet."""
 
     t_us: int
     changes: TickSets
 
 
 class Observer(protocols.Observer):
-    """Watches one node. It is called by its name."""
+    """Observes one node. Others identify it by its name."""
 
     def __init__(self, node: str) -> None:
         super().__init__(node)
         self._begin(0, None)
 
     def observe(self, event: Seen) -> Iterator[Report]:
-        """Changes of its own, changes that it learns of, and when it is ready. [D-09, D-58, DA-59]"""
+        """Reports its own changes, changes that it learns, and when it is ready. [D-09, D-58, DA-59]"""
         if event.kind == "start":
             self._begin(event.t_us, CONFIG.value(event.args).stored)
         yield from self._learns(event, _changes_in(event))
@@ -44,7 +44,7 @@ class Observer(protocols.Observer):
             yield Measured("ready_time", (event.t_us - self._begun) / _MILLISECOND)
 
     def finish(self) -> Iterator[Report]:
-        """How many changes it has sent again."""
+        """Reports the number of changes that it has sent again."""
         yield Measured("updates_again", self._again)
 
     def _begin(self, t_us: int, stored: Stored | None) -> None:
@@ -56,8 +56,8 @@ class Observer(protocols.Observer):
             self._own = stored.ticks.get(NodeId(self.name), 0)
             self._known = _changes(stored.entries, stored.superseded)
 
-    def _learns(self, event: Seen, told: TickSets) -> Iterator[Report]:
-        news = difference(told, self._known)
+    def _learns(self, event: Seen, changes: TickSets) -> Iterator[Report]:
+        news = difference(changes, self._known)
         self._known = union(self._known, news)
         for node, ranges in news.items():
             for begin, end in zip(ranges.begins, ranges.ends, strict=True):
@@ -90,15 +90,15 @@ class Observer(protocols.Observer):
 
 
 def _changes_in(event: Seen) -> TickSets:
-    """The changes that an event tells of, which the node knows then."""
-    told: Any = None
+    """Returns the changes that the node learns from an event."""
+    content: Any = None
     if event.kind == "recv":
-        told = MESSAGE.value(event.args)
+        content = MESSAGE.value(event.args)
     elif event.kind == "api" and not event.refused:
-        told = COMMAND.value(event.args)
-    match told:
+        content = COMMAND.value(event.args)
+    match content:
         case Update():
-            return _changes((told,), Table())
+            return _changes((content,), Table())
         case Info(known=known):
             return known
         case Loaded(entries=entries, superseded=superseded):

@@ -1,7 +1,7 @@
 """
-Peter: what becomes of events that are published, and how many copies it takes; and all that is measured of Wendy.
+Measurements of Peter: delivery and copies of published events, and all measurements of Wendy.
 
-An event is a message that is routed, to the meeting point of its topic; from there on it is copied down the tree.
+An event is routed to the meeting point of its topic, and copied down the tree from there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WITH_EVENTS: Final = ("publish", "notify")
 
 
 class Event(NamedTuple):
-    """An event where it is now."""
+    """An event at its current node."""
 
     topic: str
     value: str
@@ -30,22 +30,22 @@ class Event(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What makes it out."""
+        """Identifies the event."""
         return f"{self.topic} {self.value}"
 
 
 class Observer(measures_of_wendy.Observer):
-    """Watches one node. Others call it by its id."""
+    """Observes one node. Others identify it by its id."""
 
     not_joining: ClassVar = (*measures_of_wendy.NOT_JOINING, "subscribe", "unsubscribe", *_WITH_EVENTS)
 
     def __init__(self, node: str) -> None:
         super().__init__(node)
-        self._topics: set[str] = set()  #: that it is subscribed to
-        self._links: Counter[str] = Counter()  #: messages with events, by where they went
+        self._topics: set[str] = set()  #: subscribed topics
+        self._links: Counter[str] = Counter()  #: messages with events, by receiver
 
     def observe(self, event: protocols.Seen) -> Iterator[protocols.Report]:
-        """What is seen of Wendy; subscriptions, and where events are published, copied and delivered."""
+        """Reports what Wendy's observer does, subscriptions, and publication, copies and deliveries of events."""
         if event.kind == "start":
             self._topics, self._links = set(), Counter()
         yield from super().observe(event)
@@ -65,11 +65,11 @@ class Observer(measures_of_wendy.Observer):
         self._links.update(to for name, to in zip(sent, event.sent_to, strict=True) if name in _WITH_EVENTS)
         for notice in event.notices:
             if notice["type"] == "update":
-                told = Event(protocols.name_of(notice["topic"]), protocols.name_of(notice["value"]), here.hops if here else 0)
-                yield protocols.Updated(told.topic, told.name, told.hops)
+                update = Event(protocols.name_of(notice["topic"]), protocols.name_of(notice["value"]), here.hops if here else 0)
+                yield protocols.Updated(update.topic, update.name, update.hops)
 
     def finish(self) -> Iterator[protocols.Report]:
-        """How many messages with events went over each link from here."""
+        """Reports the number of messages with events on each link from here."""
         yield from super().finish()
         for count in self._links.values():
             yield protocols.Measured("link_stress", count)
@@ -87,7 +87,7 @@ class Observer(measures_of_wendy.Observer):
 
 
 def _event_of(event: protocols.Seen) -> Event | None:
-    """The event that this is about; of a message that did not arrive, where it is sent from anew."""
+    """Returns the published event; of a message that did not arrive, at the node that sends it again."""
     name = _type_of(event)
     if name not in _WITH_EVENTS or event.refused or (event.kind == "sent" and event.args["took"] is not None):
         return None

@@ -1,4 +1,4 @@
-"""Scuttlebutt: news is a node's own version; who is down, its failure detector tells."""
+"""Measurements of Scuttlebutt: news is a node's own version; statuses come from its failure detector."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _STATUSES: Final = {"up": UP, "down": DOWN}
 
 
 class Observer(protocols.Observer):
-    """Watches one node. A node that starts again counts its versions from 1 again, and has forgotten those of others."""
+    """Observes one node. After a restart its versions begin at 1 again, and it does not know those of others."""
 
     def __init__(self, node: str) -> None:
         super().__init__(node)
-        self._own: int | None = None  #: unknown before a start is seen
+        self._own: int | None = None  #: None before the first start
 
     def observe(self, event: Seen) -> Iterator[Report]:
-        """Updates of its own, updates that it learns, and what it takes others for. [B-07, B-20, B-36]"""
+        """Reports its own updates, updates that it learns, and the statuses of others. [B-07, B-20, B-36]"""
         if event.kind == "start":
             self._own, self.known = 0, {}
             self.detects = event.args["detector"] is not None

@@ -1,8 +1,9 @@
 """
-SWIM: news is that a node has started, or has started again; who is dead, nodes tell their applications and each other.
+Measurements of SWIM: news is a start or restart of a node; statuses come from notices and messages.
 
-A node takes somebody for dead from the moment when it first says so: to its application, if that has subscribed to events of
-the cluster (the configuration's `cluster_events`), or else to a third node. One that is told and tells nobody is not seen.
+A node takes another for dead from the moment when it first reports that: to its application, if that has subscribed to events of
+the cluster (the configuration's `cluster_events`), or else to a third node. A node that learns of a death and does not report it
+is not counted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _STATUSES: Final = {"joining": UP, "normal": UP, "incarnation": UP, "suspicious"
 
 
 class Observer(protocols.Observer):
-    """Watches one node. Others call it by its UUID."""
+    """Observes one node. Others identify it by its UUID."""
 
     detects = True
 
@@ -26,7 +27,7 @@ class Observer(protocols.Observer):
         self._statuses: dict[str, str] = {}
 
     def observe(self, event: Seen) -> Iterator[Report]:
-        """Starts, incarnations that it hears of, and what it says of others. [S-10, S-14, S-17, S-57]"""
+        """Reports starts, incarnations that it learns, and statuses of others. [S-10, S-14, S-17, S-57]"""
         if event.kind == "start":
             self.name, self.known, self._statuses = event.args["uuid"], {}, {}
             yield Made(int(event.args["restart_counter"]) + 1)
@@ -41,7 +42,7 @@ class Observer(protocols.Observer):
 
 
 def _incarnations(message: Any) -> Iterator[tuple[str, int]]:
-    """Every node that a message names with an incarnation, and how often it was restarted. [S-16, S-18, S-22]"""
+    """Yields the nodes in a message that have an incarnation, with their restart counters. [S-16, S-18, S-22]"""
     yield message["sender"], int(message["incarnation"]["restart"])
     for vector in message.get("vectors", ()):
         if vector["type"] == "anti_entropy":
@@ -58,7 +59,7 @@ def _notice_statuses(event: Seen) -> Iterator[tuple[str, str]]:
 
 
 def _message_statuses(event: Seen) -> Iterator[tuple[str, str]]:
-    """Of third nodes only: `dead` to a node itself says what is remembered of it, and not that it is dead. [S-21]"""
+    """Yields statuses of third nodes: `dead` to a node itself carries its known incarnation, and does not mean a death. [S-21]"""
     for message in event.sent:
         for vector in message.get("vectors", ()):
             if vector["type"] in _STATUSES and vector["node"] != message["target"]:

@@ -1,9 +1,9 @@
 """
-Wendy: what becomes of messages that are routed, what it takes to join, and how full the tables are.
+Measurements of Wendy: delivery of routed messages, cost of joining, and size of the tables.
 
-A node is a member from when it has announced itself, or if it is alone, which the first of a ring stays. Joining is everything
-that a joiner sends and receives, but for applications' messages and repairs, from when it asks until its last announcement has
-arrived that follows from that. What others say to each other about it is not seen here: that its join is passed on.
+A node is a member when it has announced itself, or while it is alone, as the first of a ring stays. The cost of joining is
+everything that a joiner sends and receives, except applications' messages and repairs, from its join command until its last
+announcement has arrived. Messages between other nodes, such as those that pass on its join, are not counted.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ _WITH_TABLES: Final = ("state_data", "node_race", "node_announcement")
 
 
 def closest(key: str, names: Iterable[str]) -> str | None:
-    """Which of these ids a key belongs to. [W-37, WA-09]"""
+    """Returns the id to which a key belongs. [W-37, WA-09]"""
     return min(names, key=lambda name: REAL.rank(id_of_text(name), id_of_text(key)), default=None)
 
 
 class Joining:
-    """What one node's joining has taken so far. [W-45…W-65]"""
+    """The cost of one node's joining so far. [W-45…W-65]"""
 
     def __init__(self, begun: int) -> None:
         self.begun: Final = begun
         self.messages = 0
         self.bytes = 0
-        self.outstanding = 0  #: announcements on their way [WA-67]
+        self.outstanding = 0  #: announcements in flight [WA-67]
         self.has_announced = False
 
 
 class Observer(protocols.Observer):
-    """Watches one node. Others call it by its id."""
+    """Observes one node. Others identify it by its id."""
 
     not_joining: ClassVar[tuple[str, ...]] = NOT_JOINING
 
     def __init__(self, node: str) -> None:
         super().__init__(node)
         self._joining: Joining | None = None
-        self._tables: dict[str, int] = {}  #: nodes in each, as they were sent last
+        self._tables: dict[str, int] = {}  #: table -> nodes in it when it was last sent
         self._is_consulted = False
 
     def observe(self, event: Seen) -> Iterator[Report]:
-        """Starts, commands, deliveries, and what is sent and received."""
+        """Reports starts, commands, deliveries, and the messages of a join."""
         if event.kind == "start":
             self.name, self._joining, self._tables = event.args["id"], None, {}
             self._is_consulted = event.args["is_consulted"]
@@ -67,7 +67,7 @@ class Observer(protocols.Observer):
             yield from self._joins(self._joining, event)
 
     def finish(self) -> Iterator[Report]:
-        """How full the tables were, as far as they were sent."""
+        """Reports the sizes of the tables that were sent."""
         for table, count in self._tables.items():
             yield Measured(table, count)
 
@@ -78,7 +78,7 @@ class Observer(protocols.Observer):
             yield Membership(False)
         elif command["type"] == "leave":
             yield Membership(False)
-        elif command["type"] == "route" and not self._is_consulted:  # or the application may change it
+        elif command["type"] == "route" and not self._is_consulted:  # otherwise the application may change the message
             yield Routed(_parcel(self.name, command), name_of(command["key"]))
 
     def _observe_notice(self, notice: Any) -> Iterator[Report]:
@@ -117,7 +117,7 @@ class Observer(protocols.Observer):
             return
         tables = message["tables"]
         is_answer = message["type"] == "state_data" and not (event.kind == "recv" and event.args["type"] == "node_join")
-        if tables["routing_table"] is not None and not is_answer:  # which may have one cell of it [WA-57]
+        if tables["routing_table"] is not None and not is_answer:  # an answer may have only one cell [WA-57]
             self._tables["routing_table"] = len(tables["routing_table"])
         if tables["leaf_set"] is not None:
             self._tables["leaf_set"] = sum(map(len, tables["leaf_set"].values()))
