@@ -46,15 +46,15 @@ SIGHTINGS: Final = Table(
     (
         Column("run_id", Type.TEXT, "the run"),
         Column("protocol", Type.TEXT, "its protocol"),
-        Column("slot", Type.WHOLE, "by which groups of rows that belong together are spread"),
+        Column("slot", Type.WHOLE, "a hash by which groups of rows are distributed over units"),
         Column("block", Type.WHOLE, "which levels; or lives, members, judgements, routes, or topics"),
-        Column("subject", Type.TEXT, "whose news it is, who is judged, or whose life; a member; a message; a topic"),
+        Column("subject", Type.TEXT, "the node of the news, status or life; a member; a message; a topic"),
         Column("t_us", Type.WHOLE, "microseconds on the node's clock; of a life, its beginning"),
-        Column("what", Type.TEXT, "made, reached; the judgement; shared or own, for the clock of a life"),
-        Column("node", Type.TEXT, "who has seen it"),
+        Column("what", Type.TEXT, "made, reached; the status; shared or own, for the clock of a life"),
+        Column("node", Type.TEXT, "the observed node"),
         Column("low", Type.WHOLE, "the first level; of a life, microseconds of its end; a count; hops", nullable=True),
         Column("high", Type.WHOLE, "the last level; of a life, microseconds from round to round", nullable=True),
-        Column("via", Type.TEXT, "the peer that told it; the key of a message; an event", nullable=True),
+        Column("via", Type.TEXT, "the peer that sent it; the key of a message; an event", nullable=True),
     ),
 )
 MADE, REACHED = "made", "reached"

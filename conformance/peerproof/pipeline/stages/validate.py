@@ -49,7 +49,7 @@ PLACES: Final = Table(
         Column("run_id", Type.TEXT, "the run"),
         Column("node", Type.TEXT, "the node"),
         Column("protocol", Type.TEXT, "its protocol"),
-        Column("way", Type.TEXT, "how it was judged"),
+        Column("way", Type.TEXT, "how it was checked"),
         Column("file", Type.TEXT, "the file"),
         Column("begin", Type.WHOLE, "its first row there"),
         Column("events", Type.WHOLE, "rows"),

@@ -146,13 +146,13 @@ RUNS: Final = Table(
         _RUN,
         _PROTOCOL,
         Column("kind", Type.TEXT, "simulated, log or capture"),
-        Column("config_json", Type.TEXT, "what it was configured with, as JSON with sorted members", nullable=True),
-        Column("seed", Type.TEXT, "what fixes a simulated run", nullable=True),
-        Column("spec_version", Type.TEXT, "the version of the specification that made or read it"),
+        Column("config_json", Type.TEXT, "its configuration, as JSON with sorted members", nullable=True),
+        Column("seed", Type.TEXT, "the seed of a simulated run", nullable=True),
+        Column("spec_version", Type.TEXT, "the version of the specification with which it was simulated or read"),
         Column("n_nodes", Type.WHOLE, "nodes with an event"),
         Column("n_events", Type.WHOLE, "rows of `traces`"),
-        Column("status", Type.TEXT, "complete, or what is wrong with it as a whole"),
-        Column("digest", Type.TEXT, "of its rows of `traces`, in whatever order"),
+        Column("status", Type.TEXT, "complete, or a problem of the whole run"),
+        Column("digest", Type.TEXT, "of its rows of `traces`, independent of their order"),
     ),
 )
 
@@ -208,7 +208,7 @@ TRACES: Final = Table(
 
 VIOLATIONS: Final = Table(
     "violations",
-    "one divergence; of what a node does again and again, the first few and their number",
+    "one divergence; of repeated ones of a node, the first few and their number",
     ("run_id", "node", "seq", "clause", "property"),
     (
         _RUN,
@@ -219,24 +219,24 @@ VIOLATIONS: Final = Table(
         Column(
             "severity",
             Type.TEXT,
-            "violates the document, differs from a decision of ours, undetermined, or log: a fault of it",
+            "violates: contradicts the document; differs: contradicts a decision; undetermined; or log: a fault of the log",
         ),
-        Column("expected", Type.TEXT, "what was allowed, as JSON", nullable=True),
-        Column("actual", Type.TEXT, "what was found, as JSON", nullable=True),
-        Column("message", Type.TEXT, "for people"),
+        Column("expected", Type.TEXT, "the allowed value, as JSON", nullable=True),
+        Column("actual", Type.TEXT, "the actual value, as JSON", nullable=True),
+        Column("message", Type.TEXT, "description for users"),
         Column("context", Type.TEXT, "five events before and two after, as a JSON list of trace lines", nullable=True),
         _FILE,
         _OFFSET,
         Column(
-            "replay", Type.TEXT, "the command that shows it again, with the folder of this machine", nullable=True, measured=True
+            "replay", Type.TEXT, "the command that reproduces it, with the folder of this machine", nullable=True, measured=True
         ),
-        Column("times", Type.WHOLE, "1, and on the last row of a rule and node one for each that has no row"),
+        Column("times", Type.WHOLE, "1; on the last row of a rule and node, plus the number of those without a row"),
     ),
 )
 
 VERDICTS: Final = Table(
     "verdicts",
-    "one node of one run, or with no node a run's nodes together",
+    "one node of one run, or, without a node, a run's nodes together",
     ("run_id", "node"),
     (
         _RUN,
@@ -246,13 +246,13 @@ VERDICTS: Final = Table(
         Column(
             "verdict",
             Type.TEXT,
-            "accepted, rejected, differs: from decisions of ours only, or undetermined: not all could be judged",
+            "accepted, rejected, differs: only from decisions, or undetermined: some events could not be checked",
         ),
         Column("n_events", Type.WHOLE, "its rows of `traces`"),
-        Column("judged", Type.WHOLE, "events that were judged; those after a divergence, up to the next start, are not"),
-        Column("divergences", Type.WHOLE, "what contradicts the document, or a decision of ours"),
-        Column("log_faults", Type.WHOLE, "what is wrong with the log, and not with the protocol"),
-        Column("remark", Type.TEXT, "why not all was judged, for people", nullable=True),
+        Column("judged", Type.WHOLE, "events that were checked; those after a divergence, up to the next start, are not"),
+        Column("divergences", Type.WHOLE, "contradictions to the document or to a decision"),
+        Column("log_faults", Type.WHOLE, "faults of the log, not of the protocol"),
+        Column("remark", Type.TEXT, "why some events were not checked", nullable=True),
     ),
 )
 
@@ -263,9 +263,9 @@ METRICS: Final = Table(
     (
         _RUN,
         _PROTOCOL,
-        Column("metric", Type.TEXT, "what is measured"),
-        Column("round", Type.WHOLE, "the round, if it is of one", nullable=True),
-        Column("node", Type.TEXT, "the node, if it is of one", nullable=True),
+        Column("metric", Type.TEXT, "the metric"),
+        Column("round", Type.WHOLE, "the round, for metrics by round", nullable=True),
+        Column("node", Type.TEXT, "the node, for metrics by node", nullable=True),
         Column("value", Type.REAL, "the figure"),
         Column("unit", Type.TEXT, "of the figure"),
     ),
@@ -277,13 +277,13 @@ SUMMARIES: Final = Table(
     ("protocol", "config_json", "metric"),
     (
         _PROTOCOL,
-        Column("config_json", Type.TEXT, "what the runs were configured with, as in `runs`; empty if that is not known"),
-        Column("metric", Type.TEXT, "what is measured"),
+        Column("config_json", Type.TEXT, "the configuration of the runs, as in `runs`; empty if unknown"),
+        Column("metric", Type.TEXT, "the metric"),
         Column("unit", Type.TEXT, "of all figures but the count"),
-        Column("count", Type.WHOLE, "how many rows of `metrics`"),
+        Column("count", Type.WHOLE, "number of rows of `metrics`"),
         Column("total", Type.REAL, "their sum"),
         Column("least", Type.REAL, "the least of them"),
-        Column("mean", Type.REAL, "total by count"),
+        Column("mean", Type.REAL, "total divided by count"),
         Column("p50", Type.REAL, "half of them are no more than this"),
         Column("p90", Type.REAL, "90 % of them are no more than this"),
         Column("p99", Type.REAL, "99 % of them are no more than this"),
@@ -299,10 +299,10 @@ QUARANTINE: Final = Table(
         Column("src_file", Type.TEXT, "the file"),
         Column("src_off", Type.WHOLE, "the byte at which it begins"),
         Column("line_no", Type.WHOLE, "the line, or the packet, counted from 1", nullable=True),
-        Column("reason_code", Type.TEXT, "why, in one word"),
-        Column("detail", Type.TEXT, "why, for people"),
+        Column("reason_code", Type.TEXT, "code of the reason"),
+        Column("detail", Type.TEXT, "description of the reason"),
         Column("raw", Type.OCTETS, "its first 4096 bytes"),
-        Column("batch", Type.TEXT, "the batch that set it aside"),
+        Column("batch", Type.TEXT, "the batch that quarantined it"),
     ),
 )
 
@@ -312,11 +312,11 @@ VECTOR_RESULTS: Final = Table(
     ("vector_id", "impl"),
     (
         Column("suite_version", Type.TEXT, "the version of the suite"),
-        Column("vector_id", Type.TEXT, "the vector, and after # the part of it that is judged by itself"),
+        Column("vector_id", Type.TEXT, "the vector, and after # its part, if that has its own verdict"),
         Column("impl", Type.TEXT, "the implementation or mutant"),
         Column("verdict", Type.TEXT, "as `peerproof run` gives it"),
-        Column("expected", Type.TEXT, "what was expected, where it failed", nullable=True),
-        Column("actual", Type.TEXT, "what was found, where it failed", nullable=True),
+        Column("expected", Type.TEXT, "the expected value, if it failed", nullable=True),
+        Column("actual", Type.TEXT, "the actual value, if it failed", nullable=True),
         Column("duration_us", Type.WHOLE, "microseconds it took", measured=True),
     ),
 )
@@ -328,9 +328,9 @@ MANIFEST: Final = Table(
     (
         Column("batch_id", Type.TEXT, "the batch"),
         Column("table", Type.TEXT, "the table"),
-        Column("inputs", Type.TEXT, "what it was made from, with SHA-256, as JSON"),
-        Column("rows", Type.WHOLE, "how many rows the table has in this batch"),
-        Column("digest", Type.TEXT, "of these rows, in whatever order"),
+        Column("inputs", Type.TEXT, "its inputs, with SHA-256, as JSON"),
+        Column("rows", Type.WHOLE, "number of rows of the table in this batch"),
+        Column("digest", Type.TEXT, "of these rows, independent of their order"),
         Column("wall_s", Type.REAL, "seconds that it took", measured=True),
     ),
 )
