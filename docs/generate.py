@@ -4,7 +4,7 @@ The reference pages that are made from the code: commands, messages, clause matr
     python docs/generate.py [--into docs/reference]
 
 `make docs` runs it before it builds the site. What it writes is not kept in the repository, so it cannot become stale, but for
-messages.md: whoever ports a protocol looks for that first.
+the messages: who ports a protocol looks for those first.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def decisions_of(protocol: str, everything: Suite) -> Iterator[str]:
 
 
 def vectors() -> Iterator[str]:
-    """Each object of a vector file and its fields, from the schema that files are held to."""
+    """Each object of a vector file and its fields, from the schema of vector files."""
     schema = json.loads(locations.schema("vector").read_bytes())
     yield from (
         "# Fields of vectors",
@@ -218,7 +218,7 @@ def adapter_of(protocol: Runtime, suite: Suite) -> Iterator[str]:
 
 
 def claims(protocol: str, capability: str) -> str:
-    """What a capability claims, in words. Raises KeyError for one that nobody has described."""
+    """What a capability claims, in words. Raises KeyError for one without a description."""
     word, _, name = capability.partition(".")
     spec = PROTOCOLS[protocol].specification.load()
     if word == "api":

@@ -59,7 +59,9 @@ class Choices:
             if len(wanted) == some and all(option in options for option in wanted):
                 picked = [options.index(option) for option in wanted]
             elif self.wrong is None:
-                self.wrong = f"asked at {site} for {some} of {options}, but the vector answers {wanted}"
+                self.wrong = (
+                    f"asked at {site} for {some} of {options}, where the vector answers {wanted}"  # basis.json digests it
+                )
         if picked is None:
             picked = pick_indices(self.seed, site, n, len(options), some)
         self.asked.append((site, [options[index] for index in picked]))

@@ -272,7 +272,7 @@ class Script:
         self.trial.wanted = {"any_of": branches}
         difference = closest.difference
         names = ", ".join(branch["branch"] for branch in branches)
-        where = f"{difference.where} (none of the branches {names} matches; compared with the first)"
+        where = f"{difference.where} (none of the branches {names} fits; shown against the first)"  # basis.json has digests of it
         raise Failure(closest.failure, replace(difference, where=where))
 
     def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:

@@ -27,7 +27,7 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.traces.trace import Line, parse
 
-Key = tuple[str, str, str]  #: sender, receiver or EVERYBODY, and the message as JSON
+Key = tuple[str, str, str]  #: sender, receiver (EVERYBODY for a broadcast), and the message as JSON
 
 
 class Read(NamedTuple):
