@@ -80,7 +80,7 @@ def test_command(command: str, shown: str, tmp_path: Path) -> None:
     ("command", "shown"),
     [
         ("model graph pingpong", r"pair  equal: TLC 539 states, 4,050 edges; Python 539 states, 4,050 edges"),
-        ("model check pingpong", r"pair  holds: 539 states, .*; explorer the same.*\n1 models: 1 as expected"),
+        ("model check pingpong", r"pair  holds: 539 states, .*; explorer the same.*\n1 model: 1 as expected"),
         (f"fuzz pingpong --impl '{sys.executable} -m peerproof.reference.harness.harness'", r"nothing found in \d+ runs"),
     ],
 )

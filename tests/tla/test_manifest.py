@@ -284,7 +284,7 @@ def test_action_with_another_number_of_edges_is_a_surprise() -> None:
 
     said = list(checking.surprises(named("tiny"), result(actions=actions)))
 
-    assert said == ["expected 1,444 edges of Round, TLC reports 1,445", "expected 455 edges of Update, TLC says 454"]
+    assert said == ["expected 1,444 edges of Round, TLC reports 1,445", "expected 455 edges of Update, TLC reports 454"]
 
 
 def test_temporal_property_that_is_violated_has_its_name_from_the_model() -> None:

@@ -111,7 +111,7 @@ def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path, sta
 
     done, listed = started("cfg", "--output", tmp_path), started("cfg")
 
-    assert (done.code, done.out) == (0, f"{tmp_path}: configurations written: {len(by_tlc)}\n")
+    assert (done.code, done.out) == (0, f"{tmp_path}: {len(by_tlc)} configurations written\n")
     assert {path: path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.cfg")} == {
         tmp_path / model.protocol / f"{model.name}.cfg": model.cfg() for model in by_tlc
     }

@@ -145,7 +145,7 @@ def test_no_answer_in_time_is_a_hang() -> None:
 @pytest.mark.parametrize(
     ("habit", "said"),
     [
-        ("debug-print", "no JSON, at column 1: got a request"),
+        ("debug-print", "not JSON, at column 1: got a request"),
         ("wrong-id", "expected the reply to request 1, found id 99999"),
         ("deep-line", "nests more than 300 deep"),
     ],

@@ -96,7 +96,7 @@ def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monke
     assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci"]) == 1
 
     text = capsys.readouterr().out
-    assert text.startswith("FOUND crashed: the implementation ended\n")
+    assert text.startswith("FOUND crashed: the implementation exited\n")
     assert "digest_response []" in text
     assert "    | panic: index out of range" in text
 
@@ -167,7 +167,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: Capture
 
     assert main(["fuzz", "scuttlebutt", "--impl", "divergence:BD-02", "--promote", str(file)]) == 2
 
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert file.read_text() == "mine"
 
 

@@ -95,7 +95,7 @@ def test_check_misses_a_table_and_generate_writes_it(copied: Path, capsys: Captu
     arguments = ("--only", "tiny", "--vectors", str(copied))
 
     assert main(["vectors", "generate", "--check", *arguments]) == 1
-    assert "tiny.json  is missing; peerproof vectors generate makes it anew" in capsys.readouterr().out
+    assert "tiny.json  is missing; peerproof vectors generate writes it again" in capsys.readouterr().out
     assert main(["vectors", "generate", *arguments]) == 0
     assert file.read_bytes() == kept("tiny").read_bytes()
     assert main(["vectors", "generate", "--check", *arguments]) == 0

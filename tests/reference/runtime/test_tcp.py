@@ -135,7 +135,7 @@ async def test_as_long_as_too_much_waits_to_be_sent_nothing_is_read(
             await eventually(lambda: bool(silent), "connected")
             silent.pop().close()
         assert await task == ACKNOWLEDGEMENT
-        assert "too much to send: 7 messages wait" in caplog.text
+        assert "too much to send: 7 messages are queued" in caplog.text
         writer.close()
         server.close()
 

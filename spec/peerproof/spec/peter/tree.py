@@ -236,8 +236,8 @@ def fan_out(state: State, topic: Id, value: bytes, hop: int, source: Id | None =
     Delivers an event here, if this node is subscribed, and copies it to each child but the one that it came from.
 
     `source` is the sender of a copy; a copy that does not come from the parent is not copied on. `hop` is the number of nodes
-    that have received the event, which is large only if the event goes in a circle. [P-25, P-26, PA-17, PA-18, PA-25, PA-26,
-    PA-34]
+    that have received the event, which is large only if the event goes in a circle.
+    [P-25, P-26, PA-17, PA-18, PA-25, PA-26, PA-34]
     """
     row = state.row(topic)
     effects: tuple[TreeEffect, ...] = (Notify(Update(topic, value)),) if row.is_local else ()

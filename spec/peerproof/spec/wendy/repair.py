@@ -1,8 +1,8 @@
 """
 Repair: replacing nodes that have gone. [W-19…W-22, W-30, W-36]
 
-A node has gone if it announces that it leaves, or if a message to it did not arrive. Each table is repaired by itself. [WA-24,
-WA-25]
+A node has gone if it announces that it leaves, or if a message to it did not arrive. Each table is repaired by itself.
+[WA-24, WA-25]
 """
 
 from __future__ import annotations

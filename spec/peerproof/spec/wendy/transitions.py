@@ -221,8 +221,8 @@ def on_sent(state: State, sent: Sent[Message]) -> Next:
     """
     A message has arrived, and the time it took is a score; or it has failed, and its receiver has gone.
 
-    A failed message that was only being forwarded then takes another route. There is one outcome for each message. [W-07, WA-24,
-    WA-33]
+    A failed message that was only being forwarded then takes another route. There is one outcome for each message.
+    [W-07, WA-24, WA-33]
     """
     effects: tuple[Effect, ...] = ()
     if sent.took is not None:
