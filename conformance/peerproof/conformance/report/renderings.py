@@ -89,7 +89,7 @@ def _skipped(results: Sequence[Result]) -> Iterator[str]:
     while left:  # the most frequent missing capability, then the most frequent one of the remaining cases, and so on
         because, count = Counter(reason for result in left for reason in _reasons(result)).most_common(1)[0]
         alone = sum(_reasons(result) == [because] for result in left)
-        more = f", {count - alone} of which lack something else too" if alone < count else ""
+        more = f", {count - alone:,} of which lack something else too" if alone < count else ""
         yield f"skipped: {count_text(count, 'case')}: {because}{more}"
         left = [result for result in left if because not in _reasons(result)]
     layers = Counter(result.id.split("/")[1] for result in results)
