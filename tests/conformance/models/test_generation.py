@@ -173,7 +173,7 @@ def test_what_is_the_same_has_the_same_id_wherever_it_stands(copied: Path) -> No
         ('"about"', '"abuot"', "'about' is a required property"),
         ('"protocol": "scuttlebutt"', '"protocol": "swim"', "it belongs in swim/model/tiny.json"),
         ('"notices": [', '"notices": [', None),
-        ("{", "", "no JSON"),
+        ("{", "", "not JSON"),
     ],
 )
 def test_a_table_that_is_none_is_refused_with_its_name(copied: Path, before: str, after: str, message: str | None) -> None:
