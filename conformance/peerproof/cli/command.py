@@ -58,3 +58,14 @@ def count(text: str, digits: int = 9) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > digits or int(text) < 1:
         raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
     return int(text)
+
+
+def positive_seconds(text: str) -> float:
+    """The type of an option: a finite number of seconds above 0."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ArgumentTypeError(f"seconds are a number above 0, not {text!r}")
+    return seconds

@@ -94,10 +94,7 @@ GROUPS = {
 #: Exit code -> its meaning, for commands without their own meaning of it.
 EXIT_CODES = {
     0: "success",
-    1: "a check failed",
     2: "wrong usage or unreadable input",
-    3: "an adapter or a tool cannot be used",
-    4: "nothing selected",
     5: "internal error",
     130: "interrupted",
 }
@@ -105,7 +102,7 @@ EXIT_CODES = {
 
 def usage() -> str:
     """Returns what `peerproof --help` prints."""
-    rows = [*((name, about) for name, _, about in COMMANDS)]
+    rows = [(name, about) for name, _, about in COMMANDS]
     groups = [(name, f"{about}: {', '.join(row[0] for row in commands)}") for name, (about, commands) in GROUPS.items()]
     width = max(len(name) for name, _ in (*rows, *groups))
     return "\n".join(
@@ -171,5 +168,5 @@ def find_command(name: str) -> tuple[Any, Parser]:
 
 
 def _exit_codes(own: dict[int, str]) -> str:
-    meanings = {0: EXIT_CODES[0], 2: EXIT_CODES[2], 5: EXIT_CODES[5], 130: EXIT_CODES[130], **own}
+    meanings = EXIT_CODES | own
     return "exit codes:\n" + "\n".join(f"  {code:<4} {meanings[code]}" for code in sorted(meanings))

@@ -24,7 +24,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
-from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.command import interruptible, positive_seconds, refuse
 from peerproof.cli.console import note
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.options import add_protocol, check_protocol
@@ -55,7 +55,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--model", action="append", metavar="NAME", help="this model, of any size (repeatable)")
     add("--show", action="store_true", help="draw counterexamples as message graphs")
     add("--list", action="store_true", help="list the models")
-    add("--seconds", type=_positive, metavar="N", help="give up on a model after N seconds")
+    add("--seconds", type=positive_seconds, metavar="N", help="give up on a model after N seconds")
     add(
         "--rewrite",
         action="store_true",
@@ -122,10 +122,3 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
     total = f"{count_text(len(chosen), 'model')}: {len(chosen) - surprising - failed} as expected"
     print(f"{total}, {surprising} not, {failed} without a verdict")
     return UNUSABLE if failed else FAILED if surprising else OK
-
-
-def _positive(text: str) -> float:
-    seconds = float(text)
-    if not seconds > 0:
-        raise ValueError
-    return seconds

@@ -20,7 +20,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.command import interruptible, positive_seconds, refuse
 from peerproof.cli.console import note, warn
 from peerproof.cli.exits import Refusal
 from peerproof.cli.options import add_jobs, add_protocol, check_protocol
@@ -42,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     add_protocol(parser, "only the graphs of this protocol")
     add("--size", choices=("small", "medium"), default="small", help="configurations up to this size (default: small)")
     add("--model", action="append", metavar="NAME", help="this configuration, of any size (repeatable)")
-    add("--seconds", type=float, metavar="N", help="give up on TLC after N seconds")
+    add("--seconds", type=positive_seconds, metavar="N", help="give up on TLC after N seconds")
     add_jobs(parser, "explore with N processes")
     add("--resume", type=Path, metavar="DIR", help="store what is explored there, and go on from what is stored")
     add("--rewrite", action="store_true", help="store the digests of graphs that TLC agrees with")

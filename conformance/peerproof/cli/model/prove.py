@@ -18,10 +18,10 @@ Needs Z3: pip install 'peerproof[prove]'.
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any, Final
 
-from peerproof.cli.command import refuse
+from peerproof.cli.command import positive_seconds, refuse
 from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 from peerproof.cli.options import add_format, add_protocol, add_select, check_protocol
 
@@ -42,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--list", action="store_true", help="list the proofs")
     add(
         "--seconds",
-        type=_positive,
+        type=positive_seconds,
         default=MOST_SECONDS,
         metavar="N",
         help="give up on a statement after N seconds (default %(default)g)",
@@ -74,16 +74,6 @@ def run(args: Namespace) -> int:
             print(_line(found, width, verbose=bool(args.verbose)), flush=True)
     print(_as_json([plain_proof(name, p.proof, p) for name, p in results]) if as_json else _sum(results))
     return OK if all(found.as_expected for _, found in results) else FAILED
-
-
-def _positive(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ArgumentTypeError(f"expected seconds above 0, found {text!r}")
-    return seconds
 
 
 def _render_proof(proof: Proof) -> str:

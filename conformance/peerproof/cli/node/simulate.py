@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import count, refuse, trace_file
 from peerproof.cli.exits import FAILED, OK
+from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
     from peerproof.reference.simulation.plan import Campaign
@@ -52,6 +53,7 @@ def configure(parser: ArgumentParser) -> None:
     from peerproof.reference.node.configuration import protocol_commands
 
     for protocol, command in protocol_commands(parser, "a cluster"):
+        add_common(command)
         _add_options(command)
         if protocol.subscribes:
             _add_topics(command)

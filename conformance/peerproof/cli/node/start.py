@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Final
 from peerproof.cli.command import refuse, trace_file
 from peerproof.cli.console import print_error, warn
 from peerproof.cli.exits import FAILED, OK
+from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
     from peerproof.reference.node.console import Setup
@@ -69,6 +70,7 @@ def configure(parser: ArgumentParser) -> None:
 
     for protocol, command in protocol_commands(parser, "a node"):
         _add_options(command, protocol)
+        add_common(command)
 
 
 def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
