@@ -16,8 +16,7 @@ Exits with 4 if there was nothing to read, or nothing readable.
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from pathlib import Path
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from peerproof.cli.command import refuse
@@ -25,7 +24,7 @@ from peerproof.cli.console import warn
 from peerproof.cli.exits import NOTHING, OK, OWN_FAULT, Refusal
 from peerproof.cli.options import check_protocol
 from peerproof.cli.pipeline.options import (
-    add_input_format,
+    add_input,
     add_out,
     add_spark,
     engine,
@@ -38,8 +37,6 @@ from peerproof.cli.pipeline.options import (
 if TYPE_CHECKING:
     from peerproof.pipeline.stages.ingest import Ingested, Reading
 
-MAX_PORT = 65_535
-
 #: Rows of quarantine that are shown as examples.
 EXAMPLES = 3
 
@@ -48,10 +45,7 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="logs or captures")
-    add_input_format(parser)
-    add("--mapping", type=Path, metavar="FILE", help="mapping of the fields of a log (default: trace lines of reference nodes)")
-    add("--protocol", metavar="NAME", help="protocol of a capture")
-    add("--port", type=_port, action="append", metavar="N", help="of a capture: only packets of this port (repeatable)")
+    add_input(parser)
     add("--impl", metavar="NAME", help="of a capture: the implementation (default unknown)")
     add("--run", metavar="NAME", help="name of the run, of a capture or a log without one (default log or capture)")
     add_out(parser)
@@ -160,9 +154,3 @@ def _examples(result: Ingested) -> list[str]:
         number = f":{row['line_no']}" if row["line_no"] else ""
         shown.append(f"  {row['src_file']}{number}, byte {row['src_off']}: {row['reason_code']}: {row['detail']}")
     return shown
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= MAX_PORT:
-        raise ArgumentTypeError(f"{text!r}: expected a port, from 1 to {MAX_PORT}")
-    return int(text)

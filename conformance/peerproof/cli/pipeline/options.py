@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from peerproof.pipeline.storage.tables import Table
 
 EXTRA: Final = "pip install 'peerproof[pipeline]'"
+MAX_PORT: Final = 65_535
 LOCAL = "local[*,4]"  # as in conformance.pipeline.session, which --help need not import
 
 
@@ -62,10 +63,13 @@ def add_out(parser: ArgumentParser, otherwise: str | None = None) -> None:
     parser.add_argument("-o", "--output", dest="out", type=Path, required=otherwise is None, metavar="DIR", help=text)
 
 
-def add_input_format(parser: ArgumentParser) -> None:
-    """Adds `--input-format`."""
-    formats = ("jsonl", "pcap", "pcapng")
-    parser.add_argument("--input-format", choices=formats, help="format of the files (default jsonl)")
+def add_input(parser: ArgumentParser) -> None:
+    """What the input files are: `--input-format`, `--mapping` of logs, `--protocol` and `--port` of captures."""
+    add = parser.add_argument
+    add("--input-format", choices=("jsonl", "pcap", "pcapng"), help="format of the files (default jsonl)")
+    add("--mapping", type=Path, metavar="FILE", help="which field of a log is what (default: trace lines of our nodes)")
+    add("--protocol", metavar="NAME", help="protocol of a capture")
+    add("--port", type=_port, action="append", metavar="N", help="of a capture: only packets of this port (repeatable)")
 
 
 def add_in(parser: ArgumentParser) -> None:
@@ -176,3 +180,9 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise ArgumentTypeError(f"{text!r}: expected NAME=VALUE, as in spark.driver.memory=4g")
     return name, value
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= MAX_PORT:
+        raise ArgumentTypeError(f"{text!r}: expected a port, from 1 to {MAX_PORT}")
+    return int(text)

@@ -26,7 +26,7 @@ from peerproof.cli.command import count
 from peerproof.cli.exits import FAILED, OK, Refusal
 from peerproof.cli.parser import Parser
 from peerproof.cli.pipeline.measure import add_shared_clock
-from peerproof.cli.pipeline.options import add_input_format, add_out, add_spark, engine, stage
+from peerproof.cli.pipeline.options import add_input, add_out, add_spark, engine, stage
 from peerproof.conformance.suite.locations import examples, path_text
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="logs or captures")
-    add_input_format(parser)
-    add("--mapping", metavar="FILE", help="mapping of the fields of a log (default: trace lines of reference nodes)")
-    add("--protocol", metavar="NAME", help="protocol of a capture")
-    add("--port", action="append", default=[], metavar="N", help="of a capture: only packets of this port (repeatable)")
+    add_input(parser)
     add_shared_clock(parser)
     add("--examples", action="store_true", help="use the bundled example traces instead of files")
     add("--simulate", metavar="PROTOCOL", help="simulate this protocol instead of reading files")
@@ -102,7 +99,7 @@ def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
         given = [("--runs", args.runs), ("--grid", args.grid), ("--seed", args.seed)]
         first = ("simulate", [args.simulate, *_option_args(given), *out, *how])
     else:
-        ports = [("--port", port) for port in args.port]
+        ports = [("--port", port) for port in args.port or ()]
         given = [("--input-format", args.input_format), ("--mapping", args.mapping), ("--protocol", args.protocol), *ports]
         files = [f"./{name}" if name.startswith("-") else name for name in args.files]
         first = ("ingest", [*files, *_option_args(given), *out, *how])
