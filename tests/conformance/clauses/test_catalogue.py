@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Citation, Clause, Clauses
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors import suite
+
+#: The beginning of a citation that does not end on its line.
+_BROKEN = re.compile(r"\[[A-Z]{1,3}-\d{2,3}[^\]]*$")
 
 PROSE = """\
 # Some protocol
@@ -156,3 +160,12 @@ def test_of_the_vectors_of_a_clause_the_one_with_the_fewest_others_meets_it(caps
     text = capsys.readouterr().out
     assert f"{near.clause}: {near.vector} with {' '.join(near.others)}\n" in text
     assert "BA-12: " not in text
+
+
+def test_no_citation_in_code_is_broken_over_two_lines() -> None:
+    """Code is searched line by line, so such a citation would be none."""
+    sources = [path for part in ("spec", "reference") for path in (Path(__file__).parents[3] / part).rglob("*.py")]
+    broken = [(path.name, line) for path in sources for line in path.read_text("utf-8").splitlines() if _BROKEN.search(line)]
+
+    assert sources
+    assert broken == []
