@@ -67,5 +67,5 @@ def positive_seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ArgumentTypeError(f"seconds are a number above 0, not {text!r}")
+        raise ArgumentTypeError(f"expected seconds above 0, found {text!r}")
     return seconds
