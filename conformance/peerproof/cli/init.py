@@ -7,7 +7,8 @@ Writes the skeleton of an adapter: a program through which the suite reaches you
 
 The skeleton passes `doctor --impl`. It implements nothing yet; its failures are listed in known-failing.txt, so that `run`
 succeeds from the start, while you fill in three files: codec, events, queries. A GitHub workflow runs both at every push; it is
-written to the top of the repository, if the folder is in one.
+written to the top of the repository, if the folder is in one. A repository may hold several adapters, each in its folder and
+with its workflow.
 
 No existing file is overwritten without --force; and either all files are written or none.
 """
@@ -19,10 +20,17 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from peerproof.cli import options
+from peerproof.cli import console, options
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import OK, Refusal
-from peerproof.conformance.authoring.skeletons import KNOWN_FAILING, LANGUAGES
+from peerproof.conformance.authoring.skeletons import (
+    KNOWN_FAILING,
+    LANGUAGES,
+    is_from_a_folder,
+    repository,
+    requirement,
+    workflow_path,
+)
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
@@ -57,6 +65,11 @@ def run(args: Namespace) -> int:
     print("next:")
     for command in _next(args):
         print(f"  {command}")
+    if is_from_a_folder():
+        console.note(
+            f"the workflow installs {requirement()!r}; this peerproof came from a folder or file. "
+            "Until that release is on PyPI, set PEERPROOF in the workflow to 'peerproof[fuzz] @ git+https://…', its repository"
+        )
     return OK
 
 
@@ -69,8 +82,6 @@ def _render_path(path: Path) -> str:
 
 def _name(args: Namespace) -> str:
     """Returns the name of the implementation. Raises Refusal for a name that some language does not allow."""
-    from peerproof.conformance.authoring.skeletons import repository
-
     if args.name is not None:
         if not NAME.fullmatch(args.name):
             raise Refusal(f"--name: expected small letters, digits and hyphens, such as my-node, found {args.name!r}")
@@ -79,6 +90,8 @@ def _name(args: Namespace) -> str:
     found = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")
     if not NAME.fullmatch(found):
         raise Refusal(f"the folder {folder.name!r} gives no name", tip="name the implementation: --name my-node")
+    if args.folder.resolve() != folder.resolve() and workflow_path(args.folder, found).exists() and not args.force:
+        found += "-" + re.sub(r"[^a-z0-9]+", "-", args.folder.resolve().name.lower()).strip("-")
     return found
 
 

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,6 +19,7 @@ import yaml
 from tests.support.tools import require
 
 from peerproof.cli.main import main
+from peerproof.conformance.authoring import skeletons
 from peerproof.conformance.authoring.skeletons import LANGUAGES, write_files
 from peerproof.conformance.runner import expected_failures
 from peerproof.conformance.suite import locations
@@ -196,14 +199,14 @@ def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> 
     folder = tmp_path / job["defaults"]["run"]["working-directory"]
     steps = {step["name"]: step for step in job["steps"] if "run" in step}
 
-    assert list(steps)[:4] == ["Install the suite", "Build the adapter", "Is the adapter right?", "Is the implementation?"]
+    assert list(steps)[:4] == ["Install the suite", "Build the adapter", "Check the adapter", "Run the vectors"]
     for name, step in steps.items():
         if name != "Install the suite" and "if" not in step:
             done = shell(step["run"], folder)
             assert done.returncode == 0, f"{name}\n{done.stdout}{done.stderr}"
     report = ElementTree.parse(tmp_path / job["steps"][-1]["with"]["path"]).getroot()
     assert int(next(report.iter("testsuite")).get("tests", 0)) > 0
-    assert (workflow["env"]["FUZZ"], steps["What does nobody ask for?"]["if"]) == ("no", "env.FUZZ == 'yes'")
+    assert (workflow["env"]["FUZZ"], steps["Fuzz"]["if"]) == ("no", "env.FUZZ == 'yes'")
 
 
 def test_what_is_there_is_named_and_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -321,3 +324,41 @@ def test_name_and_workflow_are_those_of_the_repository(tmp_path: Path, monkeypat
     folders = [flow["jobs"]["conformance"]["defaults"]["run"]["working-directory"] for flow in (within, alone)]
     assert folders == ['a/"b"', "."]
     assert 'NAME: Final = "some-port"' in (tmp_path / 'Some_Port/a/"b"/adapter/__main__.py').read_text("utf-8")
+
+
+def test_two_adapters_of_one_repository_have_a_workflow_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "port" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "port")
+
+    assert main(["init", "--lang", "python", "swim", "members"]) == 0
+    assert main(["init", "--lang", "go", "wendy", "ring"]) == 0
+
+    workflows = sorted((tmp_path / "port/.github/workflows").iterdir())
+    folders = [yaml.safe_load(flow.read_text("utf-8"))["jobs"]["conformance"]["defaults"]["run"] for flow in workflows]
+    assert [flow.name for flow in workflows] == ["conformance-port-ring.yml", "conformance-port.yml"]
+    assert [folder["working-directory"] for folder in folders] == ["ring", "members"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "installed"),
+    [
+        ("", "peerproof[fuzz]==@"),
+        ('{"url": "file:///somewhere", "dir_info": {}}', "peerproof[fuzz]==@"),
+        ('{"url": "https://some.where/p.whl", "archive_info": {}}', "peerproof[fuzz] @ https://some.where/p.whl"),
+        (
+            '{"url": "https://some.where/p", "subdirectory": "d", "vcs_info": {"vcs": "git", "commit_id": "c0"}}',
+            "peerproof[fuzz] @ git+https://some.where/p@c0#subdirectory=d",
+        ),
+    ],
+)
+def test_the_workflow_installs_what_is_installed_here(
+    origin: str, installed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """From the same repository or archive. A folder of this machine is of no use elsewhere: init says so."""
+    monkeypatch.setattr(skeletons, "distribution", lambda _: SimpleNamespace(read_text=lambda _name: origin or None))
+
+    assert main(["init", "--lang", "python", "swim", str(tmp_path / "mine")]) == 0
+
+    workflow = yaml.safe_load((tmp_path / "mine/.github/workflows/conformance-mine.yml").read_text("utf-8"))
+    assert workflow["env"]["PEERPROOF"] == installed.replace("=@", f"={version('peerproof')}")
+    assert ("set PEERPROOF in the workflow" in capsys.readouterr().err) == ("file:" in origin)

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import distribution, version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import cases
@@ -87,9 +87,41 @@ def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite
     found = {folder / path.relative_to(own): _fill_template(path, words) for path in _sources(own)}
     found[folder / "README.md"] = _fill_template(common / "README.md", words)
     found[folder / KNOWN_FAILING] = "\n".join(render_expected_failures(name, protocol, suite)) + "\n"
-    place = folder if root == folder.resolve() else root
-    found[place / ".github" / "workflows" / f"conformance-{name}.yml"] = _fill_template(common / "workflow.yml", words)
+    found[workflow_path(folder, name)] = _fill_template(common / "workflow.yml", words)
     return found
+
+
+def requirement() -> str:
+    """
+    Returns what `pip install` needs to install this peerproof on another machine, for a workflow.
+
+    It names the repository and commit, or the archive, from which this one was installed (PEP 610), and the release otherwise.
+    """
+    origin = _origin()
+    url, where = origin.get("url", ""), f"#subdirectory={origin['subdirectory']}" if "subdirectory" in origin else ""
+    if source := origin.get("vcs_info"):
+        return f"peerproof[fuzz] @ {source['vcs']}+{url}@{source['commit_id']}{where}"
+    if url.startswith(("https://", "http://")):
+        return f"peerproof[fuzz] @ {url}{where}"
+    return f"peerproof[fuzz]=={version('peerproof')}"
+
+
+def is_from_a_folder() -> bool:
+    """Whether this peerproof was installed from a folder or file of this machine, so that its release may not exist yet."""
+    return _origin().get("url", "").startswith("file:") and "vcs_info" not in _origin()
+
+
+def _origin() -> dict[str, Any]:
+    """Returns what pip recorded of the place that this peerproof came from; nothing if it came from an index."""
+    recorded: dict[str, Any] = json.loads(distribution("peerproof").read_text("direct_url.json") or "{}")
+    return recorded
+
+
+def workflow_path(folder: Path, name: str) -> Path:
+    """Returns where GitHub looks for the workflow of an adapter in this folder: at the top of the repository that it is in."""
+    root = repository(folder)
+    place = folder if root is None or root == folder.resolve() else root
+    return place / ".github" / "workflows" / f"conformance-{name}.yml"
 
 
 def _sources(folder: Path) -> list[Path]:
@@ -107,7 +139,7 @@ def _words(language: Language, protocol: str, name: str, folder: str) -> dict[st
         '"udp"': f'"{specification(protocol).TRANSPORT}"',
         "@FOLDER@": inside,
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
-        "@RELEASE@": version("peerproof"),
+        "@REQUIREMENT@": json.dumps(requirement())[1:-1],
         **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "start", "codec", "events", "queries", "choices")},
         "@WORDS@": "\n".join(_vocabulary(protocol)),
     }
