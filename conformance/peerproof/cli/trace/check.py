@@ -8,8 +8,8 @@ Checks whether each recorded step of each node is a step of the specification.
 
 Every event is replayed with the recorded random choices, and what the node did is compared: each effect, each refusal, and the
 digest of its state. Nodes are checked one by one. The first divergence of a node is shown with what the specification would have
-done, the clauses of the step, and the lines around it; later divergences are left out, up to the next start of the node. Files
-are read line by line, whatever their size, and each is checked by itself.
+done, the clauses of the step, and the events around it (-v: the lines of the file). Later divergences are left out, up to the
+next start of the node. Files are read line by line, whatever their size, and each is checked by itself.
 
 --tlc also runs TLC, which checks against the TLA+ model, with other code. The model has no time; the output names what TLC does
 not compare. If the two disagree, one of them is wrong, and the result is an internal error.
@@ -25,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import count, interruptible
-from peerproof.cli.console import warn
+from peerproof.cli.console import is_verbose, warn
 from peerproof.cli.exits import Refusal
 from peerproof.cli.options import add_format
 from peerproof.cli.ticker import Ticker
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from peerproof.conformance.traces.file_check import Found, NodeReport, Report
     from peerproof.spec.forms.form import Plain
+    from peerproof.spec.traces.trace import Line
     from peerproof.tla.output.outcome import Progress
     from peerproof.tla.tools.installation import Tools
 
@@ -165,12 +166,38 @@ def _tlc(node: NodeReport, unseen: str) -> str:
 
 def _render_finding(name: str, found: Found) -> Iterator[str]:
     divergence = found.divergence
-    yield f"{name}:{found.line}: seq {divergence.line.seq}, {_safe_text(divergence.line.kind)}: {divergence.what}"
+    yield f"{name}:{found.line}: seq {divergence.line.seq}, {_event(divergence.line)}: differs in {divergence.what}"
     yield from _render_diff(divergence.what, divergence.expected, divergence.actual)
     if found.clauses:
         yield f"  clauses of this step: {', '.join(found.clauses)}"
+    if is_verbose():
+        for mark, lines in ((" ", found.before), (">", [found.text]), (" ", found.after)):
+            yield from (f"  {mark} {_safe_text(line, _LONGEST_SHOWN if mark == '>' else _LONGEST_BESIDE)}" for line in lines)
+        return
+    yield "  events of the node around it (-v: the lines of the file):"
     for mark, lines in ((" ", found.before), (">", [found.text]), (" ", found.after)):
-        yield from (f"  {mark} {_safe_text(line, _LONGEST_SHOWN if mark == '>' else _LONGEST_BESIDE)}" for line in lines)
+        yield from (f"  {mark} {_summary(line)}" for line in lines)
+
+
+def _summary(text: str) -> str:
+    """A line of the file in short."""
+    from peerproof.spec.errors import MalformedMessage
+    from peerproof.spec.traces.trace import parse
+
+    try:
+        line = parse(text)
+    except MalformedMessage:
+        return _safe_text(text, _LONGEST_BESIDE)
+    return f"seq {line.seq}  {line.t_us / 1000:,.0f} ms  {_event(line)}"
+
+
+def _event(line: Line) -> str:
+    from peerproof.conformance.traces.event_text import event_text
+
+    try:
+        return _safe_text(event_text(line), _LONGEST_BESIDE)
+    except (AttributeError, TypeError):  # the divergence is that these are not the arguments of an event
+        return _safe_text(line.kind)
 
 
 def _render_diff(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
@@ -179,12 +206,20 @@ def _render_diff(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
         yield f"  found     {_json(actual)}"
         return
     for place in range(max(len(expected), len(actual))):
-        allowed, found = (_json(effects[place]) if place < len(effects) else "nothing" for effects in (expected, actual))
+        allowed, found = _effects(*(effects[place] if place < len(effects) else None for effects in (expected, actual)))
         if allowed == found:
             yield f"  effect {place + 1}, as expected  {found}"
         else:
             yield f"  effect {place + 1}, expected     {allowed}"
             yield f"  effect {place + 1}, found        {found}"
+
+
+def _effects(expected: Plain, actual: Plain) -> tuple[str, str]:
+    """Two effects in words; as JSON where words do not show how they differ."""
+    from peerproof.conformance.traces.event_text import effect_text
+
+    allowed, found = (_safe_text("nothing" if effect is None else effect_text(effect)) for effect in (expected, actual))
+    return (allowed, found) if allowed != found or expected == actual else (_json(expected), _json(actual))
 
 
 def _json(plain: Plain) -> str:

@@ -1,0 +1,42 @@
+"""Events and effects of a trace on one line each, for people."""
+
+from __future__ import annotations
+
+import json
+
+from peerproof.conformance.diagrams.labels import message_text, visible
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.traces.trace import Line
+
+
+def event_text(line: Line) -> str:
+    """The event of a trace line: `recv from n0:1: delta []`, `timer round`, `update_local k v`."""
+    match line.kind:
+        case "start":
+            text = "start"
+        case "recv":
+            text = f"recv from {line.peer}: {message_text(line.args)}"
+        case "sent":
+            arrived = "arrived" if line.args.get("took") is not None else "did not arrive"
+            text = f"sent to {line.peer}, {arrived}: {message_text(line.args.get('message'))}"
+        case "timer":
+            text = f"timer {message_text(line.args)}"
+        case _:
+            text = message_text(line.args)
+    return visible(text)
+
+
+def effect_text(effect: Plain) -> str:
+    """An effect in plain form: `send to n0:1: delta []`, `set timer round in 1000 ms`."""
+    match effect:
+        case {"send": {"to": to, "message": message, **rest}} if not rest:
+            text = f"send to {to}: {message_text(message)}"
+        case {"notify": notice}:
+            text = f"notify {message_text(notice)}"
+        case {"set_timer": {"timer": timer, "after": after}}:
+            text = f"set timer {message_text(timer)} in {after} ms"
+        case {"cancel_timer": {"timer": timer}}:
+            text = f"cancel timer {message_text(timer)}"
+        case _:
+            text = json.dumps(effect, ensure_ascii=False)
+    return visible(text)
