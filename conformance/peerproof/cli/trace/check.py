@@ -5,6 +5,7 @@ Checks whether each recorded step of each node is a step of the specification.
   peerproof trace check a.jsonl b.jsonl
   peerproof node simulate scuttlebutt --seed 7 --trace run.jsonl && peerproof trace check run.jsonl --tlc
   cat old.jsonl new.jsonl | peerproof trace check -                           the parts of one log
+  peerproof trace check --examples                                            bundled traces, one of them wrong
 
 Every event is replayed with the recorded random choices, and what the node did is compared: each effect, each refusal, and the
 digest of its state. Nodes are checked one by one. The first divergence of a node is shown with what the specification would have
@@ -61,7 +62,8 @@ EXITS: Final = {
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", help="a trace, a JSON line for each step; - for stdin")
+    add("files", metavar="FILE", nargs="*", help="a trace, a JSON line for each step; - for stdin")
+    add("--examples", action="store_true", help="check the bundled example traces; one of them is of a wrong implementation")
     add("--tlc", action="store_true", help="check with TLC as well (needs Java and the extra tla)")
     many = partial(count, digits=12)
     add("--tlc-events", metavar="N", type=many, default=1_000_000, help="events of a file that TLC checks (default 1000000)")
@@ -70,12 +72,15 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Checks each file and prints the verdicts."""
+    from peerproof.conformance.suite.locations import examples, path_text
     from peerproof.conformance.traces import file_check
     from peerproof.conformance.traces.file_check import trace_verdict
 
+    if bool(args.files) is args.examples:
+        raise Refusal("give files or --examples", tip="peerproof trace check --examples shows how a wrong trace is reported")
     tools = _tools() if args.tlc else None
     reports = []
-    for name in args.files:
+    for name in [path_text(path) for path in examples()] if args.examples else args.files:
         try:
             report = _check(name, tools, args.tlc_events)
         except (OSError, file_check.NoTrace) as problem:
