@@ -204,7 +204,7 @@ $(VENV)/.piping: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.documenting: $(VENV)/.installed
-	$(PIP) install --editable ".[docs,prove,pipeline]"
+	$(PIP) install --editable ".[docs,prove]"
 	@touch $@
 
 $(DRAWING): $(VENV)/.created

@@ -9,6 +9,7 @@ the messages: who ports a protocol looks for those first.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -18,7 +19,6 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
-from inspect import isclass, isfunction
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -241,17 +241,23 @@ def library() -> Iterator[Page]:
 
 
 def package_objects(name: str) -> Iterator[str]:
-    """The public objects of one package."""
+    """The public objects of one package. Nothing of it is imported but constants, so that no heavy library is needed."""
     package = import_module(name)
-    for public in package.__all__:
-        found = getattr(package, public)
-        if isclass(found) or isfunction(found):
-            alone = isfunction(found) or issubclass(found, BaseException)
-            members = "      members: false" if alone else "      members: null"
-            yield from (f"::: {found.__module__}.{found.__qualname__}", *OPTIONS, members, "")
-        else:
+    for public, module in defining_modules(name, Path(str(package.__file__))).items():
+        if public.isupper():
+            found = getattr(package, public)
             shown = words(map(str, found)) if isinstance(found, Collection) else repr(found)
             yield from (f"### {public}", "", f"A constant: {shown}.", "")
+        else:
+            yield from (f"::: {name}.{module}.{public}", *OPTIONS, "")
+
+
+def defining_modules(package: str, init: Path) -> dict[str, str]:
+    """The public names of a package, sorted, each with the module that defines it: from its stub if there is one."""
+    stub = init.with_suffix(".pyi")
+    tree = ast.parse((stub if stub.exists() else init).read_text("utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return dict(sorted((alias.name, str(node.module).removeprefix(f"{package}.")) for node in imports for alias in node.names))
 
 
 #: How the site shows an object of the library: its signature and its docstring, not its source.
@@ -265,6 +271,7 @@ OPTIONS = (
     "      show_docstring_description: true",
     "      show_docstring_attributes: true",
     "      filters: ['!^_']",
+    "      members: null",
 )
 
 

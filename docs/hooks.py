@@ -1,7 +1,8 @@
 """
-What the site adds to its pages: a clause can be linked to, each mention of a clause links to it, included code is open.
+What the site adds to its pages: diagrams as SVG, links to clauses, open code.
 
-An id that no page defines, and an include that was not expanded, are warnings, which fail a strict build.
+A clause that no page defines, an include that was not expanded, a link that leads nowhere and a file that would be loaded from
+another host are warnings, which fail a strict build.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from flowchart import render_flowchart
 from mkdocs.utils import get_relative_url
+from site_check import find_faults
+
+from peerproof.conformance.diagrams import MessageGraph, render_svg
 
 log = logging.getLogger("mkdocs.hooks.clauses")
 
@@ -23,6 +28,8 @@ _INCLUDE = re.compile(r"--8[^\n&]{0,3}&lt;[^\n]{0,60}|::: peerproof\.[^\n]{0,60}
 _TAG = re.compile(r"(<[^>]*>)")
 _UNTOUCHED = re.compile(r"<(/?)(pre|code|a|strong|h[1-6]|summary|title)\b")
 
+_DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
 #: Clause and the page that defines it.
 _pages: dict[str, str] = {}
 
@@ -33,6 +40,27 @@ def on_pre_build(config: Any) -> None:  # noqa: ARG001  # MkDocs names the argum
     for source in sorted(_SPEC.glob("*.md")):
         for clause in _DEFINITION.findall(source.read_text(encoding="utf-8")):
             _pages[clause] = f"specification/{source.stem}/"
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001  # MkDocs names the arguments
+    """Replaces each diagram by its picture."""
+    name = re.sub(r"\W+", "-", page.file.src_uri)
+    count = iter(range(len(markdown)))
+    return _DIAGRAM.sub(lambda found: _picture(found[1], f"{name}-{next(count)}"), markdown)
+
+
+def _picture(diagram: str, name: str) -> str:
+    if diagram.startswith("flowchart"):
+        svg = render_flowchart(diagram, name)
+    else:
+        svg = render_svg(MessageGraph.from_mermaid(diagram), name=name)
+    return f'<div class="picture">{svg.replace(chr(10), "")}</div>\n'
+
+
+def on_post_build(config: Any) -> None:
+    """Checks what was built."""
+    for fault in find_faults(Path(config["site_dir"])):
+        log.warning(fault)
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001  # MkDocs names the arguments

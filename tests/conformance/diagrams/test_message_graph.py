@@ -57,6 +57,9 @@ def test_four_kinds_of_arrows_and_the_notes_can_be_told_apart() -> None:
         "    Note over p0: m#59;n",
         "    Note over p0,p1: all",
     ]
+    assert MessageGraph.from_mermaid(graph.mermaid()) == graph
+    with pytest.raises(ValueError, match="not a line of a diagram"):
+        MessageGraph.from_mermaid("sequenceDiagram\n    loop")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +77,10 @@ def test_four_kinds_of_arrows_and_the_notes_can_be_told_apart() -> None:
 )
 def test_no_label_breaks_a_mermaid_diagram(label: str, mermaid: str) -> None:
     """Mermaid 11 shows each of them as it is; without the signs' numbers it drops a part, or all of the diagram."""
-    assert MessageGraph(("a",), (Arrow("a", "a", label),)).mermaid().splitlines()[-1] == f"    p0->>p0: {mermaid}"
+    drawn = MessageGraph(("a",), (Arrow("a", "a", label), Note("", label))).mermaid()
+
+    assert drawn.splitlines()[-2] == f"    p0->>p0: {mermaid}"
+    assert MessageGraph.from_mermaid(drawn).mermaid().splitlines()[:-1] == drawn.splitlines()[:-1]
 
 
 def test_what_would_not_be_seen_is_written_out() -> None:

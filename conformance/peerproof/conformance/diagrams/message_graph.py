@@ -67,6 +67,28 @@ class MessageGraph:
                     lines.append(f"    Note over {over}: {_escape(label)}")
         return "\n".join(lines)
 
+    @classmethod
+    def from_mermaid(cls, diagram: str) -> MessageGraph:
+        """
+        Reads what `mermaid` has rendered; line breaks within a label become blanks. Raises ValueError for any other line.
+
+        >>> MessageGraph.from_mermaid(MessageGraph(("a", "b"), (Arrow("a", "b", "ping"),)).mermaid()).happenings
+        (Arrow(source='a', target='b', label='ping', judged=False, lost=False),)
+        """
+        names: dict[str, str] = {}
+        happenings: list[Arrow | Note] = []
+        for line in map(str.strip, diagram.splitlines()):
+            if found := _MERMAID_PARTICIPANT.fullmatch(line):
+                names[found[1]] = _unescape(found[2])
+            elif found := _MERMAID_NOTE.fullmatch(line):
+                happenings.append(Note("" if found[2] else names[found[1]], _unescape(found[3])))
+            elif found := _MERMAID_MESSAGE.fullmatch(line):
+                (judged, lost) = next(kinds for kinds, arrow in _MERMAID_ARROWS.items() if arrow == found[2])
+                happenings.append(Arrow(names[found[1]], names[found[3]], _unescape(found[4]), judged, lost))
+            elif line != "sequenceDiagram":
+                raise ValueError(f"not a line of a diagram that mermaid() renders: {line!r}")
+        return cls(tuple(names.values()), tuple(happenings))
+
     def _alias(self, name: str) -> str:
         """An alias, since Mermaid allows no colon in a participant's name."""
         return f"p{self.participants.index(name)}"
@@ -74,6 +96,10 @@ class MessageGraph:
 
 _MERMAID_ARROWS: Final = {(False, False): "->>", (True, False): "-->>", (False, True): "-x", (True, True): "--x"}
 
+
+_MERMAID_PARTICIPANT: Final = re.compile(r"participant (p\d+) as (.*)")
+_MERMAID_NOTE: Final = re.compile(r"Note over (p\d+)(,p\d+)?: ?(.*)")
+_MERMAID_MESSAGE: Final = re.compile(rf"(p\d+)({'|'.join(_MERMAID_ARROWS.values())})(p\d+): ?(.*)")
 
 #: Mermaid does not wrap lines, and scales a diagram with a long line down.
 _MERMAID_WIDTH: Final = 60
@@ -90,6 +116,10 @@ def _escape(label: str) -> str:
     signs = _MERMAID_SIGNS | ({ord(":"): "#58;"} if _MERMAID_WORDS.search(shown) else {})
     lines = wrap(shown, _MERMAID_WIDTH, break_long_words=False, break_on_hyphens=False)
     return "<br/>".join(line.translate(signs) for line in lines)
+
+
+def _unescape(label: str) -> str:
+    return re.sub(r"#(\d+);", lambda sign: chr(int(sign[1])), label.replace("<br/>", " "))
 
 
 #: The most events of a readable diagram.

@@ -6,6 +6,8 @@ derived from them. The metadata of each file has the name of its table and the v
 
 A text column holds UTF-8, but names of nodes may be other bytes. So a text that is not UTF-8 is stored as `{"hex":"fffe"}`, the
 JSON of its plain form, and so is a text that itself begins with `{"hex":`, to be distinct (`column_text`, `text_of`).
+
+pyarrow is imported by what makes or reads Arrow data alone, so that the documentation can be made without it.
 """
 
 from __future__ import annotations
@@ -15,9 +17,6 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
-
-import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 #: Increased whenever a column is added, removed or changed in meaning.
 SCHEMA_VERSION: Final = 2
@@ -34,6 +33,8 @@ class Type(Enum):
     @property
     def arrow(self) -> Any:
         """The Arrow type."""
+        import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+
         return {"STRING": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BINARY": pa.binary()}[self.value]
 
 
@@ -67,6 +68,8 @@ class Table:
     @property
     def schema(self) -> Any:
         """The `pyarrow.Schema` of its files, with table and version in the metadata."""
+        import pyarrow as pa
+
         return pa.schema(
             [pa.field(column.name, column.type.arrow, column.nullable) for column in self.columns],
             metadata={"peerproof.table": self.name, "peerproof.schema": str(SCHEMA_VERSION)},
@@ -84,12 +87,16 @@ class Table:
 
     def batch(self, rows: Sequence[Sequence[Any]]) -> Any:
         """Returns a `pyarrow.RecordBatch` of rows, each with a value per column, in order."""
+        import pyarrow as pa
+
         values = zip(*rows, strict=True) if rows else ([] for _ in self.columns)
         arrays = [pa.array(list(column), kind.type.arrow) for kind, column in zip(self.columns, values, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def read(self, file: Path) -> Iterator[tuple[Any, ...]]:
         """Reads the rows of a file, each with a value per column, in order."""
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
         columns = pq.read_table(file, schema=self.schema, partitioning=None).columns
         return zip(*(column.to_pylist() for column in columns), strict=True)
 
