@@ -1,6 +1,6 @@
 ------------------------------ MODULE Network ------------------------------
 (***************************************************************************)
-(* The network as a set of messages.                                      *)
+(* The network as a set of messages.                                       *)
 (*                                                                         *)
 (* Any message of the set may be received next, so order is lost without   *)
 (* more ado. A message that is sent twice is there once: the set cannot    *)
@@ -8,9 +8,8 @@
 (* is, and loss is a message that goes away unread.                        *)
 (*                                                                         *)
 (* The bound MaxNet is part of the guard of each action that sends, and    *)
-(* not a CONSTRAINT of the model checker: a step that would exceed it does  *)
-(* not exist, so that everybody who explores the model agrees on what a     *)
-(* step is.                                                                *)
+(* not a CONSTRAINT of the model checker: a step that would exceed it does *)
+(* not exist, so that every explorer of the model has the same steps.      *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets
 

@@ -25,7 +25,7 @@ Elements(chain) == Range(chain[1])
 
 Nodes(chain) == {element[1] : element \in Elements(chain)}
 
-\* <<node, tick>>: who made the change, or sent the ping.
+\* <<node, tick>>: the node that made the change, or sent the ping.
 HeadOf(chain) == Head(chain[1])
 
 \* Without the first so many elements.
@@ -49,7 +49,7 @@ Alone(n, t) == <<<<<<n, t>>>>, FALSE>>
 
 IsAlone(chain) == Len(chain[1]) = 1 /\ ~chain[2]
 
-\* From 0, at the newest element; whoever is off the chain is beyond its end.
+\* From 0, at the newest element; a node that is off the chain is beyond its end.
 IsOn(chain, n) == n \in Nodes(chain)
 
 Position(chain, n) ==
@@ -105,7 +105,7 @@ Parting(mine, other) ==
 Side(mine, other) == {mine[1][i][1] : i \in 1..Parting(mine, other)}
 
 -----------------------------------------------------------------------------
-\* Ticks: sets of <<node, tick>>. Of `ticks`, one for each node; who has none counts as at 0.
+\* Ticks: sets of <<node, tick>>. Of `ticks`, one for each node; a node that has none counts as at 0.
 
 TickOf(pairs, n) == LET own == {pair \in pairs : pair[1] = n} IN IF own = {} THEN 0 ELSE (CHOOSE pair \in own : TRUE)[2]
 

@@ -1,20 +1,21 @@
 -------------------------------- MODULE DistKV --------------------------------
 (***************************************************************************)
-(* DistKV: servers that hold one store of entries, without a master.          *)
+(* DistKV: servers that hold one store of entries, without a master.       *)
 (*                                                                         *)
-(* Each of them changes what it wants and tells all others. A chain of        *)
-(* changes says what an entry's last change was based on; a chain of pings     *)
-(* says who is there, and shows when the network had been split. Then all      *)
-(* find out what they have missed, and whoever has it sends it again.         *)
+(* Each server makes its changes and sends them to all others. A chain of  *)
+(* changes says what an entry's last change was based on; a chain of pings *)
+(* says which servers are up, and shows when the network had been split.   *)
+(* Then all servers find out which changes they have missed, and a server  *)
+(* that has them sends them again.                                         *)
 (*                                                                         *)
-(* Written from the clauses in spec/distkv.md, whose numbers stand in         *)
-(* brackets. This is the whole node but for bytes and sizes, and without       *)
-(* time: a timer that runs may expire at any moment, and choices of moments    *)
-(* are none. Only a delay of 0 is no timer, but happens at once [DA-62].       *)
+(* Written from the clauses in spec/distkv.md, whose numbers stand in      *)
+(* brackets. This is the whole node but for bytes and sizes, and without   *)
+(* time: a timer that runs may expire at any moment, and choices of moments *)
+(* are none. Only a delay of 0 is no timer, but happens at once [DA-62].   *)
 (*                                                                         *)
-(* Nodes are numbers; paths, too: 0 is the root. Values are numbers from 1     *)
-(* on; 0 is Null. Whoever sends to all has one message under way for each      *)
-(* other node. What it sends does not come back to it.                       *)
+(* Nodes are numbers; paths, too: 0 is the root. Values are numbers from 1 *)
+(* on; 0 is Null. A node that sends to all has one message under way for   *)
+(* each other node. What it sends does not come back to it.                *)
 (***************************************************************************)
 EXTENDS Chains, Texts, TLC
 
@@ -34,8 +35,8 @@ CONSTANTS
     Todo,         \* what applications do, one after the other: "n i set p v", "n i delete p 0", "n i crash 0 0"
     Firing,       \* which timers may expire at all: "n ping"
     Loss,         \* whether any message may be lost
-    Restarting,   \* who may start again
-    Forgetful,    \* who of these comes back without data
+    Restarting,   \* the nodes that may start again
+    Forgetful,    \* those of them that come back without data
     MaxRestarts,  \* so many restarts at most, of all nodes together
     MaxTock,      \* no tock is higher
     MaxNet        \* so many messages are under way at most
@@ -48,8 +49,8 @@ VARIABLES
     superseded,   \* <<node, tick>> [DA-04]
     last,         \* <<>>, or <<chain, tock>>: the ping accepted last
     heard,        \* <<node, tock>>: the highest of its pings
-    tried,        \* whom it has tried to download from
-    source,       \* from whom it is doing so, or 0
+    tried,        \* the nodes that it has tried to download from
+    source,       \* the node from which it is doing so, or 0
     wanted,       \* <<node, tick>>: what others have asked for [DA-78]
     newcomer,     \* <<>>, or <<chain>>: of the ping to be answered [DA-68]
     recovery,     \* <<>>, or <<mine, side, lost, pinged, covered>> [DA-74]
@@ -204,7 +205,7 @@ Asked(state, which) == IF which = {} THEN state ELSE Set(Informed(state, <<>>, {
 \* Step 2. [DA-77]
 Step2(state) == Asked(state, Missed(state) \ state.recovery[5])
 
-\* What is told in `known`. [D-117, DA-04, DA-78]
+\* The content of `known`. [D-117, DA-04, DA-78]
 Replaced(state) == state.wanted \ Present(state)
 
 \* Step 3. [D-68, D-111, D-116, DA-48, DA-78]
@@ -549,7 +550,7 @@ Repair(n) == Expires(n, "repair") /\ Expired(Repaired(Off(n, "repair")))
 
 RepairAllowed(n) == Expires(n, "allowed") /\ Expired(Off(n, "allowed"))
 
-\* What somebody receives who is not up, vanishes.
+\* A message to a node that is not up vanishes.
 Receive ==
     \E m \in net :
         /\ IF up[m[2]] THEN Become(Received(Local(m[2]), m), net \ {m}) ELSE net' = net \ {m} /\ UNCHANGED kept

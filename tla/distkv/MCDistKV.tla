@@ -1,9 +1,9 @@
 ------------------------------- MODULE MCDistKV -------------------------------
 (***************************************************************************)
-(* What is asked of DistKV by the model checker.                             *)
+(* Properties of DistKV for the model checker.                             *)
 (*                                                                         *)
-(* Models that must fail find their question at the end, or a definition of   *)
-(* DistKV replaced by one from here.                                         *)
+(* Models with expected counterexamples use the claims at the end, or      *)
+(* replace a definition of DistKV by one from here.                        *)
 (***************************************************************************)
 EXTENDS DistKV
 
@@ -96,7 +96,7 @@ Changes ==
     UNION {entries[n] : n \in Node} \cup {<<m[4], m[5], m[6], m[7]>> : m \in OfKind("update")} \cup
         UNION {m[4] : m \in OfKind("loaded")}
 
-\* Whoever has lost data, at a restart or before the first state, is not asked for what it knows of itself.
+\* A node that has lost data, at a restart or before the first state, is not checked for its own changes.
 HasAll(n) ==
     /\ n \notin Forgetful
     /\ \A m \in Node : TickOf(Begun[m].ticks, n) <= TickOf(Begun[n].ticks, n)
@@ -129,7 +129,7 @@ BetterIsOrder ==
 OneTickOneChange ==
     \A a, b \in Changes : HeadOf(a[2]) = HeadOf(b[2]) => a[1] = b[1] /\ a[3] = b[3] /\ a[4] = b[4]
 
-\* The changes that are behind the ticks that anybody has seen.
+\* The changes that are behind the ticks that any node has seen.
 AllTicks == Highest(UNION {ticks[n] : n \in Up})
 
 KnowsAll(n) == Missing(AllTicks, Known(Local(n))) = {}
@@ -207,7 +207,7 @@ PingOrder ==
     \A a, b \in Pings : HeadOf(a[1])[1] # HeadOf(b[1])[1] =>
         (Beats(a[1], a[2], b[1], b[2]) <=> ~Beats(b[1], b[2], a[1], a[2]))
 
-\* Whoever pings has decided so with a tick, or is allowed to with the tick zero. [D-107, DA-67]
+\* A node that will ping has decided so with a tick, or is allowed to with the tick zero. [D-107, DA-67]
 ZeroIsSilent ==
     \A n \in Node : "ping" \in timers[n] /\ OwnTick(Local(n)) = 0 => ZeroMayPing(last[n][1])
 
@@ -243,43 +243,43 @@ EventuallyNothingMissing == <>[]NothingMissing
 EventuallyAllReady == <>[](\A n \in Up : phase[n] = "ready")
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
-\* Nobody waits with the answer to a start-up ping. [DA-68]
+\* No node delays the answer to a start-up ping. [DA-68]
 NeverGreets == \A n \in Node : newcomer[n] = <<>>
 
-\* Nobody who has downloaded still waits for what it misses. [DA-73]
+\* No node that has downloaded still waits for missing changes. [DA-73]
 NeverSettling == \A n \in Node : phase[n] # "settling"
 
-\* Nobody asks a second node for a download. [DA-70]
+\* No node asks a second node for a download. [DA-70]
 NeverAsksNext == \A n \in Node : Cardinality(tried[n]) <= 1
 
-\* Nobody with data from before has more than what it downloads. [DA-73]
+\* No node with data from before has more than what it downloads. [DA-73]
 NeverHasMore == \A m \in OfKind("info") : m[8] # {} => m[5] # <<>> \/ m[10] # <<>>
 
-\* Nobody says why it recovers. [DA-50]
+\* No node sends the reason of its recovery. [DA-50]
 NeverReason == \A m \in OfKind("info") : m[10] = <<>>
 
-\* Nobody recovers because of a reason. [DA-50]
+\* No node recovers because of a reason. [DA-50]
 NeverBecause == \A n \in Node : recovery[n] = <<>> \/ recovery[n][4] # <<>>
 
-\* Nobody hears of another that asks for the same. [DA-77]
+\* No node hears of another that asks for the same changes. [DA-77]
 NeverCovered == \A n \in Node : recovery[n] = <<>> \/ recovery[n][5] = {}
 
-\* Nobody tells of what was replaced. [D-117]
+\* No node reports superseded changes. [D-117]
 NeverReplaced == \A m \in OfKind("info") : m[7] = {}
 
-\* Nobody has been answered for, before its turn. [DA-78]
+\* No other node has answered before the turn of a node. [DA-78]
 NeverAnsweredFor == \A n \in Node : "known" \in timers[n] => wanted[n] # {}
 
-\* Nobody answers who is off the chain. [DA-78]
+\* No node that is off the chain answers. [DA-78]
 NeverOffChain == \A n \in Node : "known" \in timers[n] => IsOn(OrderOf(Local(n)), n)
 
-\* Nobody gives way to the start-up ping that it will send. [DA-67]
+\* No node is forbidden to ping, so that it will send a start-up ping. [DA-67]
 NeverForbidden ==
     \A n \in Node : "initial" \in timers[n] /\ last[n] # <<>> => IsOwnStartUp(Local(n))
 
-\* Nobody has changed an entry that it had not seen the last change of. [DA-01]
+\* No node has changed an entry of which it had not seen the last change. [DA-01]
 NeverConflict ==
     \A a, b \in Changes : a[1] = b[1] => Relation(a[2], b[2]) # "concurrent"
 
@@ -287,7 +287,7 @@ NeverConflict ==
 NeverCut == \A a \in Changes : ~a[2][2]
 
 -----------------------------------------------------------------------------
-\* What one would expect, and is false; and by what it is made false
+\* Counterexamples: false claims, and definitions that make claims false
 
 \* All that the sender has seen, as the document says: also what exists. [DX-01]
 ReplacedOrNot(state) == Known(state)
@@ -310,12 +310,12 @@ TakesLater(chain, at, other, otherAt) == at >= otherAt
 SentAnew(state, entry) ==
     Broadcast([state EXCEPT !.tock = @ + 1], <<"update", entry[1], entry[2], entry[3], state.tock + 1>>)
 
-\* Whoever downloads gets what is there, and takes what was deleted for seen. [DX-05]
+\* A node that downloads gets what is there, and takes what was deleted for seen. [DX-05]
 DownloadWithoutDeleted(state) ==
     LET deleted == {entry \in state.entries : entry[3] = 0}
     IN  <<state.entries \ deleted, state.superseded \cup UNION {Elements(entry[2]) : entry \in deleted}>>
 
-\* Whoever knows of a deletion does not hold what was deleted. [DI-09]
+\* A node that knows of a deletion does not hold what was deleted. [DI-09]
 NothingComesBack ==
     \A n, m \in Up : \A deleted \in {entry \in entries[m] : entry[3] = 0} : \A entry \in EntryOf(entries[n], deleted[1]) :
         Relation(entry[2], deleted[2]) = "before" => HeadOf(deleted[2]) \notin Known(Local(n))
@@ -323,11 +323,11 @@ NothingComesBack ==
 \* Nothing is missing at a node that admits clients. [DX-11]
 ReadyMissesNothing == \A n \in Up : phase[n] = "ready" => Missed(Local(n)) = {}
 
-\* Who is on the own chain asks for all. [D-127, DX-13]
+\* A node on the own chain asks for all. [D-127, DX-13]
 Silenced(state, from, which) ==
     IF IsRecovering(state) /\ IsOn(state.recovery[1], from) THEN Cancelled(state, {"missing"}) ELSE state
 
-\* Nobody asks for what it misses but in a recovery. [DX-14]
+\* No node asks for missing changes outside of a recovery. [DX-14]
 AsksNobody(state) == FALSE
 
 \* Whether others lead is looked at once. [DX-21]

@@ -1,6 +1,6 @@
 ------------------------------ MODULE MCPinging ------------------------------
 (***************************************************************************)
-(* What is asked of DistKV's pings by the model checker.                     *)
+(* Properties of DistKV's pings for the model checker.                     *)
 (***************************************************************************)
 EXTENDS Pinging
 
@@ -84,10 +84,10 @@ SomebodyPings == Up # {} => \E n \in Up : since[n] <= Silence
 \* So has each that has got no other. [DI-13]
 EachPings == \A n \in Up : since[n] <= Silence
 
-\* Nothing remembers who has pinged. [breaks DI-11]
+\* Nothing remembers which nodes have pinged. [breaks DI-11]
 IsNeverStale(s, from, itsTock) == FALSE
 
-\* Whoever must not ping does nothing. [DX-08]
+\* A node that must not ping does nothing. [DX-08]
 SilencedForGood == <<Off, Off>>
 
 HasData(chain) == \E element \in Elements(chain) : element[2] # 0
@@ -98,10 +98,10 @@ DataStays == \A n \in Up \cap Members : HasData(last[n][1])
 \* A split means that there was one. [DX-06]
 SplitWasOne == (\E n \in Node : judged[n]) => split # "no"
 
-\* After a split somebody sees in the end that there was one. [DX-07]
+\* After a split some node detects in the end that there was one. [DX-07]
 Noticed == split = "over" ~> \E n \in Node : judged[n]
 
-\* If everybody has pinged more than once during it, or heard who has. [mends DX-07]
+\* If all nodes have pinged more than once during it, or heard a node that has. [mends DX-07]
 NoticedIfLong == split = "over" /\ (\A n \in Node : apart[n] = 2) ~> \E n \in Node : judged[n]
 
 \* When nothing is under way, all have the same last. [DL-05]
@@ -113,7 +113,7 @@ OneChain == <>[](split # "now" => IsOneChain)
 IsNeverRealChain(n, before, wins) == FALSE
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
 \* Two nodes are about to swap pings that collide.
 NeverCrosses ==
@@ -124,7 +124,7 @@ NeverSilenced == \A n \in Up : last[n] # <<>> => ~IsForbidden(n, last[n][1])
 \* A copy looks like the next ping.
 NeverLooksNext == \A message \in net : message[5] /\ IsUp(message[1]) => ~IsNext(message[3], last[message[1]][1])
 
-\* Who has no data and must not ping starts up anew.
+\* A node that has no data and must not ping starts up anew.
 NeverAnew == \A n \in Up \cap Members : last[n][1] # Alone(n, Shown[n])
 
 =============================================================================

@@ -1,6 +1,6 @@
 ----------------------------- MODULE MCRecovering -----------------------------
 (***************************************************************************)
-(* What is asked of DistKV's recoveries by the model checker.                *)
+(* Properties of DistKV's recoveries for the model checker.                *)
 (***************************************************************************)
 EXTENDS Recovering
 
@@ -31,13 +31,13 @@ TypeOK ==
         /\ message[1] \in Node \ {message[3]} /\ message[2] \in 0..Delay
         /\ message[4] \in {"ping", "ticks", "missing", "known", "update"}
 
-\* Nothing is present and superseded, and what somebody knows is no more than its ticks. [DI-03]
+\* Nothing is present and superseded, and what a node knows is no more than its ticks. [DI-03]
 PresentIsStored ==
     \A n \in Node :
         /\ PresentIn(has[n]) \cap superseded[n] = {}
         /\ \A pair \in Known(n) : pair[2] <= TickOf(ticks[n], pair[1])
 
-\* Nobody takes for known what it has not got: what is superseded at a node was so at one from the beginning. [DI-03]
+\* No node takes a change for known which it never got: what is superseded at a node was so at one from the beginning. [DI-03]
 SupersededIsGone == \A n \in Node : superseded[n] \subseteq UNION {FirstGone[m] : m \in Node}
 
 \* [DI-17]
@@ -50,12 +50,12 @@ KnownOnce == twice \cap {"known", "update"} = {}
 \* When nothing is under way, and nothing runs.
 IsQuiet == net = {} /\ \A n \in Node : timers[n] = {}
 
-\* What nobody who is up knows cannot be had.
+\* A change that no live node knows cannot be had.
 Lacking(n) == MissingAt(n) \cap UNION {Known(m) : m \in Up}
 
 NothingMissing == \A n \in Up : Lacking(n) = {}
 
-\* Nobody misses what it has not even heard of. [D-118]
+\* No node misses a change, not even one that it has not heard of. [D-118]
 AllKnownToAll == \A n, m \in Up : Known(n) = Known(m)
 
 AllKnownAtRest == IsQuiet => AllKnownToAll
@@ -83,28 +83,28 @@ AnsweredInTheEnd == <>[]AllAnswered
 \* Half a clock for the first node, and for the second. [DX-12]
 MissingDelayLiterally(position) == HalfLife(Max(1, position))
 
-\* Also those who miss nothing say so. [D-115, DX-13]
+\* Nodes that miss nothing say so, too. [D-115, DX-13]
 RequestsOfAll(list) == {list}
 
-\* Whoever stands on the chain silences, whatever it asks for. [D-127, DX-13]
+\* A node on the chain silences, whatever it asks for. [D-127, DX-13]
 SilencedLiterally(s, from, list) == IF IsOn(Mine(s), from) THEN Without(s, {"missing"}) ELSE s
 
-\* Whoever is of the same side does, whatever it asks for. [DX-13]
+\* A node of the same side silences, whatever it asks for. [DX-13]
 SilencedBySide(s, from, list) == IF Silences(s, from) THEN Without(s, {"missing"}) ELSE s
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
-\* The second node of a chain does what the first one has not done.
+\* The second node of a chain never does what the first one has not done.
 NeverTakesOver == \A what \in sent : what[2] = "ticks" => Position(FirstLast[what[1]][1], what[1]) = 0
 
-\* Somebody of the side asks for what the node misses as well.
+\* No node of the side asks for what the node misses as well.
 NeverLeftOut == \A n \in Node : IsRecovering(Local(n)) => Covered(Local(n)) \cap MissingAt(n) = {}
 
-\* Somebody learns that a tick stands on no chain any more.
+\* No node learns that a tick stands on no chain any more.
 NeverLearnsOfGone == \A n \in Node : superseded[n] = FirstGone[n]
 
-\* Somebody asks without a recovery.
+\* No node asks without a recovery.
 NeverRepairs == \A n \in Node : ~IsRunning(Local(n), "repair")
 
 =============================================================================

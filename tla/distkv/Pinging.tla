@@ -1,28 +1,28 @@
 ------------------------------- MODULE Pinging -------------------------------
 (***************************************************************************)
-(* Who pings when: DistKV's pings, with time.                               *)
+(* The times of DistKV's pings.                                            *)
 (*                                                                         *)
-(* Written from the clauses in spec/distkv.md, whose numbers stand in         *)
-(* brackets: DA-31 to DA-41, DA-65 to DA-67 and DA-69. There is nothing but   *)
-(* pings here: no entries, no infos, no downloads. Time passes in units, of   *)
-(* which a clock has some; it passes when nothing is due. A message takes as   *)
-(* many units as it likes, up to Delay.                                      *)
+(* Written from the clauses in spec/distkv.md, whose numbers stand in      *)
+(* brackets: DA-31 to DA-41, DA-65 to DA-67 and DA-69. There is nothing but *)
+(* pings here: no entries, no infos, no downloads. Time passes in units, of *)
+(* which a clock has some; it passes when nothing is due. A message takes as *)
+(* many units as it likes, up to Delay.                                    *)
 (*                                                                         *)
-(* Of tocks only the order matters, and of heard only what could still make   *)
-(* a ping stale that is under way. So after each step the lowest tock that is  *)
-(* left becomes 0, and the rest is forgotten: runs go on for ever, in a graph  *)
-(* that ends.                                                               *)
+(* Of tocks only the order matters, and of heard only what could still make *)
+(* a ping stale that is under way. So after each step the lowest tock that is *)
+(* left becomes 0, and the rest is forgotten: runs go on for ever, in a graph *)
+(* that ends.                                                              *)
 (***************************************************************************)
 EXTENDS Chains, Texts
 
 CONSTANTS
     Node,
     Shows,       \* the tick that a node shows all the time: texts "n t"; it is 0 otherwise
-    Last,        \* what has been accepted by whom just now: texts "n tock cut m1 t1 …"; these nodes are up
-    Joining,     \* who starts at some time; others without a last have just been started
-    Crashing,    \* who may go, at any time
-    Passive,     \* who has no data, or old data, all the time [DA-59]
-    Early,       \* for whom chance may choose the early moment [DA-39]
+    Last,        \* the pings that nodes have just accepted: texts "n tock cut m1 t1 …"; these nodes are up
+    Joining,     \* the nodes that start at some time; others without a last have just been started
+    Crashing,    \* the nodes that may go, at any time
+    Passive,     \* the nodes that have no data, or old data, all the time [DA-59]
+    Early,       \* the nodes for which the early moment may be chosen [DA-39]
     OneSide,     \* the nodes on one side of the split that may come; none: it does not come
     Length,      \* ping.length
     Clock,       \* so many units are ping.clock
@@ -250,7 +250,7 @@ Start(n) ==
     /\ start[n] = 0
     /\ Comes([With(n, StartUp(n)) EXCEPT !.net = @ \cup Broadcast(n, StartUp(n))])
 
-\* Whoever is not up yet gets nothing.
+\* A node that is not up yet gets nothing.
 Arrived(message) ==
     IF IsUp(message[1]) THEN {With(message[1], s) : s \in Arrivals(message[1], message[3], message[4])} ELSE {Now}
 

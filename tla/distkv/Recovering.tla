@@ -1,26 +1,26 @@
 ------------------------------ MODULE Recovering ------------------------------
 (***************************************************************************)
-(* The steps of a recovery: DistKV after a split has healed, with time.       *)
+(* The steps of a recovery: DistKV after a split has healed, with time.    *)
 (*                                                                         *)
-(* Written from the clauses in spec/distkv.md, whose numbers stand in         *)
-(* brackets: DA-05 to DA-08, DA-47, DA-48, DA-69 and DA-74 to DA-79. The first *)
-(* pings after the split are under way. All nodes take part, nobody pings any   *)
-(* more, and nothing is changed: an entry is what it is, at whoever has it.     *)
-(* Time passes in units, of which a clock has some; it passes when nothing is   *)
-(* due. A message takes as many units as it likes, up to Delay. Infos carry no  *)
-(* tock and no prev here.                                                   *)
+(* Written from the clauses in spec/distkv.md, whose numbers stand in      *)
+(* brackets: DA-05 to DA-08, DA-47, DA-48, DA-69 and DA-74 to DA-79. The   *)
+(* first pings after the split are under way. All nodes take part, no node *)
+(* pings any more, and nothing is changed: an entry is the same at each    *)
+(* node that has it. Time passes in units, of which a clock has some; it   *)
+(* passes when nothing is due. A message takes as many units as it likes,  *)
+(* up to Delay. Infos carry no tock and no prev here.                      *)
 (***************************************************************************)
 EXTENDS Chains, Texts
 
 CONSTANTS
     Node,
-    Last,        \* what has been accepted by whom: texts "n tock cut m1 t1 …"
+    Last,        \* the pings that nodes have accepted: texts "n tock cut m1 t1 …"
     Pinging,     \* whose last ping is under way to all others
     Entries,     \* the entries that there are: texts "e cut m1 t1 …"
-    Has,         \* who has which: texts "n e"
-    Gone,        \* what is superseded at whom: texts "n m t"
-    Crashing,    \* who may go, at any time
-    Repairing,   \* who asks again at random times [DA-79]
+    Has,         \* which nodes have which: texts "n e"
+    Gone,        \* what is superseded at which node: texts "n m t"
+    Crashing,    \* the nodes that may go, at any time
+    Repairing,   \* the nodes that ask again at random times [DA-79]
     Length,      \* ping.length
     Clock,       \* so many units are ping.clock
     Delay,       \* so many units may a message take
@@ -37,8 +37,8 @@ VARIABLES
     wanted,      \* what others have asked for
     timers,      \* those that run: <<name, units left>>
     lost,        \* how many messages have got lost
-    sent,        \* what has been sent: <<by whom, kind, content>>
-    twice,       \* kinds of what somebody of one's own side had sent before
+    sent,        \* what has been sent: <<sender, kind, content>>
+    twice,       \* kinds of what another node of the sender's side had sent before
     got,         \* with Causal: how many messages of each node a node has got; of its own, has sent
     net          \* under way: <<to, units left, from, kind, content, what its sender had got>>
 
@@ -344,7 +344,7 @@ Lose ==
     /\ \E message \in net : net' = net \ {message}
     /\ UNCHANGED <<up, mine, sent, twice, got>>
 
-\* Nobody needs to know any more what n knew.
+\* No node needs to know any more what n knew.
 Crash(n) ==
     /\ n \in Crashing
     /\ up[n]

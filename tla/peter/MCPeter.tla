@@ -1,11 +1,12 @@
 ------------------------------- MODULE MCPeter -------------------------------
 (***************************************************************************)
-(* What is asked of Peter by the model checker.                              *)
+(* Properties of Peter for the model checker.                              *)
 (*                                                                         *)
-(* Most of it is about when all is quiet: nothing is under way, nobody knows  *)
-(* somebody who has gone, and routes lead to the meeting point. Of whoever is *)
-(* not up, nothing is asked. Models that must fail find their question at the *)
-(* end, or a definition of Peter replaced by one from here.                  *)
+(* Most of it is about when all is quiet: nothing is under way, no node    *)
+(* knows one that has gone, and routes lead to the meeting point. Nodes    *)
+(* that are not up are not checked. Models with expected counterexamples   *)
+(* use the claims at the end, or replace a definition of Peter by one from *)
+(* here.                                                                   *)
 (***************************************************************************)
 EXTENDS Peter
 
@@ -72,7 +73,7 @@ Below(t, nodes) ==
     LET more == nodes \cup (UNION {ChildrenOf(n, t) : n \in nodes} \cap Up)
     IN  IF more = nodes THEN nodes ELSE Below(t, more)
 
-\* Whoever is reached from the meeting point.
+\* The nodes that are reached from the meeting point.
 Tree(t) == IF Wants(MeetingPoint(t), t) THEN Below(t, {MeetingPoint(t)}) ELSE {}
 
 \* x is a child of p exactly if p is its parent. [PI-02]
@@ -87,7 +88,7 @@ Above(t, nodes) ==
 \* At any moment. [PI-03]
 Acyclic == \A t \in Topic : \A n \in Node : n \notin Above(t, ParentOf(n, t))
 
-\* Whoever wants a topic and has no parent is its meeting point. [PI-03]
+\* A node that wants a topic and has no parent is its meeting point. [PI-03]
 IsOneRoot(t) == \A n \in Up : Wants(n, t) => (ParentOf(n, t) = {} <=> n = MeetingPoint(t))
 
 OneRoot == \A t \in Topic : Quiet(t) => IsOneRoot(t)
@@ -135,19 +136,19 @@ OnlyPublishes == \A thing \in Doings : thing[1] = "publish"
 IsUnderWay(t, e) == \E m \in IF Fifo THEN UNION {{rest : rest \in Range(queue[3])} : queue \in net} ELSE {Tail(Tail(m)) : m \in net} :
     m[2] = t /\ m[3] = e
 
-\* In a tree that nothing changes every subscriber gets an event once, and nobody else does. [PI-07, PL-02]
+\* In a tree that does not change every subscriber gets an event once, and no other node does. [PI-07, PL-02]
 DeliveredOnce ==
     OnlyPublishes => \A t \in Topic, e \in Event : \A n \in Node :
         /\ Times(n, t, e) <= IF IsPublished(t, e) /\ t \in local[n] THEN 1 ELSE 0
         /\ IsPublished(t, e) /\ ~IsUnderWay(t, e) /\ t \in local[n] => Times(n, t, e) = 1
 
-\* Where routes are always the same, nobody gets an event twice, even if subscribers come and go.
+\* Where routes are always the same, no node gets an event twice, even if subscribers come and go.
 AtMostOnce ==
     Hops = "closest" /\ (\A thing \in Doings : thing[1] \notin {"join", "leave", "crash"}) =>
         \A n \in Node : \A which \in DOMAIN got[n] : got[n][which] = 1
 
 -----------------------------------------------------------------------------
-\* What a node would do now about what arrives, or about what its application asks for next; but for a join of somebody whom it
+\* What a node would do now about what arrives, or about what its application asks for next; but for a join of a node that it
 \* knows, since a parent then gets SUBSCRIBE again [PA-12].
 
 IsAgain(m) == m[3] = "announce" /\ m[1] \in view[m[2]]
@@ -159,8 +160,8 @@ Outcomes(n) ==
 TreeMessages(sent, t) ==
     LET isOf(message) == message[2] \in {"subscribe", "unsubscribe"} /\ message[3] = t IN SelectSeq(sent, isOf)
 
-\* Who has changed parents has told both: so what it sends for a topic is SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE, and so on. Only of
-\* whoever has gone it takes no leave. [PI-08]
+\* A node that has changed parents has told both: so it sends SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE, and so on for a topic. It sends
+\* no UNSUBSCRIBE to a parent that has gone. [PI-08]
 SentFor(before, after) ==
     (IF before = {} THEN <<>> ELSE << <<"unsubscribe", before>> >>) \o (IF after = {} THEN <<>> ELSE << <<"subscribe", after>> >>)
 
@@ -184,7 +185,7 @@ InStep ==
         IN  /\ \A i \in DOMAIN sent : (sent[i][1] = "subscribe") <=> (isChild <=> i % 2 = 0)
             /\ (p \in ParentOf(x, t)) <=> (isChild <=> Len(sent) % 2 = 0)
 
-\* Whoever turns out to have gone is nobody's child or parent any more. [PA-14, PA-28]
+\* A node that turns out to have gone is the child or parent of no node any more. [PA-14, PA-28]
 GoneForgotten ==
     \A m \in Arriving : ~up[m[2]] /\ up[m[1]] =>
         \A after \in Failed(Local(m[1]), m) :
@@ -208,7 +209,7 @@ Independent ==
 -----------------------------------------------------------------------------
 \* In the end
 
-\* A question to somebody who is up brings no news, and may be asked again for ever.
+\* A question to a node that is up brings no news, and may be asked again for ever.
 IsIdle(from, to, rest) == rest[1] = "heartbeat" /\ up[to]
 
 RECURSIVE Worked(_, _, _)
@@ -230,7 +231,7 @@ HasWork ==
 
 OnlyBusyStep == [][HasWork]_Work
 
-\* What can be done is done, one time or another, whoever asks whom in between.
+\* What can be done is done, one time or another, whatever is asked in between.
 FairSpec == Init /\ [][Next]_vars /\ ([]<>~HasWork \/ []<><<TRUE>>_Work)
 
 IsRight(t) == Up # {} => IsMutual(t) /\ IsOneRoot(t) /\ IsWhole(t) /\ HasNoOrphan(t) /\ HasOneParent(t) /\ HasOneWay(t)
@@ -245,9 +246,9 @@ EventuallyDelivered == \A n \in Node : \A i \in DOMAIN Script[n] :
     Script[n][i][1] = "publish" => <>[]IsDelivered(Script[n][i][2], Script[n][i][3])
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
-\* Nobody wants a topic for others only. [P-11]
+\* No node wants a topic for others only. [P-11]
 NeverForOthers == \A n \in Node : \A t \in Topic : Wants(n, t) => t \in local[n]
 
 \* No child has a sibling. [P-10]
@@ -257,54 +258,54 @@ IsOnItsWay(from, to, kind) ==
     IF Fifo THEN \E queue \in QueueOf(net, from, to) : \E rest \in Range(queue[3]) : rest[1] = kind
     ELSE \E m \in net : m[1] = from /\ m[2] = to /\ m[3] = kind
 
-\* Nobody moves from one parent to another. [P-18]
+\* No node moves from one parent to another. [P-18]
 NeverMoved ==
     \A n, old, new \in Node : old # new => ~(IsOnItsWay(n, old, "unsubscribe") /\ IsOnItsWay(n, new, "subscribe"))
 
-\* No event reaches somebody who has nobody to give it to. [PA-18]
+\* No event reaches a node that has no receiver for it. [PA-18]
 NeverDropped == \A m \in Arriving : m[3] = "notify" /\ up[m[2]] => Wants(m[2], m[4])
 
-\* No event stops above somebody who wants it. [PA-25]
+\* No event stops above a node that wants it. [PA-25]
 NeverCut ==
     \A m \in Arriving : m[3] = "notify" /\ up[m[2]] => m[6] + 1 < MaxHops \/ ChildrenOf(m[2], m[4]) \subseteq {m[1]}
 
 \* No event comes from a child. [PA-26]
 NeverFromChild == \A m \in Arriving : m[3] = "notify" => m[1] \notin ChildrenOf(m[2], m[4])
 
-\* Nobody subscribes in the step in which it joins. [PA-27]
+\* No node subscribes in the step in which it joins. [PA-27]
 NeverAsItJoins == \A n, m \in Node : ~(IsOnItsWay(n, m, "announce") /\ IsOnItsWay(n, m, "subscribe"))
 
-\* What does not arrive was always for somebody whom its sender thought to be up. [PA-28]
+\* A message that does not arrive was always for a node that its sender thought to be up. [PA-28]
 NeverUnknown ==
     \A m \in Arriving : ~up[m[2]] /\ up[m[1]] /\ m[3] \in {"subscribe", "unsubscribe", "notify"} => m[2] \in view[m[1]]
 
-\* Nobody who knows of a joiner is told that it has joined. [PA-12]
+\* No node that knows a joiner is told that it has joined. [PA-12]
 NeverKnownBefore == \A m \in Arriving : up[m[2]] => ~IsAgain(m)
 
-\* Nobody has a child that has gone, when all else is settled. [PA-14]
+\* No node has a child that has gone, when all else is settled. [PA-14]
 NeverGhost == Settled => \A n \in Up : \A t \in Topic : ChildrenOf(n, t) \subseteq Up
 
 -----------------------------------------------------------------------------
-\* What one would expect, and is false; and by what it would be mended
+\* Counterexamples: false claims, and definitions by which they hold
 
-\* Only what the document says: a node's own interest and its children's are told each by itself. [PX-01]
+\* Only what the document says: a node reports its own interest and its children's interest separately. [PX-01]
 LiteralInterests(state, t) == <<t \in state.local, Children(state, t) # {}>>
 
-\* Towards the topic, as the document says, and so to whoever is the next hop now. [PX-04]
+\* Towards the topic, as the document says, and so to the node that is the next hop now. [PX-04]
 RoutedUnsubscribe(state, t) == IF Parent(state, t) = {} THEN {} ELSE NextHops(state, t)
 
-\* Whoever has subscribed at first, and is still there, has got all that has been published. [PX-05]
+\* A node that has subscribed at first, and is still there, has got all that has been published. [PX-05]
 NothingLost ==
     Settled => \A t \in Topic, e \in Event : IsPublished(t, e) => \A n \in Up \cap Subscribers[t] :
         t \in local[n] => Times(n, t, e) >= 1
 
-\* Nobody gets an event twice, whatever happens. [PX-05]
+\* No node gets an event twice, whatever happens. [PX-05]
 NothingTwice == \A n \in Node : \A which \in DOMAIN got[n] : got[n][which] = 1
 
-\* Whoever knows others than before leaves it at that. [PA-27]
+\* A node that knows others than before does nothing about it. [PA-27]
 LeftAtThat(before, states) == states
 
-\* Whoever knows others than before looks for a parent only where it has none. [PX-08]
+\* A node that knows others than before looks for a parent only where it has none. [PX-08]
 KeepsParents(before, states) == UNION {IF state.view = before.view THEN {state} ELSE Joined(state, {}) : state \in states}
 
 \* Whether or not routes lead to the meeting point. [PX-06]

@@ -1,35 +1,35 @@
 -------------------------------- MODULE Peter --------------------------------
 (***************************************************************************)
-(* Peter: trees of subscribers, one for each topic, on a network that        *)
+(* Peter: trees of subscribers, one for each topic, on a network that      *)
 (* routes.                                                                 *)
 (*                                                                         *)
-(* Who wants a topic says so to its next hop towards the topic, which wants   *)
-(* it then, too; so the paths to the meeting point, the node that is closest  *)
-(* to the topic, are a tree. An event is routed to the meeting point, and     *)
-(* goes down the tree. When nodes come or go, whoever hears of it mends its   *)
-(* part of the tree.                                                        *)
+(* A node that wants a topic says so to its next hop towards the topic,    *)
+(* which wants it then, too; so the paths to the meeting point, the node   *)
+(* that is closest to the topic, are a tree. An event is routed to the     *)
+(* meeting point, and goes down the tree. When nodes come or go, the nodes *)
+(* that hear of it repair their part of the tree.                          *)
 (*                                                                         *)
-(* Written from the clauses in spec/peter.md, whose numbers stand in          *)
-(* brackets. Of routing only this is left: a next hop is a node that one       *)
-(* knows and that is closer to the topic, and who knows nobody who is closer   *)
-(* is taken for the meeting point. Messages arrive, unless their receiver is    *)
-(* not up; then the sender is told in the same step.                          *)
+(* Written from the clauses in spec/peter.md, whose numbers stand in       *)
+(* brackets. Of routing only this is left: a next hop is a known node that *)
+(* is closer to the topic, and a node that knows no closer one is taken    *)
+(* for the meeting point. Messages arrive, unless their receiver is not    *)
+(* up; then the sender is told in the same step.                           *)
 (*                                                                         *)
-(* A message is <<from, to, kind, topic, event, hop>>; hop says how many        *)
-(* nodes have received the event before. The event of "tell" is a node.        *)
+(* A message is <<from, to, kind, topic, event, hop>>; hop says how many   *)
+(* nodes have received the event before. The event of "tell" is a node.    *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences, TLC
 
 CONSTANTS
     Node,
     Topic,
-    Order,        \* who is closer to a topic: texts such as "1 3 2 4": of topic 1, node 3 is the closest, and then 2
-    Members,      \* who is up from the start; others are once they have joined
-    Knows,        \* whom one knows from then on: texts such as "1 2", node 1 knows node 2
+    Order,        \* which node is closer to a topic: texts such as "1 3 2 4": of topic 1, node 3 is the closest, and then 2
+    Members,      \* the nodes that are up from the start; others are once they have joined
+    Knows,        \* which nodes a node knows from then on: texts such as "1 2", node 1 knows node 2
     Astray,       \* routes that disagree with Order: texts such as "1 1 2", from node 1 for topic 1 to node 2
-    Subscribed,   \* who has subscribed before the first state: texts such as "2 1", node 2 to topic 1
+    Subscribed,   \* the nodes that have subscribed before the first state: texts such as "2 1", node 2 to topic 1
     Todo,         \* what applications do, one after the other: texts such as "2 1 publish 1 3", see ThingText
-    Beating,      \* who asks whom whether it is up, at any moment: texts such as "1 2" [PL-01]
+    Beating,      \* which node asks which whether it is up, at any moment: texts such as "1 2" [PL-01]
     Hops,         \* "any": a next hop is any that one knows; "closest": the closest of them
     Fifo,         \* whether messages between the same two arrive in the order sent [PA-19]
     MaxNet,       \* so many messages are under way at most
@@ -39,12 +39,12 @@ VARIABLES
     local,        \* the topics that the node's application has subscribed to
     children,     \* <<topic, child>>
     parent,       \* <<topic, parent>>, one for a topic at most
-    view,         \* whom the node knows
-    asking,       \* whom it has asked whether it is up
+    view,         \* the nodes that the node knows
+    asking,       \* the nodes that it has asked whether they are up
     up,           \* whether the node is up
     todo,         \* what its application will still do
     got,          \* the events that its application has got: <<topic, event>> -> how often
-    restarts,     \* always 0: who has gone does not come back
+    restarts,     \* always 0: a node that has gone does not come back
     net           \* the messages under way; with Fifo, <<from, to, sequence of the rest of each>>
 
 mine == <<local, children, parent, view, asking, got>>
@@ -146,7 +146,7 @@ Parent(state, t) == Of(state.parent, t)
 \* [PA-04]
 IsInterested(state, t) == t \in state.local \/ Children(state, t) # {}
 
-\* What is told upward when it begins, and when it ends: here, all interest together. [PA-04]
+\* What is reported upward when it begins, and when it ends: here, all interest together. [PA-04]
 Interests(state, t) == <<IsInterested(state, t)>>
 
 Begins(before, after, t) == \E i \in DOMAIN Interests(after, t) : ~Interests(before, t)[i] /\ Interests(after, t)[i]
@@ -168,12 +168,12 @@ Chosen(state, hop) == [state EXCEPT !.chosen = Append(@, hop)]
 SubscribedAt(state, t, hop) ==
     Send([Parentless(state, t) EXCEPT !.parent = @ \cup {<<t, hop>>}], hop, "subscribe", t, 0, 0)
 
-\* Whoever is the meeting point has nobody to tell. [PA-09, PA-13]
+\* The meeting point has no node to tell. [PA-09, PA-13]
 GoesUp(state, t) ==
     LET hops == NextHops(state, t)
     IN  IF hops = {} THEN {Parentless(state, t)} ELSE {SubscribedAt(Chosen(state, hop), t, hop) : hop \in hops}
 
-\* Whoever has been told of interest is told of its end. None, or one. [PA-10]
+\* A parent that has been told of interest is told of its end. None, or one. [PA-10]
 UnsubscribedAt(state, t) == Parent(state, t)
 
 \* [P-20, P-22]
@@ -194,7 +194,7 @@ WithoutChild(state, t, child) == Told(state, [state EXCEPT !.children = @ \ {<<t
 -----------------------------------------------------------------------------
 \* Repair
 
-\* Who has come is the next hop: nobody else is the parent any more. If it was the parent already, it may have forgotten.
+\* The joiner is the next hop: no other node is the parent any more. If it was the parent already, it may have forgotten.
 \* [P-17…P-19, PA-10…PA-13]
 Rehomed(state, t, joined) ==
     LET hops == NextHops(state, t)
@@ -211,7 +211,7 @@ Repaired(state, t, departed) ==
         ELSE IF orphan.parent # after.parent THEN GoesUp(orphan, t)
         ELSE {after}
 
-\* Whoever has no parent looks for one; whoever has one leaves it for a next hop that is new. [PA-27]
+\* A node without a parent looks for one; a node with one leaves it for a next hop that is new. [PA-27]
 Connected(state, t, new) ==
     LET hops == NextHops(state, t)
     IN  IF ~IsInterested(state, t) THEN {state}
@@ -230,10 +230,10 @@ InTurn(what, about, states, topics) ==
                                [] what = "node exited" -> Repaired(state, t, about) : state \in states}
          IN  InTurn(what, about, after, topics \ {t})
 
-\* Whoever joins looks at all whom it knows; whoever is in the ring, at those whom it did not know.
+\* A joiner looks at all nodes that it knows; a node in the ring, at those that it did not know.
 Joined(state, new) == InTurn("joined", new, {state}, Topic)
 
-\* Of whoever knows others than before. [PA-27]
+\* Of a node that knows others than before. [PA-27]
 LooksAgain(before, states) == UNION {IF state.view = before.view THEN {state} ELSE Joined(state, state.view \ before.view) : state \in states}
 
 NodeJoined(state, id) == InTurn("node joined", id, {state}, Topic)
@@ -337,7 +337,7 @@ Become(state, messages) ==
 \* Whether a node that is not up may still join. [PA-21]
 MayJoin(n) == n \notin Members /\ todo[n] = Script[n]
 
-\* Who tells of a node must know it.
+\* A node that tells of another must know it.
 IsPossible(n, thing) ==
     CASE thing[1] = "join" -> ~up[n] /\ MayJoin(n)
       [] thing[1] = "tell" -> up[n] /\ thing[3] \in view[n]
@@ -354,7 +354,7 @@ Obeyed(state, thing) ==
           [] thing[1] = "crash" -> {state}
           [] thing[1] = "tell" -> {Send(state, thing[2], "tell", 0, thing[3], 0)}
 
-\* The first tree: everybody has told the closest that it knows.
+\* The first tree: each node has told the closest that it knows.
 FirstView(n) == IF n \in Members THEN Known[n] ELSE {}
 
 FirstHops(n, t) == NextHopsOf(n, FirstView(n), t, "closest")
@@ -391,7 +391,7 @@ Heartbeat(n) ==
         Become(Send([Local(n) EXCEPT !.asking = @ \cup {m}], m, "heartbeat", 0, 0, 0), net)
     /\ UNCHANGED <<up, todo, restarts>>
 
-\* Who has asked knows at once that it is answered.
+\* A node that has asked knows at once that it is answered.
 Answered(m) == IF up[m[1]] THEN [Local(m[1]) EXCEPT !.asking = @ \ {m[2]}] ELSE Local(m[1])
 
 Receive ==

@@ -1,14 +1,14 @@
 ------------------------------ MODULE Liveness ------------------------------
 (***************************************************************************)
-(* What happens in the end, if chance and the network are fair.            *)
+(* What happens in the end, if random choices and the network are fair.    *)
 (*                                                                         *)
-(* Updates and restarts need not happen, and end, as both are bounded. A    *)
-(* node begins a round again and again, and whatever is sent to it again    *)
-(* and again arrives at last, digests as well as deltas: losses are fair.   *)
-(* One round goes on at a time. If more could, they might fill the bounded  *)
-(* network of the model for ever, and answers would have no room.           *)
+(* Updates and restarts need not happen, and end, as both are bounded. A   *)
+(* node begins a round again and again, and whatever is sent to it again   *)
+(* and again arrives at last, digests as well as deltas: losses are fair.  *)
+(* One round goes on at a time. If more could, they might fill the bounded *)
+(* network of the model for ever, and answers would have no room.          *)
 (*                                                                         *)
-(* The conditions of fairness are few on purpose: the model checker's work  *)
+(* The conditions of fairness are few on purpose: the model checker's work *)
 (* doubles with each.                                                      *)
 (***************************************************************************)
 EXTENDS RoundSync
@@ -45,7 +45,7 @@ ArrivingSpec == QuietSpec /\ WF_quietVars(QuietReceive)
 
 UnderWay(messages, from, to) == \E m \in messages : m[1] = from /\ m[2] = to
 
-\* Whoever is sent a digest sends a delta back. [BL-02]
+\* A node that is sent a digest sends a delta back. [BL-02]
 DigestsAreAnswered ==
     \A n, other \in Node : UnderWay(Digests, n, other) ~> UnderWay(Deltas, other, n)
 

@@ -1,11 +1,11 @@
 --------------------------- MODULE MCScuttlebutt ---------------------------
 (***************************************************************************)
-(* What is asked of Scuttlebutt by the model checker.                      *)
+(* Properties of Scuttlebutt for the model checker.                        *)
 (*                                                                         *)
 (* Invariants speak of a state, and of the answers that the messages on    *)
 (* their way would get in it. Properties named Only... and Never... speak  *)
-(* of steps. Models that must fail find their question in modules of their *)
-(* own, or a definition of Scuttlebutt replaced by one from here.          *)
+(* of steps. Models with expected counterexamples use claims in modules of *)
+(* their own, or replace a definition of Scuttlebutt by one from here.     *)
 (***************************************************************************)
 EXTENDS Scuttlebutt
 
@@ -116,7 +116,7 @@ AlwaysADelta == \A m \in Digests : \E answer \in Answers(m) : answer[3] = "delta
 -----------------------------------------------------------------------------
 \* Properties of steps
 
-\* Versions and the versions of pairs never go back, and nobody is forgotten. [BI-05]
+\* Versions and the versions of pairs never go back, and no peer is forgotten. [BI-05]
 NeverGoesBack ==
     \A n \in Node : \A peer \in Known(n) :
         /\ peer \in DOMAIN store'[n]
@@ -133,9 +133,9 @@ OnlyUpdateChangesOwn ==
 OwnUntouched == [][OnlyUpdateChangesOwn]_vars
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
-\* Everybody knows everything, and there is something to know.
+\* All nodes know everything, and there is something to know.
 NeverAgreed == ~(/\ \A n, other \in Node : store[n] = store[other]
                  /\ \A n \in Node : Version(n, n) > 0)
 

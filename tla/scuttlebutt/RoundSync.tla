@@ -1,12 +1,12 @@
 ----------------------------- MODULE RoundSync -----------------------------
 (***************************************************************************)
-(* One round at a time, undisturbed: what is it good for?                  *)
+(* What one undisturbed round achieves.                                    *)
 (*                                                                         *)
-(* The document says that once a round is complete both nodes should have   *)
-(* the same view of the cluster [B-21]. Here a round begins only while      *)
-(* nothing is on its way, and nothing changes during it; where nothing is   *)
-(* lost either, that is the best that a round can hope for. `exchange`      *)
-(* remembers whose round it was, with whom, and which peers the digest      *)
+(* The document says that once a round is complete both nodes should have  *)
+(* the same view of the cluster [B-21]. Here a round begins only while     *)
+(* nothing is on its way, and nothing changes during it; where nothing is  *)
+(* lost either, that is the best that a round can hope for. `exchange`     *)
+(* remembers whose round it was, with whom, and which peers the digest     *)
 (* listed; a round that asks more than one node is not looked at.          *)
 (***************************************************************************)
 EXTENDS MCScuttlebutt
@@ -48,10 +48,10 @@ SameView == IsComplete => store[exchange[1]] = store[exchange[2]]
 \* Both know the same of the peers that the digest listed. [mends BX-01]
 SameViewOfListed == IsComplete => \A peer \in exchange[3] : store[exchange[1]][peer] = store[exchange[2]][peer]
 
-\* Who begins a round knows its partner afterwards. [BX-02]
+\* The node that begins a round knows its partner afterwards. [BX-02]
 LearnsPartner == IsComplete => exchange[2] \in Known(exchange[1])
 
-\* Who was asked knows afterwards who began it. [mends BX-02]
+\* The partner of a round knows afterwards the node that began it. [mends BX-02]
 IsLearntByPartner == IsComplete => exchange[1] \in Known(exchange[2])
 
 =============================================================================

@@ -1,15 +1,15 @@
 ---------------------------- MODULE Scuttlebutt ----------------------------
 (***************************************************************************)
-(* Scuttlebutt: nodes tell each other, pair by pair, what the other has     *)
-(* not seen yet.                                                           *)
+(* Scuttlebutt: nodes send each other the pairs that the other has not     *)
+(* seen yet.                                                               *)
 (*                                                                         *)
-(* Every node owns a set of key-value pairs, numbers its changes, and       *)
-(* gossips: "this is how far I know each of us" (a digest), "then this is   *)
-(* what you lack" (a delta), "and this is how far I know those whom you     *)
+(* Every node owns a set of key-value pairs, numbers its changes, and      *)
+(* gossips: "this is how far I know each of us" (a digest), "then this is  *)
+(* what you lack" (a delta), "and this is how far I know those whom you    *)
 (* know better" (a digest response).                                       *)
 (*                                                                         *)
-(* Written from the clauses in spec/scuttlebutt.md, whose numbers stand in  *)
-(* brackets. There is no time here and no failure detector: a round may     *)
+(* Written from the clauses in spec/scuttlebutt.md, whose numbers stand in *)
+(* brackets. There is no time here and no failure detector: a round may    *)
 (* begin whenever it wants to. Sizes are bytes of a datagram; an address, a *)
 (* key and a value are one byte long.                                      *)
 (***************************************************************************)
@@ -110,7 +110,7 @@ InVersionOrder(pairs) ==
 
 DeltaEntry(peer, pair, since) == <<peer, pair[1], pair[2], pair[3]>>
 
-\* What somebody lacks who knows the peer up to a version, as entries in order. [B-29, B-30]
+\* What a node lacks that knows the peer up to a version, as entries in order. [B-29, B-30]
 Missing(records, peer, since) ==
     LET pairs == InVersionOrder({pair \in records[peer].pairs : pair[3] > since})
     IN  [i \in DOMAIN pairs |-> DeltaEntry(peer, pairs[i], since)]
@@ -159,14 +159,14 @@ WithPeersOf(n, digest) ==
     LET peers == Known(n) \cup {digest[i][1] : i \in DOMAIN digest}
     IN  [peer \in peers |-> IF peer \in Known(n) THEN store[n][peer] ELSE NoPairs]
 
-\* The entries that know more than n does, with n's own versions, in their order. Nobody tells n about n. [B-14, BA-10, BA-11, BA-16]
+\* The entries that know more than n does, with n's own versions, in their order. No node tells n about n. [B-14, BA-10, BA-11, BA-16]
 Wanted(n, records, digest) ==
     LET knowsMore(entry) == entry[1] # n /\ entry[2] > records[entry[1]].version
         entries == SelectSeq(digest, knowsMore)
     IN  Cut(n, [i \in DOMAIN entries |-> <<entries[i][1], records[entries[i][1]].version>>])
 
 \* A delta always [B-13, B-32, BA-21]; for a request also a digest response, unless it would be empty. [B-16, BA-32, B-39]
-\* The answers go to where the message came from, whom nobody thereby learns of. [BA-22]
+\* The answers go to where the message came from, which does not become a known peer by that. [BA-22]
 Answers(m) ==
     LET n       == m[2]
         records == WithPeersOf(n, m[4])
@@ -213,8 +213,8 @@ Update(n, key, value) ==
         /\ store' = [store EXCEPT ![n][n] = WithPair(record, key, value, version)]
         /\ UNCHANGED <<net, restarts>>
 
-\* A node that knows nobody asks all seeds; else a partner, and one seed that it does not know, if there is one.
-\* One step for each way in which the dice may fall. [B-08, B-09, B-17, B-18, BA-24]
+\* A node that knows no peer asks all seeds; else a partner, and one seed that it does not know, if there is one.
+\* One step for each random choice. [B-08, B-09, B-17, B-18, BA-24]
 Round(n) ==
     LET others  == Known(n) \ {n}
         unknown == Seeds \ Known(n)

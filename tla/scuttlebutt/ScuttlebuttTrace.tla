@@ -5,17 +5,17 @@
 (* The same operators that are model-checked say what a node stores and    *)
 (* answers; four of them, which count bytes of one-byte strings there, are *)
 (* given the sizes of real ones here (ScuttlebuttTrace.cfg). Each node is  *)
-(* judged by its own lines. The only behaviour goes through the traces,    *)
+(* checked by its own lines. The only behaviour goes through the traces,   *)
 (* one event after the other, and says of each that departs where it does  *)
 (* so; what follows there is passed over up to the next start.             *)
 (*                                                                         *)
 (* Compared are: the numbers of the lines, messages sent, with addressees  *)
-(* and order, and so the store as far as messages show it, the answers of  *)
-(* chance, refusals, the timer, and the notices of joins, updates and      *)
+(* and order, and so the store as far as messages show it, the random      *)
+(* choices, refusals, the timer, and the notices of joins, updates and     *)
 (* heartbeats. Not compared, because there is no time here: round-trip     *)
-(* times, who is up or down, and which peers are critical (any may be).    *)
+(* times, which peers are up or down, and which are critical (any may be). *)
 (* And neither are fingerprints of states. ScuttlebuttTrace.json has this  *)
-(* for whoever compares verdicts.                                          *)
+(* for programs that compare verdicts.                                     *)
 (***************************************************************************)
 EXTENDS Scuttlebutt, TraceData, TLC
 
@@ -144,7 +144,7 @@ Others(n) == Known(n) \ {n}
 
 UnknownSeeds(n) == Range(config.seeds) \ Known(n)
 
-\* The questions whose answers say whom to ask, before everybody gets a digest whose order is asked for, too.
+\* The questions whose answers are the receivers, before each of them gets a digest whose order is asked for, too.
 Asked(n) == IF Others(n) = {} THEN <<>>
             ELSE IF UnknownSeeds(n) = {} THEN <<"round.partner">> ELSE <<"round.partner", "round.seed">>
 
@@ -158,7 +158,7 @@ IsOption(question, answer, n) ==
       [] question = "round.seed"    -> Len(answer) = 1 /\ answer[1] \in UnknownSeeds(n)
       [] question = "digest.order"  -> Len(answer) = Cardinality(Known(n)) /\ Range(answer) = Known(n)
 
-\* Whom the answers name.
+\* The nodes that the answers name.
 Targets(n, e) ==
     LET IsTarget(pick) == pick[1] # "digest.order"
         picks == SelectSeq(e.picks, IsTarget)

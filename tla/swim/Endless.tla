@@ -1,18 +1,18 @@
 ------------------------------ MODULE Endless ------------------------------
 (***************************************************************************)
-(* What happens in the end, if nobody has to stop counting.                *)
+(* What happens in the end, if counters have no bound.                     *)
 (*                                                                         *)
-(* Elsewhere a node goes no further than MaxTx, and nothing can be said of  *)
-(* what comes after. But a counter is only ever raised by one, and compared *)
-(* with others of the same node. So states whose counters have the same     *)
-(* order go on in the same way, and one of them stands for all: that in     *)
-(* which the counters of each node are 0, 1, 2 and so on. Who waits for the *)
-(* ack of a ping when neither is on its way any more waits for nothing, and *)
-(* that is forgotten. Then there are finitely many states, runs go on for   *)
-(* ever, and MaxTx is out of reach. Nobody restarts, and nothing arrives    *)
-(* twice.                                                                  *)
+(* Elsewhere a node goes no further than MaxTx, and nothing can be said of *)
+(* what comes after. But a counter is only ever raised by one, and         *)
+(* compared with others of the same node. So states whose counters have    *)
+(* the same order go on in the same way, and one of them stands for all:   *)
+(* that in which the counters of each node are 0, 1, 2 and so on. A node   *)
+(* that waits for the ack of a ping when neither is on its way any more    *)
+(* waits for nothing, and that is forgotten. Then there are finitely many  *)
+(* states, runs go on for ever, and MaxTx is out of reach. No node         *)
+(* restarts, and nothing arrives twice.                                    *)
 (*                                                                         *)
-(* The network is fast: a quantum begins when nothing is on its way.        *)
+(* The network is fast: a quantum begins when nothing is on its way.       *)
 (***************************************************************************)
 EXTENDS Prompt
 
@@ -27,7 +27,7 @@ ASSUME EndlessAssumption == MaxRestarts = 0 /\ ~Duplication /\ MaxLosses \in Nat
 \* <<node, tx>> of each ping that may still be acknowledged.
 PingsUnderWay(messages) == {IF m[3] = "ping" THEN <<m[1], m[4][2]>> ELSE <<m[2], m[4][3]>> : m \in messages}
 
-\* Nobody waits for any other ping.
+\* No node waits for any other ping.
 Waiting(world) ==
     LET pings == PingsUnderWay(world.net) IN
     [world EXCEPT
@@ -179,10 +179,10 @@ HasJoined(n) ==
     /\ n \in DOMAIN table[1]
     /\ table[1][n].status = "normal"
 
-\* Whoever introduces itself to the seed is normal there in the end, and knows it. [SL-01]
+\* A node that introduces itself to the seed is normal there in the end, and knows the seed. [SL-01]
 Joins == \A n \in Node \ {1} : Introduces(n) ~> HasJoined(n)
 
-\* Whoever does not run is dead at whoever pings, in the end and for good. [SL-02]
+\* A node that does not run is dead at each node that pings, in the end and for good. [SL-02]
 FoundForGood ==
     <>[](\A n, m \in Node : n \in Active /\ up[n] /\ ~up[m] => m \in DOMAIN table[n] /\ table[n][m].status = "dead")
 
@@ -190,10 +190,10 @@ IsSuspected(n, m) == up[n] /\ up[m] /\ m \in DOMAIN table[n] /\ table[n][m].stat
 
 IsWell(n, m) == m \in DOMAIN table[n] /\ table[n][m].status \in Well
 
-\* Whoever runs, and is suspicious at whoever pings, is well there again. [SL-03]
+\* A node that runs, and is suspicious at a node that pings, is well there again. [SL-03]
 Restored == \A n \in Active : \A m \in Node \ {n} : IsSuspected(n, m) ~> IsWell(n, m)
 
-\* Whoever is live somewhere is known everywhere, in the end and for good. [SL-04]
+\* A node that is live somewhere is known everywhere, in the end and for good. [SL-04]
 KnownToAll ==
     <>[](\A m \in Node : up[m] /\ (\E n \in Node : up[n] /\ m \in Live(Local(n))) =>
             \A n \in Node \ {m} : up[n] => m \in DOMAIN table[n])

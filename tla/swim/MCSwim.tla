@@ -1,10 +1,11 @@
 ------------------------------- MODULE MCSwim -------------------------------
 (***************************************************************************)
-(* What is asked of SWIM by the model checker.                             *)
+(* Properties of SWIM for the model checker.                               *)
 (*                                                                         *)
-(* Invariants speak of a state, and of what the next close or the messages  *)
-(* on their way would make of it. Models that must fail find their question *)
-(* at the end, or a definition of Swim replaced by one from here.           *)
+(* Invariants speak of a state, and of what the next close or the messages *)
+(* on their way would make of it. Models with expected counterexamples use *)
+(* the claims at the end, or replace a definition of Swim by one from      *)
+(* here.                                                                   *)
 (***************************************************************************)
 EXTENDS Swim
 
@@ -58,7 +59,7 @@ TypeOK ==
 -----------------------------------------------------------------------------
 \* Incarnations
 
-\* Nobody knows more of a node than it says itself. [SI-02]
+\* No node knows a larger incarnation of another than that node itself says. [SI-02]
 OwnAhead == \A n \in Node : \A m \in DOMAIN table[n] : ~Less(own[m], table[n][m].incarnation)
 
 \* What a message claims: <<node, incarnation>>.
@@ -105,7 +106,7 @@ QueueLast ==
             /\ event[1] = table[n][event[2]].status
             /\ Len(event) = 4 => event[3] = table[n][event[2]].incarnation[1]
 
-\* Whoever is still to be pinged is there once, and has not been yet. [SI-05]
+\* A node that is still to be pinged is there once, and has not been yet. [SI-05]
 FairRound ==
     \A n \in Node :
         /\ \A i, j \in DOMAIN round[n] : round[n][i] = round[n][j] => i = j
@@ -150,13 +151,13 @@ PastIgnored ==
             IN  /\ [result[2] EXCEPT !.own = own[to]] = Local(to)
                 /\ result[3] = IF m[3] = "ping" THEN {ack} ELSE {}
 
-\* A payload in a row, or under way, that belongs to the present life of its node was set in it. [SI-08]
+\* A payload in a row, or under way, that belongs to the present restart of its node was set in it. [SI-08]
 PayloadLife ==
     /\ \A n \in Node : \A m \in DOMAIN table[n] :
         table[n][m].payload # "" /\ table[n][m].incarnation[1] = own[m][1] => payload[m] # ""
     /\ \A m \in net : (\E i \in DOMAIN m[5] : m[5][i][1] = "payload") /\ m[4][1] = own[m[1]][1] => payload[m[1]] # ""
 
-\* Leaving is a decision and no rumour: it counts for the whole life. [SI-11, SA-13]
+\* Leaving is a decision and no rumour: it counts until the next restart. [SI-11, SA-13]
 StaleRumourHarmless ==
     \A m \in Arriving : \A i \in DOMAIN m[5] :
         LET vector == m[5][i]
@@ -166,7 +167,7 @@ StaleRumourHarmless ==
             => Event(Local(to), m[3], m[1], vector).table[vector[2]] = table[to][vector[2]]
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
 NeverStatus(status) == \A n \in Node : \A m \in DOMAIN table[n] : table[n][m].status # status
 
@@ -178,7 +179,7 @@ NeverLeave == NeverStatus("leave")
 
 NeverIsolated == \A n \in Node : ~isolated[n]
 
-\* Nobody takes over a suspicion who does not ping.
+\* No node that does not ping takes over a suspicion.
 NeverHearsay == \A n \in Node \ Active : \A m \in DOMAIN table[n] : table[n][m].status # "suspicious"
 
 \* What a message makes of its receiver's rows never is this.
@@ -194,13 +195,13 @@ NeverStalePayload == NeverMakes(LAMBDA before, after : before.payload # "" /\ af
 
 NeverNewLife == NeverMakes(LAMBDA before, after : before.incarnation[1] < after.incarnation[1])
 
-\* Nobody is told that it comes from the past.
+\* No node is told that it comes from the past.
 NeverExpired == \A m \in net : ~(m[3] = "ack" /\ Len(m[5]) = 1 /\ m[5][1][1] = "dead" /\ m[5][1][2] = m[2])
 
-\* Nobody has to raise its own restart counter.
+\* No node has to raise its own restart counter.
 NeverRaised == \A m \in Arriving : \A result \in Arrivals(m) : result[2].own[1] = own[m[2]][1]
 
-\* Nobody gets through both exchanges.
+\* No node completes both exchanges.
 NeverJoined == NeverMakes(LAMBDA before, after : before.exchange = "second" /\ after.exchange = "done")
 
 NeverVector(name) == \A m \in net : \A i \in DOMAIN m[5] : m[5][i][1] # name
@@ -214,13 +215,13 @@ NeverReplaced ==
     \A m \in Arriving : \A result \in Arrivals(m) : \A i \in DOMAIN queue[m[2]], j \in DOMAIN result[2].queue :
         queue[m[2]][i].event[2] = result[2].queue[j].event[2] => queue[m[2]][i].event = result[2].queue[j].event
 
-\* Nobody asks who is not known.
+\* No ping comes from an unknown node.
 NeverStranger == \A m \in Arriving : m[1] \in DOMAIN table[m[2]] \/ Says(m, "joining", m[1])
 
 \* A node that has left by itself is never done with it.
 NeverSilent == \A n \in Node : ~(left[n] /\ IsSilent(Local(n)))
 
-\* Nobody is suspected rightly where all others that could relay are held for dead, one of them wrongly.
+\* No crashed node is suspected where all others that could relay are considered dead, one of them wrongly.
 NeverWithoutRelay ==
     \A n, m, other \in Node :
         ~(/\ up[n] /\ ~up[m] /\ up[other]
@@ -230,9 +231,9 @@ NeverWithoutRelay ==
           /\ Live(Local(n)) = {m})
 
 -----------------------------------------------------------------------------
-\* What one would expect, and is false; and by what it would be mended
+\* Counterexamples: false claims, and definitions by which they hold
 
-\* Nobody comes to believe that a node is suspicious or dead at an incarnation that the sender has never heard of. [SX-02]
+\* No node comes to believe that another is suspicious or dead at an incarnation that the sender has never heard of. [SX-02]
 NoStaleRumour ==
     \A m \in Arriving : \A result \in Arrivals(m) : \A other \in DOMAIN table[m[2]] :
         LET row == result[2].table[other] IN
@@ -250,13 +251,13 @@ StillAsked == \A n \in Node : up[n] => \A m \in Node : up[m] => m \in Reached({n
 \* The others, without the node's own side: nodes 1 and 2 on one, 3 and 4 on the other. [SX-04]
 WithinSides(messages) == {m \in messages : (m[1] <= 2) = (m[2] <= 2)}
 
-\* Nothing is shuffled: one of the ways in which the dice may fall.
+\* Nothing is shuffled: one of the possible random choices.
 FirstPicks(S, k) == {SubSeq(Ascending(S), 1, Min(k, Cardinality(S)))}
 
 \* Also the dead are pinged. [mends SX-04]
 AllInRounds(state) == {m \in Known(state) : state.table[m].status # "leave"}
 
-\* When nobody speaks of a leave any more, all have heard of it. [SX-05]
+\* When no queue and no message has a leave any more, all have heard of it. [SX-05]
 Speaks(events, m) == \E i \in DOMAIN events : events[i][1] = "leave" /\ events[i][2] = m
 
 HeardByAll ==
@@ -266,10 +267,10 @@ HeardByAll ==
         /\ \A message \in net : ~Speaks(message[5], m)
         => \A n \in Node \ {m} : m \in Known(Local(n)) => table[n][m].status = "leave"
 
-\* Everybody has to get an event. [mends SX-05]
+\* All nodes have to get an event. [mends SX-05]
 Everybody(N) == N - 1
 
-\* Who was removed is not live again. [SX-06]
+\* A removed node is not live again. [SX-06]
 RemovedStaysGone == \A n, m \in Node : HasRemoved(n, m) => m \notin Live(Local(n))
 
 \* The row stays, as that of a node that has left. [mends SX-06]

@@ -1,11 +1,11 @@
 ------------------------------- MODULE Prompt -------------------------------
 (***************************************************************************)
-(* A network that is fast, and applications that do what they do first.     *)
+(* A fast network, and applications that act before anything else.         *)
 (*                                                                         *)
-(* In SWIM at large a quantum may begin whenever it wants to, also while    *)
-(* acks are on their way, and then somebody is suspected who has answered.  *)
-(* Here a node's quantum begins only when all its pings have arrived, and   *)
-(* their acks too. Where nothing is lost either, that is the best that a    *)
+(* In SWIM at large a quantum may begin whenever it wants to, also while   *)
+(* acks are on their way, and then a node is suspected that has answered.  *)
+(* Here a node's quantum begins only when all its pings have arrived, and  *)
+(* their acks too. Where nothing is lost either, that is the best that a   *)
 (* failure detector can hope for.                                          *)
 (***************************************************************************)
 EXTENDS MCSwim
@@ -25,10 +25,10 @@ PromptNext ==
 \* An ack from the past is an answer all the same, if it names a ping. [mends SX-01]
 StillAnAnswer(state, m) == [AckMatched(state, m) EXCEPT !.heard = TRUE]
 
-\* Whoever runs has not missed anything. [SX-01]
+\* A node that runs has not missed anything. [SX-01]
 NobodyMisses == \A n, m \in Node : m \in DOMAIN table[n] => table[n][m].misses = 0
 
-\* Whoever does not run is dead at everybody who has counted so far. [SX-03, SL-02]
+\* A node that does not run is dead at each node that has counted so far. [SX-03, SL-02]
 FoundInTime ==
     \A n, m \in Node : up[n] /\ n \in Active /\ ~up[m] /\ own[n][2] = MaxTx => m \in DOMAIN table[n] /\ table[n][m].status = "dead"
 

@@ -1,28 +1,28 @@
 -------------------------------- MODULE Swim --------------------------------
 (***************************************************************************)
-(* SWIM: nodes ping each other in rounds, and find out who is there, who    *)
-(* has gone and who only seems to have gone.                                *)
+(* SWIM: nodes ping each other in rounds, and detect which nodes are up,   *)
+(* which have gone and which only seem to have gone.                       *)
 (*                                                                         *)
-(* A node that does not answer twice is suspicious; others are asked to     *)
-(* ping it; if that does not help either, it is dead. The news of all this   *)
-(* travels inside pings and their acks, and every datagram of a node bears  *)
-(* a counter by which rumours about the node are refuted.                   *)
+(* A node that does not answer twice is suspicious; others are asked to    *)
+(* ping it; if that does not help either, it is dead. The news of all this *)
+(* travels inside pings and their acks, and every datagram of a node bears *)
+(* a counter by which rumours about the node are refuted.                  *)
 (*                                                                         *)
-(* Written from the clauses in spec/swim.md, whose numbers stand in         *)
-(* brackets. There is no time: a quantum may begin whenever it wants to.    *)
-(* Everybody's address is known, everything fits into a datagram, and       *)
-(* subscriptions and probes are left out.                                   *)
+(* Written from the clauses in spec/swim.md, whose numbers stand in        *)
+(* brackets. There is no time: a quantum may begin whenever it wants to.   *)
+(* The address of every node is known, everything fits into a datagram,    *)
+(* and subscriptions and probes are left out.                              *)
 (*                                                                         *)
-(* What a node does is a set of results, one for each way in which the dice *)
-(* may fall: <<picks, state, sent>>, with what was picked, in order, the    *)
-(* state of the node afterwards, and its datagrams. The picks keep results  *)
-(* apart that are otherwise equal, so that every way is an edge.            *)
+(* What a node does is a set of results, one for each random choice:       *)
+(* <<picks, state, sent>>, with what was picked, in order, the state of    *)
+(* the node afterwards, and its datagrams. The picks keep results apart    *)
+(* that are otherwise equal, so that every choice is an edge.              *)
 (***************************************************************************)
 EXTENDS Network, Sequences, TLC
 
 CONSTANTS
     Node,             \* 1..N; the order of the numbers is the order of the ids
-    Start,            \* "fresh": all but the first have the first as seed; "acquainted": everybody knows everybody
+    Start,            \* "fresh": all but the first have the first as seed; "acquainted": all nodes know each other
     Active,           \* the nodes that have quanta; the others only answer
     AeSize,           \* so many rows are in anti-entropy at most [SA-28]
     EmitIncarnation,  \* whether normal, suspicious and dead are sent with an incarnation [SA-12]
@@ -36,12 +36,12 @@ CONSTANTS
 VARIABLES
     own,              \* own[n] = <<restart, tx>>, the incarnation [S-14]
     table,            \* table[n][m]: what n knows of another node m [S-36]
-    queue,            \* events that are still to be sent, and who has got them [S-39, SA-25]
-    round,            \* who has still to be pinged in this round [S-43]
-    pinged,           \* who has been, in this round
-    answered,         \* who of these has answered since
+    queue,            \* events that are still to be sent, and the nodes that have got them [S-39, SA-25]
+    round,            \* the nodes that are still to be pinged in this round [S-43]
+    pinged,           \* the nodes that have been, in this round
+    answered,         \* those of them that have answered since
     heard,            \* whether any ack was accepted in this round [SA-07]
-    isolated,         \* whether the fault seems to be one's own [S-08]
+    isolated,         \* whether the fault seems to be the node's own [S-08]
     left,             \* whether the node has left by itself [SA-59]
     relays,           \* the indirect pings that were asked of the node [SA-55]
     payload,          \* the node's own data; "" is none
@@ -225,7 +225,7 @@ FullPing(state, to, purpose) ==
               purpose \o News(state, to) \o Members(state, "anti-entropy", order) \o OwnPayload(state))} >> :
      order \in MemberPicks(state, to)}
 
-\* To whom is not live, or has to be introduced to, only what it is for. [SA-04, SA-57]
+\* A node that is not live, or has to be introduced to, is sent only what it is for. [SA-04, SA-57]
 PingFor(state, to, purpose) ==
     IF to \in Live(state) /\ state.table[to].exchange = "done" THEN FullPing(state, to, purpose) ELSE BarePing(state, to, purpose)
 
@@ -272,7 +272,7 @@ Closed(state) ==
     LET settled == IF ClosesIsolated(state) THEN [state EXCEPT !.isolated = TRUE] ELSE AllSettled(state, Ascending(Known(state)))
     IN  [settled EXCEPT !.pinged = {}, !.answered = {}, !.heard = FALSE, !.relays = Aged(@)]
 
-\* Who can be asked to ping m. [SA-03]
+\* The nodes that can be asked to ping m. [SA-03]
 RelaysFor(state, m) == {relay \in Live(state) \ {m} : state.table[relay].status # "suspicious"}
 
 \* One indirect ping for each of these nodes. [S-05, SA-03, SA-08]
@@ -329,7 +329,7 @@ Says(m, what, about) == \E i \in DOMAIN m[5] : m[5][i][1] = what /\ m[5][i][2] =
 \* [S-41, S-42, SA-10]
 IsPast(state, m) == m[1] \in Known(state) /\ Less(Incarnation(m), state.table[m[1]].incarnation)
 
-\* Somebody says that this node is dead, or suspicious. [SA-17, SA-52]
+\* Another node says that this node is dead, or suspicious. [SA-17, SA-52]
 Refuted(state, from, incarnation) ==
     LET begin == IF from \in Live(state) THEN {from} ELSE Live(state)
     IN  IF incarnation = <<>> \/ ~Less(state.own, incarnation) THEN state
@@ -345,10 +345,10 @@ Exchanged(state, from, status) ==
                             [] OTHER -> exchange
     IN  [state EXCEPT !.table[from].exchange = next(@)]
 
-\* An event about somebody, without an incarnation. [SA-12]
+\* An event about a node, without an incarnation. [SA-12]
 BareEvent(state, m, status) == Merged(state, m, status, state.table[m].incarnation)
 
-\* An event about somebody. [SA-12, SA-13, SA-45]
+\* An event about a node. [SA-12, SA-13, SA-45]
 Event(state, kind, from, vector) ==
     LET status == vector[1]
         m == vector[2]
@@ -459,7 +459,7 @@ Replies(state, m) ==
 -----------------------------------------------------------------------------
 \* Relaying
 
-\* A ping on behalf of somebody. [SA-55]
+\* A ping on behalf of another node. [SA-55]
 RelayPing(state, requester, target) ==
     LET isOther(relay) == relay.requester # requester \/ relay.target # target
         relay == [target |-> target, requester |-> requester, tx |-> Counted(state).own[2], fresh |-> TRUE]
@@ -474,7 +474,7 @@ RelayPings(state, requester, vectors) ==
     ELSE IF Head(vectors)[1] # "indirect-ping" THEN RelayPings(state, requester, Tail(vectors))
     ELSE Then(RelayPing(state, requester, Head(vectors)[2]), LAMBDA after : RelayPings(after, requester, Tail(vectors)))
 
-\* What those get who asked for the ping that is acknowledged. [SA-04, SA-55]
+\* What the nodes get that asked for the ping that is acknowledged. [SA-04, SA-55]
 RECURSIVE RelayAcks(_, _, _)
 RelayAcks(state, m, waiting) ==
     IF waiting = <<>> THEN Just(state)

@@ -1,10 +1,10 @@
 ------------------------------- MODULE MCWendy -------------------------------
 (***************************************************************************)
-(* What is asked of Wendy by the model checker.                            *)
+(* Properties of Wendy for the model checker.                              *)
 (*                                                                         *)
-(* Invariants speak of a state, and of what the messages under way would    *)
-(* make of it. Models that must fail find their question at the end, or a   *)
-(* definition of Wendy replaced by one from here.                          *)
+(* Invariants speak of a state, and of what the messages under way would   *)
+(* make of it. Models with expected counterexamples use the claims at the  *)
+(* end, or replace a definition of Wendy by one from here.                 *)
 (***************************************************************************)
 EXTENDS Wendy
 
@@ -94,7 +94,7 @@ RightCell ==
         /\ cell = Cell(n, cell[3])
         /\ \A other \in rt[n] : other[1] = cell[1] /\ other[2] = cell[2] => other = cell
 
-\* Somebody is gone, or was.
+\* The node is gone, or was.
 IsGone(n) == ~up[n] \/ stage[n] = "left"
 
 NobodyGone == restarts = MaxRestarts /\ \A n \in Node : ~IsGone(n) /\ departed[n] = {}
@@ -115,7 +115,7 @@ StoredVersionsReal ==
 
 IsRemoval(n) == ~(departed'[n] \subseteq departed[n])
 
-\* Whoever was in the leaf set or has been inserted, and is one of the nearest, is there. [WI-05]
+\* A node that was in the leaf set or has been inserted, and is one of the nearest, is there. [WI-05]
 KeepsNearest ==
     \A n \in Node : restarts' = restarts /\ ~IsRemoval(n) =>
         LET ids == Leaves(ls[n]) \cup Leaves(ls'[n])
@@ -139,7 +139,7 @@ NeverGoesBack ==
 
 VersionsGrow == [][NeverGoesBack]_vars
 
-\* Who announces itself has waited, or done so before. [WI-12]
+\* A node that announces itself has waited, or done so before. [WI-12]
 AnnouncesAfterWait ==
     \A m \in net' \ net : m[3] = "announce" => stage[m[1]] \in {"waiting", "joined"} /\ stage'[m[1]] = "joined"
 
@@ -148,7 +148,7 @@ AnnouncedInTime == [][AnnouncesAfterWait]_vars
 -----------------------------------------------------------------------------
 \* At rest
 
-\* Two who join at each other's clusters are no ring before they have. [WL-01]
+\* Two nodes that join at each other's clusters are no ring before they have. [WL-01]
 NobodyWillJoin == \A n \in Node : \A command \in todo[n] : command[1] # "join"
 
 AtRest ==
@@ -158,7 +158,7 @@ AtRest ==
         /\ stage[n] \notin {"joining", "waiting"}
         /\ measured[n] = {} /\ repairs[n] = {} /\ announcing[n] = {} /\ contact[n] = <<>> /\ ~warned[n]
 
-\* Who is in the ring: all that run and know somebody, or have joined.
+\* The nodes in the ring: all that run and know another, or have joined.
 Ring == {n \in Node : Runs(n) /\ (stage[n] = "joined" \/ Known(Local(n)) # {})}
 
 FullLeafSets(ring) == \A n \in ring : Leaves(ls[n]) = Leaves(LeafSet(n, ring \ {n}))
@@ -224,7 +224,7 @@ WillHaveJoined(n) == \E other \in Node : <<"join", other>> \in Commands(n)
 \* [WL-01]
 AllJoined == <>[](net = {} /\ \A n \in Node : todo[n] = {} /\ (WillHaveJoined(n) => stage[n] = "joined"))
 
-\* Somebody in the row of a cell that was lost, or below, has a candidate.
+\* A node in the row of a cell that was lost, or below, has a candidate.
 IsReplaceable(n, row, column) ==
     LET belongs(id) == Row(n, id) = row /\ Column(n, id) = column IN
     /\ Runs(n)
@@ -239,14 +239,14 @@ Refilled ==
     \A n \in Node : \A row \in 0..(Digits - 1) : \A column \in 0..(2^DigitBits - 1) :
         IsReplaceable(n, row, column) ~> IsOccupied(n, row, column)
 
-\* Nobody is asked but those of the row itself. [WL-02, WD-20]
+\* Only nodes of the row itself are asked. [WL-02, WD-20]
 AskRowOnly(state, row, column, asked) ==
     IF asked # row \/ InRow(state, row) = {} THEN state
     ELSE SendAll([state EXCEPT !.repairs = @ \cup {<<row, column, row, InRow(state, row)>>}],
                  InRow(state, row), "repair", CellWanted(row, column))
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
 NeverKind(kind) == \A m \in net : m[3] # kind
 
@@ -266,13 +266,13 @@ NeverSecondRow == \A n \in Node : \A repair \in repairs[n] : repair[3] = repair[
 \* A repair that has all its answers waits for a score.
 NeverAwaitsScore == \A n \in Node : \A repair \in repairs[n] : repair[4] # {}
 
-\* Nobody is warned while announcements are still under way.
+\* No node is warned while announcements are still under way.
 NeverWaits == \A n \in Node : ~warned[n]
 
-\* Nobody who was thought to have gone comes back.
+\* No node that was thought to have gone comes back.
 NeverBack == \A m \in Arriving : m[3] = "announce" => m[4] \notin departed[m[2]]
 
-\* Nobody makes room for somebody who is closer in proximity.
+\* No node is replaced by one that is closer in proximity.
 NeverReplaced ==
     \A m \in Arriving :
         \A after \in {After(m)} \cup (IF Runs(m[1]) THEN {Confirmed(Local(m[1]), m, Took[<<m[1], m[2]>>])} ELSE {}) :
@@ -280,11 +280,11 @@ NeverReplaced ==
 
 NeverCrowded == \A n \in Node : Range(ns[n]) = Known(Local(n))
 
-\* Nobody knows anybody but does not have it among its leaves.
+\* Each node has all nodes that it knows among its leaves.
 NeverBeyondLeaves == \A n \in Node : Known(Local(n)) = Leaves(ls[n])
 
 -----------------------------------------------------------------------------
-\* What one would expect, and is false; and by what it would be mended
+\* Counterexamples: false claims, and definitions by which they hold
 
 Joined == {n \in Node : Runs(n) /\ stage[n] = "joined"}
 
@@ -297,14 +297,14 @@ OwnerIsClosest == \A key \in Id : Owners(Joined, key) \subseteq {Closest(key, Jo
 \* [mends WX-01 and WX-02]
 QuietOwners == AtRest /\ NobodyGone => AtMostOneOwner /\ OwnerIsClosest
 
-\* Whoever delivers is the closest of those that have joined and itself. [WX-03]
+\* A node that delivers is the closest of those that have joined and itself. [WX-03]
 DeliversAt(n, key) == NextHop(n, rt[n], ls[n], key) = n
 
 JoinersDeliverTheirs ==
     \A n \in Node : Runs(n) /\ stage[n] \in {"joining", "waiting"} =>
         \A command \in todo[n] : command[1] = "route" /\ DeliversAt(n, command[2]) => n = Closest(command[2], Joined \cup {n})
 
-\* Who is joining has to wait. [mends WX-03]
+\* A node that is joining has to wait. [mends WX-03]
 HasJoined(state, command) ==
     CASE command[1] = "join" -> state.stage \in {"alone", "joining"} /\ state.contact = <<>> /\ command[2] # state.id
       [] command[1] = "route" -> state.stage = "joined"
@@ -327,20 +327,20 @@ LateVersions ==
 
 LateNext == Next \/ LateVersions
 
-\* Who has gone, and has been taken out, is not put in again by what others say. [WX-09]
+\* A node that has gone, and has been taken out, is not put in again by what others say. [WX-09]
 GoneStaysAway ==
     \A m \in Arriving : \A n \in Node : IsGone(n) /\ n \notin Known(Local(m[2])) => n \notin Known(After(m))
 
 \* [WX-09]
 Forgotten(state, id) == state
 
-\* Nobody has anybody in its tables who has gone.
+\* No node has one in its tables that has gone.
 AllNoticed == \A n \in Node : Runs(n) => \A m \in Known(Local(n)) : Runs(m)
 
 \* [WX-10]
 RepairedLeafSets == AtRest /\ AllNoticed => FullLeafSets(Ring)
 
-\* Whoever should have somebody who has joined among its leaves has it. [WX-12]
+\* Each joined node is among the leaves of all nodes that should have it there. [WX-12]
 JoinersKnown ==
     AtRest /\ AllNoticed => \A joiner \in {n \in Joined : WillHaveJoined(n)} : \A n \in Ring \ {joiner} :
         joiner \in Leaves(LeafSet(n, Ring \ {n})) => joiner \in Leaves(ls[n])
@@ -354,7 +354,7 @@ EveryKeyOwnedAtRest == AtRest /\ AllNoticed => EveryKeyOwned
 \* A routing table changes once at most for each of the others. [WX-13]
 VersionsCease == NobodyGone => \A n \in Node : versions[n][RT] < Cardinality(Node)
 
-\* A message may take one or two, from anybody to anybody. [WX-13]
+\* A message may take one or two, from any node to any other. [WX-13]
 ReceiveLate ==
     \E m \in net, score \in {1, 2} :
         /\ Runs(m[2])

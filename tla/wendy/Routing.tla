@@ -2,10 +2,10 @@
 (***************************************************************************)
 (* A message on its way through a ring that is at rest.                    *)
 (*                                                                         *)
-(* Every node knows what it should: its leaf set is that of the ring, and   *)
-(* each cell of its routing table for which there is a node has one. Which  *)
-(* one is left open until the message comes by. Nobody is visited twice     *)
-(* before something is wrong, so that this is as good as to choose all      *)
+(* Every node knows what it should: its leaf set is that of the ring, and  *)
+(* each cell of its routing table for which there is a node has one. Which *)
+(* one is left open until the message comes by. No node is visited twice   *)
+(* before something is wrong, so that this is as good as to choose all     *)
 (* tables at the beginning.                                                *)
 (***************************************************************************)
 EXTENDS Tables
@@ -90,14 +90,14 @@ EachHopCloser == Hops(LAMBDA from, to : IsCloser(key, to, from))
 EachHopProgress ==
     Hops(LAMBDA from, to : Prefix(to, key) > Prefix(from, key) \/ IsCloser(key, to, from))
 
-\* Leaf sets may lack anybody. [WX-05]
+\* Leaf sets may lack any nodes. [WX-05]
 Inconsistent(n) == {LeafSet(n, known) : known \in SUBSET Others(n)}
 
 \* One procedure, taken at its letter. [WX-08]
 Literally(owner, ls, itsKey) == owner
 
 -----------------------------------------------------------------------------
-\* What must be possible, put as what never happens: each of these must fail.
+\* Reachability checks: each claims that something never happens, and must fail.
 
 NeverThreeHops == Len(path) <= 3
 

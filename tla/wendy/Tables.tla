@@ -71,7 +71,7 @@ Sorted(ids, measure) ==
 
 First(seq, k) == SubSeq(seq, 1, IF Len(seq) < k THEN Len(seq) ELSE k)
 
-\* The leaf set of somebody who knows these others. [W-24…W-29]
+\* The leaf set of a node that knows these others. [W-24…W-29]
 LeafSet(owner, ids) ==
     LET right == {id \in ids : TwoSided \/ IsGreater(owner, id)}
         left == {id \in ids : TwoSided \/ ~IsGreater(owner, id)}

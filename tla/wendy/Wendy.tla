@@ -1,32 +1,32 @@
 -------------------------------- MODULE Wendy --------------------------------
 (***************************************************************************)
-(* Wendy: nodes on a ring of ids that know few of the others, and pass      *)
-(* messages on to whoever is closer to their key.                          *)
+(* Wendy: nodes on a ring of ids that know few of the others, and pass     *)
+(* messages on to nodes that are closer to their key.                      *)
 (*                                                                         *)
-(* A joiner gets its tables from the nodes that its join comes through, and *)
-(* announces itself to all of them. An announcement says which versions of  *)
-(* the receiver's tables the announcer has seen; a receiver that has newer  *)
-(* ones warns, and the joiner announces itself again. Who goes is replaced   *)
-(* by whom others have in its place.                                       *)
+(* A joiner gets its tables from the nodes that its join comes through,    *)
+(* and announces itself to all of them. An announcement says which         *)
+(* versions of the receiver's tables the announcer has seen; a receiver    *)
+(* that has newer ones warns, and the joiner announces itself again. A     *)
+(* node that goes is replaced by one that others have in its place.        *)
 (*                                                                         *)
-(* Written from the clauses in spec/wendy.md, whose numbers stand in        *)
-(* brackets. There is no time: a timer that is set may run out whenever it  *)
-(* wants to. Everybody has an address, and addresses never change. Messages *)
-(* arrive, unless their receiver does not run or has left; whether they did *)
-(* the sender learns in the same step.                                     *)
+(* Written from the clauses in spec/wendy.md, whose numbers stand in       *)
+(* brackets. There is no time: a timer that is set may run out whenever it *)
+(* wants to. Every node has an address, and addresses never change.        *)
+(* Messages arrive, unless their receiver does not run or has left;        *)
+(* whether they did the sender learns in the same step.                    *)
 (*                                                                         *)
-(* A message is <<from, to, kind, origin, key, versions, hop, body>>; from   *)
-(* is who sends it on, and origin the sender in its header.                 *)
+(* A message is <<from, to, kind, origin, key, versions, hop, body>>; from *)
+(* is the node that sends it on, and origin the sender in its header.      *)
 (***************************************************************************)
 EXTENDS Tables, TLC
 
 CONSTANTS
     Node,            \* ids
     Neighborhood,    \* so many nodes fit into a neighborhood set [W-32]
-    Start,           \* "alone": nobody knows anybody; "stable": Founders are a cluster
+    Start,           \* "alone": no node knows another; "stable": Founders are a cluster
     Founders,
     Todo,            \* what applications ask for, once each: texts such as "2 join 0", see CommandText
-    Acquainted,      \* whether everybody's cache has everybody's score; otherwise nobody's has any
+    Acquainted,      \* whether each cache has the scores of all nodes; otherwise none has any
     Score,           \* scores that are not 1: texts such as "0 2 5", from 0 to 2
     Flush,           \* whether caches may be emptied, at any moment [W-09]
     Heartbeats,      \* the nodes whose heartbeats may fall due, at any moment [WA-24]
@@ -42,12 +42,12 @@ VARIABLES
     ns,              \* the neighborhood set, the lowest score first [W-32]
     versions,        \* of the three tables, in this order [WA-39]
     scores,          \* of the nodes in the tables [W-05, WA-70]
-    cache,           \* of whomever [W-08]
-    measured,        \* who is being measured [WA-69]
+    cache,           \* of any node [W-08]
+    measured,        \* the nodes that are being measured [WA-69]
     stored,          \* versions of others' tables [W-63]
-    departed,        \* who is not believed to be there [WA-30]
-    repairs,         \* the cells that others are asked for: <<row, column, row asked, who has not answered>> [WA-26]
-    announcing,      \* to whom the announcement is under way [WA-67]
+    departed,        \* the nodes that are believed to have gone [WA-30]
+    repairs,         \* the cells that others are asked for: <<row, column, row asked, nodes that have not answered>> [WA-26]
+    announcing,      \* the nodes to which the announcement is under way [WA-67]
     warned,          \* whether another announcement follows
     contact,         \* where the own join is under way to: <<id>>, or nothing [WA-59]
     up,              \* whether the node runs
@@ -153,14 +153,14 @@ Tried(state, id, score) ==
     LET scored == [state EXCEPT !.scores = Extended(@, id, score)]
     IN  InNeighborhoodSet(InLeafSet(InRoutingTable(scored, id), id), id)
 
-\* A new score of somebody who is in tables. [WA-18, WA-22]
+\* A new score of a node that is in tables. [WA-18, WA-22]
 Refreshed(state, id, score) ==
     LET scored == [state EXCEPT !.scores = Extended(@, id, score)]
         isSame == id \in DOMAIN state.scores /\ state.scores[id] = score
     IN  IF isSame \/ id \notin Range(state.ns) THEN scored
         ELSE [scored EXCEPT !.ns = Placed(Without(@, id), id, scored.scores)]
 
-\* Somebody is met in a message; its id alone may be enough for the leaf set. [WA-69]
+\* A node is met in a message; its id alone may be enough for the leaf set. [WA-69]
 Met(state, id, isLeaf) ==
     IF id = state.id \/ id \in state.departed THEN state
     ELSE IF id \in DOMAIN state.scores THEN Tried(state, id, state.scores[id])
@@ -177,7 +177,7 @@ RECURSIVE InOrder(_)
 InOrder(cells) ==
     IF cells = {} THEN <<>> ELSE LET first == FirstCell(cells) IN <<first[3]>> \o InOrder(cells \ {first})
 
-\* The sender of tables, and who is in them; a table that was not sent is <<>>. [WA-34, WA-60]
+\* The sender of tables, and the nodes in them; a table that was not sent is <<>>. [WA-34, WA-60]
 MetTables(state, sender, tables) ==
     LET inLeaves == IF tables[LS] = <<>> THEN <<>> ELSE tables[LS][1][1] \o tables[LS][1][2]
         inCells == IF tables[RT] = <<>> THEN <<>> ELSE InOrder(tables[RT][1])
@@ -221,7 +221,7 @@ GoOn(state, ongoing) ==
     IF ongoing = {} THEN state
     ELSE LET repair == FirstCell(ongoing) IN GoOn(GoesOn(state, repair), ongoing \ {repair})
 
-\* Any routing table of who was asked is an answer. [WA-71]
+\* Any routing table of a node that was asked is an answer. [WA-71]
 Answered(state, ids) ==
     [state EXCEPT !.repairs = {<<repair[1], repair[2], repair[3], repair[4] \ ids>> : repair \in @}]
 
@@ -230,7 +230,7 @@ AskSide(state, before, side, id) ==
     IF id \notin Range(before.ls[side]) \/ state.ls[side] = <<>> THEN state
     ELSE SendWith(state, Last(state.ls[side]), "repair", id, LeafSetWanted)
 
-\* Who is not let in again until it announces itself. [WA-30]
+\* A node that is not let in again until it announces itself. [WA-30]
 Remembered(state, id) == [state EXCEPT !.departed = @ \cup {id}]
 
 \* [WA-25]
@@ -309,7 +309,7 @@ JoinAgain(state, m) ==
     IN  IF next # state.id THEN Forwarded(state, next, m, m[7])
         ELSE Send(state, m[4], "state", << <<>>, <<state.ls>>, <<>>, TRUE>>)
 
-\* An application's; who delivers it leaves no trace. [W-43, WA-56]
+\* An application's; its delivery leaves no trace. [W-43, WA-56]
 Routed(state, m, hop) ==
     LET next == NextHop(state.id, state.rt, state.ls, m[5])
     IN  IF next = state.id THEN state ELSE Forwarded(state, next, m, hop)
@@ -434,7 +434,7 @@ Become(states, m) ==
 
 Runs(n) == up[n] /\ stage[n] # "left"
 
-\* A node as it starts: it has met nobody yet. [W-08]
+\* A node as it starts: it has met no other node yet. [W-08]
 Fresh(n) ==
     [id |-> n, stage |-> "alone", rt |-> {}, ls |-> << <<>>, <<>> >>, ns |-> <<>>, versions |-> <<0, 0, 0>>, scores |-> <<>>,
      cache |-> <<>>, measured |-> {}, stored |-> <<>>, departed |-> {}, repairs |-> {}, announcing |-> {},

@@ -33,9 +33,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         case "decode" | "encode" if request["protocol"] != "distkv":
             raise Refused("unsupported", f"there is no {request['protocol']} here")
         case "decode":
-            return judged(lambda: {"value": decoded(bytes.fromhex(request["bytes"]))})
+            return or_rejected(lambda: {"value": decoded(bytes.fromhex(request["bytes"]))})
         case "encode":
-            return judged(lambda: {"bytes": encoded(request["value"]).hex()})
+            return or_rejected(lambda: {"bytes": encoded(request["value"]).hex()})
         case "batch":
             return {"results": [replied(item) for item in request["items"]]}
         case "bye":
@@ -57,8 +57,8 @@ def hello(least: int, most: int) -> dict[str, Any]:
     }
 
 
-def judged(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What the original makes of it; that it rejects something is an answer."""
+def or_rejected(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Returns what the original answers; a rejection is an answer, too."""
     try:
         return ask()
     except Rejected as rejected:

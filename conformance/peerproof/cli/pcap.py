@@ -21,14 +21,14 @@ EXIT_CODES = {"ACCEPTED": OK, "DIFFERS": OK, "REJECTED": FAILED, "EMPTY": NOTHIN
 
 def run_check(args: Namespace) -> int:
     """Reads the capture, checks its nodes, and prints the report. Returns the exit code."""
-    from peerproof.conformance.captures import passive as judging
+    from peerproof.conformance.captures import passive as passive_check
     from peerproof.conformance.captures.pcap import NoCapture
     from peerproof.conformance.suite import output
 
     protocol, config = _protocol(args), _config(args)
     try:
-        with refuse(judging.BadConfiguration, prefix="--config: "):
-            passive, verdict = judging.check_capture(Path(args.pcap), protocol, args.port or (), config, args.decisions)
+        with refuse(passive_check.BadConfiguration, prefix="--config: "):
+            passive, verdict = passive_check.check_capture(Path(args.pcap), protocol, args.port or (), config, args.decisions)
     except NoCapture as error:
         raise Refusal(f"--pcap: {error}", tip="tcpdump -w FILE and Wireshark write captures") from None
     except OSError as error:

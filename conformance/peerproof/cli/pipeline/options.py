@@ -102,7 +102,7 @@ def engine(args: Namespace) -> AbstractContextManager[Engine]:
     from peerproof.pipeline.spark.session import Settings
 
     settings = Settings(args.master, args.remote, tuple(args.conf), quick=not args.full_java, log=args.log)
-    return Engine(settings, told=note)
+    return Engine(settings, notify=note)
 
 
 def progress_of(stage: str) -> Callable[[str], Show]:

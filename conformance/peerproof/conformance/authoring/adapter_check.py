@@ -58,7 +58,7 @@ class Bench:
         self.messages = legal_messages(suite, protocol)
         self.config = least_configuration(suite, protocol)
         self.questions: list[Mapping[str, Any]] = []  #: every choice that the adapter asked for
-        self.told: Counter[str] = Counter()  #: number of events by kind
+        self.events: Counter[str] = Counter()  #: number of events by kind
         self._choices = Choices("smoke")
 
     def offers(self, capability: str) -> None:
@@ -74,7 +74,7 @@ class Bench:
                 check(request, reply)
             except InvalidReply as error:
                 raise Flaw(f"the reply to {request['op']} does not have the right shape: {error}") from None
-            self.told.update(effect["event"]["name"] for effect in reply.get("effects", ()) if "event" in effect)
+            self.events.update(effect["event"]["name"] for effect in reply.get("effects", ()) if "event" in effect)
         return replies
 
     def _answer(self, question: dict[str, Any]) -> list[int]:
@@ -320,12 +320,12 @@ def events(bench: Bench) -> str:
     bench.offers("events")
     bench.run_node()
     kinds, offered = event_kinds(bench.protocol), bench.hello.protocols[bench.protocol]
-    if unknown := [kind for kind in bench.told if kind not in kinds]:
+    if unknown := [kind for kind in bench.events if kind not in kinds]:
         raise Flaw(f"it reports the event {unknown[0]!r}, but {bench.protocol} has {', '.join(kinds)}")
-    if not bench.told:
+    if not bench.events:
         raise Inapplicable("a node that gets every legal message reports no event")
-    compared = Counter({kind: count for kind, count in bench.told.items() if offered.tells(kind)})
-    ignored = bench.told - compared
+    compared = Counter({kind: count for kind, count in bench.events.items() if offered.tells(kind)})
+    ignored = bench.events - compared
     note = f"; not compared, since hello does not list it: {_list_counts(ignored)}" if ignored else ""
     return f"it reports {_list_counts(compared) or 'no event that is compared'}{note}"
 

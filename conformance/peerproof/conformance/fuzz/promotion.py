@@ -62,13 +62,13 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
         # Timers run on their own before the next step; messages of the latest ones must not count as that step's.
         if place and (fed.asked or place in (timed, last) or not isinstance(fed.stimulus, Passed)):
             steps.append(_step(inputs, fed, reaction))
-    judged = _expectations(inputs, finding, reaction)
+    expectations = _expectations(inputs, finding, reaction)
     nodes = {_UNDER_TEST: {"addr": ADDRESS.plain(finding.node)}}
     if config := plain_config(inputs.spec, finding.config):
         nodes[_UNDER_TEST]["config"] = config
     seen = finding.kind == "observed"
     setup, final = (steps, []) if seen else (steps[:-1], steps[-1:])
-    return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*final, *judged]}
+    return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*final, *expectations]}
 
 
 def _reaction(birth: Birth, node: Node | None, fed: Fed) -> Reaction | None:

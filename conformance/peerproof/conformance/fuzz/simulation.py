@@ -268,8 +268,10 @@ class Arena:
             self._record_loss(self.under_way.pop(0), "too much is under way")
         if len(seen.reactions) == 1:
             self._check(seen.reactions[0])
-            told = [effect.notice for effect in seen.reactions[0].effects if isinstance(effect, Notify)]
-            self.errands += [(place.addr, notice) for notice in told if self.inputs.fetched and self.inputs.fetched(notice, {})]
+            notices = [effect.notice for effect in seen.reactions[0].effects if isinstance(effect, Notify)]
+            self.errands += [
+                (place.addr, notice) for notice in notices if self.inputs.fetched and self.inputs.fetched(notice, {})
+            ]
 
     def _receivers(self, to: NodeId) -> Collection[NodeId]:
         """Returns the receivers of a message; a broadcast goes to all nodes, including its sender."""

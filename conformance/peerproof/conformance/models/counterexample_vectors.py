@@ -41,7 +41,7 @@ _FLAG: Final = "documented-failure"
 _NOTES: Final = {
     _FLAG: {
         "kind": "limit",
-        "text": "What the protocol does not achieve, shown as it is.",
+        "text": "A known limit of the protocol, which the vector documents.",
         "effect": "An implementation that repairs it differs here on purpose.",
     }
 }
@@ -83,14 +83,14 @@ def text(protocol: str, models: Iterable[Model]) -> str:
         if vector["id"] in basis.weak:
             vector["level"] = "should"
     used = any(_FLAG in vector.get("flags", ()) for vector in found.values())
-    about = "What a node does in the runs that break what one would expect. Made by: peerproof model check --rewrite"
+    about = "Behaviour of each node in the counterexamples of the models. Made by: peerproof model check --rewrite"
     return document(protocol, about, found.values(), _NOTES if used else {})
 
 
 def vector_models(models: Iterable[Model]) -> list[Model]:
     """Selects models whose counterexamples show something about a node: those with expected counterexamples."""
-    telling = (model for model in models if model.verdict == "invariant" and not model.name.startswith("sometimes-"))
-    return [model for model in telling if is_asked(model) and system_of(graph_of(model)).model.has_nodes]
+    relevant = (model for model in models if model.verdict == "invariant" and not model.name.startswith("sometimes-"))
+    return [model for model in relevant if is_asked(model) and system_of(graph_of(model)).model.has_nodes]
 
 
 def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
@@ -149,13 +149,13 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
     for edge in path:
         taken = find_event(system, world, edge)
         assert taken is not None, "the path is one of this system"
-        if place in (taken.place, taken.told):
+        if place in (taken.place, taken.sender):
             before, after = system.states[world[place]], system.states[edge.target[place]]
             sent = frozenset(message for number in taken.sent if (message := system.messages[number]).sender == before.self_id)
-            if place == taken.told and taken.message is not None:
-                told, model = system.messages[taken.message], system.model
-                outcome = None if taken.place is None else model.took(told)
-                event = model.project_event(before, Sent(NOW, told.to, told.message, outcome))
+            if place == taken.sender and taken.message is not None:
+                sending, model = system.messages[taken.message], system.model
+                outcome = None if taken.place is None else model.took(sending)
+                event = model.project_event(before, Sent(NOW, sending.to, sending.message, outcome))
             else:
                 event = _event(system, before, edge.label, taken.message, after, sent)
             if event is not None:
@@ -231,8 +231,8 @@ class _Script:
         self.now, self.due = 0, _due(0, started) if self.running is None else {}
         self.is_shown = True  #: the specification can do what the counterexample shows, except for the network
         self.steps: list[dict[str, Any]] = []
-        for happening in events:
-            timer = happening.event.timer if isinstance(happening.event, Expired) else None
+        for observed in events:
+            timer = observed.event.timer if isinstance(observed.event, Expired) else None
             self.now = self.now + _PAUSE if timer is None or timer in self.left else self.due[timer]
             if self.now > min(self.due.values(), default=self.now):
                 raise OutOfTime("there are too many events between two timers")
@@ -240,7 +240,7 @@ class _Script:
                 self.running[timer] = self.now
                 self.left.remove(timer)
             self.due.pop(timer, None)
-            effects = self._restart(happening.event) if isinstance(happening.event, _Restarted) else self._take(happening)
+            effects = self._restart(observed.event) if isinstance(observed.event, _Restarted) else self._take(observed)
             cancelled = {effect.timer for effect in effects if isinstance(effect, CancelTimer)}
             running = {timer: due for timer, due in self.due.items() if timer not in cancelled}
             self.due = running | _due(self.now, effects)
@@ -263,15 +263,15 @@ class _Script:
         self.steps += [{"at": self.now, "crash": _UNDER_TEST}, {"at": self.now, "restart": _UNDER_TEST} | kept]
         return effects
 
-    def _take(self, happening: _Event) -> Iterable[Any]:
+    def _take(self, observed: _Event) -> Iterable[Any]:
         """Takes the outcome that the counterexample shows, even if its network refuses some of the messages."""
-        before, event = self.state, happening.event
+        before, event = self.state, observed.event
         every = _outcomes(self.system.model, self.spec, before, event)
-        alike = [taken for taken in every if taken[1].state == happening.after]
-        same = [taken for taken in alike if _messages_of(self.system, before, taken[1]) == happening.sent]
-        more = [taken for taken in alike if _messages_of(self.system, before, taken[1]) > happening.sent]
+        alike = [taken for taken in every if taken[1].state == observed.after]
+        same = [taken for taken in alike if _messages_of(self.system, before, taken[1]) == observed.sent]
+        more = [taken for taken in alike if _messages_of(self.system, before, taken[1]) > observed.sent]
         picks, (self.state, effects) = [*same, *more, *every][0]
-        self.is_shown = self.is_shown and bool(same or more or happening.after is None)
+        self.is_shown = self.is_shown and bool(same or more or observed.after is None)
         step = _step(self.spec, self.now, event)
         if asked := open_picks(partial(self.spec.step, before, event), picks):
             step["picks"] = [{"site": site, "pick": list(answer)} for site, answer in asked]

@@ -156,8 +156,8 @@ class _Walk:
 
     def load_step(self, body: Mapping[str, Any]) -> set[int]:
         """Returns the local step that a body loads, feeds and checks; none for a refusal, which is not an edge."""
-        node, (*fed, judged) = body["nodes"][NODE], body["steps"]
-        state, expected = canonical(node["state"]), _expectation(body, judged["expect"])
+        node, (*fed, checked) = body["nodes"][NODE], body["steps"]
+        state, expected = canonical(node["state"]), _expectation(body, checked["expect"])
         if "refused" in fed[0]:
             for call in fed:
                 self._check_refusal(node["addr"], state, _event(body, [call]))

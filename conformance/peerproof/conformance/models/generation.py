@@ -138,8 +138,8 @@ def _calls(protocol: str) -> list[Any]:
     found: dict[Any, None] = {}
     for model in (_model(one) for one in configurations(protocol).values() if one.expected):
         for _, state in model.nodes:
-            noticed = (model.project_event(state, event) for _, event in model.offers(state))
-            found.update((event.command, None) for event in noticed if isinstance(event, Asked))
+            projected = (model.project_event(state, event) for _, event in model.offers(state))
+            found.update((event.command, None) for event in projected if isinstance(event, Asked))
     return list(found)
 
 
@@ -212,9 +212,9 @@ def in_time(local: LocalSteps, table: model_table.Table, place: int, path: int) 
         except model_table.OutOfTime:
             return
         state, sent, effects = _take_step(local, state, row, Instant(at))
-        timers, told = list(local.timers(effects)), list(local.notices_of(state.config, effects))
+        timers, notices = list(local.timers(effects)), list(local.notices_of(state.config, effects))
         expected = [local.messages[message] for message in row.sent], [(event, after) for event, after in row.timers], row.notices
-        if (sent, timers, told) != expected:
+        if (sent, timers, notices) != expected:
             return
         yield number
 

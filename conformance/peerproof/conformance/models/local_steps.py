@@ -158,13 +158,13 @@ class LocalSteps:
         arrives = self._there[nodes[to]]
         settled = self.confirm(nodes[sender], message, arrives)
         if not arrives:
-            for told in settled:
-                yield FAIL, _put(nodes, sender, told.after), self.messages_of(told), (self.token(told),)
+            for ack in settled:
+                yield FAIL, _put(nodes, sender, ack.after), self.messages_of(ack), (self.token(ack),)
             return
         for taken in self.receive(nodes[to], message):
-            for told in settled:
-                after = _put(_put(nodes, to, taken.after), sender, told.after)
-                yield RECEIVE, after, (*self.messages_of(taken), *self.messages_of(told)), (self.token(taken), self.token(told))
+            for ack in settled:
+                after = _put(_put(nodes, to, taken.after), sender, ack.after)
+                yield RECEIVE, after, (*self.messages_of(taken), *self.messages_of(ack)), (self.token(taken), self.token(ack))
 
     def messages_of(self, branch: _Branch) -> tuple[int, ...]:
         """Returns the messages sent in a branch."""
@@ -262,14 +262,14 @@ class LocalSteps:
     def _branches(self, whole: int, event: Any, unnoticed: Unnoticed) -> tuple[_Branch, ...]:
         before = self.wholes[whole]
         taken = list(outcomes(partial(self.model.spec.step, before, event)))
-        noticed, seen = self.model.project_event(before, event), self.model.project_state(before)
-        if noticed is None:
+        projected, seen = self.model.project_event(before, event), self.model.project_state(before)
+        if projected is None:
             ((_, (after, effects)),) = taken
             assert (self.model.project_state(after), effects) == (seen, ()), "an unobserved event changes nothing visible"
             return (_Branch(self._whole_numbers[after], unnoticed),)
         if not taken:
             return ()
-        steps = self._steps(self._state_numbers[seen], noticed, len(taken))
+        steps = self._steps(self._state_numbers[seen], projected, len(taken))
         if self._first is not None:
             ((_, (after, _)),) = taken
             return tuple(_Branch(self._whole_numbers[after], step) for step in steps.values())
@@ -285,8 +285,8 @@ class LocalSteps:
             self._check_whole(state, number, len(every), count)
             for picks, (after, effects) in every:
                 sent = tuple(self._message_numbers[message] for message in in_flight(before.self_id, effects, self.places))
-                asked, timers, told = open_picks(step, picks), self.timers(effects), self.notices_of(before.config, effects)
-                draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
+                asked, timers, notices = open_picks(step, picks), self.timers(effects), self.notices_of(before.config, effects)
+                draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, notices))
         self._check_whole(state, number, len(self._draws[state, number]), count)
         return self._draws[state, number]
 

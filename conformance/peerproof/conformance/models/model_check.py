@@ -91,9 +91,9 @@ def check_model(
 def rewrite_vectors(protocols: Iterable[str]) -> None:
     """Writes the vectors of these protocols that are made from counterexamples."""
     for protocol in sorted(protocols):
-        if telling := counterexample_vectors.vector_models(manifest.models(protocol)):
+        if relevant := counterexample_vectors.vector_models(manifest.models(protocol)):
             path = locations.vectors_root(protocol) / protocol / counterexample_vectors.FILE
-            path.write_text(counterexample_vectors.text(protocol, telling), encoding="utf-8")
+            path.write_text(counterexample_vectors.text(protocol, relevant), encoding="utf-8")
 
 
 def _own_figures(model: Model, answer: Answer) -> dict[str, int]:

@@ -31,7 +31,7 @@ class Happened(NamedTuple):
     place: int | None
     message: int | None
     sent: tuple[int, ...] = ()
-    told: int | None = None  #: the sender of a message over a connection, which learns its outcome in the same step
+    sender: int | None = None  #: the sender of a message over a connection, which learns its outcome in the same step
 
 
 class Sendings:
@@ -72,7 +72,7 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
             yield _arrow(system, number, edge.label, taken.message, sent.of(taken.message))
         elif taken.place is not None:
             yield Note(str(system.places[taken.place]), f"{number}. {edge.label}")
-        for place in dict.fromkeys((taken.place, taken.told)):
+        for place in dict.fromkeys((taken.place, taken.sender)):
             if place is not None and (changed := changes(system, world, edge.target, place, without)):
                 yield Note(str(system.places[place]), changed)
         sent.add(taken.sent, number)
@@ -142,7 +142,7 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
         place = system.receivers[message]
         if system.model.faults.connections:
             for label, after, sent in system.exchanges(nodes, message):
-                taken = Happened(None if label == FAIL else place, message, sent, told=system.senders[message])
+                taken = Happened(None if label == FAIL else place, message, sent, sender=system.senders[message])
                 yield taken, Edge(label, (*after, restarts, *with_messages(rest, sent)))
             continue
         for branch in system.receive(nodes[place], message):

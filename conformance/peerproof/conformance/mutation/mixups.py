@@ -46,7 +46,7 @@ class Mixups:
     types: ValueTypes
     effects: Sequence[EffectKind] = ()  #: those that its `step` can have
 
-    def mistakes(self, function: ast.FunctionDef, place: Place) -> Iterator[Change]:
+    def faults(self, function: ast.FunctionDef, place: Place) -> Iterator[Change]:
         """Yields the faults of a function at this place."""
         scope = self.types.scope(function)
         bound = _bindings(function)

@@ -149,7 +149,7 @@ def mutants(module: Module, mixups: Mixups | None = None) -> list[Mutant]:
     for found, within in _places(module.tree, ""):
         operator = OPERATORS.get(type(found.node))
         if isinstance(found.node, ast.FunctionDef):
-            operator = mixups.mistakes
+            operator = mixups.faults
         for kind, place, changed in operator(found.node, found) if operator else ():
             original = place.node
             text = f"{within}: {kind}: {ast.dump(original)} -> {ast.dump(changed) if changed else None}"

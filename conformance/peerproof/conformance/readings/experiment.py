@@ -151,14 +151,14 @@ def _try_case(variant: Any, hello: Hello, case: Case, *, ends: bool) -> dict[str
         return dict.fromkeys(_from(trial))
     missed = dict(trial.missed or {})
     if isinstance(running.outcome, Failure):
-        missed[trial.judged_at] = running.outcome
+        missed[trial.checked_at] = running.outcome
     return {**missed}
 
 
 def _from(trial: Trial) -> Sequence[str]:
     """Returns the place where a trial is and those after it, whose outcomes are unknown."""
     steps = [f"steps[{index}]" for index in range(len(trial.body.get("steps", ())))] + [AFTER]
-    return steps[steps.index(trial.place) :] if trial.place in steps else [trial.judged_at]
+    return steps[steps.index(trial.place) :] if trial.place in steps else [trial.checked_at]
 
 
 def _try_together(

@@ -197,14 +197,14 @@ class Trial:
         return bool(known)
 
     @property
-    def judged_at(self) -> str:
+    def checked_at(self) -> str:
         """The step that is being checked, or the part of a vector without steps."""
         return self.place or self.case.part
 
     def find_claimed(self, miss: Failure) -> list[str]:
         """The readings that the implementation declares in its hello and that explain this failure."""
         claims = self.hello.readings
-        for key, others in self.vector.rests_on.get(self.judged_at, {}).items():
+        for key, others in self.vector.rests_on.get(self.checked_at, {}).items():
             for came in (miss.fingerprint, *open_keys(miss.failure), THE_END):
                 taken = dict(zip(key.split(), others.get(came, "").split(), strict=False))
                 if taken and all(claims.get(decision) in names.split(OR) for decision, names in taken.items()):

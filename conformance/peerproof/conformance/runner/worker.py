@@ -371,7 +371,7 @@ def _name_readings(decisions: Mapping[str, str | None]) -> str | None:
 
 def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
     """The decisions behind the failed expectation, each with the reading taken; None for miss: the implementation ended."""
-    vector, place = trial.vector, trial.judged_at
+    vector, place = trial.vector, trial.checked_at
     steps = [(f"steps[{index}]", step) for index, step in enumerate(vector.body.get("steps", ()))]
     later = steps[next((at for at, (name, _) in enumerate(steps) if name == place), len(steps)) :]
     judges = next((name for name, step in later if not step.keys().isdisjoint(JUDGING)), AFTER)

@@ -27,11 +27,11 @@ class Engine:
     """
 
     def __init__(
-        self, settings: Settings, told: Callable[[str], None] = lambda _: None, spark: SparkSession | None = None
+        self, settings: Settings, notify: Callable[[str], None] = lambda _: None, spark: SparkSession | None = None
     ) -> None:
         self.start_s = 0.0  #: seconds that the start of Spark took
         self._settings = settings
-        self._told = told
+        self._notify = notify
         self._begun = spark is not None
         self._spark = spark
         self._stack = ExitStack()
@@ -46,7 +46,7 @@ class Engine:
             if self._spark is not None:
                 self.start_s = time.monotonic() - begun
                 if address := ui_address(self._spark):
-                    self._told(f"Spark's pages: {address}")
+                    self._notify(f"Spark's pages: {address}")
         return self._spark
 
     def __enter__(self) -> Self:

@@ -180,7 +180,7 @@ TRACES: Final = Table(
             "start, recv, sent, timer or api; send where only messages are seen, state where a log shows only that",
             line={"enum": ["start", "recv", "sent", "timer", "api"]},
         ),
-        Column("peer", Type.TEXT, "who sent what was received, or is sent to", nullable=True, line=_MAYBE_TEXT_LINE),
+        Column("peer", Type.TEXT, "the sender or the receiver of the message", nullable=True, line=_MAYBE_TEXT_LINE),
         Column("msg_type", Type.TEXT, "`type` of the message, timer or command; null for a start", nullable=True),
         Column("bytes", Type.WHOLE, "the size of the message on the wire", nullable=True),
         Column("payload", Type.OCTETS, "the message's bytes, where they were seen", nullable=True),

@@ -144,7 +144,7 @@ ANSWERS: Final = {
         "What the node knows of itself; `last` is the last ping.",
         Members(phase=OneOf(Phase), tick=TICK, tock=TICK, missing=SETS, last=Optional(PING), recovering=FLAG),
     ),
-    "download": Answer("What others get who download from the node; null if it refuses.", Optional(LOADED)),
+    "download": Answer("The download that other nodes get from this one; null if it refuses.", Optional(LOADED)),
     "stored": Answer("What the node has on disk.", STORED),
     "state": Answer("All that `load` takes.", STATE),
 }

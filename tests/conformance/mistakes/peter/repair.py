@@ -86,8 +86,8 @@ def DepartedForEver(gone: dict[Any, Any], right: Any, state: Any, event: Any, pi
 
 
 @wrong("tree.on_departure", "parent-that-is-the-only-child-leaves")
-def AsksForNobody(right: Any, state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Any:
-    """Looks for another parent whenever one has gone, also where nobody is left who wants the events."""
+def SubscribesWithoutInterest(right: Any, state: State, is_gone: Callable[[wendy.Node], bool], seek: Seek) -> Any:
+    """Looks for another parent whenever one has gone, also where no interest in the topic is left."""
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
         gone = [child for child, node in row.children.items() if is_gone(node)]

@@ -299,8 +299,8 @@ def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = N
     is_now = TOPIC in after.topics
     path.claim("a row while interested", truth(is_now) == is_interested(path, state, event))
     asked = [(hop, SUBSCRIBE)] if is_now and not was and hop else []
-    told = [(parent, UNSUBSCRIBE)] if was and not is_now and parent else []
-    path.claim("announced when it changes", truth(subscription_messages(effects) == asked + told))
+    unsubscribes = [(parent, UNSUBSCRIBE)] if was and not is_now and parent else []
+    path.claim("announced when it changes", truth(subscription_messages(effects) == asked + unsubscribes))
     path.claim("a parent that was asked", truth(not is_now or after.row(TOPIC).parent == (parent if was else hop)))
 
 

@@ -140,7 +140,7 @@ NOTHING_MISSING: Final = Ending(
 )
 ALL_READY: Final = Ending(
     "EventuallyAllReady",
-    "everybody is ready",
+    "all nodes are ready",
     ("DL-04",),
     lambda cluster: all(state.phase is Phase.READY for state in properties.running(cluster)),
     frozenset(),

@@ -26,7 +26,7 @@ from peerproof.spec.wendy.state import Config
 
 LAST_HOP: Final = Rule("LastHop", "messages of the tree name their sender", ("PA-08", "P-09"))
 UNSUBSCRIBED_ONCE: Final = Rule(
-    "UnsubscribedOnce", "who is unsubscribed subscribes before it unsubscribes again", ("PA-04", "PA-10", "PI-08")
+    "UnsubscribedOnce", "a node that has unsubscribed subscribes before it unsubscribes again", ("PA-04", "PA-10", "PI-08")
 )
 TO_CHILDREN: Final = Rule("ToChildren", "copies of events go to children", ("P-21", "P-25", "P-26"))
 NOT_BACK: Final = Rule("NotBack", "no copy goes to the node that it came from", ("PA-26",))
