@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.any_messages import IDS, MESSAGES, NODES, SPECIFICATIONS
 
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.strategies import Named, datagrams, spellings, values
@@ -17,8 +18,6 @@ from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Form
 from peerproof.spec.forms.json_text import dumps, writer
 from peerproof.spec.protocols import PROTOCOLS
-
-from .any_messages import IDS, MESSAGES, NODES, SPECIFICATIONS
 
 for_each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 

@@ -19,7 +19,6 @@ from peerproof.spec.errors import NotEnabled
 def test_a_table_is_iterated_in_the_order_of_its_keys() -> None:
     table = Table({"c": 1, "a": 2, "b": 3})
 
-    assert list(table) == ["a", "b", "c"]
     assert list(table.items()) == [("a", 2), ("b", 3), ("c", 1)]
     assert repr(table) == "Table({'a': 2, 'b': 3, 'c': 1})"
 
@@ -27,8 +26,6 @@ def test_a_table_is_iterated_in_the_order_of_its_keys() -> None:
 def test_equal_tables_are_equal_however_they_came_about() -> None:
     put_together = Table({"b": 2}).put({"x": 0, "a": 1}).without(["x", "not there"])
 
-    assert put_together == Table({"a": 1, "b": 2})
-    assert hash(put_together) == hash(Table({"a": 1, "b": 2}))
     assert {put_together: "found"}[Table({"a": 1, "b": 2})] == "found"
 
 
@@ -57,28 +54,17 @@ def test_different_tables_differ(other: object) -> None:
     assert Table({"a": 1}) != other
 
 
-def test_put_and_without_leave_the_table_as_it_was() -> None:
-    table = Table({"a": 1, "b": 2})
-    assert list(table) == ["a", "b"]
+def test_a_table_never_changes() -> None:
+    rows = {"a": 1, "b": 2}
+    table = Table(rows)
 
     assert table.put({"a": 3, "0": 4}) == Table({"0": 4, "a": 3, "b": 2})
     assert table.without(["a"]) == Table({"b": 2})
-    assert table == Table({"a": 1, "b": 2})
     assert table.put({}) is table
-
-
-def test_a_table_does_not_change_with_the_mapping_it_was_made_from() -> None:
-    rows = {"a": 1}
-    table = Table(rows)
-
-    rows["b"] = 2
-
-    assert (len(table), "b" in table) == (1, False)
-
-
-def test_a_table_cannot_be_written_to() -> None:
     with pytest.raises(TypeError):
-        Table({"a": 1})["a"] = 2  # type: ignore[index]  # that is the point
+        table["a"] = 2  # type: ignore[index]  # that is the point
+    rows["c"] = 3
+    assert (table, len(table), "c" in table) == (Table({"a": 1, "b": 2}), 2, False)
 
 
 def test_a_missing_row_is_a_key_error_and_get_gives_none() -> None:
@@ -114,30 +100,17 @@ def asks(*questions: tuple[str, list[Any], int]) -> Callable[[Pick], Step[Any, A
         ([("none to choose from", [], 1)], [((),)]),
         ([("no choice", ["a"], 1)], [(("a",),)]),
         ([("more than there are", ["b", "a"], 5)], [(("a", "b"),), (("b", "a"),)]),
-        ([("two of three", [3, 1, 2], 2)], [((1, 2),), ((1, 3),), ((2, 1),), ((2, 3),), ((3, 1),), ((3, 2),)]),
-        (
-            [("first", [1, 2], 1), ("second", [3, 4], 1)],
-            [((1,), (3,)), ((1,), (4,)), ((2,), (3,)), ((2,), (4,))],
-        ),
+        ([("two of three", [3, 1, 2], 2)], [(two,) for two in permutations([1, 2, 3], 2)]),
+        ([("shuffle", list("abcde"), 5)], [(order,) for order in permutations("abcde")]),
+        ([("first", [1, 2], 1), ("second", [3, 4], 1)], [((1,), (3,)), ((1,), (4,)), ((2,), (3,)), ((2,), (4,))]),
     ],
-    ids=["no question", "one of two", "of none", "of one", "some above", "sample", "two questions"],
 )
 def test_outcomes_are_all_answers_in_order(questions: list[tuple[str, list[Any], int]], expected: list[Any]) -> None:
     found = list(outcomes(asks(*questions)))
 
     assert [outcome.step.state for outcome in found] == expected
-
-
-def test_a_shuffle_of_n_options_has_n_factorial_outcomes_each_once() -> None:
-    found = [outcome.step.state[0] for outcome in outcomes(asks(("shuffle", list("abcde"), 5)))]
-
-    assert found == list(permutations("abcde"))
-
-
-def test_an_outcome_names_its_picks_in_the_order_they_were_asked_for() -> None:
-    last = list(outcomes(asks(("first", ["b", "a"], 1), ("second", [1, 2], 2))))[-1]
-
-    assert last.picks == (("first", ("b",)), ("second", (2, 1)))
+    for outcome in found:
+        assert outcome.picks == tuple((why, answer) for (why, *_), answer in zip(questions, outcome.step.state, strict=True))
 
 
 def test_a_question_may_depend_on_an_answer() -> None:
@@ -150,24 +123,17 @@ def test_a_question_may_depend_on_an_answer() -> None:
     assert found == [("left",), ("right", (1,)), ("right", (2,)), ("right", (3,))]
 
 
-@pytest.mark.parametrize("impossible", [1, 2, 3])
-def test_answers_that_are_not_enabled_are_no_outcome_and_hide_no_other(impossible: int) -> None:
+@pytest.mark.parametrize("impossible", [{1}, {2}, {3}, {1, 2, 3}])
+def test_answers_that_are_not_enabled_are_no_outcome_and_hide_no_other(impossible: set[int]) -> None:
     def step(pick: Pick) -> Step[Any, Any]:
         (chosen,) = pick("which", [1, 2, 3])
-        if chosen == impossible:
+        if chosen in impossible:
             raise NotEnabled("impossible", "not this one")
         return Step((chosen, pick("then", "ab")))
 
     found = [outcome.step.state for outcome in outcomes(step)]
 
-    assert found == [(chosen, then) for chosen in (1, 2, 3) if chosen != impossible for then in (("a",), ("b",))]
-
-
-def test_what_is_not_enabled_has_no_outcomes() -> None:
-    def step(pick: Pick) -> Step[Any, Any]:
-        raise NotEnabled("impossible", "never")
-
-    assert list(outcomes(step)) == []
+    assert found == [(chosen, then) for chosen in (1, 2, 3) if chosen not in impossible for then in (("a",), ("b",))]
 
 
 def test_outcomes_come_one_by_one() -> None:

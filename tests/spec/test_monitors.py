@@ -9,9 +9,9 @@ from tests.spec.distkv import test_monitors as distkv
 from tests.spec.peter import test_monitors as peter
 from tests.spec.scuttlebutt import test_monitors as scuttlebutt
 from tests.spec.swim import test_monitors as swim
-from tests.spec.watched import complaints_on_the_wire, mismatched_senders, simulated, watched
 from tests.spec.wendy import test_monitors as wendy
-from tests.spec.wendy.nodes import h
+from tests.support.watched import complaints_on_the_wire, mismatched_senders, simulated, watched
+from tests.support.wendy_nodes import h
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation.faulty_network import Faults
@@ -19,15 +19,20 @@ from peerproof.spec.core import Duration
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.wendy import Config
 
-#: Of each protocol a module with messages that break rules (`BREACHES`) or none (`FINE`), and what is `broken` by messages.
+#: Of each protocol a module with messages that break rules (`BREACHES`), break these rules (`MORE`), or none (`FINE`), and the
+#: settings (`SETTINGS`) with which they do.
 TABLES: dict[str, Any] = {"scuttlebutt": scuttlebutt, "swim": swim, "wendy": wendy, "peter": peter, "distkv": distkv}
 
+CASES = [
+    *((protocol, name, [name], seen) for protocol, table in TABLES.items() for name, seen in table.BREACHES.items()),
+    *((protocol, what, names, seen) for protocol, table in TABLES.items() for what, (names, seen) in table.MORE.items()),
+    *((protocol, what, [], seen) for protocol, table in TABLES.items() for what, seen in table.FINE.items()),
+]
 
-@pytest.mark.parametrize(("protocol", "name"), [(protocol, name) for protocol in TABLES for name in TABLES[protocol].BREACHES])
-def test_a_rule_is_broken(protocol: str, name: str) -> None:
-    table = TABLES[protocol]
 
-    assert table.broken(*table.BREACHES[name], **getattr(table, "LIMITS", {}).get(name, {})) == [name]
+@pytest.mark.parametrize(("protocol", "what", "names", "seen"), CASES, ids=[" ".join(case[:2]) for case in CASES])
+def test_these_rules_are_broken_and_no_others(protocol: str, what: str, names: list[str], seen: list[Any]) -> None:
+    assert TABLES[protocol].NODE.broken(*seen, **TABLES[protocol].SETTINGS.get(what, {})) == names
 
 
 def rules_of(protocol: str) -> Any:
@@ -43,13 +48,6 @@ def test_each_rule_is_broken_by_something() -> None:
     assert {protocol: set(table.BREACHES) for protocol, table in TABLES.items()} == rules | {
         "peter": rules["peter"] - rules["wendy"]
     }
-
-
-@pytest.mark.parametrize(("protocol", "what"), [(protocol, what) for protocol in TABLES for what in TABLES[protocol].FINE])
-def test_this_breaks_no_rule(protocol: str, what: str) -> None:
-    table = TABLES[protocol]
-
-    assert table.broken(*table.FINE[what], **getattr(table, "LIMITS", {}).get(what, {})) == []
 
 
 FAULTS = {

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
-from tests.spec.wendy.nodes import no_choice
+from tests.support.wendy_nodes import no_choice
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Instant, NodeId, Notify, Received, Send, Sent, SetTimer, Step
 from peerproof.spec.errors import NotEnabled

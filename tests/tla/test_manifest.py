@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,9 @@ import pytest
 from peerproof.tla import checking, manifest
 from peerproof.tla.manifest import BadManifest, Model, configurations, models, root
 from peerproof.tla.output.counterexample import Counterexample, TraceState, from_itf
-from peerproof.tla.output.dot import summary
 from peerproof.tla.output.outcome import ActionCount, Result, Verdict
 from peerproof.tla.tools.installation import Tools
-from peerproof.tla.tools.tlc import Run, Walks, run, simulate
+from peerproof.tla.tools.tlc import Run, Walks, simulate
 
 pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 
@@ -23,7 +23,6 @@ PROTOCOLS = sorted({model.protocol for model in MODELS})
 HOLDING = [model for model in MODELS if model.verdict == "success"]
 FAILING = [model for model in MODELS if model.verdict != "success"]
 BY_TLC = [model for model in MODELS if model.by == "tlc"]
-DISTKV = [f"DL-{number:02}" for number in range(1, 6)]
 
 
 def by_name(model: Model) -> str:
@@ -105,62 +104,47 @@ def test_model_that_fails_has_its_counterexample(model: Model) -> None:
 def test_edges_are_those_of_all_actions(configuration: manifest.Configuration) -> None:
     """Where the graph of the configuration is explored at all."""
     expected = configuration.expected
-    used = any(
-        (model.protocol, model.configuration.name) == (configuration.protocol, configuration.name) and model.is_whole_graph
-        for model in MODELS
-    )
+    explored = {(model.protocol, model.configuration.name) for model in MODELS if model.is_whole_graph}
 
-    assert bool(expected) == used
+    assert bool(expected) == ((configuration.protocol, configuration.name) in explored)
     if "actions" in expected:
         assert sum(expected["actions"].values()) == expected["generated"] - expected["initial"]
 
 
-@pytest.mark.parametrize(
-    ("protocol", "actions"),
-    [
-        ("scuttlebutt", {"Update", "Round", "Receive", "ReceiveAgain", "Lose", "Restart"}),
-        ("swim", {"Quantum", "Command", "Receive", "ReceiveAgain", "Lose", "Restart"}),
-        (
-            "wendy",
-            {"Command", "Announce", "RepairTimeout", "HeartbeatDue", "FlushCache", "Receive", "Fail", "Restart"},
-        ),
-        ("peter", {"Command", "Heartbeat", "Receive", "Fail"}),
-        (
-            "distkv",
-            {
-                *("Command", "InitialPing", "Founding", "OldData", "Ping", "Greeting", "RecoverTicks", "RecoverMissing"),
-                *("RecoverKnown", "RecoverOver", "Repair", "RepairAllowed", "Receive", "Lose", "Restart"),
-            },
-        ),
-    ],
-)
-def test_every_action_is_taken_in_some_configuration(protocol: str, actions: set[str]) -> None:
-    taken = {
-        name
-        for configuration in configurations(protocol).values()
-        for name, count in configuration.expected.get("actions", {}).items()
-        if count
-    }
-
-    assert taken == actions
+ACTIONS = {
+    "scuttlebutt": "Update Round Receive ReceiveAgain Lose Restart",
+    "swim": "Quantum Command Receive ReceiveAgain Lose Restart",
+    "wendy": "Command Announce RepairTimeout HeartbeatDue FlushCache Receive Fail Restart",
+    "peter": "Command Heartbeat Receive Fail",
+    "distkv": "Command InitialPing Founding OldData Ping Greeting RecoverTicks RecoverMissing RecoverKnown RecoverOver Repair "
+    "RepairAllowed Receive Lose Restart",
+}
 
 
-def test_invariants_and_negative_models_of_the_prose_are_all_there() -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_action_is_taken_in_some_configuration(protocol: str) -> None:
+    counts = [each.expected.get("actions", {}) for each in configurations(protocol).values()]
+
+    assert {name for actions in counts for name, count in actions.items() if count} == set(ACTIONS[protocol].split())
+
+
+def items(**numbers: Iterable[int]) -> list[str]:
+    """Items of the prose: `items(BX=range(1, 3))` are BX-01 and BX-02."""
+    return [f"{kind}-{number:02}" for kind, some in numbers.items() for number in some]
+
+
+def test_invariants_of_the_prose_are_all_there() -> None:
     claimed = {clause for model in MODELS for clause in model.clauses}
 
-    assert {f"BI-{number:02}" for number in range(1, 11)} <= claimed
-    assert {f"WI-{number:02}" for number in range(1, 14)} <= claimed
-    assert {f"PI-{number:02}" for number in range(1, 10)} <= claimed
-    wendy = (f"WX-{number:02}" for number in range(1, 14))
-    peter = (f"PX-{number:02}" for number in range(1, 8))
-    distkv = (f"DX-{number:02}" for number in (*range(1, 19), 20))
-    assert {f"DI-{number:02}" for number in range(1, 19)} <= claimed
-    for item in (*(f"BX-{number:02}" for number in range(1, 7)), "BL-01", "BL-02", *wendy, *peter, *distkv):
-        verdicts = {model.verdict == "success" for model in BY_TLC if item in model.clauses}
-        assert verdicts == {True, False}, item
+    assert set(items(BI=range(1, 11), WI=range(1, 14), PI=range(1, 10), DI=range(1, 19))) <= claimed
 
 
-@pytest.mark.parametrize("item", [*(f"SL-{number:02}" for number in range(1, 5)), "WL-01", "WL-02", "PL-01", "PL-02", *DISTKV])
+@pytest.mark.parametrize("item", items(BX=range(1, 7), BL=(1, 2), WX=range(1, 14), PX=range(1, 8), DX=(*range(1, 19), 20)))
+def test_what_is_claimed_holds_in_one_model_and_fails_in_another(item: str) -> None:
+    assert {model.verdict == "success" for model in BY_TLC if item in model.clauses} == {True, False}
+
+
+@pytest.mark.parametrize("item", items(SL=range(1, 5), WL=(1, 2), PL=(1, 2), DL=range(1, 6)))
 def test_what_comes_in_the_end_holds_and_fails_where_it_should(item: str) -> None:
     """A model without what it takes fails, so that the one that holds is not empty; TLC says both."""
     of = [model for model in BY_TLC if item in model.clauses and model.properties]
@@ -196,20 +180,6 @@ def test_what_never_happens_in_one_model_and_must_is_asked_of_each(
     assert defined == {m.violated for m in FAILING if m.name.startswith("sometimes-") and m.protocol == protocol}
 
 
-def test_the_graph_of_tiny_has_its_states_and_edges(tools: Tools, tmp_path: Path) -> None:
-    """That tiny holds is for test_model_check.py."""
-    model = named("tiny")
-    path = tmp_path / "tiny.dot"
-    plain = model.cfg().split("INVARIANT")[0]
-
-    dumped = run(tools, Run(module=model.module_path, configuration=plain, library=(root(),), dump=path, brief=True))
-
-    expected = model.configuration.expected
-    assert summary(path).actions == {name: count for name, count in expected["actions"].items() if count}
-    assert (summary(path).states, summary(path).edges) == (dumped.distinct, dumped.edges)
-    assert dumped.distinct == expected["distinct"]
-
-
 @pytest.mark.parametrize("name", ["BX-01-round-sync", "BX-03-owner-restart", "BX-05-newest-first"])
 def test_negative_model_fails_as_it_did(tools: Tools, name: str) -> None:
     """Step for step: with one worker the search is the same each time."""
@@ -226,56 +196,37 @@ def result(**changes: object) -> Result:
     """The result of tiny, but for these changes."""
     expected = named("tiny").configuration.expected
     actions = {name: ActionCount(count, 0) for name, count in expected["actions"].items()}
-    parts = {
-        "verdict": Verdict.SUCCESS,
-        "violated": None,
-        "counterexample": None,
-        "initial": 1,
-        "generated": expected["generated"],
-        "distinct": expected["distinct"],
-        "queue": 0,
-        "depth": expected["depth"],
-        "actions": actions,
-        "exit_code": 0,
-    }
-    return Result(**(parts | changes))
+    parts = {name: expected[name] for name in ("generated", "distinct", "depth")} | {"initial": 1, "queue": 0, "exit_code": 0}
+    verdict = {"verdict": Verdict.SUCCESS, "violated": None, "counterexample": None}
+    return Result(**(parts | verdict | {"actions": actions} | changes))
+
+
+def violating(name: str, **changes: object) -> Result:
+    """The result of a model whose invariant is violated."""
+    return result(verdict=Verdict.INVARIANT, violated=name, **changes)
 
 
 EXAMPLE = Counterexample((TraceState(None, {}), TraceState("Round", {})))
+FAILS = "BX-05-newest-first"
 
 
 @pytest.mark.parametrize(
     ("name", "found", "surprise"),
     [
-        pytest.param("tiny", result(distinct=1124), "expected distinct = 1,125, TLC reports 1,124", id="count"),
-        pytest.param("tiny", result(actions={}, depth=17), "expected depth = 18, TLC reports 17", id="depth"),
-        pytest.param(
-            "tiny",
-            result(verdict=Verdict.INVARIANT, violated="NoGap"),
-            "expected success, TLC reports invariant NoGap violated",
-            id="fails",
-        ),
-        pytest.param(
-            "BX-05-newest-first", result(), "expected invariant NoGap violated, TLC reports success", id="holds and must not"
-        ),
-        pytest.param(
-            "BX-05-newest-first",
-            result(verdict=Verdict.INVARIANT, violated="TypeOK"),
-            "TLC reports invariant TypeOK violated",
-            id="other property",
-        ),
-        pytest.param(
-            "BX-05-newest-first",
-            result(verdict=Verdict.INVARIANT, violated="NoGap", counterexample=EXAMPLE),
-            "of 6 steps, TLC reports 1",
-            id="other depth",
-        ),
+        ("tiny", result(distinct=1124), "expected distinct = 1,125, TLC reports 1,124"),
+        ("tiny", result(actions={}, depth=17), "expected depth = 18, TLC reports 17"),
+        ("tiny", violating("NoGap"), "expected success, TLC reports invariant NoGap violated"),
+        (FAILS, result(), "expected invariant NoGap violated, TLC reports success"),
+        (FAILS, violating("TypeOK"), "TLC reports invariant TypeOK violated"),
+        (FAILS, violating("NoGap", counterexample=EXAMPLE), "of 6 steps, TLC reports 1"),
     ],
+    ids=["count", "depth", "fails", "holds and must not", "other property", "other depth"],
 )
 def test_unexpected_result_is_a_surprise(name: str, found: Result, surprise: str) -> None:
     (said,) = checking.surprises(named(name), found)
 
     assert surprise in said
+    assert list(checking.surprises(named("tiny"), result())) == [], "what is expected is none"
 
 
 def test_action_with_another_number_of_edges_is_a_surprise() -> None:
@@ -295,10 +246,6 @@ def test_temporal_property_that_is_violated_has_its_name_from_the_model() -> Non
         "expected success, TLC reports temporal property DigestsAreAnswered violated"
     ]
     assert checking.has_expected_verdict(named("BL-02-unless-empty"), found)
-
-
-def test_expected_result_is_no_surprise() -> None:
-    assert list(checking.surprises(named("tiny"), result())) == []
 
 
 @pytest.mark.parametrize(

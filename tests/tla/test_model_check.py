@@ -34,41 +34,37 @@ def test_a_line_for_each_model_and_one_for_all(tools: Tools, capsys: pytest.Capt
     assert last == "2 models: 2 as expected, 0 not, 0 without a verdict"
 
 
-def test_list_asks_for_no_tools(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv(JAR_VARIABLE, "/nowhere")
+@pytest.fixture
+def no_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without the tools."""
+    monkeypatch.setenv(JAR_VARIABLE, str(tmp_path / "absent.jar"))
 
+
+@pytest.mark.usefixtures("no_jar")
+def test_list_asks_for_no_tools(capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--list") == 0
     assert len(capsys.readouterr().out.splitlines()) == len(manifest.models())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "problem"),
-    [
-        (["smoke-signals"], 2, "unknown protocol 'smoke-signals'"),
-        (["--model", "absent"], 2, "unknown model absent"),
-    ],
+    ("arguments", "problem"),
+    [(["smoke-signals"], "unknown protocol 'smoke-signals'"), (["--model", "absent"], "unknown model absent")],
 )
-def test_what_there_is_not_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, problem: str) -> None:
-    assert command(*arguments) == code
+def test_what_there_is_not_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str) -> None:
+    assert command(*arguments) == 2
     assert problem in capsys.readouterr().err
 
 
-def test_without_tools_nothing_is_said_of_the_models(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setenv(JAR_VARIABLE, str(tmp_path / "absent.jar"))
-
+@pytest.mark.usefixtures("no_jar")
+def test_without_tools_nothing_is_said_of_the_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--model", "tiny") == 3
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("error: no such file: ")
 
 
-def test_explorer_alone_needs_no_java(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setenv(JAR_VARIABLE, str(tmp_path / "absent.jar"))
-
+@pytest.mark.usefixtures("no_jar")
+def test_explorer_alone_needs_no_java(capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--model", "BL-01-tiny", "--model", "BL-01-newest-first", "--show") == 0
     first, second, *picture, last = capsys.readouterr().out.splitlines()
     assert "holds: 1,125 states; by the explorer alone" in first
@@ -98,30 +94,33 @@ def test_explorer_that_says_something_else_is_a_surprise_with_a_picture(
 
 
 @pytest.fixture
-def pretended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Tools that are there, for runs that do not take place."""
-    monkeypatch.setattr("peerproof.tla.tools.installation.find", lambda: Tools("java", 17, tmp_path / "tla2tools.jar"))
+def checked_as(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[manifest.Model], checking.Checked]], None]:
+    """Has TLC's runs, which do not take place, end like this; the tools are there."""
+
+    def pretend(check: Callable[[manifest.Model], checking.Checked]) -> None:
+        monkeypatch.setattr("peerproof.tla.tools.installation.find", lambda: Tools("java", 17, tmp_path / "tla2tools.jar"))
+        monkeypatch.setattr(checking, "check", lambda _, model, *__, **___: check(model))
+
+    return pretend
 
 
-@pytest.mark.usefixtures("pretended")
-def test_surprise_is_shown_and_ends_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def check(tools: Tools, model: manifest.Model, *_: object, **__: object) -> checking.Checked:
+def test_surprise_is_shown_and_ends_with_1(checked_as: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    def check(model: manifest.Model) -> checking.Checked:
         counts = dict(model.expected_counts) | {"distinct": 3}
         found = Result(Verdict.SUCCESS, None, None, queue=0, actions={}, exit_code=0, **counts)
         return checking.Checked(model, found, tuple(checking.surprises(model, found)))
 
-    monkeypatch.setattr(checking, "check", check)
+    checked_as(check)
 
     assert command("--model", "tiny") == 1
     assert "UNEXPECTED: expected distinct = 1,125, TLC reports 3" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("pretended")
-def test_no_verdict_is_not_taken_for_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def check(*_: object, **__: object) -> checking.Checked:
+def test_no_verdict_is_not_taken_for_one(checked_as: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    def check(_: manifest.Model) -> checking.Checked:
         raise TimedOut("TLC had no verdict after 1 s")
 
-    monkeypatch.setattr(checking, "check", check)
+    checked_as(check)
 
     assert command("--model", "tiny") == 3
     assert "NO VERDICT: TLC had no verdict" in capsys.readouterr().out

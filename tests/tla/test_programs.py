@@ -64,6 +64,11 @@ def test_program_has_a_help_with_an_example(name: str) -> None:
     assert re.search(rf"tla/bin/{name} (tla/)?scuttlebutt", done.stdout)
 
 
+def ran(program: Path, *arguments: str, path: str) -> subprocess.CompletedProcess[str]:
+    """A program with this path and nothing else in its environment."""
+    return subprocess.run([str(program), *arguments], env={"PATH": path}, capture_output=True, text=True, check=False)
+
+
 def test_program_needs_no_activated_environment(tmp_path: Path) -> None:
     """Nor the installed package: a Python is enough."""
     shutil.copytree(BIN, tmp_path / "tla" / "bin")
@@ -71,10 +76,8 @@ def test_program_needs_no_activated_environment(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "peerproof").symlink_to(BIN.parents[1] / folder / "peerproof")
     (tmp_path / "python3").symlink_to(sys.executable)
-    line = [str(tmp_path / "tla/bin/sany"), "--help"]
-    path = f"{tmp_path}:/usr/bin:/bin"
 
-    done = subprocess.run(line, env={"PATH": path}, capture_output=True, text=True, check=False)
+    done = ran(tmp_path / "tla/bin/sany", "--help", path=f"{tmp_path}:/usr/bin:/bin")
 
     assert done.returncode == 0, done.stderr
     assert "Parses a module with SANY" in done.stdout
@@ -85,9 +88,7 @@ def test_without_a_python_it_says_what_to_do(tmp_path: Path) -> None:
     for tool in ("sh", "dirname"):
         (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
 
-    done = subprocess.run(
-        [str(tmp_path / "tla/bin/tlc"), "x.tla"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
-    )
+    done = ran(tmp_path / "tla/bin/tlc", "x.tla", path=str(tmp_path))
 
     assert done.returncode == 3
     assert "tla/bin/tlc: no Python 3.11 or newer" in done.stderr
@@ -194,11 +195,10 @@ def test_file_that_is_not_there_is_a_usage_error(
 ) -> None:
     more = ("--output", "x.dot") if name == "graph" else ()
 
-    absent, no_configuration = started(name, tmp_path / "Absent.tla", *more), started(name, module(COUNT), *more)
-
-    assert (absent.code, no_configuration.code) == (2, 2)
-    assert "no file" in absent.err
-    assert "name another with --config" in no_configuration.err
+    for path, problem in ((tmp_path / "Absent.tla", "no file"), (module(COUNT), "name another with --config")):
+        done = started(name, path, *more)
+        assert done.code == 2
+        assert problem in done.err
 
 
 def test_without_the_tools_it_says_what_to_install(

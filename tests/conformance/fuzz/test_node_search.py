@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.campaigns import CHOSEN
 from tests.conformance.mistakes.scuttlebutt import answers, packing, rounds, wire
-from tests.spec import test_machine as mistaken
+from tests.support import wrong_steps as mistaken
 from tests.support.catching import path_of
 
 from peerproof.conformance.adapter.in_process import InProcess

@@ -7,16 +7,14 @@ from dataclasses import replace
 import msgpack
 import pytest
 from hypothesis import given
-from tests.spec.any_messages import MESSAGES
+from tests.support.any_messages import MESSAGES
+from tests.support.distkv_samples import element, update
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element
 from peerproof.spec.distkv.codec import MESSAGE, of_payload, payload
 from peerproof.spec.distkv.messages import Info, Message, Ping
-from peerproof.spec.distkv.ranges import TICK_MAX
-from peerproof.spec.errors import MalformedMessage, NotEnabled
-
-from .samples import chain, element, ping, ticks, update
+from peerproof.spec.errors import MalformedMessage
 
 
 @given(MESSAGES["distkv"])
@@ -49,19 +47,3 @@ def test_a_chain_is_as_long_as_it_may_be_and_no_longer() -> None:
     with pytest.raises(MalformedMessage) as caught:
         of_payload("ping", one_more)
     assert caught.value.reason == "too_large"
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        *(Ping(wrong, 1) for wrong in (long_chain(ELEMENTS_MAX + 1), Chain(), Chain(cut=True))),
-        *(Info(chain("a1"), 1, reason=wrong) for wrong in (long_chain(ELEMENTS_MAX + 1), Chain(), Chain(cut=True))),
-        *(update(text) for text in ("a1 b?", "a1 a2", "…")),
-        *(ping("a1", tock) for tock in (-1, TICK_MAX + 1, 2**64)),
-        Ping(Chain((Element(NodeId("\ud800"), 1),)), 1),
-        Info(chain("a1"), 1, ticks=ticks(b=-1)),
-    ],
-)
-def test_what_nobody_would_read_is_not_written(message: Message) -> None:
-    with pytest.raises(NotEnabled):
-        MESSAGE.encode(message)

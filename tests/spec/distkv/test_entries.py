@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.distkv_samples import chain
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.distkv.chains import Element
@@ -14,8 +15,6 @@ from peerproof.spec.distkv.entries import Entries, Entry, change
 from peerproof.spec.distkv.messages import Update
 from peerproof.spec.distkv.paths import path_of
 from peerproof.spec.distkv.values import value_of_plain
-
-from .samples import chain
 
 Stored = tuple[str, Any, int]
 

@@ -9,6 +9,8 @@ node that made it [DX-17].
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,17 +18,22 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from peerproof.spec.core import Duration, NodeId, Step
-from peerproof.spec.distkv import Config, DeleteValue, SetValue, State, entries, recovery, transitions
+from peerproof.reference.protocols.distkv.simulation import Store
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.simulator import Simulation
+from peerproof.spec import distkv
+from peerproof.spec.core import Duration, Instant, NodeId, Send, Step, Table
+from peerproof.spec.distkv import Config, DeleteValue, SetValue, State, Update, entries, recovery, stored_of, transitions
 from peerproof.spec.distkv import Phase as NodePhase
 from peerproof.spec.distkv.entries import Applied, Outcome
 from peerproof.spec.distkv.paths import path_of
+from peerproof.spec.distkv.ranges import up_to
 from peerproof.spec.distkv.state import ELEMENT_BYTES, PING_BYTES
-from peerproof.spec.distkv.ticks import difference
+from peerproof.spec.distkv.ticks import TickSets, difference, union
 from peerproof.spec.distkv.values import value_of_plain
+from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
-
-from .network import Network, contents, missed
+from peerproof.spec.properties import Taken
 
 NAMES = [NodeId(name) for name in "abcde"]
 ROOT = value_of_plain("root")
@@ -59,92 +66,130 @@ class Cluster(RuleBasedStateMachine):
             for place, name in enumerate(NAMES[:count])
         }
         self.clock = lengths["clock"]
-        self.network = Network(configs, seed, max(1, self.clock // 8))
-        for name in configs:
-            self.network.start(name)
+        self.loss = 0.0
+        self.simulation = Simulation(distkv, str(seed))
+        Store(self.simulation)  # which downloads what nodes need
+        self.simulation.observers.append(self.note)
+        self.names = list(configs)
+        self.made: dict[tuple[NodeId, int | None], Update] = {}  #: the update of each change that was ever made
+        self.has_twins = False  #: two changes of one node have the same tick [DX-10]
+        self.forgotten: TickSets = Table()  #: changes that their own node has made before it lost its data
+        self.lose(0.0)
+        for name, config in configs.items():
+            self.simulation.start(name, config)
+
+    def note(self, _: NodeId, taken: Taken) -> None:
+        """Remembers the changes that are made."""
+        for effect in taken.effects:
+            if isinstance(effect, Send) and isinstance(update := effect.message, Update):
+                first = self.made.setdefault(update.chain.head, update)
+                self.has_twins |= (first.path, first.value, first.tock) != (update.path, update.value, update.tock)
+
+    @property
+    def states(self) -> dict[NodeId, State]:
+        """The nodes that run."""
+        return self.simulation.states()
+
+    def run(self, span: int) -> None:
+        """So many milliseconds pass."""
+        self.simulation.run(Instant(self.simulation.now + span))
 
     def node(self, number: int) -> NodeId:
         """One of the nodes."""
-        names = list(self.network.configs)
-        return names[number % len(names)]
+        return self.names[number % len(self.names)]
 
     @rule(clocks=st.sampled_from([1, 0.1, 3, 10, 30]))
     def time(self, clocks: float) -> None:
         """Time passes."""
-        self.network.run(int(clocks * self.clock))
+        self.run(int(clocks * self.clock))
 
     @rule(number=nodes, path=paths, value=st.none() | st.integers(0, 9))
     def change(self, number: int, path: Any, value: int | None) -> None:
         """Somebody changes something, or cannot."""
-        name = self.node(number)
-        if name in self.network.up:
-            self.network.ask(name, DeleteValue(path) if value is None else SetValue(path, value_of_plain(value)))
+        with suppress(NotEnabled):
+            self.simulation.ask(self.node(number), DeleteValue(path) if value is None else SetValue(path, value_of_plain(value)))
 
     @rule(sides=st.lists(st.integers(0, 1), min_size=5, max_size=5))
     def split(self, sides: list[int]) -> None:
         """The network splits, or does otherwise than before."""
-        self.network.sides = dict(zip(self.network.configs, sides, strict=False))
+        self.simulation.network.cut([[name for name, side in zip(self.names, sides, strict=False) if side]])
 
     @rule()
     def heal(self) -> None:
         """All nodes are on one side."""
-        self.network.sides = dict.fromkeys(self.network.configs, 0)
+        self.simulation.network.heal()
 
     @rule(loss=st.sampled_from([0.5, 0.1, 0.0]))
     def lose(self, loss: float) -> None:
         """Messages are lost from now on."""
-        self.network.loss = loss
+        self.simulation.network._faults = Faults(loss, most_delay=Duration(max(1, self.clock // 8)))  # type: ignore[misc]  # final
 
     @rule(number=nodes)
     def crash(self, number: int) -> None:
         """A node is gone."""
-        if self.node(number) in self.network.up:
-            self.network.crash(self.node(number))
+        self.simulation.crash(self.node(number))
 
     @rule(number=nodes, with_data=st.sampled_from([True, True, False]))
     def restart(self, number: int, with_data: bool) -> None:
         """A node is back."""
-        if self.node(number) not in self.network.up:
-            self.network.start(self.node(number), with_data=with_data)
+        name = self.node(number)
+        if name in self.states:
+            return
+        if not with_data:
+            self.forgotten = self.forgotten.put(
+                {name: up_to(max((tick or 0 for node, tick in self.made if node == name), default=0))}
+            )
+        self.simulation.restart(name, lambda config, state: replace(config, stored=stored_of(state) if with_data else None))
 
     def teardown(self) -> None:
         """It gets quiet; in the end all is well."""
-        if not hasattr(self, "network"):
+        if not hasattr(self, "simulation"):
             return
-        network = self.network
-        network.loss = 0.0
+        self.lose(0.0)
         self.heal()
-        for name in network.configs:
-            if name not in network.up:
-                network.start(name)
+        for number in range(len(self.names)):
+            self.restart(number, with_data=True)
         for _ in range(TIMES):
-            network.run(CALM * self.clock)
-            network.settle()
-            if not wrongs(network):
+            self.run(CALM * self.clock)
+            if not self.wrongs():
                 break
-        assert wrongs(network) == []
+        assert self.wrongs() == []
+
+    def wrongs(self) -> list[str]:
+        """What is not as it should be when it has been quiet."""
+        if self.has_twins:
+            return []
+        states = list(self.states.values())
+        found = [f"{state.self_id} is {state.phase.value}" for state in states if not self.may_be(state)]
+        found += [f"{state.self_id} misses {lost}" for state in states if (lost := difference(state.missing, self.forgotten))]
+        unknown = missed(states)
+        found += [f"somebody does not know {lost}" for lost in [difference(unknown, self.forgotten)] if lost]
+        if not unknown and any(contents(state) != contents(states[0]) for state in states):
+            found.append("entries differ")
+        if len({state.last for state in states}) > 1:
+            found.append("there is more than one chain of pings")
+        return found
+
+    def may_be(self, state: State) -> bool:
+        """Whether a node is ready, or cannot be."""
+        is_waiting = state.phase is NodePhase.SETTLING and state.misses and not difference(state.missing, self.forgotten)
+        return state.phase is NodePhase.READY or is_waiting
 
 
-def wrongs(network: Network) -> list[str]:
-    """What is not as it should be when it has been quiet."""
-    if network.twice:
-        return []
-    states = [running.state for running in network.up.values()]
-    found = [f"{state.self_id} is {state.phase.value}" for state in states if not may_be(network, state)]
-    found += [f"{state.self_id} misses {lost}" for state in states if (lost := difference(state.missing, network.forgotten))]
-    unknown = missed(states)
-    found += [f"somebody does not know {lost}" for lost in [difference(unknown, network.forgotten)] if lost]
-    if not unknown and any(contents(state) != contents(states[0]) for state in states):
-        found.append("entries differ")
-    if len({state.last for state in states}) > 1:
-        found.append("there is more than one chain of pings")
+def missed(states: list[State]) -> TickSets:
+    """What somebody misses of what somebody knows."""
+    known: TickSets = Table()
+    for state in states:
+        known = union(known, state.entries.known)
+    found: TickSets = Table()
+    for state in states:
+        found = union(found, difference(known, state.entries.known))
     return found
 
 
-def may_be(network: Network, state: State) -> bool:
-    """Whether a node is ready, or cannot be."""
-    is_waiting = state.phase is NodePhase.SETTLING and state.misses and not difference(state.missing, network.forgotten)
-    return state.phase is NodePhase.READY or is_waiting
+def contents(state: State) -> dict[Any, Any]:
+    """What the entries of a node are, but for the tails of chains."""
+    return {path: (entry.chain.head, entry.value, entry.tock) for path, entry in state.entries.rows.items()}
 
 
 def searched(runs: int, steps: int) -> None:

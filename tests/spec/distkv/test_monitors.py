@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from tests.spec.distkv.samples import chain, ping, sets, ticks, update
+from tests.support.distkv_samples import chain, ping, sets, ticks, update
+from tests.support.watched import Watched
 
 from peerproof.spec.core import EVERYBODY, Duration, NodeId
-from peerproof.spec.distkv import Config, Info, Message
+from peerproof.spec.distkv import Config, Info
 from peerproof.spec.distkv.model import monitors
-from peerproof.spec.distkv.model.monitors import monitor
-from peerproof.spec.traces.observed import Seen
 
-CLOCK = 1_000_000  #: microseconds
-
-
-def said(message: Message, at: float | None = 0) -> Seen:
-    """The node n says this to everybody, after so many clocks."""
-    return Seen(True, EVERYBODY, message, 0, None if at is None else int(at * CLOCK))
-
-
-def got(message: Message, at: float | None = 0) -> Seen:
-    return Seen(False, NodeId("somebody"), message, 0, None if at is None else int(at * CLOCK))
+#: A node says everything to everybody; times are in clocks.
+NODE = Watched("distkv", NodeId("n"), partial(Config, clock=Duration(1000)), EVERYBODY)
+said, got = NODE.said, NODE.got
 
 
 def info(of: str = "n1", tock: int = 1, **members: Any) -> Info:
     return Info(chain(f"{of} …"), tock, **members)
-
-
-def broken(*seen: Seen, **config: Any) -> list[str]:
-    """The names of the rules that a node breaks."""
-    watch = monitor(NodeId("n"), Config(**{"clock": 1000, **config}))
-    return [violation.rule.name for each in seen for violation in watch.see(each)]
 
 
 BREACHES = {
@@ -84,15 +71,20 @@ FINE = {
 }
 
 
-def test_without_times_messages_are_in_the_order_of_being_sent() -> None:
-    assert broken(got(ping("a1", 9), None), said(ping("n1", 5), None)) == ["TockRises"]
-    assert broken(said(info(tock=1, known=sets(b=(1,))), None)) == ["KnownWasAsked"]
+MORE = {
+    "messages in the order of being sent": (["TockRises"], [got(ping("a1", 9), None), said(ping("n1", 5), None)]),
+    "an answer without a question, in the order of being sent": (
+        ["KnownWasAsked"],
+        [said(info(tock=1, known=sets(b=(1,))), None)],
+    ),
+}
+SETTINGS: dict[str, Any] = {}
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CHANGES", "WAITING", "PINGS", "RANGES"):
         monkeypatch.setattr(monitors, name, 10)
-    watch = monitor(NodeId("n"), Config(clock=Duration(1000)))
+    watch = NODE.monitor()
     for number in range(1, 50):
         for seen in (got(update(f"a{number}")), got(ping(f"a{number}", number)), got(info("a1", missing=sets(b=(2 * number,))))):
             assert list(watch.see(seen)) == []

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.distkv_samples import chain
 
 from peerproof.spec.core import NodeId, Send, Table
 from peerproof.spec.distkv import Config, Info, Phase, State
@@ -15,8 +16,6 @@ from peerproof.spec.distkv.codec import payload
 from peerproof.spec.distkv.outgoing import send_info
 from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
 from peerproof.spec.distkv.ticks import union
-
-from .samples import chain
 
 
 def infos(what: str, rows: Mapping[Any, Any], most: int = 459, prev: str = "", reason: str = "", tock: int = 50) -> list[Info]:

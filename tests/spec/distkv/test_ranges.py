@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerproof.spec.distkv.codec import ranges_bytes
-from peerproof.spec.distkv.ranges import Ranges, missing, of_ticks, read
+from peerproof.spec.distkv.ranges import Ranges, of_ticks, read
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.messagepack import unpack
 
@@ -40,17 +40,6 @@ def test_operations_are_those_of_sets(left: set[int], right: set[int]) -> None:
     assert one.union(other) == of_ticks(left | right)
     assert one.difference(other) == of_ticks(left - right)
     assert one.intersection(other) == of_ticks(left & right)
-
-
-@given(SETS, st.integers(0, 31))
-def test_a_tick_more_is_a_union(ticks: set[int], tick: int) -> None:
-    assert of_ticks(ticks).with_tick(tick) == of_ticks(ticks | {tick})
-
-
-@given(SETS, st.integers(0, 30))
-def test_missing_is_what_is_left_of_1_to_the_tick(known: set[int], tick: int) -> None:
-    """[D-21, D-67]"""
-    assert missing(tick, of_ticks(known)) == of_ticks(set(range(1, tick + 1)) - known)
 
 
 @given(SETS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.spec.distkv.samples import ping
+from tests.support.distkv_samples import ping
 
 from peerproof.spec import distkv
 from peerproof.spec.core import Instant, NodeId, Received, SetTimer

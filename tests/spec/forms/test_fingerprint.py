@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.sample_forms import Colour
 
 from peerproof.spec.core import Table
 from peerproof.spec.forms.fingerprint import Fingerprints, canonical, fingerprint
-
-
-class Colour(Enum):
-    """Something with a value."""
-
-    RED = "red"
 
 
 @dataclass(frozen=True)
@@ -85,9 +79,7 @@ _CHANGES = st.one_of(
     st.tuples(st.just("window"), st.lists(st.integers(0, 3)).map(tuple)),
     st.tuples(st.just("mixed"), st.sampled_from([("a",), (None, 1), ((1, 2), 3), (True, 2)])),
     st.tuples(st.just("rest"), _RESTS),
-    st.tuples(
-        st.just("again"),
-    ),
+    st.tuples(st.just("again")),
 )
 
 

@@ -6,13 +6,13 @@ import multiprocessing
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.support.waiting import is_soon
 
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Step
@@ -61,19 +61,6 @@ def alone() -> Exploration:
     return explore(model(), digest=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", [2, 3])
-def test_several_processes_find_the_same_in_the_same_order(alone: Exploration, processes: int) -> None:
-    seen: list[int] = []
-    together = explore(
-        model(), digest=True, processes=processes, progress=lambda *_: seen.append(len(multiprocessing.active_children()))
-    )
-
-    assert everything(together) == everything(alone)
-    assert max(seen) == processes
-    assert multiprocessing.active_children() == []
-
-
 def agree(cluster: Cluster) -> bool:
     own = {node: state.store[node].version for node, state in cluster.nodes.items()}
     return not all(own.values()) or any(dict(state.store).keys() != own.keys() for state in cluster.nodes.values())
@@ -114,17 +101,21 @@ def test_process_that_is_killed_is_noticed() -> None:
     assert multiprocessing.active_children() == []
 
 
+def specified_by(step: Callable[..., Any], **changes: Any) -> Model:
+    """The model whose nodes take other steps."""
+    changed = model(**changes)
+    changed.spec = SimpleNamespace(step=step)
+    return changed
+
+
 def test_mistake_in_the_specification_is_raised_as_it_is() -> None:
     def step(state: Any, event: Any, pick: Any) -> Any:
         if len(state.store) == 2 and not state.store["1"].pairs:
             raise ZeroDivisionError("mistaken")
         return scuttlebutt.step(state, event, pick)
 
-    mistaken = model()
-    mistaken.spec = SimpleNamespace(step=step)
-
     with pytest.raises(ZeroDivisionError, match="mistaken"):
-        explore(mistaken, processes=2)
+        explore(specified_by(step), processes=2)
 
 
 def test_mistake_in_a_property_is_told_by_the_process_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,31 +126,37 @@ def test_mistake_in_a_property_is_told_by_the_process_that_made_it(monkeypatch: 
         explore(model(), [mistaken], processes=2)
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 1), (2, 1), (1, 2)])
-def test_exploration_goes_on_where_it_was_interrupted(alone: Exploration, tmp_path: Path, before: int, after: int) -> None:
+def interrupted(system: Model, checkpoint: Path, processes: int, at: int) -> None:
+    """An exploration that is interrupted at this depth."""
+
     def interrupt(_seen: int, _waiting: int, depth: int) -> None:
-        if depth == 12:
+        if depth == at:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        explore(model(), digest=True, checkpoint=tmp_path, processes=before, progress=interrupt)
+        explore(system, digest=True, checkpoint=checkpoint, processes=processes, progress=interrupt)
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (2, 1), (1, 3)])
+def test_exploration_goes_on_where_it_was_interrupted(alone: Exploration, tmp_path: Path, before: int, after: int) -> None:
+    """With the number of processes that is asked for, and in the same order; what is finished is read and not repeated."""
+    interrupted(model(), tmp_path, before, at=12)
     kept = sorted(path.name for path in tmp_path.iterdir())
-    depths: list[int] = []
-    resumed = explore(model(), digest=True, checkpoint=tmp_path, processes=after, progress=lambda *told: depths.append(told[2]))
+    seen: list[tuple[int, int]] = []
 
+    def explored() -> Exploration:
+        def progress(_seen: int, _waiting: int, depth: int) -> None:
+            seen.append((depth, len(multiprocessing.active_children())))
+
+        return explore(model(), digest=True, checkpoint=tmp_path, processes=after, progress=progress)
+
+    assert everything(explored()) == everything(alone)
     assert kept == [f"{level:06}.level" for level in range(12)]
-    assert depths[0] == 13
-    assert everything(resumed) == everything(alone)
-
-
-def test_finished_exploration_is_read_and_not_repeated(alone: Exploration, tmp_path: Path) -> None:
-    explore(model(), digest=True, checkpoint=tmp_path)
-    expanded: list[int] = []
-
-    again = explore(model(), digest=True, checkpoint=tmp_path, progress=lambda *told: expanded.append(told[0]))
-
-    assert expanded == []
-    assert everything(again) == everything(alone)
+    assert (seen[0][0], max(children for _, children in seen)) == (13, after if after > 1 else 0)
+    assert multiprocessing.active_children() == []
+    seen.clear()
+    assert everything(explored()) == everything(alone)
+    assert seen == []
 
 
 @pytest.mark.slow
@@ -173,7 +170,7 @@ def test_exploration_that_is_killed_goes_on_to_the_same_end(alone: Exploration, 
     kills = 0
     for levels in (3, 9, 14):
         with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)]) as process:
-            reached = _soon(lambda: len(list(tmp_path.glob("*.level"))) >= levels)  # noqa: B023  # called in this turn
+            reached = is_soon(lambda: len(list(tmp_path.glob("*.level"))) >= levels)  # noqa: B023  # called in this turn
             process.send_signal(signal.SIGKILL)
             kills += process.wait(30) == -signal.SIGKILL
         assert reached
@@ -184,61 +181,53 @@ def test_exploration_that_is_killed_goes_on_to_the_same_end(alone: Exploration, 
     assert everything(resumed) == everything(alone)
 
 
-def damaged(at: int) -> Callable[[Path], object]:
-    def damage(folder: Path) -> None:
-        path = folder / "000004.level"
-        octets = bytearray(path.read_bytes())
-        octets[at] ^= 1
-        path.write_bytes(octets)
+#: What becomes of the bytes of a level, given those of the level before it; None: the file is missing.
+DAMAGES: dict[str, tuple[Callable[[bytes, bytes], bytes | None], str]] = {
+    "first byte": (lambda level, _: bytes([level[0] ^ 1]) + level[1:], "000004.level: it is damaged"),
+    "last byte": (lambda level, _: level[:-1] + bytes([level[-1] ^ 1]), "000004.level: it is damaged"),
+    "empty": (lambda *_: b"", "000004.level: it is damaged"),
+    "no object": (lambda *_: b"[]\n", "000004.level: it is damaged"),
+    "truncated": (lambda level, _: level[:-8], "it is damaged"),
+    "missing": (lambda *_: None, r"it is missing, but there is 000005\.level"),
+    "another level": (lambda _, before: before, "does not go on"),
+}
 
-    return damage
 
-
-@pytest.mark.parametrize(
-    ("damage", "problem"),
-    [
-        pytest.param(damaged(0), "000004.level: it is damaged", id="first byte"),
-        pytest.param(damaged(-1), "000004.level: it is damaged", id="last byte"),
-        pytest.param(lambda f: (f / "000004.level").write_bytes(b""), "000004.level: it is damaged", id="empty"),
-        pytest.param(lambda f: (f / "000004.level").write_text("[]\n"), "000004.level: it is damaged", id="no object"),
-        pytest.param(
-            lambda f: (f / "000004.level").write_bytes((f / "000004.level").read_bytes()[:-8]), "it is damaged", id="truncated"
-        ),
-        pytest.param(lambda f: (f / "000004.level").unlink(), r"it is missing, but there is 000005\.level", id="missing"),
-        pytest.param(
-            lambda f: (f / "000004.level").write_bytes((f / "000003.level").read_bytes()), "does not go on", id="another level"
-        ),
-    ],
-)
-def test_damaged_checkpoint_is_refused(tmp_path: Path, damage: Callable[[Path], object], problem: str) -> None:
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_checkpoint_is_refused(tmp_path: Path, name: str) -> None:
+    damage, problem = DAMAGES[name]
     explore(model(MaxNet=1), checkpoint=tmp_path)
-    damage(tmp_path)
+    before, level = tmp_path / "000003.level", tmp_path / "000004.level"
+    damaged = damage(level.read_bytes(), before.read_bytes())
+    level.unlink()
+    if damaged is not None:
+        level.write_bytes(damaged)
 
     with pytest.raises(BadCheckpoint, match=f"{problem}.*to begin anew"):
         explore(model(MaxNet=1), checkpoint=tmp_path)
 
 
-def test_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+def first_effects(state: Any, event: Any, pick: Any) -> Any:
+    """Another specification."""
+    taken = scuttlebutt.step(state, event, pick)
+    return Step(taken.state, taken.effects[:1])
+
+
+@pytest.mark.parametrize(
+    ("other", "properties", "problem"),
+    [
+        (model(MaxNet=2), [], "it is of another model"),
+        (model(MaxNet=1, Loss=True), [], "it is of another model"),
+        (model(MaxNet=1, MaxPayload=100), [], "it is of another model"),
+        (model(MaxNet=1), PROPERTIES, "it is of another model"),
+        (specified_by(first_effects, MaxNet=1), [], "the specification has changed"),
+    ],
+)
+def test_checkpoint_of_something_else_is_refused(tmp_path: Path, other: Model, properties: list[Property], problem: str) -> None:
     explore(model(MaxNet=1), checkpoint=tmp_path)
 
-    for other in ({"MaxNet": 2}, {"MaxNet": 1, "Loss": True}, {"MaxNet": 1, "MaxPayload": 100}):
-        with pytest.raises(BadCheckpoint, match="it is of another model"):
-            explore(model(**other), checkpoint=tmp_path)
-    with pytest.raises(BadCheckpoint, match="it is of another model"):
-        explore(model(MaxNet=1), PROPERTIES, checkpoint=tmp_path)
-
-
-def test_checkpoint_of_another_specification_is_refused(tmp_path: Path) -> None:
-    def step(state: Any, event: Any, pick: Any) -> Any:
-        taken = scuttlebutt.step(state, event, pick)
-        return Step(taken.state, taken.effects[:1])
-
-    explore(model(MaxNet=1), checkpoint=tmp_path)
-    changed = model(MaxNet=1)
-    changed.spec = SimpleNamespace(step=step)
-
-    with pytest.raises(BadCheckpoint, match="the specification has changed"):
-        explore(changed, checkpoint=tmp_path)
+    with pytest.raises(BadCheckpoint, match=problem):
+        explore(other, properties, checkpoint=tmp_path)
 
 
 def test_half_written_level_is_written_again(tmp_path: Path) -> None:
@@ -324,22 +313,8 @@ def test_graph_is_the_same_by_several_processes_and_after_an_interruption(
 ) -> None:
     monkeypatch.setattr("peerproof.spec.model.explorer.WORTH_SHARING", 2)
 
-    def interrupt(_seen: int, _waiting: int, depth: int) -> None:
-        if depth == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        explore(model_of(protocol, name), digest=True, checkpoint=tmp_path, processes=2, progress=interrupt)
+    interrupted(model_of(protocol, name), tmp_path, 2, at=4)
     resumed = explore(model_of(protocol, name), digest=True, checkpoint=tmp_path, processes=2)
 
     assert len(resumed.depths) > 500
     assert everything(resumed) == everything(explore(model_of(protocol, name), digest=True))
-
-
-def _soon(holds: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 60
-    while not holds():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.002)
-    return True

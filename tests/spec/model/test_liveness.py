@@ -38,7 +38,7 @@ class _Drawn:
 def found(edges: Edges, goal: set[int], **more: Any) -> tuple[int, int] | None:
     """Entrance and size of the trap."""
     graph = _Drawn(edges)
-    ending = Ending("Goal", "", (), goal.__contains__, more.pop("ended", frozenset()), **more)
+    ending = Ending("Goal", "", (), goal.__contains__, **{"ended": frozenset(), **more})
     caught = trap(graph, graph.worlds, ending)
     return (caught.entrance[0], caught.size) if caught else None
 
@@ -47,45 +47,32 @@ def a(*targets: int) -> list[tuple[str, int]]:
     return [("a", target) for target in targets]
 
 
-def test_goal_that_every_fair_run_reaches_for_good() -> None:
-    assert found({0: a(0, 1), 1: a(2), 2: a(1, 3), 3: a(3)}, {3}) is None
+LOOP = {0: a(1), 1: a(2), 2: a(1)}
+UPDATED = {0: [("a", 0), ("update", 1)], 1: a(1)}
+FORK = {0: a(1, 3), 1: a(2), 2: a(0), 3: a(3)}
 
 
-def test_run_that_may_leave_a_loop_leaves_it_if_it_is_fair() -> None:
-    assert found({0: a(1), 1: a(0, 2)}, {2}) is None
-    assert found({0: a(1), 1: a(0)}, {2}) == (0, 2)
-
-
-def test_loop_without_a_way_out_is_a_trap_and_the_nearest_one_is_told() -> None:
-    assert found({0: a(1, 2), 1: a(1), 2: a(3), 3: a(2), 4: a(4)}, {1}) == (2, 2)
-
-
-def test_goal_that_is_left_again_is_not_reached_for_good_but_again_and_again() -> None:
-    edges = {0: a(1), 1: a(2), 2: a(1)}
-
-    assert found(edges, {1}) == (1, 2)
-    assert found(edges, {1}, returns=True) is None
-    assert found(edges, {0}, returns=True) == (1, 2)
-
-
-def test_what_has_ended_does_not_help() -> None:
-    edges = {0: a(0), 1: a(1)} | {0: [("a", 0), ("update", 1)]}
-
-    assert found(edges, {1}) is None
-    assert found(edges, {1}, ended=frozenset({"update"})) == (0, 1)
-
-
-def test_world_without_edges_is_where_a_run_ends() -> None:
-    assert found({0: a(1)}, {1}) is None
-    assert found({0: a(1)}, {0}) == (1, 1)
-
-
-def test_something_leads_to_a_goal_only_if_no_way_avoids_it_for_ever() -> None:
-    edges = {0: a(1, 3), 1: a(2), 2: a(0), 3: a(3)}
-
-    assert found(edges, {2}, since={1}.__contains__) is None
-    assert found(edges, {2}, since={0}.__contains__) == (3, 1)
-    assert found(edges, {3}, since={4}.__contains__) is None
+@pytest.mark.parametrize(
+    ("edges", "goal", "more", "expected"),
+    [
+        pytest.param({0: a(0, 1), 1: a(2), 2: a(1, 3), 3: a(3)}, {3}, {}, None, id="every fair run reaches it for good"),
+        pytest.param({0: a(1), 1: a(0, 2)}, {2}, {}, None, id="a run that may leave a loop leaves it if it is fair"),
+        pytest.param({0: a(1), 1: a(0)}, {2}, {}, (0, 2), id="a loop without a way out is a trap"),
+        pytest.param({0: a(1, 2), 1: a(1), 2: a(3), 3: a(2), 4: a(4)}, {1}, {}, (2, 2), id="the nearest trap is told"),
+        pytest.param(LOOP, {1}, {}, (1, 2), id="a goal that is left again is not reached for good"),
+        pytest.param(LOOP, {1}, {"returns": True}, None, id="but again and again"),
+        pytest.param(LOOP, {0}, {"returns": True}, (1, 2), id="one that is left once is not"),
+        pytest.param(UPDATED, {1}, {}, None, id="an action helps"),
+        pytest.param(UPDATED, {1}, {"ended": frozenset({"update"})}, (0, 1), id="one that has ended does not"),
+        pytest.param({0: a(1)}, {1}, {}, None, id="a run ends in a world without edges"),
+        pytest.param({0: a(1)}, {0}, {}, (1, 1), id="and not before"),
+        pytest.param(FORK, {2}, {"since": {1}.__contains__}, None, id="no way from there avoids the goal for ever"),
+        pytest.param(FORK, {2}, {"since": {0}.__contains__}, (3, 1), id="one way does"),
+        pytest.param(FORK, {3}, {"since": {4}.__contains__}, None, id="nothing is to be reached before it begins"),
+    ],
+)
+def test_trap_is_where_a_fair_run_stays_without_the_goal(edges: Edges, goal: set[int], more: Any, expected: Any) -> None:
+    assert found(edges, goal, **more) == expected
 
 
 @given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=12, max_size=12))

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from tests.support import wrong_steps
+from tests.support.rings import TreeRing
 
 from peerproof.conformance.fuzz.search_settings import PROFILES
-from peerproof.spec.core import NodeId, Notify, Step
+from peerproof.spec.core import NodeId, Step
 from peerproof.spec.overrides import names_in, overriding
-from peerproof.spec.peter import PROPERTIES, Publish, Subscribe, Unsubscribe, Update, id_of_topic, tree
+from peerproof.spec.peter import PROPERTIES, Publish, Subscribe, Unsubscribe, id_of_topic, tree
 from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.properties import find_violations
 from peerproof.spec.stack import Request
 from peerproof.spec.wendy import Id, Leave, Node, Stage
 from peerproof.spec.wendy.ids import REAL
-
-from .ring import Ring
 
 #: Messages grow with the square of the nodes: fewer of these by default, and of the runs.
 RUNS = settings.default.max_examples  # type: ignore[union-attr]  # there is one
@@ -49,7 +49,7 @@ class Trees(RuleBasedStateMachine):
     @initialize(side=st.sampled_from([2, 4, 16]), many=st.integers(0, 5), chance=CHANCE)
     def start(self, side: int, many: int, chance: int) -> None:
         """One node alone, which others join at once."""
-        self.ring = Ring(chance, side)
+        self.ring = TreeRing(chance, side)
         self.seen: set[Id] = set()
         self.ring.begin(self.place())
         self.events = 0
@@ -151,18 +151,18 @@ class Trees(RuleBasedStateMachine):
             assert [p.name for p in find_violations(PROPERTIES, "cluster", ring.at_once())] == []
 
 
-def agreed(ring: Ring, key: Id) -> bool:
+def agreed(ring: TreeRing, key: Id) -> bool:
     """Whether from everywhere messages come to the node that is closest to a key."""
     return ring.astray([key]) == []
 
 
-def departed_parents(ring: Ring, key: Id) -> set[tuple[NodeId, Id]]:
+def departed_parents(ring: TreeRing, key: Id) -> set[tuple[NodeId, Id]]:
     """Whose parents are not there any more, and who these were."""
     parents = {who: ring.nodes[who].upper.row(key).parent for who in ring.interested(key)}
     return {(who, parent.id) for who, parent in parents.items() if parent and ring.parent(who, key) not in ring.nodes}
 
 
-def judge(ring: Ring, key: Id) -> None:
+def judge(ring: TreeRing, key: Id) -> None:
     """The tree of a topic, at rest. [PI-02…PI-06]"""
     interested, root = ring.interested(key), ring.root(key)
     parents = {who: ring.parent(who, key) for who in interested}
@@ -203,20 +203,14 @@ def children_only(state: State, topic: Id, row: Row, seek: Any) -> Any:
     return Step(taken.state, taken.effects + tree.tree_message(row.parent, topic, 18)) if lost else taken
 
 
-def everybody(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
-    """Who is in the tree gets the event, subscribed or not (PA-17)."""
-    taken = spread(state, topic, value, hop, source)
-    return Step(state, (Notify(Update(topic, value)), *[e for e in taken.effects if not isinstance(e, Notify)]))
-
-
-right, spread, homed = tree.update_row, tree.fan_out, tree.on_node_joined
+right, homed = tree.update_row, tree.on_node_joined
 
 MISTAKES: dict[str, Any] = {
     "on_rerouted": never,
     "on_departure": only_children,
     "on_node_joined": routed,
     "update_row": children_only,
-    "fan_out": everybody,
+    "fan_out": wrong_steps.everybody,
 }
 
 

@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from tests.spec.wendy.nodes import h, peer, place
+from tests.support.watched import Watched
+from tests.support.wendy_nodes import h, peer, place
 
-from peerproof.spec.peter import MESSAGE, Config, Message, NotifyMessage, PublishMessage, SubscribeMessage, UnsubscribeMessage
+from peerproof.spec.peter import Config, NotifyMessage, PublishMessage, SubscribeMessage, UnsubscribeMessage
 from peerproof.spec.peter.model import monitors
-from peerproof.spec.peter.model.monitors import monitor
 from peerproof.spec.peter.tree import MOST_HOPS
-from peerproof.spec.traces.observed import Seen
 from peerproof.spec.wendy import Header, Heartbeat, Versions
 
-SECOND = 1_000_000
 TOPIC = h("33")
-BEAT = Heartbeat(Header(peer("40"), h("40"), Versions(1, 1, 1)))
+NODE = Watched("peter", place("40"), partial(Config, h("40")), "70", place)
+said, got = NODE.said, NODE.got
 
 
 def header(of: str = "40", hop: int = 0) -> Header:
     return Header(peer(of), TOPIC, Versions(1, 1, 1), hop=hop)
 
 
-def said(message: Message, at: float | None = 0, to: str = "70") -> Seen:
-    """The node with id 40 says this to another, at this second."""
-    return Seen(True, place(to), message, len(MESSAGE.encode(message)), None if at is None else int(at * SECOND))
-
-
-def got(message: Message, at: float | None = 0, of: str = "70") -> Seen:
-    return Seen(False, place(of), message, len(MESSAGE.encode(message)), None if at is None else int(at * SECOND))
-
-
-def broken(*seen: Seen, **config: Any) -> list[str]:
-    """The names of the rules that a node breaks."""
-    watch = monitor(place("40"), Config(h("40"), **config))
-    return [violation.rule.name for each in seen for violation in watch.see(each)]
+def beat(version: int = 1) -> Heartbeat:
+    return Heartbeat(Header(peer("40"), h("40"), Versions(version, version, version)))
 
 
 def sub(of: str = "40") -> SubscribeMessage:
@@ -55,7 +44,7 @@ def copy(hop: int, of: str = "40", value: bytes = b"x") -> NotifyMessage:
 
 
 BREACHES = {
-    "LastHop": [said(BEAT), said(copy(1, "70"), to="80")],
+    "LastHop": [said(beat()), said(copy(1, "70"), to="80")],
     "UnsubscribedOnce": [said(unsub()), said(unsub(), 1)],
     "ToChildren": [got(sub("70")), got(unsub("70"), 1), said(copy(0), 62)],
     "NotBack": [got(copy(1, "70")), said(copy(2))],
@@ -64,16 +53,17 @@ BREACHES = {
 }
 
 
-def test_what_wendy_promises_is_held_to_also_here() -> None:
-    """Also of events on their way, although an application is asked about each."""
-    before, after = (Heartbeat(Header(peer("40"), h("40"), Versions(n, n, n))) for n in (9, 5))
-    assert broken(said(before), said(after, 11)) == ["VersionsGrow"]
-    assert broken(said(before), said(sub("70"), to="80")) == ["OneSender", "LastHop"]
-    assert broken(got(event(0)), said(event(2)), is_consulted=True) == ["HopsCounted"]
-
+#: What Wendy promises is promised here, too, also of events on their way, although an application is asked about each.
+MORE = {
+    "versions": (["VersionsGrow"], [said(beat(9)), said(beat(5), 11)]),
+    "senders": (["OneSender", "LastHop"], [said(beat(9)), said(sub("70"), to="80")]),
+    "hops": (["HopsCounted"], [got(event(0)), said(event(2))]),
+    "messages in the order of being sent": (["ToChildren"], [got(sub("70"), None), got(unsub("70"), None), said(copy(0), None)]),
+}
+SETTINGS: dict[str, Any] = {"hops": {"is_consulted": True}}
 
 FINE = {
-    "an event that is passed on": [said(BEAT), said(event(1), to="80")],
+    "an event that is passed on": [said(beat()), said(event(1), to="80")],
     "a change of mind": [said(unsub()), said(sub()), said(unsub())],
     "another parent": [said(unsub()), said(unsub(), to="80")],
     "a parent that has come again": [said(sub()), said(sub())],
@@ -88,14 +78,10 @@ FINE = {
 }
 
 
-def test_without_times_messages_are_in_the_order_of_being_sent() -> None:
-    assert broken(got(sub("70"), None), got(unsub("70"), None), said(copy(0), None)) == ["ToChildren"]
-
-
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monitors, "RELATIONS", 20)
     monkeypatch.setattr(monitors, "EVENTS", 10)
-    watch = monitor(place("40"), Config(h("40")))
+    watch = NODE.monitor()
     for number in range(50):
         other = f"{number:02x}8"
         for seen in (said(sub(), to=other), got(sub(other), of=other), got(event(0, value=bytes([number])))):

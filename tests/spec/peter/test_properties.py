@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spec.peter.worlds import CHAIN
+from tests.support.peter_nodes import CHAIN
 
 from peerproof.spec.core import Asked, NodeId, Notify, Received, Send, Table
 from peerproof.spec.model.bounded import NOW
@@ -17,10 +17,18 @@ from peerproof.spec.peter.model.abstract_router import addr, node_id, node_of, t
 from peerproof.spec.peter.model.bounded import Model, ModelNode, Todo
 from peerproof.spec.properties import Cluster, InFlight, Taken, find_violations
 from peerproof.spec.wendy.ids import Id
-from peerproof.spec.wendy.messages import Header, Heartbeat, NodeJoined
+from peerproof.spec.wendy.messages import Header, Heartbeat, Node, NodeJoined
 
 NAMED = {prop.name: prop for prop in PROPERTIES}
 TOPIC, OTHER = id_of_topic(Model(CHAIN).texts[1]), id_of_topic(topic_text(2))
+
+
+def place(number: int) -> NodeId:
+    return addr(node_id(number))
+
+
+def peer(number: int) -> Node:
+    return node_of(node_id(number))
 
 
 def nodes(**changes: Any) -> dict[NodeId, Any]:
@@ -35,7 +43,7 @@ def with_row(state: ModelNode, topic: Id = TOPIC, **changes: Any) -> ModelNode:
 
 
 def children(*numbers: int) -> Table[Id, Any]:
-    return Table({node_id(number): node_of(node_id(number)) for number in numbers})
+    return Table({node_id(number): peer(number) for number in numbers})
 
 
 def broken(cluster: Cluster) -> set[str]:
@@ -45,12 +53,7 @@ def broken(cluster: Cluster) -> set[str]:
 def spoiled(number: int, **changes: Any) -> set[str]:
     """What is broken at rest if a node keeps something else of the topic."""
     states = nodes()
-    at = addr(node_id(number))
-    return broken(Cluster(states | {at: with_row(states[at], **changes)}))
-
-
-def test_names_are_of_one_property_each() -> None:
-    assert len(NAMED) == len(PROPERTIES)
+    return broken(Cluster(states | {place(number): with_row(states[place(number)], **changes)}))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_names_are_of_one_property_each() -> None:
         (3, {"children": children(1, 2)}, {"Mutual", "OneParent"}),
         (3, {"children": children(2, 3)}, {"Mutual", "OneParent"}),
         (1, {"parent": None}, {"Mutual", "OneRoot"}),
-        (2, {"parent": node_of(node_id(1))}, {"Mutual", "OneRoot"}),
+        (2, {"parent": peer(1)}, {"Mutual", "OneRoot"}),
         (1, {"children": children(2)}, {"Mutual", "OneParent"}),
         (2, {"children": children(), "is_local": False}, {"Mutual", "TreeOfInterested", "NoOrphan"}),
     ],
@@ -71,23 +74,23 @@ def test_tree_at_rest_that_is_wrong_breaks_what_it_should(number: int, change: d
 
 def test_child_that_wants_nothing_is_in_the_tree_for_nothing() -> None:
     states = nodes(Subscribed=[[2, 1]])
-    states[addr(node_id(2))] = with_row(states[addr(node_id(2))], children=children(1))
+    states[place(2)] = with_row(states[place(2)], children=children(1))
 
     assert broken(Cluster(states)) == {"Mutual", "TreeOfInterested"}
 
 
 def wrong() -> dict[NodeId, Any]:
     states = nodes()
-    return states | {addr(node_id(3)): with_row(states[addr(node_id(3))], children=children())}
+    return states | {place(3): with_row(states[place(3)], children=children())}
 
 
 def crashed(states: dict[NodeId, Any]) -> dict[NodeId, Any]:
-    return states | {addr(node_id(2)): replace(states[addr(node_id(2))], up=False)}
+    return states | {place(2): replace(states[place(2)], up=False)}
 
 
 def without_way(states: dict[NodeId, Any]) -> dict[NodeId, Any]:
-    first = states[addr(node_id(1))]
-    return states | {addr(node_id(1)): replace(first, lower=replace(first.lower, view=frozenset()))}
+    first = states[place(1)]
+    return states | {place(1): replace(first, lower=replace(first.lower, view=frozenset()))}
 
 
 @pytest.mark.parametrize("change", [crashed, without_way])
@@ -97,28 +100,28 @@ def test_nothing_is_said_of_a_tree_that_is_not_at_rest(change: Callable[[dict[No
 
 
 def test_rest_is_when_nothing_but_heartbeats_is_under_way() -> None:
-    header = Header(node_of(node_id(1)), TOPIC)
+    header = Header(peer(1), TOPIC)
     subscribe, heartbeat = SubscribeMessage(header), Heartbeat(header)
 
-    assert not broken(Cluster(wrong(), (InFlight(addr(node_id(1)), addr(node_id(2)), subscribe),)))
-    assert broken(Cluster(wrong(), (InFlight(addr(node_id(1)), addr(node_id(2)), heartbeat),)))
+    assert not broken(Cluster(wrong(), (InFlight(place(1), place(2), subscribe),)))
+    assert broken(Cluster(wrong(), (InFlight(place(1), place(2), heartbeat),)))
 
 
 def test_rows_that_nobody_wants_are_wrong() -> None:
-    assert NAMED["RowsRight"].holds(nodes()[addr(node_id(3))])
-    assert not NAMED["RowsRight"].holds(with_row(nodes()[addr(node_id(3))], children=children()))
-    assert not NAMED["RowsRight"].holds(with_row(nodes()[addr(node_id(3))], children=children(3)))
+    assert NAMED["RowsRight"].holds(nodes()[place(3)])
+    assert not NAMED["RowsRight"].holds(with_row(nodes()[place(3)], children=children()))
+    assert not NAMED["RowsRight"].holds(with_row(nodes()[place(3)], children=children(3)))
 
 
 def sends(kind: Any, to: int, topic: Id = TOPIC, *more: Any) -> Send[Any]:
-    return Send(addr(node_id(to)), kind(Header(node_of(node_id(2)), topic), *more))
+    return Send(place(to), kind(Header(peer(2), topic), *more))
 
 
 #: Node 2 with 3 as its parent, and without a row, both for the topic.
-ASKED = nodes()[addr(node_id(2))]
+ASKED = nodes()[place(2)]
 FREE = replace(ASKED, upper=replace(ASKED.upper, topics=Table()))
 EVENT = Asked(NOW, Todo("subscribe", 1, 0))
-JOINS = Notify(NodeJoined(node_of(node_id(3))))
+JOINS = Notify(NodeJoined(peer(3)))
 
 
 @pytest.mark.parametrize(
@@ -131,9 +134,9 @@ JOINS = Notify(NodeJoined(node_of(node_id(3))))
         (ASKED, FREE, [], False),
         (ASKED, ASKED, [sends(SubscribeMessage, 3)], False),
         (ASKED, ASKED, [JOINS, sends(SubscribeMessage, 3)], True),
-        (ASKED, with_row(ASKED, parent=node_of(node_id(1))), [sends(UnsubscribeMessage, 3), sends(SubscribeMessage, 1)], True),
-        (ASKED, with_row(ASKED, parent=node_of(node_id(1))), [sends(SubscribeMessage, 1), sends(UnsubscribeMessage, 3)], False),
-        (ASKED, with_row(ASKED, parent=node_of(node_id(1))), [sends(SubscribeMessage, 1)], False),
+        (ASKED, with_row(ASKED, parent=peer(1)), [sends(UnsubscribeMessage, 3), sends(SubscribeMessage, 1)], True),
+        (ASKED, with_row(ASKED, parent=peer(1)), [sends(SubscribeMessage, 1), sends(UnsubscribeMessage, 3)], False),
+        (ASKED, with_row(ASKED, parent=peer(1)), [sends(SubscribeMessage, 1)], False),
     ],
 )
 def test_what_a_node_asks_for_alternates(before: Any, after: Any, effects: list[Any], is_right: bool) -> None:
@@ -145,13 +148,13 @@ def test_parent_that_has_departed_is_not_told() -> None:
     gone = with_row(without, parent=None)
 
     assert NAMED["Alternate"].holds(Taken(ASKED, EVENT, gone, ()))
-    elsewhere = with_row(without, parent=node_of(node_id(1)))
+    elsewhere = with_row(without, parent=peer(1))
     assert NAMED["Alternate"].holds(Taken(ASKED, EVENT, elsewhere, (sends(SubscribeMessage, 1),)))
 
 
 def test_message_of_one_topic_changes_nothing_of_another() -> None:
-    message = SubscribeMessage(Header(node_of(node_id(1)), TOPIC))
-    event = Received(NOW, addr(node_id(1)), message)
+    message = SubscribeMessage(Header(peer(1), TOPIC))
+    event = Received(NOW, place(1), message)
     other = with_row(ASKED, OTHER, is_local=True)
 
     independent = NAMED["Independent"].holds
@@ -162,7 +165,7 @@ def test_message_of_one_topic_changes_nothing_of_another() -> None:
 
 
 def test_events_are_delivered_to_subscribers_once_and_copied_once() -> None:
-    copy = Received(NOW, addr(node_id(3)), NotifyMessage(Header(node_of(node_id(3)), TOPIC), b"1"))
+    copy = Received(NOW, place(3), NotifyMessage(Header(peer(3), TOPIC), b"1"))
     update, down, back = Notify(Update(TOPIC, b"1")), sends(NotifyMessage, 1, TOPIC, b"1"), sends(NotifyMessage, 3, TOPIC, b"1")
 
     right = NAMED["DeliveredToSubscribers"].holds
@@ -173,7 +176,7 @@ def test_events_are_delivered_to_subscribers_once_and_copied_once() -> None:
 
 
 def test_each_thing_that_should_happen_is_seen_when_it_does() -> None:
-    elsewhere = with_row(ASKED, parent=node_of(node_id(1)))
+    elsewhere = with_row(ASKED, parent=peer(1))
     seen = [
         Taken(FREE, EVENT, ASKED, (sends(SubscribeMessage, 3),)),
         Taken(ASKED, EVENT, FREE, (sends(UnsubscribeMessage, 3),)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.spec.peter.worlds import CHAIN
+from tests.support.peter_nodes import CHAIN
 
 from peerproof.conformance.models.local_steps import local_steps
 from peerproof.spec import peter, wendy

@@ -1,39 +1,19 @@
-"""
-Each property is violated by something bad, so that none of them is empty.
-
-That they hold of what is good, and that what should happen sometimes does, is found wherever nodes run: in
-`tests/spec/test_machine.py`, `tests/conformance/fuzz` and `tests/reference/simulation`.
-"""
+"""What breaks each property: a table of `tests/spec/test_properties.py`; and what happens beside one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
+from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table
-from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
-from peerproof.spec.scuttlebutt import (
-    PROPERTIES,
-    Config,
-    Delta,
-    DeltaEntry,
-    DigestEntry,
-    DigestRequest,
-    DigestResponse,
-    Message,
-    Peer,
-    Round,
-    State,
-    UpdateLocal,
-    Versioned,
-)
+from peerproof.spec.properties import Cluster, InFlight, Taken
+from peerproof.spec.scuttlebutt import PROPERTIES, Config, Delta, DigestRequest, DigestResponse, Message, Peer, State, Versioned
 
 NAMED = {prop.name: prop for prop in PROPERTIES}
 A, B, P = (NodeId(f"{name}:1") for name in "abp")
-K1, K2, K3 = (DeltaEntry(P, f"k{version}", "v", version) for version in (1, 2, 3))
-TICK = Expired(Instant(1), Round())
+K1, K2, K3 = (scuttlebutt.DeltaEntry(P, f"k{version}", "v", version) for version in (1, 2, 3))
+TICK = Expired(Instant(1), scuttlebutt.Round())
 
 
 def record(version: int | None = None, value: str = "v", **pairs: int) -> Peer:
@@ -60,7 +40,7 @@ def answered(before: State, message: Message, *answers: Message, after: State | 
 
 
 def request(*entries: tuple[NodeId, int]) -> DigestRequest:
-    return DigestRequest(tuple(DigestEntry(*entry) for entry in entries))
+    return DigestRequest(tuple(scuttlebutt.DigestEntry(*entry) for entry in entries))
 
 
 ALL = record(k1=1, k2=2, k3=3)
@@ -139,33 +119,9 @@ BAD: dict[str, Mapping[str, Any]] = {
 }
 
 
-def test_every_property_has_a_bad_case_and_a_name_of_its_own() -> None:
-    assert list(NAMED) == list(BAD)
-    assert len(NAMED) == len(PROPERTIES)
-
-
-@pytest.mark.parametrize(("name", "case"), [(name, case) for name, cases in BAD.items() for case in cases])
-def test_the_property_does_not_hold_of_a_bad_case(name: str, case: str) -> None:
-    assert not NAMED[name].holds(BAD[name][case])
-
-
 def test_what_happens_beside_a_property_does_not_break_it() -> None:
     """What the nodes of a run do not do: a delta that answers nothing, and what an application does to its own record."""
     assert NAMED["DeltaPrefix"].holds(Taken(ALONE, TICK, ALONE, (Send(A, Delta((K3,))),)))
-    assert NAMED["OwnUntouched"].holds(Taken(ALONE, Asked(Instant(1), UpdateLocal("k", "v")), node("b", b=record(k=1)), ()))
-
-
-def test_violated_names_what_should_always_hold_of_such_a_subject_and_does_not() -> None:
-    def prop(name: str, of: Any, when: Any, *, holds: bool) -> Property:
-        return Property(name, name, (), of, lambda _: holds, when)
-
-    properties = [
-        prop("good", "node", "always", holds=True),
-        prop("bad", "node", "always", holds=False),
-        prop("not seen yet", "node", "sometimes", holds=False),
-        prop("not in the end yet", "node", "eventually", holds=False),
-        prop("of a step", "step", "always", holds=False),
-    ]
-
-    assert [found.name for found in find_violations(properties, "node", None)] == ["bad"]
-    assert [found.name for found in find_violations(properties, "step", None)] == ["of a step"]
+    assert NAMED["OwnUntouched"].holds(
+        Taken(ALONE, Asked(Instant(1), scuttlebutt.UpdateLocal("k", "v")), node("b", b=record(k=1)), ())
+    )

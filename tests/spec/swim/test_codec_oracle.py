@@ -14,7 +14,7 @@ from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.spec.any_messages import MESSAGES
+from tests.support.any_messages import MESSAGES
 from transit.reader import Reader as OtherReader  # type: ignore[import-untyped]  # it has no types
 from transit.transit_types import Boolean, Keyword  # type: ignore[import-untyped]
 from transit.writer import Writer as OtherWriter  # type: ignore[import-untyped]

@@ -1,9 +1,4 @@
-"""
-Each property is violated by something bad, so that none of them is empty.
-
-That they hold of what is good, and that what should happen sometimes does, is found wherever nodes run: in
-`tests/spec/test_machine.py` and `tests/reference/simulation`.
-"""
+"""What breaks each property: a table of `tests/spec/test_properties.py`."""
 
 from __future__ import annotations
 
@@ -11,16 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import pytest
+from tests.support.swim_nodes import NOW, A, B, C, D, E, ack, data, member, members, node, ping, place, row, said
 
 from peerproof.spec.core import Expired, Received, Send
-from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
-from peerproof.spec.swim import PROPERTIES, Incarnation, Message, Payload, Quantum, State, Uuid
+from peerproof.spec.properties import Cluster, InFlight, Taken
+from peerproof.spec.swim import Incarnation, Message, Payload, Quantum, State, Uuid
 from peerproof.spec.swim.state import Queued
-
-from .nodes import NOW, A, B, C, D, E, ack, data, member, members, node, ping, place, row, said
-
-PROPERTY: Mapping[str, Property] = {p.name: p for p in PROPERTIES}
 
 
 def of(uuid: Uuid, state: State) -> State:
@@ -134,18 +125,3 @@ BAD: dict[str, Mapping[str, Any]] = {
         "a stranger": cluster(node(), of(B, node({A: "normal 1 1"}))),
     },
 }
-
-
-def test_every_property_has_a_bad_case() -> None:
-    assert set(BAD) == set(PROPERTY)
-
-
-@pytest.mark.parametrize(("name", "case"), [(name, case) for name, cases in BAD.items() for case in cases])
-def test_it_does_not_hold_of_what_is_bad(name: str, case: str) -> None:
-    assert not PROPERTY[name].holds(BAD[name][case])
-
-
-def test_what_is_violated_is_told_by_name() -> None:
-    bad = BAD["CounterGrows"]["back"]
-
-    assert [broken.name for broken in find_violations(PROPERTIES, "step", bad)] == ["CounterGrows"]

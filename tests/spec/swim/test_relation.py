@@ -7,8 +7,8 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from tests.spec.traces.test_relation import explain_line, observed
-from tests.spec.watched import simulated
+from tests.support.explained import explain_line, observed
+from tests.support.watched import simulated
 
 from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.spec import swim

@@ -7,26 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.spec.any_messages import MESSAGES, NODES
+from tests.support.any_messages import MESSAGES, NODES
+from tests.support.swim_nodes import A, B, first, ping
 
-from peerproof.conformance.fuzz.inputs.swim import INPUTS, uuid_of
+from peerproof.conformance.fuzz.inputs.swim import INPUTS
 from peerproof.conformance.fuzz.strategies import values
 from peerproof.spec.core import Expired, Instant
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.swim import (
-    MESSAGE,
-    STATE,
-    Config,
-    Message,
-    Payload,
-    Quantum,
-    State,
-    step,
-)
-from peerproof.spec.swim.transit import Reader, Writer, cache_code, escape, unescape, unpack, uuid_text
+from peerproof.spec.swim import MESSAGE, STATE, Config, Message, Payload, Quantum, State, step
+from peerproof.spec.swim.transit import Reader, Writer, escape, unpack
 from peerproof.spec.swim.transit_json import PAYLOAD_DEPTH, canonical, concise, render_json
-
-from .nodes import A, B, first, ping
 
 NAMED = INPUTS.named(NODES)
 
@@ -99,32 +89,6 @@ def test_a_message_of_which_pieces_were_exchanged_is_a_message_or_malformed(writ
     assert MESSAGE.decode(MESSAGE.encode(message)) == message
 
 
-@given(st.lists(st.text(), max_size=5))
-def test_escaping_is_injective_and_makes_no_other_form(strings: list[str]) -> None:
-    for string in (*strings, "~:a", "^0", "`", "~", "", "~#u", "~u"):
-        text = escape(string)
-        assert unescape(text) == string
-        assert not (text[:1] == "~" and text[1:2] in ":#$uin")
-        assert Reader().text(text) == text
-
-
-def test_cache_codes_are_different_and_never_a_caret_and_a_blank() -> None:
-    codes = [cache_code(index) for index in range(1936)]
-
-    assert len(set(codes)) == 1936
-    assert (codes[0], codes[43], codes[44], codes[1935]) == ("^0", "^[", "^10", "^[[")
-    assert "^ " not in codes
-
-
-@given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
-def test_halves_of_a_uuid_are_the_same_signed_and_unsigned(high: int, low: int) -> None:
-    def signed(half: int) -> int:
-        return half - 2**64 if half >= 2**63 else half
-
-    assert uuid_text(high, low) == uuid_text(signed(high), signed(low))
-    assert uuid_text(high, low).replace("-", "") == f"{high:016x}{low:016x}"
-
-
 #: Also sets and lists of nodes, and lists of counters.
 UUIDS = st.lists(NAMED["uuid"], max_size=3)
 LISTS = {
@@ -150,22 +114,3 @@ def test_a_whole_node_is_the_same_after_plain_data_and_can_go_on(members: dict[s
 
     assert STATE.value(STATE.plain(state), NODES[0], configs[0]) == state
     step(state, Expired(Instant(0), Quantum()), first)
-
-
-REFUSED_STATES: dict[str, dict[str, Any]] = {
-    "a row twice": {
-        "rows": [{"uuid": B, "host": "b", "port": 1, "status": "normal", "incarnation": {"restart": "1", "tx": "1"}}] * 2
-    },
-    "a row of itself": {
-        "rows": [
-            {"uuid": uuid_of(NODES[0]), "host": "b", "port": 1, "status": "normal", "incarnation": {"restart": "1", "tx": "1"}}
-        ]
-    },
-    "an event twice": {"queue": [{"event": {"type": "normal", "node": B}, "recipients": []}] * 2},
-}
-
-
-@pytest.mark.parametrize("case", REFUSED_STATES)
-def test_what_is_no_node_is_refused(case: str) -> None:
-    with pytest.raises(MalformedMessage):
-        STATE.value({"incarnation": {"restart": "1", "tx": "1"}, **REFUSED_STATES[case]}, NODES[0], Config(uuid_of(NODES[0])))

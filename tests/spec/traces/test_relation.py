@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
-from tests.spec.watched import simulated
+from tests.support.explained import explain_line
+from tests.support.watched import simulated
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.spec import scuttlebutt
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Specification, Table, outcomes
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table, outcomes
 from peerproof.spec.scuttlebutt import Config, Delta, DeltaEntry, DigestEntry, DigestRequest, Peer, Round, State, UpdateLocal
 from peerproof.spec.scuttlebutt.relation import narrow
 from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Question, Relation
-from peerproof.spec.traces.trace import Line, event_of
 
 A, B, C, D = (NodeId(f"{name}:1") for name in "abcd")
 NOW = Instant(1000)
@@ -33,26 +34,6 @@ def relation_of(*states: State, bounds: Bounds | None = None) -> Relation:
     relation = Relation(scuttlebutt, narrow, bounds)
     relation.states = states
     return relation
-
-
-def observed(specification: Specification, line: Line, way: str) -> Observed:
-    """So much of a line: its state, its effects, or its messages alone; never its answers of chance."""
-    message = specification.MESSAGE
-    sends = [Send(NodeId(e["send"]["to"]), message.value(e["send"]["message"])) for e in line.effects if "send" in e]
-    match way:
-        case "messages":
-            return Observed(sends=tuple(sends))
-        case "effects":
-            return Observed(None, line.effects, None, None, line.refused)
-    return Observed(None, line.effects, None, line.state, line.refused)
-
-
-def explain_line(specification: Specification, relation: Relation, line: Line, way: str) -> Judgement:
-    """What a relation says of a line, of which it sees so much."""
-    if line.kind == "start":
-        config = specification.CONFIG.value(line.args)
-        return relation.start(NodeId(line.node), config, observed(specification, line, way))
-    return relation.take(event_of(specification, line), observed(specification, line, way))
 
 
 @pytest.mark.parametrize("way", ["state", "messages"])
@@ -80,40 +61,49 @@ def test_a_message_that_no_choice_leads_to_is_rejected_with_what_was_allowed() -
     assert {allowed["messages"][0]["send"]["to"] for allowed in judgement.allowed} == {B, C}
 
 
-def test_all_states_that_the_node_can_be_in_are_carried() -> None:
-    """A round whose messages nobody saw: any of three peers may have got the digest; a fourth event tells which."""
-    state = scuttlebutt.initial(A, Config()).state
-    told = DigestRequest(tuple(DigestEntry(addr, 0) for addr in (B, C, D)))
-    relation = relation_of(state)
-    relation.take(Received(NOW, B, told), Observed())
-
+def after_a_round_unseen(bounds: Bounds | None = None) -> Relation:
+    """A node that three others have told of themselves, after a round whose messages nobody saw."""
+    relation = relation_of(scuttlebutt.initial(A, Config()).state, bounds=bounds)
+    relation.take(Received(NOW, B, DigestRequest(tuple(DigestEntry(addr, 0) for addr in (B, C, D)))), Observed())
     assert relation.take(Expired(Instant(2000), Round()), Observed()).opinion is Opinion.ACCEPTED
+    return relation
+
+
+def answer_seen(relation: Relation, peer: NodeId, round_trip: int) -> Judgement:
+    """What is said of an answer to the message of that round."""
+    heartbeat = {"notify": {"type": "heartbeat", "peer": peer, "round_trip": round_trip}}
+    return relation.take(Received(Instant(2050), peer, Delta(())), Observed(effects=(heartbeat,)))
+
+
+def test_all_states_that_the_node_can_be_in_are_carried() -> None:
+    """Any of three peers may have got the digest; a fourth event tells which."""
+    relation = after_a_round_unseen()
     assert len(relation.states) == 3
 
-    heartbeat = {"notify": {"type": "heartbeat", "peer": C, "round_trip": 50}}
-    seen = Observed(effects=(heartbeat,))
-    assert relation.take(Received(Instant(2050), C, Delta(())), seen).opinion is Opinion.ACCEPTED
+    assert answer_seen(relation, C, 50).opinion is Opinion.ACCEPTED
     assert len(relation.states) == 1
 
 
-def test_an_update_that_was_refused_without_a_reason_is_rejected() -> None:
-    judgement = relation_of(knowing()).take(Asked(NOW, UpdateLocal("k", "v")), Observed(refused="too_large"))
-
-    assert judgement.opinion is Opinion.REJECTED
-
-
 def test_too_many_possible_states_are_no_verdict_when_nothing_is_left() -> None:
-    state = scuttlebutt.initial(A, Config()).state
-    relation = relation_of(state, bounds=Bounds(states=2))
-    relation.take(Received(NOW, B, DigestRequest(tuple(DigestEntry(addr, 0) for addr in (B, C, D)))), Observed())
-    assert relation.take(Expired(Instant(2000), Round()), Observed()).opinion is Opinion.ACCEPTED
+    relation = after_a_round_unseen(Bounds(states=2))
     assert len(relation.states) == 2
 
-    heartbeat = {"notify": {"type": "heartbeat", "peer": D, "round_trip": 51}}
-    judgement = relation.take(Received(Instant(2050), D, Delta(())), Observed(effects=(heartbeat,)))
+    judgement = answer_seen(relation, D, 51)
 
     assert judgement.opinion is Opinion.UNDETERMINED
     assert judgement.why == "more than 2 possible states"
+
+
+@pytest.mark.parametrize(
+    ("event", "seen"),
+    [
+        (Asked(NOW, UpdateLocal("k", "v")), Observed(refused="too_large")),
+        (Expired(NOW, Round()), Observed(effects=({"send": {"to": B, "message": {"type": "nonsense"}}},))),
+    ],
+    ids=["refused without a reason", "an unreadable effect"],
+)
+def test_what_cannot_be_is_rejected_and_not_raised(event: Any, seen: Observed) -> None:
+    assert relation_of(knowing(B)).take(event, seen).opinion is Opinion.REJECTED
 
 
 def test_too_many_ways_for_chance_to_fall_are_no_verdict_when_none_was_right() -> None:
@@ -156,12 +146,6 @@ def test_what_is_known_of_the_state_excludes_the_others() -> None:
     assert relation.keep(lambda state: B in state.store).opinion is Opinion.ACCEPTED
     assert relation.states == (one,)
     assert relation.keep(lambda state: D in state.store).opinion is Opinion.REJECTED
-
-
-def test_an_unreadable_effect_is_rejected_and_not_raised() -> None:
-    seen = Observed(effects=({"send": {"to": B, "message": {"type": "nonsense"}}},))
-
-    assert relation_of(knowing(B)).take(Expired(NOW, Round()), seen).opinion is Opinion.REJECTED
 
 
 def test_a_delta_changes_the_only_state() -> None:

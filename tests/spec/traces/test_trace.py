@@ -8,41 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spec.watched import simulated
+from tests.support.watched import simulated
 
-from peerproof.spec import scuttlebutt
-from peerproof.spec.core import (
-    Asked,
-    CancelTimer,
-    Expired,
-    Instant,
-    NodeId,
-    Notify,
-    Pick,
-    Received,
-    Send,
-    SetTimer,
-    Specification,
-    Step,
-)
-from peerproof.spec.errors import NotEnabled
+from peerproof.spec import core, scuttlebutt
+from peerproof.spec.core import Asked, CancelTimer, Expired, Instant, NodeId, Notify, Pick, Received, Send, SetTimer, Step
+from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.scuttlebutt import Config, Delta, DigestEntry, DigestRequest, Down, Round, UpdateLocal
+from peerproof.spec.traces import trace
 from peerproof.spec.traces.replay import Replay
-from peerproof.spec.traces.trace import (
-    Line,
-    Script,
-    WrongAnswer,
-    describe_event,
-    effect_plain,
-    event_of,
-    parse,
-    recording,
-    replay,
-)
+from peerproof.spec.traces.trace import Line, WrongAnswer, describe_event, effect_plain, event_of, parse, recording, replay
 
-SPEC: Specification = scuttlebutt
+SPEC: core.Specification = scuttlebutt
 NOT_UTF_8 = NodeId("\udcff\udcfe")
 
 
@@ -88,13 +66,8 @@ def test_a_recorded_trace_agrees_with_the_specification(lines: list[Line]) -> No
     assert [line.kind for line in lines] == ["start", "recv", "api", "timer", "api", "recv"]
     assert [line.refused for line in lines] == [None, None, None, None, "too_large", None]
     assert (lines[4].state, lines[4].effects) == (lines[3].state, ()), "a refused step changes nothing"
+    assert [parse(line.json()) for line in lines] == lines
     assert list(replay(SPEC, lines)) == []
-
-
-def test_a_line_survives_its_json_and_a_file(lines: list[Line]) -> None:
-    in_a_file = "".join(line.json() + "\n" for line in lines).encode()
-
-    assert [parse(text) for text in in_a_file.decode().splitlines()] == lines
 
 
 def test_a_line_is_the_json_that_the_documentation_shows(first: Pick) -> None:
@@ -154,117 +127,66 @@ def message_of_round(lines: list[Line]) -> Any:
     return ({"send": {**first["send"], "message": message}}, *others)
 
 
-#: What the round in line 3 has asked, and was answered.
-PARTNER, ALL_THREE = (
-    "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
-    "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
-)
-PICKED, ORDER = ("round.partner", ("c:1",)), ("digest.order", ("b:1", "c:1", NOT_UTF_8))
+PLAIN = "plain data of the protocol"
+GOSSIP = "type: expected one of digest_request, digest_response, delta, found 'gossip' (at byte 0: bad_value)"
+CALL = "kind: expected start, recv, sent, timer or api, found 'call' (at byte 0: bad_value)"
+NO_START = "kind: expected a start line first (at byte 0: bad_value)"
+UP = {"notify": {"type": "up", "peer": "c:1"}}
+HEARTBEAT = {"notify": {"type": "heartbeat", "peer": "c:1", "round_trip": 2}}
 
-# name: (how the trace is changed, seq of the line that is blamed, what differs, expected, actual)
-PLANTED: dict[str, tuple[Change, int, str, Any, Any]] = {
-    "an effect too few": (
-        changed(5, effects=()),
-        5,
-        "effects",
-        [{"notify": {"type": "heartbeat", "peer": "c:1", "round_trip": 2}}],
-        [],
-    ),
-    "an effect too many": (
-        changed(2, effects=({"notify": {"type": "up", "peer": "c:1"}},)),
-        2,
-        "effects",
-        [],
-        [{"notify": {"type": "up", "peer": "c:1"}}],
-    ),
-    "another pick that is possible": (
-        changed(3, picks=(("round.partner", (NOT_UTF_8,)), ("digest.order", ("b:1", "c:1", NOT_UTF_8)))),
-        3,
-        "effects",
-        ...,
-        ...,
-    ),
-    "a pick too many": (
-        changed(1, picks=(("round.seed", ("c:1",)), ("round.seed", ("c:1",)))),
-        1,
-        "picks",
-        "no further question",
-        "2 more answers, the next for round.seed",
-    ),
-    **{
-        f"a pick {what}": (changed(3, picks=picks), 3, "picks", expected, actual)
-        for what, picks, expected, actual in (
-            ("that is not possible", (("round.partner", ("b:1",)), ORDER), PARTNER, "['b:1'] for round.partner"),
-            ("at another place", (("round.seed", ("c:1",)),), PARTNER, "['c:1'] for round.seed"),
-            ("of a number among texts", (("round.partner", (1,)),), PARTNER, "[1] for round.partner"),
-            ("too few", (PICKED,), ALL_THREE, "no more answers"),
-            ("of fewer options", (PICKED, ("digest.order", ("b:1", "c:1"))), ALL_THREE, "['b:1', 'c:1'] for digest.order"),
-            (
-                *("of one option twice", (PICKED, ("digest.order", ("b:1", "b:1", NOT_UTF_8))), ALL_THREE),
-                "['b:1', 'b:1', '\\udcff\\udcfe'] for digest.order",
-            ),
-            (
-                *("too many after those asked for", (PICKED, ORDER, ("round.seed", ("c:1",))), "no further question"),
-                "1 more answers, the next for round.seed",
-            ),
-        )
-    },
+#: What is changed in a trace: how, the seq of the line that is blamed, what differs; what is expected and what is found.
+PLANTED: dict[str, tuple[Any, ...]] = {
+    "an effect too few": (changed(5, effects=()), 5, "effects", [HEARTBEAT], []),
+    "an effect too many": (changed(2, effects=(UP,)), 2, "effects", [], [UP]),
     "a missing line": (lambda lines: [*lines[:2], *lines[3:]], 3, "seq", 2, 3),
     "a doubled line": (lambda lines: [*lines[:3], lines[2], *lines[3:]], 2, "seq", 3, 2),
     "two lines swapped": (swapped(2), 3, "seq", 2, 3),
-    "a wrong fingerprint": (changed(2, state="0123456789abcdef"), 2, "state", ..., "0123456789abcdef"),
+    "a wrong fingerprint": (changed(2, state="0123456789abcdef"), 2, "state"),
     "a refusal that was none": (changed(2, refused="too_large"), 2, "refused", None, "too_large"),
     "a call that should have been refused": (changed(4, refused=None), 4, "refused", "too_large", None),
     "a refusal for another reason": (changed(4, refused="overflow"), 4, "refused", "too_large", "overflow"),
-    "another message received": (changed(1, args={"type": "delta", "entries": []}), 1, "effects", ..., ...),
-    "another time": (changed(5, t_us=1_003_000), 5, "effects", ..., ...),
-    "another configuration": (changed(0, args={"interval": 999}), 0, "effects", ..., ...),
-    "a message of no type": (
-        changed(1, args={"type": "gossip"}),
-        1,
-        "args",
-        "plain data of the protocol",
-        "type: expected one of digest_request, digest_response, delta, found 'gossip' (at byte 0: bad_value)",
-    ),
-    "a configuration out of bounds": (changed(0, args={"interval": 0}), 0, "args", "plain data of the protocol", ...),
-    "an event of no kind": (
-        changed(2, kind="call"),
-        2,
-        "args",
-        "plain data of the protocol",
-        "kind: expected start, recv, sent, timer or api, found 'call' (at byte 0: bad_value)",
-    ),
-    "no start": (
-        lambda lines: [replace(lines[1], seq=0)],
-        0,
-        "args",
-        "plain data of the protocol",
-        "kind: expected a start line first (at byte 0: bad_value)",
-    ),
+    "another message received": (changed(1, args={"type": "delta", "entries": []}), 1, "effects"),
+    "another message sent": (lambda lines: changed(3, effects=message_of_round(lines))(lines), 3, "effects"),
+    "another time": (changed(5, t_us=1_003_000), 5, "effects"),
+    "another configuration": (changed(0, args={"interval": 999}), 0, "effects"),
+    "a configuration out of bounds": (changed(0, args={"interval": 0}), 0, "args"),
     "no start, and not the first line": (lambda lines: lines[1:], 1, "seq", 0, 1),
-    "another message sent": (
-        lambda lines: changed(3, effects=message_of_round(lines))(lines),
-        3,
-        "effects",
-        ...,
-        ...,
-    ),
+    "a message of no type": (changed(1, args={"type": "gossip"}), 1, "args", PLAIN, GOSSIP),
+    "an event of no kind": (changed(2, kind="call"), 2, "args", PLAIN, CALL),
+    "no start": (lambda lines: [replace(lines[1], seq=0)], 0, "args", PLAIN, NO_START),
 }
+
+#: What the round in line 3 has asked, and was answered.
+PARTNER, ALL = "1 of ['c:1', '\\udcff\\udcfe'] for round.partner", "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order"
+PICKED, ORDER, SEED = ("round.partner", ("c:1",)), ("digest.order", ("b:1", "c:1", NOT_UTF_8)), ("round.seed", ("c:1",))
+TWICE, NO_MORE = ("digest.order", ("b:1", "b:1", NOT_UTF_8)), "no further question"
+
+#: Other answers in a line; what is expected and what is found.
+PICKS: dict[str, tuple[int, tuple[Any, ...], str, str]] = {
+    "too many": (1, (SEED, SEED), NO_MORE, "2 more answers, the next for round.seed"),
+    "that is not possible": (3, (("round.partner", ("b:1",)), ORDER), PARTNER, "['b:1'] for round.partner"),
+    "at another place": (3, (SEED,), PARTNER, "['c:1'] for round.seed"),
+    "of a number among texts": (3, (("round.partner", (1,)),), PARTNER, "[1] for round.partner"),
+    "too few": (3, (PICKED,), ALL, "no more answers"),
+    "of fewer options": (3, (PICKED, ("digest.order", ("b:1", "c:1"))), ALL, "['b:1', 'c:1'] for digest.order"),
+    "of one option twice": (3, (PICKED, TWICE), ALL, "['b:1', 'b:1', '\\udcff\\udcfe'] for digest.order"),
+    "too many after those asked for": (3, (PICKED, ORDER, SEED), NO_MORE, "1 more answers, the next for round.seed"),
+}
+PLANTED |= {f"a pick {what}": (changed(at, picks=picks), at, "picks", *told) for what, (at, picks, *told) in PICKS.items()}
+PLANTED["another pick that is possible"] = (changed(3, picks=(("round.partner", (NOT_UTF_8,)), ORDER)), 3, "effects")
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_what_is_changed_in_a_trace_is_found_and_named(name: str, lines: list[Line]) -> None:
-    change, seq, what, expected, actual = PLANTED[name]
+    change, seq, what, *told = PLANTED[name]
     wrong = change(lines)
 
-    divergences = list(replay(SPEC, wrong))
+    (divergence,) = replay(SPEC, wrong)
 
-    assert [(d.line.seq, d.what) for d in divergences] == [(seq, what)]
-    (divergence,) = divergences
+    assert (divergence.line.seq, divergence.what) == (seq, what)
     assert divergence.line in wrong
-    assert expected in (..., divergence.expected)
-    assert actual in (..., divergence.actual)
     assert divergence.expected != divergence.actual
+    assert told in ([], [divergence.expected, divergence.actual])
     assert str(divergence).startswith(f"node b:1, seq {seq}: {what}: expected ")
 
 
@@ -308,19 +230,17 @@ def test_a_restarted_node_goes_on_counting(lines: list[Line]) -> None:
     assert list(replay(SPEC, [*lines, *(replace(line, run="r2") for line in lines)])) == [], "two runs in one file are two"
 
 
-def test_every_effect_has_a_name() -> None:
-    heard = Notify(Down(NodeId("a:1")))
-
-    assert effect_plain(SPEC, Send(NodeId("a:1"), Delta(()))) == {
-        "send": {"to": "a:1", "message": {"type": "delta", "entries": []}}
-    }
-    assert effect_plain(SPEC, SetTimer(Round(), scuttlebutt.Config().interval)) == {
-        "set_timer": {"timer": {"type": "round"}, "after": 1000}
-    }
-    assert effect_plain(SPEC, CancelTimer(Round())) == {"cancel_timer": {"timer": {"type": "round"}}}
-    assert effect_plain(SPEC, heard) == {"notify": {"type": "down", "peer": "a:1"}}
-    with pytest.raises(TypeError):
-        effect_plain(SPEC, "send")
+@pytest.mark.parametrize(
+    ("effect", "plain"),
+    [
+        (Send(NodeId("a:1"), Delta(())), {"send": {"to": "a:1", "message": {"type": "delta", "entries": []}}}),
+        (SetTimer(Round(), Config().interval), {"set_timer": {"timer": {"type": "round"}, "after": 1000}}),
+        (CancelTimer(Round()), {"cancel_timer": {"timer": {"type": "round"}}}),
+        (Notify(Down(NodeId("a:1"))), {"notify": {"type": "down", "peer": "a:1"}}),
+    ],
+)
+def test_every_effect_has_a_name(effect: Any, plain: Any) -> None:
+    assert effect_plain(SPEC, effect) == plain
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -330,22 +250,66 @@ def test_an_event_and_its_description_are_each_others(event: Any, lines: list[Li
     assert event_of(SPEC, replace(lines[1], t_us=event.now * 1000 + 999, kind=kind, peer=peer, args=args)) == event
 
 
-def test_what_is_no_event_has_no_description() -> None:
+def test_what_is_no_event_and_no_effect_has_no_description() -> None:
     with pytest.raises(TypeError):
         describe_event(SPEC, Step(None))
+    with pytest.raises(TypeError):
+        effect_plain(SPEC, "send")
 
 
 def test_recorded_answers_can_be_given_again(first: Pick) -> None:
     asked, answers = recording(first)
     given: Any = (asked("one", ["b", "a"]), asked("two", [3, 1, 2], 2), asked("none", []))
 
-    again = Script(tuple(answers))
+    again = trace.Script(tuple(answers))
 
     assert answers == [("one", ("a",)), ("two", (1, 2)), ("none", ())]
     assert (again("one", ["b", "a"]), again("two", [3, 1, 2], 2), again("none", [])) == given
     again.finish()
     with pytest.raises(WrongAnswer, match="expected 1 of \\['a'\\] for one, found no more answers"):
         again("one", ["a"])
+
+
+GOOD = json.loads(
+    '{"run":"r","protocol":"p","impl":"i","node":"n","seq":0,"t_us":0,"kind":"start","peer":null,"args":{},'
+    '"picks":[["why",["a",1]]],"effects":[],"state":null}'
+)
+
+#: Members of a line, and what is wrong with them.
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"more": 1}, "more: expected one of run, "),
+    *(({"seq": wrong}, "seq: expected an integer") for wrong in ("0", True, -1)),
+    *(({"t_us": wrong}, "t_us: expected an integer") for wrong in (1.5, float("nan"))),
+    *(({"node": wrong}, "node: expected a string") for wrong in (["n"], "\ud800")),
+    ({"peer": 1}, "peer: expected a string"),
+    ({"picks": None}, "picks: expected a list, found None"),
+    ({"picks": [["why"]]}, "picks[0]: expected a place and the options taken there, found ['why']"),
+    *(({"picks": [wrong]}, "picks[0]: expected a place and the options") for wrong in (["why", "ab"], [1, []])),
+    *(({"picks": [["why", [wrong]]]}, "picks[0]: expected a string") for wrong in (["a"], 1.5)),
+    ({"effects": {}}, "effects: expected a list, found {}"),
+    ({"state": 5}, "state: expected a string"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *((text, "not a trace line: ") for text in ("", "{", "\x00\xff")),
+        ("[" * 100_000, "not a trace line: it nests too deep"),
+        ("9" * 5000, "not a trace line: a number has too many digits"),
+        *((text, "expected an object with run, ") for text in ("null", "[]")),
+        ("{}", "expected a member 'run', found {}"),
+        (json.dumps({key: GOOD[key] for key in GOOD if key != "picks"}), "expected a member 'picks'"),
+        *((json.dumps(GOOD | members), message) for members, message in WRONG),
+    ],
+    ids=lambda value: ascii(value[:40]),
+)
+def test_garbage_is_named_and_not_a_crash(text: str, message: str) -> None:
+    with pytest.raises(MalformedMessage) as caught:
+        parse(text)
+
+    assert caught.value.detail.startswith(message)
+    assert parse(json.dumps(GOOD)).picks == (("why", ("a", 1)),), "what is right is read"
 
 
 @pytest.mark.slow

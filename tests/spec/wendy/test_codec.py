@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.spec.any_messages import MESSAGES
+from tests.support.any_messages import MESSAGES
+from tests.support.wendy_messages import HEADER, OTHER
 
 from peerproof.spec import peter
-from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.wendy import (
-    MESSAGE,
-    Application,
-    Entry,
-    Header,
-    Heartbeat,
-    Id,
-    LeafSet,
-    Mask,
-    Message,
-    Node,
-    NodeJoin,
-    NodeRace,
-    NodeRepair,
-    Tables,
-    Versions,
-)
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.wendy import MESSAGE, Application, Entry, Header, Id, LeafSet, Node, NodeJoin, NodeRace, Tables, Versions
 from peerproof.spec.wendy.codec import ENVELOPE, MOST_BYTES
 from peerproof.spec.wendy.messages import MOST_CREDENTIALS, MOST_HOPS, MOST_VALUE, MOST_VERSION
-
-from .test_recorded import HEADER, OTHER, OWN
 
 CELL = (Entry(8, 15, OTHER),)
 
@@ -49,36 +31,6 @@ def test_whatever_is_read_can_be_sent_on() -> None:
         written = MESSAGE.encode(message)
         assert len(written) <= MOST_BYTES
         assert MESSAGE.decode(written) == message
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        Application(HEADER, 7, None),
-        Application(HEADER, 256, None),
-        Application(HEADER, 16, b"x" * (MOST_VALUE + 1)),
-        NodeJoin(replace(HEADER, credentials=b"x" * (MOST_CREDENTIALS + 1))),
-        NodeJoin(replace(HEADER, sender=OWN._replace(region="<" * 43))),
-        Heartbeat(replace(HEADER, key=Id(2**128))),
-        Heartbeat(replace(HEADER, hop=MOST_HOPS + 1)),
-        Heartbeat(replace(HEADER, versions=Versions(0, MOST_VERSION + 1, 0))),
-        Heartbeat(replace(HEADER, sender=OWN._replace(port=65536))),
-        Heartbeat(replace(HEADER, sender=OWN._replace(region="é" * 128))),
-        Heartbeat(replace(HEADER, sender=OWN._replace(local_ip="\ud800"))),
-        NodeRace(HEADER, Tables(routing_table=CELL * 2)),
-        NodeRace(HEADER, Tables(routing_table=(Entry(32, 0, OTHER),))),
-        NodeRace(HEADER, Tables(routing_table=(Entry(0, 16, OTHER),))),
-        NodeRace(HEADER, Tables(leaf_set=LeafSet((OTHER,) * 17))),
-        NodeRace(HEADER, Tables(neighborhood_set=(OTHER,) * 33)),
-        NodeRepair(HEADER, Mask(routing_table=True, rows=(32,))),
-        NodeRepair(HEADER, Mask(routing_table=True, columns=(16,))),
-    ],
-    ids=str,
-)
-def test_what_the_format_cannot_hold_is_not_written(message: Message) -> None:
-    """[WA-66]"""
-    with pytest.raises(NotEnabled):
-        MESSAGE.encode(message)
 
 
 JSON = st.recursive(

@@ -7,13 +7,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.wendy_messages import MEANT
 
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wendy import MESSAGE
 from peerproof.spec.wendy.codec import MOST_BYTES
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT, Confirmation, Inbound
-
-from .test_recorded import MEANT
 
 TEXT = MESSAGE.encode(MEANT["7_NODE_ANN"])
 

@@ -7,26 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.wendy_nodes import h, node, peer, place
 
 from peerproof.spec import wendy
 from peerproof.spec.core import Specification, Table
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.fingerprint import Fingerprints, fingerprint
-from peerproof.spec.forms.form import Form
 from peerproof.spec.traces.trace import Line, event_of
-from peerproof.spec.wendy import (
-    COMMAND,
-    CONFIG,
-    STATE,
-    Config,
-    Repair,
-    Stage,
-    State,
-    Versions,
-    initial,
-)
-
-from .nodes import h, node, peer, place
+from peerproof.spec.wendy import STATE, Config, Repair, Stage, State, Versions, initial
 
 SPEC: Specification = wendy
 
@@ -49,47 +37,6 @@ def test_a_state_and_its_plain_data_are_each_others(state: State) -> None:
 
     assert STATE.value(plain, state.self_id, state.config) == state
     assert fingerprint(STATE.value(plain, state.self_id, state.config)) == fingerprint(state)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "expected"),
-    [
-        (node("40", right="40"), "tables without the node itself"),
-        (replace(node("40"), routing_table=Table({(0, 3): peer("50")})), "nodes in their own cells"),
-        (node("40", right="50 41"), "the nearest first"),
-        (node("40", right="41 41"), "different nodes"),
-        (node("40", right=" ".join(f"41{i:02x}" for i in range(17))), "at most 16"),
-        (node("40", left="41"), "lower ids on the left"),
-        (node("40", right="3f"), "greater ids on the right"),
-        (node("40", near="41 42", scores={"41": 9, "42": 8}), "best scores first"),
-        (node("40", near="41 41"), "different nodes"),
-        (node("40", near=" ".join(f"41{i:02x}" for i in range(33))), "at most 32"),
-    ],
-)
-def test_a_state_that_no_node_can_be_in_is_refused(wrong: State, expected: str) -> None:
-    with pytest.raises(MalformedMessage, match=expected):
-        STATE.value(STATE.plain(wrong), wrong.self_id, wrong.config)
-
-
-@pytest.mark.parametrize(
-    ("form", "plain"),
-    [
-        (COMMAND, {"type": "join", "contact": "nowhere"}),
-        (COMMAND, {"type": "join", "contact": 5}),
-        (COMMAND, {"type": "join", "contact": "a:0"}),
-        (COMMAND, {"type": "route", "key": "40", "value": None}),
-        (COMMAND, {"type": "route", "key": "4" * 32, "value": "xy"}),
-        (COMMAND, {"type": "route", "key": "4" * 32, "value": 5}),
-        (COMMAND, {"type": "route", "key": "4" * 32, "value": None, "purpose": 7}),
-        (CONFIG, {"id": "4" * 32, "leaf_set_side": 17}),
-        (CONFIG, {"id": "4" * 32, "region": "é" * 128}),
-        (CONFIG, {"id": "4" * 32, "region": "\ud800"}),
-    ],
-    ids=lambda argument: None if isinstance(argument, Form) else ascii(argument),
-)
-def test_plain_data_that_shows_no_value_is_refused(form: Any, plain: Any) -> None:
-    with pytest.raises(MalformedMessage):
-        form.value(plain)
 
 
 def test_queries_show_ids_as_texts() -> None:

@@ -96,9 +96,7 @@ def test_state_outside_of_the_model_is_no_initial_state(dump: Callable[[str], Pa
         pytest.param('\\n   2 >>"', '\\n   2 >"', 7, id="value that is none"),
         pytest.param('7 -> 7 [label="Stay"', '7 -> [label="Stay"', 9, id="edge without a target"),
         pytest.param("\n}\n}", "\n}\n}\n}", 15, id="more than the end"),
-        pytest.param(
-            '-5 -> 7 [label="Grow",color="black",fontcolor="black"];\n7 ->', '-x -> 7 [label="Grow"];\n7 ->', 8, id="no number"
-        ),
+        pytest.param('-5 -> 7 [label="Grow",color="black",fontcolor="black"];\n7 ->', "-x -> 7;\n7 ->", 8, id="no number"),
         pytest.param("\n7 -> 7 [style", "\n7 -> 8 [style", 10, id="dashed line that is no loop"),
     ],
 )
@@ -139,7 +137,7 @@ Names == x' \in {[y \in {"p", "q"} |-> 1..3], [y \in {} |-> 1]}
 Twice == x' = <<>> \/ x' = <<>>
 Next == Names \/ Twice"""
 
-    result = run(tools, Run(module=module(lines), configuration=CFG, dump=path, brief=True))
+    result = run(tools, Run(module=module(lines), configuration="INIT Init\nNEXT Next\n", dump=path, brief=True))
 
     found = summary(path)
     states = [element.variables["x"] for element in read(path) if isinstance(element, State)]
@@ -147,6 +145,3 @@ Next == Names \/ Twice"""
     assert states[0] == 'a"b\\n'
     assert len(set(states)) == 3
     assert found.actions == {"Names": 6, "Twice": 6}
-
-
-CFG = "INIT Init\nNEXT Next\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections import Counter
@@ -12,13 +11,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.support.changed_traces import CHANGES
 from tests.support.tools import require
+from tests.support.watched import recorded
 
-from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.runtime.recorder import Recorder
-from peerproof.reference.simulation import campaign
 from peerproof.reference.simulation.faulty_network import Faults
-from peerproof.reference.simulation.plan import Campaign
 from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Instant, NodeId, Specification
@@ -36,106 +34,27 @@ from peerproof.tla.traces.trace_data import TraceData
 SPEC: Specification = scuttlebutt
 MOST = 10**6
 
-Change = Callable[[list[str], Random], list[str]]
-
 
 def simulated(seed: str) -> list[str]:
     """The lines of a small cluster; with the seed go its size, its limit and its faults."""
     random = Random(seed)
-    lines: list[str] = []
-    plan = Campaign(
-        RUNTIMES["scuttlebutt"],
-        {"max_payload": random.choice([30, 40, 70, 1400])},
-        nodes=random.choice([2, 3, 5]),
-        rounds=16,
-        seed=seed,
-        faults=Faults(loss=random.choice([0, 0.3]), duplication=0.1, reordering=0.1),
-        crashes=((1, 5),) if random.random() < 0.5 else (),
-        restarts=((1, 12),) if random.random() < 0.5 else (),
-    )
-    campaign.run(plan, lines.append)
-    return lines
+    config, nodes = {"max_payload": random.choice([30, 40, 70, 1400])}, random.choice([2, 3, 5])
+    faults = Faults(loss=random.choice([0, 0.3]), duplication=0.1, reordering=0.1)
+    crashes = ((1, 5),) if random.random() < 0.5 else ()
+    restarts = ((1, 12),) if random.random() < 0.5 else ()
+    return recorded("scuttlebutt", seed, nodes, 16, 5, config, faults=faults, crashes=crashes, restarts=restarts)
 
-
-def edited(old: str, new: str) -> Change:
-    """The trace with a text replaced in one of the lines that have it."""
-
-    def change(lines: list[str], random: Random) -> list[str]:
-        at = random.choice([number for number, line in enumerate(lines) if old in line])
-        return [*lines[:at], lines[at].replace(old, new, 1), *lines[at + 1 :]]
-
-    return change
-
-
-def without_one(lines: list[str], random: Random) -> list[str]:
-    at = random.randrange(len(lines) // 2)
-    return [*lines[:at], *lines[at + 1 :]]
-
-
-def doubled(lines: list[str], random: Random) -> list[str]:
-    at = random.randrange(len(lines))
-    return [*lines[:at], lines[at], *lines[at:]]
-
-
-def swapped(lines: list[str], random: Random) -> list[str]:
-    """Two lines of one node."""
-    node = parse(random.choice(lines[len(lines) // 2 :])).node
-    first, second = [at for at, line in enumerate(lines) if parse(line).node == node][-2:]
-    return [*lines[:first], lines[second], *lines[first + 1 : second], lines[first], *lines[second + 1 :]]
-
-
-def truncated(lines: list[str], random: Random) -> list[str]:
-    at = random.randrange(len(lines) // 2, len(lines))
-    return [*lines[:at], lines[at][: random.randrange(1, len(lines[at]))]]
-
-
-def another_limit(lines: list[str], random: Random) -> list[str]:
-    """Fingerprints are of the configuration, too; without them the messages must give it away."""
-    bare = [re.sub('"state":"[0-9a-f]+"', '"state":null', line) for line in lines]
-    return [re.sub('"max_payload":[0-9]+', '"max_payload":25', line) for line in bare]
-
-
-def news_of_a_stranger(lines: list[str], random: Random) -> list[str]:
-    """A delta that was news is about a peer that nobody knows."""
-    at = random.choice([number for number, line in enumerate(lines) if '"type":"update"' in line])
-    return [*lines[:at], lines[at].replace('"entries":[{"addr":"', '"entries":[{"addr":"x', 1), *lines[at + 1 :]]
-
-
-#: How a trace is changed.
-CHANGES: dict[str, Change] = {
-    "nothing": lambda lines, _: lines,
-    "nothing, once more": lambda lines, _: lines,
-    "a line is missing": without_one,
-    "a line is there twice": doubled,
-    "two lines have changed places": swapped,
-    "the file ends within a line": truncated,
-    "news received": news_of_a_stranger,
-    "a version sent": edited('"version":"1"}]}}}', '"version":"3"}]}}}'),
-    "a version that is no number": edited('"version":"1"', '"version":"one"'),
-    "a version written in another way": edited('"version":"1"}]}}}', '"version":1}]}}}'),
-    "another value": edited('"value":"v1"', '"value":"v2"'),
-    "a type": edited('"type":"delta"', '"type":"digest_request"'),
-    "a heartbeat that was none": edited('"type":"heartbeat"', '"type":"up"'),
-    "whom it was sent to": edited('{"send":{"to":"n0:1"', '{"send":{"to":"n9:1"'),
-    "the partner": edited('["round.partner",["n0:1"]]', '["round.partner",["n8:1"]]'),
-    "the partner, by number": edited('["round.partner",["n0:1"]]', '["round.partner",[0]]'),
-    "a place of chance": edited('"digest.order"', '"order"'),
-    "an order": edited('["digest.order",["n0:1",', '["digest.order",["n1:1",'),
-    "a fingerprint": edited('"state":"', '"state":"0'),
-    "a kind": edited('"kind":"timer"', '"kind":"recv"'),
-    "an unheard-of kind": edited('"kind":"timer"', '"kind":"tick"'),
-    "a refusal": edited('"state":"', '"refused":"too_large","state":"'),
-    "an effect": edited('"effects":[{"notify"', '"effects":[{"notified"'),
-    "a round-trip time": edited('"round_trip":', '"round_trip":9'),
-    "the limit": another_limit,
-}
 
 #: What TLC leaves open: it sees no time and no fingerprints.
 OPEN = {"a fingerprint", "a round-trip time"}
 
 
+#: By the name of the change and the number of the trace: of each node, the divergence that the replay finds, and the comparison.
+Judged = dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]]
+
+
 @pytest.fixture(scope="module")
-def judged(tools: Tools) -> dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]]:
+def judged(tools: Tools) -> Judged:
     """Fifty traces, each changed in its way, judged by the replay and, in one Java machine, by TLC."""
     data, replay = TraceData(SPEC, MOST), Replay(SPEC)
     found: dict[tuple[str, str], tuple[Divergence, int]] = {}
@@ -154,7 +73,7 @@ def judged(tools: Tools) -> dict[tuple[str, str], list[tuple[Divergence | None, 
             if divergence is not None:
                 found.setdefault(owner, (divergence, replay.nodes[owner].events))
     assert len(names) == 50
-    result: dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]] = {name: [] for name in names.values()}
+    result: Judged = {name: [] for name in names.values()}
     for judgement in check_with_tlc(tools, "scuttlebutt", data):
         divergence, event = found.get((judgement.run, judgement.node), (None, None))
         comparison = compare(divergence, event, judgement, view("scuttlebutt"))
@@ -163,18 +82,14 @@ def judged(tools: Tools) -> dict[tuple[str, str], list[tuple[Divergence | None, 
 
 
 @pytest.mark.slow
-def test_on_fifty_traces_the_replay_and_tlc_say_the_same(
-    judged: dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]],
-) -> None:
+def test_on_fifty_traces_the_replay_and_tlc_say_the_same(judged: Judged) -> None:
     for (name, number), nodes in judged.items():
         expected = {Comparison.AGREE, Comparison.UNSEEN} if name in OPEN else {Comparison.AGREE}
         assert {comparison for _, comparison in nodes} <= expected, (name, number, nodes)
 
 
 @pytest.mark.slow
-def test_all_kinds_of_divergences_are_among_the_fifty(
-    judged: dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]],
-) -> None:
+def test_all_kinds_of_divergences_are_among_the_fifty(judged: Judged) -> None:
     kinds = Counter(d.what for nodes in judged.values() for d, comparison in nodes if d and comparison is Comparison.AGREE)
     wrong = {name for (name, _), nodes in judged.items() if any(divergence for divergence, _ in nodes)}
     unseen = {name for (name, _), nodes in judged.items() if any(comparison is Comparison.UNSEEN for _, comparison in nodes)}

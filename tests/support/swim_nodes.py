@@ -7,27 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from peerproof.spec import swim
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Pick, Send, Step, Table
-from peerproof.spec.swim import (
-    Ack,
-    AntiEntropy,
-    Config,
-    Dead,
-    Incarnation,
-    Joining,
-    Leave,
-    Member,
-    Normal,
-    Ping,
-    Quantum,
-    Row,
-    State,
-    Status,
-    Suspicious,
-    Uuid,
-    Vector,
-    step,
-)
+from peerproof.spec.swim import Ack, AntiEntropy, Incarnation, Member, Ping, Row, State, Status, Suspicious, Uuid, Vector, step
 from peerproof.spec.swim.messages import ClusterEventVector
 
 A, B, C, D, E = (
@@ -64,7 +46,7 @@ def node(rows: Mapping[Uuid, str | Row] | None = None, config: Mapping[str, Any]
     """A at [1,10], with these rows."""
     table = {uuid: row(uuid, known) if isinstance(known, str) else known for uuid, known in (rows or {}).items()}
     usual = {"ae_size": 0, "restart_counter": 1, **(config or {})}
-    return replace(State(place(A), Config(A, **usual), Incarnation(1, 10), Table(table)), **fields)
+    return replace(State(place(A), swim.Config(A, **usual), Incarnation(1, 10), Table(table)), **fields)
 
 
 def ping(sender: Uuid, restart: int, tx: int, *vectors: Vector, target: Uuid = A) -> Ping:
@@ -85,15 +67,15 @@ def said(text: str) -> ClusterEventVector:
     match kind:
         case "joining":
             assert incarnation
-            return Joining(about, incarnation, HOST, port(about))
+            return swim.Joining(about, incarnation, HOST, port(about))
         case "leave":
             assert incarnation
-            return Leave(about, incarnation)
+            return swim.Leave(about, incarnation)
         case "normal":
-            return Normal(about, incarnation)
+            return swim.Normal(about, incarnation)
         case "suspicious":
             return Suspicious(about, incarnation)
-    return Dead(about, incarnation)
+    return swim.Dead(about, incarnation)
 
 
 def members(*known: Member, tagged: bool = True) -> AntiEntropy:
@@ -108,7 +90,7 @@ def first(why: str, among: Iterable[Any], some: int = 1) -> tuple[Any, ...]:
 
 def quantum(state: State, pick: Pick = first) -> Step[State, Any]:
     """What comes of a quantum."""
-    return step(state, Expired(NOW, Quantum()), pick)
+    return step(state, Expired(NOW, swim.Quantum()), pick)
 
 
 def asked(state: State, command: Any) -> Step[State, Any]:

@@ -6,23 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Option, Received, Step, Table
-from peerproof.spec.wendy import (
-    Config,
-    Entry,
-    Header,
-    Id,
-    LeafSet,
-    Message,
-    Node,
-    Stage,
-    State,
-    StateData,
-    Tables,
-    Versions,
-    initial,
-    step,
-)
+from peerproof.spec.core import Asked, Instant, NodeId, Option, Step, Table
+from peerproof.spec.wendy import Config, Header, Id, LeafSet, Node, Stage, State, Versions, initial, step
 
 NOW = Instant(0)
 
@@ -79,36 +64,11 @@ def header(sender: str, key: str | None = None, versions: Sequence[int] = (0, 0,
     return Header(peer(sender), h(sender if key is None else key), Versions(*versions), hop=hop)
 
 
-def tables(rt: str | None = None, ls: tuple[str, str] | None = None, ns: str | None = None, owner: str = "00") -> Tables:
-    """Tables with these nodes; the cells are where the owner has them."""
-    cell = Config(h(owner)).ring.cell
-    return Tables(
-        None if rt is None else tuple(Entry(*cell(h(owner), one.id), one) for one in peers(rt)),
-        None if ls is None else LeafSet(peers(ls[0]), peers(ls[1])),
-        None if ns is None else peers(ns),
-    )
-
-
 def no_choice(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # a Pick
     """Wendy asks for none."""
     raise AssertionError("nothing is left to chance")
 
 
-def received(state: State, message: Message) -> Step[State, Any]:
-    """A message comes, over a connection from some port."""
-    return step(state, Received(NOW, NodeId("somewhere:9"), message), no_choice)
-
-
 def asked(state: State, command: Any) -> Step[State, Any]:
     """The application wants something."""
     return step(state, Asked(NOW, command), no_choice)
-
-
-def expired(state: State, timer: Any) -> Step[State, Any]:
-    """A timer has run out."""
-    return step(state, Expired(NOW, timer), no_choice)
-
-
-def data(sender: str, what: Tables, versions: Sequence[int] = (0, 0, 0), *, destination: bool = False) -> StateData:
-    """Tables that this node sends."""
-    return StateData(header(sender, versions=versions), what, destination=destination)

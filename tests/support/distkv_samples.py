@@ -8,7 +8,7 @@ from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.messages import Ping, Update
 from peerproof.spec.distkv.paths import path_of
-from peerproof.spec.distkv.ranges import Ranges, read
+from peerproof.spec.distkv.ranges import read
 from peerproof.spec.distkv.ticks import Ticks, TickSets
 from peerproof.spec.distkv.values import value_of_plain
 
@@ -31,10 +31,6 @@ def update(text: str, value: Any = None, tock: int = 1, path: tuple[Any, ...] = 
 
 def ping(text: str, tock: int = 1) -> Ping:
     return Ping(chain(text), tock)
-
-
-def ranges(*items: int | tuple[int, int]) -> Ranges:
-    return read(items)
 
 
 def sets(**items: tuple[int | tuple[int, int], ...]) -> TickSets:
