@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.conformance.captures.test_passive import ROUND, capture
+from tests.support.captures import ROUND, capture
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/how-to/use-as-a-library.md"

@@ -15,8 +15,8 @@ from itertools import islice
 from random import Random
 from typing import Final
 
-from tests.conformance.vectors.test_model_vectors import judged, score
 from tests.support.catching import KNOWN, Mistakes, detecting, failed, path_of
+from tests.support.model_scores import judged, score
 
 from peerproof.conformance.mutation.scoring import select_mutants
 from peerproof.conformance.mutation.sites import Mutant

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from peerproof.conformance.report.record import Report
+from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
@@ -51,6 +52,16 @@ def report(*results: Result, **members: Any) -> Report:
         "results": list(results),
     }
     return Report(**{**about, **members})
+
+
+#: What another report has of its own: it is of another implementation.
+THEIRS: Final[dict[str, Any]] = {"implementation": {"name": "theirs", "version": "1"}}
+
+
+def record(path: Path, *reports: Report) -> str:
+    """The path of a record of these reports, written there."""
+    path.write_text("".join(map(as_json_lines, reports)), encoding="utf-8")
+    return str(path)
 
 
 def named(result: Result, name: str) -> Result:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.numbered import COUNT, command, digits, vector_id, write_suite
+from tests.conformance.conftest import Capture
+from tests.support.numbered import COUNT, command, digits, vector_id
 
 from peerproof.cli.exits import NOTHING, OK, UNUSABLE, USAGE
 from peerproof.cli.main import main
@@ -58,54 +59,60 @@ def never(question: dict[str, Any]) -> list[int]:
     raise AssertionError(f"asked {question}")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "jobs", "name"), [("layer:cluster", "2", "d.gz"), ("clause:BA-19", "1", "d"), ("clause:BA-19", "2", "d.gz")]
-)
-def test_a_replay_gives_the_verdicts_of_the_run_that_was_recorded(tmp_path: Path, words: str, jobs: str, name: str) -> None:
-    """Cases of the codec and of models go in packs, all others by themselves; two processes write at the same time."""
-    selection = ("-k", words, "scuttlebutt")
-    recorded = ran(*selection, "-j", jobs, "--dialogue", str(tmp_path / name), path=tmp_path / "recorded.jsonl")
-    replayed = ran(*selection, "--impl", f"recorded:{tmp_path / name}", path=tmp_path / "replayed.jsonl")
+Both = Callable[..., tuple[list[Result], list[Result]]]
 
-    assert {result.status for result in recorded} == {"passed"}
+
+@pytest.fixture
+def record_and_replay(tmp_path: Path) -> Both:
+    """The results of a run of some vectors that is recorded, and of a replay, with the same ones if no others are named."""
+
+    def run(*vectors: str, to: str = "d.gz", replayed: tuple[str, ...] = (), how: tuple[str, ...] = ()) -> Any:
+        dialogue = tmp_path / to
+        recorded = ran(*vectors, *how, "--dialogue", str(dialogue), path=tmp_path / "recorded.jsonl")
+        return recorded, ran(*(replayed or vectors), "--impl", f"recorded:{dialogue}", path=tmp_path / "replayed.jsonl")
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "how", "name", "status"),
+    [
+        pytest.param("layer:cluster", ("-j", "2"), "d.gz", "passed", marks=pytest.mark.slow),  # two write at the same time
+        pytest.param("clause:BA-19", ("-j", "1"), "d", "passed", marks=pytest.mark.slow),
+        pytest.param("clause:BA-19", ("-j", "2"), "d.gz", "passed", marks=pytest.mark.slow),
+        ("layer:exchange delta", ("--impl", "divergence:BD-09"), "d.gz", "failed"),
+    ],
+)
+def test_a_replay_gives_the_verdicts_of_the_run_that_was_recorded(
+    record_and_replay: Both, words: str, how: tuple[str, ...], name: str, status: str
+) -> None:
+    """Cases of the codec and of models go in packs, all others by themselves."""
+    recorded, replayed = record_and_replay("-k", words, "scuttlebutt", how=how, to=name)
+
+    assert {result.status for result in recorded} - {"passed"} == {status} - {"passed"}
     assert replayed == recorded
 
 
 @pytest.mark.slow
 def test_a_replay_depends_neither_on_the_order_of_the_cases_nor_on_which_others_there_are(tmp_path: Path) -> None:
-    dialogue = tmp_path / "mine.dialogue"
-    recorded = ran("-k", "layer:exchange clause:B-14", "--dialogue", str(dialogue), path=tmp_path / "recorded.jsonl")
+    dialogue = str(tmp_path / "mine.dialogue")
+    recorded = ran("-k", "layer:exchange clause:B-14", "--dialogue", dialogue, path=tmp_path / "recorded.jsonl")
     chosen = recorded[len(recorded) // 2]
 
-    replayed = ran("-k", chosen.vector, "--impl", f"recorded:{dialogue}", path=tmp_path / "replayed.jsonl")
-
-    assert chosen in replayed
-
-
-def test_a_wrong_implementation_is_as_wrong_in_the_replay(tmp_path: Path) -> None:
-    selection = ("-k", "layer:exchange delta", "scuttlebutt", "--impl", "divergence:BD-09")
-    recorded = ran(*selection, "--dialogue", str(tmp_path / "d.gz"), path=tmp_path / "recorded.jsonl")
-    replayed = ran(*selection[:3], "--impl", f"recorded:{tmp_path / 'd.gz'}", path=tmp_path / "replayed.jsonl")
-
-    assert "failed" in {result.status for result in recorded}
-    assert replayed == recorded
+    assert chosen in ran("-k", chosen.vector, "--impl", f"recorded:{dialogue}", path=tmp_path / "replayed.jsonl")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("habit", "jobs"), [("die", "1"), ("killed", "3"), ("hang", "1"), ("debug-print", "3"), ("panics", "1"), ("half-a-line", "3")]
 )
-def test_a_crash_a_hang_and_garbage_come_again(tmp_path: Path, habit: str, jobs: str) -> None:
-    vectors = ("--vectors", str(write_suite(tmp_path / "numbered")))
-    file = tmp_path / "d.gz"
-    ways = ("--op-timeout", "0.3", "-j", jobs, "--impl", command(habit, digits(17)))
-    recorded = ran(*vectors, *ways, "--dialogue", str(file), path=tmp_path / "recorded.jsonl")
-    replayed = ran(*vectors, "--impl", f"recorded:{file}", path=tmp_path / "replayed.jsonl")
+def test_a_crash_a_hang_and_garbage_come_again(record_and_replay: Both, numbered: Path, habit: str, jobs: str) -> None:
+    how = ("--op-timeout", "0.3", "-j", jobs, "--impl", command(habit, digits(17)))
+    recorded, replayed = record_and_replay("--vectors", str(numbered), how=how)
 
-    statuses = Counter(result.status for result in recorded)
-    assert statuses["passed"] == COUNT - 1 or habit == "panics"
-    assert 0 < statuses["passed"] < COUNT
+    passed = sum(result.status == "passed" for result in recorded)
+    assert passed == COUNT - 1 or habit == "panics"
+    assert 0 < passed < COUNT
     assert without_times(replayed) == without_times(recorded)
 
 
@@ -114,11 +121,9 @@ def without_times(results: Sequence[Result]) -> list[Result]:
     return [replace(result, reason=None) if result.status == "hung" else result for result in results]
 
 
-def test_what_was_not_recorded_is_undetermined_with_a_reason(tmp_path: Path) -> None:
-    vectors = ("--vectors", str(write_suite(tmp_path / "numbered")))
-    file = tmp_path / "d.gz"
-    ran(*vectors, "-k", f"id:{vector_id(7)}", "--dialogue", str(file), path=tmp_path / "recorded.jsonl")
-    replayed = ran(*vectors, "--impl", f"recorded:{file}", path=tmp_path / "replayed.jsonl")
+def test_what_was_not_recorded_is_undetermined_with_a_reason(record_and_replay: Both, numbered: Path) -> None:
+    vectors = ("--vectors", str(numbered))
+    _, replayed = record_and_replay(*vectors, "-k", f"id:{vector_id(7)}", replayed=vectors)
 
     assert Counter(result.status for result in replayed) == {"passed": 1, "undetermined": COUNT - 1}
     (other,) = (result for result in replayed if result.vector == vector_id(8))
@@ -251,15 +256,13 @@ def test_a_dialogue_that_was_not_finished_can_be_read(tmp_path: Path) -> None:
     ],
 )
 def test_where_a_dialogue_cannot_go_is_said_before_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+    here: Path, capsys: Capture, options: tuple[str, ...], said: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-
     assert main(["run", *options]) == USAGE
     assert said in capsys.readouterr().err
 
 
-def test_a_replay_shows_its_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_shows_its_lines(tmp_path: Path, capsys: Capture) -> None:
     case = "digest-request-of-one#decode"
     main(["run", "-k", case, "--dialogue", str(tmp_path / "d"), "--output", str(tmp_path / "report")])
 

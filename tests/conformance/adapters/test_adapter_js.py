@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.conformance.adapters.javascript import ADAPTERS, Mistakes, assert_caught, copy_with, judge
+from tests.conformance.conftest import Capture
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
+from tests.support.javascript import ADAPTERS, Mistakes, assert_caught, copy_with, judge
 from tests.support.tools import require
 from tests.support.walkthrough import follow, with_free_ports
 
@@ -84,9 +85,7 @@ def test_the_adapter_does_what_adapters_must() -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_what_javascript_gets_wrong_by_itself_fails_a_vector(
-    mistake: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, tmp_path: Path, capfd: Capture) -> None:
     vector, module, right, wrong = MISTAKES[mistake]
 
     assert_caught(copy_with(tmp_path, "scuttlebutt-js", module, right, wrong), f"scuttlebutt/{vector}", capfd)

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgpack
 import pytest
-from tests.conformance.adapters.javascript import ADAPTERS, Mistakes, assert_caught, copy_with, judge
+from tests.conformance.conftest import Capture
+from tests.support.javascript import ADAPTERS, Mistakes, assert_caught, copy_with, judge
 from tests.support.tools import require
 
 pytestmark = pytest.mark.slow
@@ -134,7 +135,7 @@ def test_the_adapter_does_what_adapters_must() -> None:
     assert judge(CODEC, "doctor") == 0
 
 
-def test_every_vector_of_the_codec_passes(capfd: pytest.CaptureFixture[str]) -> None:
+def test_every_vector_of_the_codec_passes(capfd: Capture) -> None:
     """None but those that need a node is skipped."""
     assert judge(CODEC, "run", "swim", "-k", "layer:codec", "--strict", "--decisions", "strict") == 0
 
@@ -148,13 +149,13 @@ def test_every_vector_of_the_codec_passes(capfd: pytest.CaptureFixture[str]) -> 
     assert cases - skipped == passed > 0
 
 
-def test_the_fuzzer_of_bytes_finds_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_fuzzer_of_bytes_finds_nothing(capfd: Capture) -> None:
     assert judge(CODEC, "fuzz", "swim", "--bytes") == 0
     assert "nothing found" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_fails_the_vector_about_it(mistake: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_fails_the_vector_about_it(mistake: str, tmp_path: Path, capfd: Capture) -> None:
     vector, module, right, wrong = MISTAKES[mistake]
 
     assert_caught(copy_with(tmp_path, "swim-js", module, right, wrong), f"swim/codec/{vector}", capfd)

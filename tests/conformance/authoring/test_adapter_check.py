@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from tests.conformance.conftest import Capture
+from tests.support.catching import path_of, suite
+from tests.support.implementations import Offering
+from tests.support.mistaken_adapters import MISTAKES, Elsewhere, Misspelt, Own, Silent, Yes
 from tests.support.numbered import argv, command
 
 from peerproof.cli.main import main
@@ -14,232 +15,23 @@ from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.authoring.adapter_check import CHECKS, Finding, check_adapter
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.vectors import suite as vectors
+from peerproof.reference.harness.harness import Harness
 
 pytestmark = pytest.mark.slow
 
-MISTAKEN = """\
-import sys, time
-from peerproof.reference.harness.harness import Harness
 
+def checked(made: type[Harness]) -> list[Finding]:
+    """What the checks find of an implementation."""
+    timeouts = Timeouts(op=60 if made is Harness else 5)
+    return list(check_adapter(InProcess(path_of(made), timeouts, suite().version), suite()))
 
-class Some(Harness):
-    '''The reference of a protocol over datagrams and of one over connections.'''
 
-    def __init__(self, *, oracle=True):
-        super().__init__(["scuttlebutt", "wendy"], oracle=oracle)
+def wrong(made: type[Harness]) -> dict[str, str]:
+    """The checks that an implementation fails, and what they say."""
+    return {finding.name: finding.detail for finding in checked(made) if finding.fine is False}
 
 
-class Forgetful(Some):
-    '''Its replies to queries are those of the last node that was told something.'''
-
-    told = None
-
-    def handle(self, request, choose):
-        if request["op"] == "recv":
-            self.told = request["handle"]
-        if request["op"] == "query" and self.told in self._handles:
-            request = {**request, "handle": self.told}
-        return super().handle(request, choose)
-
-
-class WallClock(Some):
-    '''Its timers run by the clock on the wall.'''
-
-    def handle(self, request, choose):
-        if request["op"] == "open":
-            self.began = time.monotonic()
-        if request["op"] == "advance" and time.monotonic() > self.began + 0.01:
-            request = {**request, "now_ms": request["now_ms"] + 1000}
-        return super().handle(request, choose)
-
-
-class Picky(Some):
-    '''It refuses members that it does not know.'''
-
-    def handle(self, request, choose):
-        if "a_member_from_the_future" in request:
-            return {"error": {"code": "bad_request", "message": "what is that?"}}
-        return super().handle(request, choose)
-
-
-class Panicking(Some):
-    '''It does not catch what goes wrong.'''
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        if "error" in reply and reply["error"]["code"] != "unknown_op":
-            raise RuntimeError("not caught")
-        return reply
-
-
-class Mixing(Some):
-    '''A batch gives its results in another order.'''
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        return {**reply, "results": reply["results"][::-1]} if "results" in reply else reply
-
-
-class Wordless(Some):
-    '''It calls an unknown op a panic.'''
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        if reply.get("error", {}).get("code") == "unknown_op":
-            reply["error"]["code"] = "internal"
-        return reply
-
-
-class Small(Some):
-    '''It does not read long lines.'''
-
-    def handle(self, request, choose):
-        if len(str(request)) > 65536:
-            raise MemoryError("line too long")
-        return super().handle(request, choose)
-
-
-class Shuffled(Some):
-    '''It answers many requests with what it answered before.'''
-
-    before = None
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        if request["op"] != "decode" or request["id"] % 50 != 40 or self.before is None:
-            self.before = reply
-            return reply
-        return {**self.before, "id": request["id"]}
-
-
-class Hopeful(Some):
-    '''It cannot be told that a message did not arrive.'''
-
-    def handle(self, request, choose):
-        if request["op"] == "sent" and request["took_us"] is None:
-            return {"error": {"code": "internal", "message": "it must arrive"}}
-        return super().handle(request, choose)
-
-
-class Hasty(Some):
-    '''It takes what comes at once over a connection for the whole message.'''
-
-    def handle(self, request, choose):
-        if request["op"] == "stream" and request["event"] == "data" and len(request["bytes"]) == 2:
-            return {"id": request["id"], "ok": True, "effects": [], "next_timer_ms": None}
-        return super().handle(request, choose)
-
-
-class Unsorted(Some):
-    '''Its options come in no order, as those of a map in Go.'''
-
-    def handle(self, request, choose):
-        def shuffled(question):
-            last = len(question["of"]) - 1
-            return [last - index for index in choose({**question, "of": question["of"][::-1]})]
-
-        return super().handle(request, shuffled)
-
-
-class Elsewhere(Some):
-    '''It asks where the protocol has no choice.'''
-
-    def handle(self, request, choose):
-        return super().handle(request, lambda question: choose({**question, "site": "dice"}))
-
-
-class Silent(Some):
-    '''It says that it asks, and draws for itself.'''
-
-    def handle(self, request, choose):
-        return super().handle(request, lambda question: list(range(1 if question["kind"] == "one" else len(question["of"]))))
-
-
-class Own(Some):
-    '''It does not say that it asks.'''
-
-    def __init__(self):
-        super().__init__(oracle=False)
-
-
-class Sleepy(Some):
-    '''A runner that comes late finds one timer run, however many were due.'''
-
-    def handle(self, request, choose):
-        if request["op"] == "advance":
-            due = self.due.get(request["handle"])
-            if due is not None and due < request["now_ms"]:
-                request = {**request, "now_ms": due}
-        reply = super().handle(request, choose)
-        if "next_timer_ms" in reply:
-            self.due = {**getattr(self, "due", {}), reply.get("handle", request.get("handle")): reply["next_timer_ms"]}
-        return reply
-
-
-class Yes(Some):
-    '''It has an answer to everything.'''
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        return {"id": request["id"], "ok": True} if "error" in reply else reply
-
-
-class Misspelt(Some):
-    '''Its protocol is called otherwise.'''
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        if request["op"] == "hello":
-            reply["protocols"] = {"scutlebutt": reply["protocols"]["scuttlebutt"]}
-        return reply
-
-
-class Empty(Some):
-    '''It offers nothing.'''
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        return {**reply, "protocols": {}} if request["op"] == "hello" else reply
-
-
-class Renaming(Some):
-    '''Its events have names of its own.'''
-
-    def handle(self, request, choose):
-        reply = super().handle(request, choose)
-        for effect in reply.get("effects", ()):
-            if "event" in effect:
-                effect["event"]["name"] = "on_" + effect["event"]["name"]
-        return reply
-"""
-
-MISTAKES = {
-    "framing": "Picky",
-    "ordering": "Shuffled",
-    "batches": "Mixing",
-    "unknown_op": "Wordless",
-    "large_line": "Small",
-    "panics": "Panicking",
-    "isolation": "Forgetful",
-    "outcomes": "Hopeful",
-    "connections": "Hasty",
-    "questions": "Unsorted",
-    "events": "Renaming",
-    "clock": "WallClock",
-    "late_clock": "Sleepy",
-}
-
-
-def checked(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
-    (tmp_path / "mistaken.py").write_text(MISTAKEN)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    monkeypatch.delitem(sys.modules, "mistaken", raising=False)
-    suite = vectors.load()
-    return list(check_adapter(InProcess(f"mistaken:{name}", Timeouts(op=5), suite.version), suite))
-
-
-def test_the_references_adapter_passes_every_check(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_references_adapter_passes_every_check(capfd: Capture) -> None:
     assert main(["doctor", "--impl", "reference"]) == 0
     lines = capfd.readouterr().out.splitlines()
 
@@ -254,38 +46,34 @@ def test_the_references_adapter_passes_every_check(capfd: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("check", MISTAKES)
-def test_each_check_finds_the_mistake_that_it_is_for(check: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = checked(MISTAKES[check], tmp_path, monkeypatch)
+def test_each_check_finds_the_mistake_that_it_is_for(check: str) -> None:
+    found = wrong(MISTAKES[check])
 
-    assert check in [finding.name for finding in found if finding.fine is False]
-    assert all("To do: " in finding.detail for finding in found if finding.fine is False)
+    assert check in found
+    assert all("To do: " in detail for detail in found.values())
 
 
 def test_there_is_a_mistake_for_each_check() -> None:
     assert set(MISTAKES) == {made.__name__ for made, _ in CHECKS}
 
 
-def test_an_answer_to_an_op_that_does_not_exist_is_a_mistake_like_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = checked("Yes", tmp_path, monkeypatch)
+def test_an_answer_to_an_op_that_does_not_exist_is_a_mistake_like_others() -> None:
+    found = wrong(Yes)
 
-    wrong = {finding.name: finding.detail for finding in found if finding.fine is False}
-    assert "no_such_op_at_all" in wrong["unknown_op"]
-    assert "To do: " in wrong["panics"]
+    assert "no_such_op_at_all" in found["unknown_op"]
+    assert "To do: " in found["panics"]
 
 
-@pytest.mark.parametrize(("name", "said"), [("Misspelt", "did you mean 'scuttlebutt'? To do: "), ("Empty", "no protocol")])
-def test_a_hello_without_a_protocol_that_there_is_is_a_mistake(
-    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wrong = [finding for finding in checked(name, tmp_path, monkeypatch) if finding.fine is False]
+@pytest.mark.parametrize(("made", "said"), [(Misspelt, "did you mean 'scuttlebutt'? To do: "), (Offering, "no protocol")])
+def test_a_hello_without_a_protocol_that_there_is_is_a_mistake(made: type[Harness], said: str) -> None:
+    found = wrong(made)
 
-    assert [finding.name for finding in wrong] == ["protocol"]
-    assert said in wrong[0].detail
+    assert [*found] == ["protocol"]
+    assert said in found["protocol"]
 
 
 def test_a_program_that_does_not_end_is_found() -> None:
-    suite = vectors.load()
-    found = list(check_adapter(program(argv("deaf"), Timeouts(op=5, bye=0.3), suite.version), suite))
+    found = list(check_adapter(program(argv("deaf"), Timeouts(op=5, bye=0.3), suite().version), suite()))
 
     assert [finding.name for finding in found if finding.fine is False] == ["bye"]
 
@@ -297,20 +85,18 @@ def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl:
     assert main(["doctor", "--impl", impl]) == code
 
 
-def test_what_was_found_out_about_questions_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("made", "fine", "protocol", "said"),
+    [
+        (Harness, True, "scuttlebutt", "round.partner (10)"),
+        (Harness, None, "wendy", "has no random choices"),
+        (Elsewhere, False, "scuttlebutt", "it asks at 'dice'"),
+        (Silent, None, "scuttlebutt", "no question was asked"),
+        (Own, None, "scuttlebutt", '"choices": "set"'),
+    ],
+)
+def test_what_was_found_out_about_questions_is_said(made: type[Harness], fine: bool | None, protocol: str, said: str) -> None:
     """Which sites were asked, that none was, or that none will be."""
-    suite = vectors.load()
-    right = list(check_adapter(InProcess("peerproof.reference.harness.harness:Harness", Timeouts(op=60), suite.version), suite))
-    elsewhere, silent, own = (checked(name, tmp_path, monkeypatch) for name in ("Elsewhere", "Silent", "Own"))
+    details = [finding.detail for finding in checked(made) if (finding.name, finding.fine) == ("questions", fine)]
 
-    assert says(right, True, "scuttlebutt", "round.partner (10)")
-    assert says(elsewhere, False, "scuttlebutt", "it asks at 'dice'")
-    assert says(silent, None, "scuttlebutt", "no question was asked")
-    assert says(own, None, "scuttlebutt", '"choices": "set"')
-    assert says(right, None, "wendy", "has no random choices")
-
-
-def says(findings: list[Finding], fine: bool | None, *words: str) -> bool:
-    """Whether a finding about questions came out like this and has these words."""
-    details = [finding.detail for finding in findings if (finding.name, finding.fine) == ("questions", fine)]
-    return any(all(word in detail for word in words) for detail in details)
+    assert any(protocol in detail and said in detail for detail in details)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.support.catching import suite
-from tests.support.drawing import Capture, ended, line, story
+from tests.support.drawing import ended, line, story
+from tests.support.vector_files import CODEC, EXCHANGE
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.svg import render_svg
@@ -41,7 +44,6 @@ def test_a_vector_is_drawn_by_its_id_or_its_place_in_a_file(capsys: Capture) -> 
 
 
 def test_a_file_with_one_vector_needs_no_id_and_one_with_more_names_them(tmp_path: Path, capsys: Capture) -> None:
-    from tests.conformance.conftest import CODEC, EXCHANGE
 
     for layer, text in (("codec", CODEC), ("exchange", EXCHANGE)):
         (tmp_path / "scuttlebutt" / layer).mkdir(parents=True)
@@ -85,11 +87,6 @@ def test_the_name_of_the_file_says_the_format(name: str, begins: str, trace: Pat
     assert capsys.readouterr().out == ""
 
 
-def test_a_file_that_cannot_be_written_is_told(trace: Path, tmp_path: Path, capsys: Capture) -> None:
-    assert ended(trace, "--output", tmp_path / "missing" / "a.svg") == 2
-    assert "cannot write" in capsys.readouterr().err
-
-
 def test_more_than_mermaid_draws_is_told(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "long.jsonl"
     path.write_text("\n".join(line("a", at, "timer", args={"type": "x" * 1000}) for at in range(60)), encoding="utf-8")
@@ -112,8 +109,7 @@ def test_a_model_that_fails_is_drawn(capsys: Capture) -> None:
 def test_a_counterexample_is_told_from_its_content(tmp_path: Path, capsys: Capture) -> None:
     assert ended("DX-01-letter") == 0
     expected = capsys.readouterr().out
-    path = tmp_path / "nameless"
-    path.write_bytes((root() / "distkv/counterexamples/DX-01-letter.itf.json").read_bytes())
+    path = Path(shutil.copy(COUNTEREXAMPLE, tmp_path / "nameless"))
 
     assert ended(path) == 0
     assert capsys.readouterr().out == expected
@@ -133,13 +129,6 @@ def test_a_model_is_named_with_its_protocol_where_several_have_the_name(capsys: 
     assert ended("peter/sometimes-cut") == 0
 
 
-def test_a_model_that_holds_cannot_be_drawn(capsys: Capture) -> None:
-    holds = next(model for model in models("swim") if model.verdict == "success")
-
-    assert ended(f"swim/{holds.name}") == 2
-    assert "holds: it has no failing run" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_tlc_finds_it_anew(capsys: Capture) -> None:
     assert ended("DX-01-letter", "--tlc") == 0
@@ -150,18 +139,25 @@ def test_tlc_finds_it_anew(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("content", "problem"),
     [
-        ('{"states": []}', "KeyError('protocol')"),
-        ('{"#meta": {"protocol": "swim", "model": "none"}, "states": [{}]}', "there is no model swim/none"),
-        ('{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": []}', "it has no states"),
-        ('{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": [{"last": 1}]}', "not a run of DX-01-letter"),
-        ('{"states": ', "JSONDecodeError"),
+        (b'{"states": []}', "KeyError('protocol')"),
+        (b'{"#meta": {"protocol": "swim", "model": "none"}, "states": [{}]}', "there is no model swim/none"),
+        (b'{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": []}', "it has no states"),
+        (b'{"#meta": {"protocol": "distkv", "model": "DX-01-letter"}, "states": [{"last": 1}]}', "not a run of DX-01-letter"),
+        (b'{"states": ', "JSONDecodeError"),
+        (b"", "is empty"),
+        (b"words", "is not a trace, a capture, a file of vectors or a counterexample"),
+        (b'{"a": 1}', "is JSON, but neither a trace"),
+        (b"\nvectors: []\n", "vectors are in files like PROTOCOL/LAYER/TOPIC.yaml"),
+        (b"\xa1\xb2\xc3\xd4", "--protocol: expected the protocol of"),
     ],
 )
-def test_a_spoilt_counterexample_is_told(text: str, problem: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_spoilt_counterexample_or_a_file_of_something_else_is_told(
+    content: bytes, problem: str, tmp_path: Path, capsys: Capture
+) -> None:
     path = tmp_path / "c.json"
-    path.write_text(text, encoding="utf-8")
+    path.write_bytes(content)
 
     assert ended(path) == 2
     assert problem in capsys.readouterr().err
@@ -170,22 +166,8 @@ def test_a_spoilt_counterexample_is_told(text: str, problem: str, tmp_path: Path
 # Nothing to draw
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "is empty"),
-        (b"words", "is not a trace, a capture, a file of vectors or a counterexample"),
-        (b'{"a": 1}', "is JSON, but neither a trace"),
-        (b"\nvectors: []\n", "vectors are in files like PROTOCOL/LAYER/TOPIC.yaml"),
-        (b"\xa1\xb2\xc3\xd4", "--protocol: expected the protocol of"),
-    ],
-)
-def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(content)
-
-    assert ended(path) == 2
-    assert problem in capsys.readouterr().err
+HOLDS = next(model.name for model in models("swim") if model.verdict == "success")
+COUNTEREXAMPLE = str(root() / "distkv/counterexamples/DX-01-letter.itf.json")
 
 
 @pytest.mark.parametrize(
@@ -198,21 +180,14 @@ def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tm
         ([ROUND, "--from", "5"], "--from does not apply to a vector"),
         ([ROUND, "--most", "5"], "--most does not apply to a vector"),
         (["DX-01-letter", "--port", "5"], "--port does not apply to a model"),
+        ([f"swim/{HOLDS}"], "holds: it has no failing run"),
+        (["run.jsonl", COUNTEREXAMPLE], "these are a counterexample and a trace"),
+        (["run.jsonl", "--output", "missing/a.svg"], "cannot write"),
+        (["run.jsonl", "other.jsonl"], "traces of several protocols: scuttlebutt, swim"),
     ],
 )
-def test_what_cannot_be_drawn_is_told(arguments: list[str], problem: str, capsys: Capture) -> None:
+def test_what_cannot_be_drawn_is_told(arguments: list[str], problem: str, trace: Path, here: Path, capsys: Capture) -> None:
+    (here / "other.jsonl").write_text(line("a", 0, "start", protocol="swim"), encoding="utf-8")
+
     assert ended(*arguments) == 2
     assert problem in capsys.readouterr().err
-
-
-def test_a_trace_and_something_else_are_not_drawn_together(trace: Path, capsys: Capture) -> None:
-    assert ended(trace, root() / "distkv/counterexamples/DX-01-letter.itf.json") == 2
-    assert "these are a counterexample and a trace" in capsys.readouterr().err
-
-
-def test_traces_of_two_protocols_are_not_one_run(trace: Path, tmp_path: Path, capsys: Capture) -> None:
-    other = tmp_path / "other.jsonl"
-    other.write_text(line("a", 0, "start", protocol="swim"), encoding="utf-8")
-
-    assert ended(trace, other) == 2
-    assert "traces of several protocols: scuttlebutt, swim" in capsys.readouterr().err

@@ -21,12 +21,26 @@ def found_in(root: Path) -> list[str]:
     return [str(finding).removeprefix(locations.path_text(root) + "/") for finding in lint.findings(readable)]
 
 
+def assert_found(written: Written, layer: str, text: str, old: str, new: str, finding: str | None) -> None:
+    """The text with something else in one place has the finding, or cannot be read."""
+    assert old in text
+    root = written(**{layer: text.replace(old, new, 1)})
+
+    if finding is None:
+        assert lint.read(root)[1]
+    else:
+        assert any(line.startswith(f"scuttlebutt/{layer}/some.yaml:{finding}") for line in found_in(root)), found_in(root)
+
+
+OBSERVED = '{multiset: ["a:1", "b:1"]}'
+
+
 def test_right_vectors_give_no_finding(written: Written) -> None:
     assert found_in(written()) == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "finding"),
+    ("old", "new", "finding"),  # None: the file cannot be read
     [
         ("[B-40, B-43]", "[B-40, B-49]", "11:19: clause: scuttlebutt has no clause B-49"),
         ("[B-40, B-43]", "[B-40, BX-01]", "11:19: clause: BX-01 is neither clause nor decision"),
@@ -47,13 +61,7 @@ def test_right_vectors_give_no_finding(written: Written) -> None:
     ],
 )
 def test_a_spoilt_codec_vector_is_found(written: Written, codec: str, old: str, new: str, finding: str | None) -> None:
-    assert old in codec
-    root = written(codec=codec.replace(old, new, 1))
-
-    if finding is None:
-        assert lint.read(root)[1]
-    else:
-        assert any(line.startswith(f"scuttlebutt/codec/some.yaml:{finding}") for line in found_in(root)), found_in(root)
+    assert_found(written, "codec", codec, old, new, finding)
 
 
 @pytest.mark.parametrize(
@@ -65,51 +73,36 @@ def test_a_spoilt_codec_vector_is_found(written: Written, codec: str, old: str, 
         ("query: peers", "query: poors", "26:34: specification: expected one of peers, view, status, state, found 'poors'"),
         ('"03 03623a31', '"03 04623a31', "22:29: specification: need 107 bytes, have 10"),
         ('version: "0"', "version: -1", "23:31: specification: entries[0].version: expected an unsigned 64-bit integer"),
-        (
-            '{multiset: ["a:1", "b:1"]}',
-            "{mulitset: []}",
-            "26:41: matcher: 'mulitset' is not a matcher (did you mean 'multiset'?)",
-        ),
-        ('{multiset: ["a:1", "b:1"]}', "{ref: x}", "26:49: matcher: 'x' is not bound before"),
-        (
-            '{multiset: ["a:1", "b:1"]}',
-            "{any: true, x: 1}",
-            "26:49: matcher: 'any' beside other fields is a literal, not a matcher",
-        ),
-        ("{from: peer, to: node, ", "{to: node, from: peer, ", None),
-        ("    call: {node: node, op: update_local, args: {key: k, value: v}}\n", "", "yaml"),
+        ("{multiset: [", "{mulitset: [", "26:41: matcher: 'mulitset' is not a matcher (did you mean 'multiset'?)"),
+        (OBSERVED, "{ref: x}", "26:49: matcher: 'x' is not bound before"),
+        (OBSERVED, "{any: true, x: 1}", "26:49: matcher: 'any' beside other fields is a literal, not a matcher"),
+        ("    call: {node: node, op: update_local, args: {key: k, value: v}}\n", "", None),
     ],
 )
 def test_a_spoilt_exchange_is_found(written: Written, exchange: str, old: str, new: str, finding: str | None) -> None:
-    assert old in exchange
-    root = written(exchange=exchange.replace(old, new, 1))
+    assert_found(written, "exchange", exchange, old, new, finding)
 
-    if finding is None:  # the order within a step's parts is free
-        assert found_in(root) == []
-    elif finding == "yaml":
-        assert lint.read(root)[1]
-    else:
-        assert any(line.startswith(f"scuttlebutt/exchange/some.yaml:{finding}") for line in found_in(root)), found_in(root)
+
+def test_the_order_within_the_parts_of_a_step_is_free(written: Written, exchange: str) -> None:
+    assert found_in(written(exchange=exchange.replace("{from: peer, to: node, ", "{to: node, from: peer, ", 1))) == []
 
 
 def test_a_family_of_which_nothing_is_malformed_is_found(written: Written, codec: str) -> None:
-    root = written(
-        codec=codec.replace(
-            '{truncate: {bytes: "01 046e313a31 000000000000000e"}}', '{flip: {bytes: "01 01 61 0000000000000000", at: [10]}}'
-        )
+    cut, flipped = (
+        '{truncate: {bytes: "01 046e313a31 000000000000000e"}}',
+        '{flip: {bytes: "01 01 61 0000000000000000", at: [10]}}',
     )
 
-    assert found_in(root) == [
+    assert found_in(written(codec=codec.replace(cut, flipped))) == [
         "scuttlebutt/codec/some.yaml:22:11: specification: no variant is left: the specification decodes all of them as messages"
     ]
 
 
 def test_two_vectors_that_do_the_same_are_found_whatever_they_are_called(written: Written, codec: str) -> None:
-    twin = codec + codec[codec.index("- id: scuttlebutt/codec/request-cut") :].replace("request-cut", "other").replace(
-        "000e", "00 0e"
-    )
+    last = codec[codec.index("- id: scuttlebutt/codec/request-cut") :]
+    twin = last.replace("request-cut", "other").replace("000e", "00 0e")
 
-    assert found_in(written(codec=twin)) == [
+    assert found_in(written(codec=codec + twin)) == [
         "scuttlebutt/codec/some.yaml:24:3: twin: scuttlebutt/codec/other does the same as scuttlebutt/codec/request-cut"
     ]
 

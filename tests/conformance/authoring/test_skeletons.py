@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from tests.conformance.conftest import Capture
 from tests.support.tools import require
 
 from peerproof.cli.main import main
@@ -24,8 +25,6 @@ from peerproof.conformance.authoring.skeletons import LANGUAGES, write_files
 from peerproof.conformance.runner import expected_failures
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite
-
-Capture = pytest.CaptureFixture[str]
 
 NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",)}
 
@@ -58,15 +57,12 @@ def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("language", "protocol"), [("python", "scuttlebutt"), ("go", "swim"), ("js", "wendy")])
-def test_the_next_two_commands_come_out_right(
-    language: str, protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_the_next_two_commands_come_out_right(language: str, protocol: str, here: Path, capsys: Capture) -> None:
     """Smoke has nothing to say against the skeleton, and everything that it fails is known."""
-    monkeypatch.chdir(tmp_path)
     begun(language, protocol, Path("mine"), build=False)
     commands = capsys.readouterr().out.split("next:\n")[1].splitlines()
 
-    smoke, run = (shell(typed, tmp_path) for typed in (commands[0], f"cd mine && {commands[1]}"))
+    smoke, run = (shell(typed, here) for typed in (commands[0], f"cd mine && {commands[1]}"))
 
     assert (smoke.returncode, len(commands)) == (0, 2), smoke.stdout + smoke.stderr
     assert re.search(r"^ok +panics ", smoke.stdout, re.MULTILINE)
@@ -209,10 +205,9 @@ def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> 
     assert (workflow["env"]["FUZZ"], steps["Fuzz"]["if"]) == ("no", "env.FUZZ == 'yes'")
 
 
-def test_what_is_there_is_named_and_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "codec.js").write_text("mine")
-    (tmp_path / "README.md").symlink_to("nowhere")
+def test_what_is_there_is_named_and_left(here: Path, capsys: Capture) -> None:
+    (here / "codec.js").write_text("mine")
+    (here / "README.md").symlink_to("nowhere")
 
     assert main(["init", "--lang", "js", "--name", "my-node"]) == 2
 
@@ -221,23 +216,20 @@ def test_what_is_there_is_named_and_left(tmp_path: Path, monkeypatch: pytest.Mon
         "error: nothing is written: these files exist:\n  codec.js\n  README.md\n"
         "tip: name another folder, or overwrite them with --force\n"
     )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "codec.js"]
-    assert (tmp_path / "codec.js").read_text() == "mine"
+    assert sorted(path.name for path in here.iterdir()) == ["README.md", "codec.js"]
+    assert (here / "codec.js").read_text() == "mine"
 
 
-def test_by_force_it_writes_over_files_but_not_over_folders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "codec.js").write_text("mine")
-    (tmp_path / "other.js").write_text("mine")
+def test_by_force_it_writes_over_files_but_not_over_folders(here: Path, capsys: Capture) -> None:
+    (here / "codec.js").write_text("mine")
+    (here / "other.js").write_text("mine")
 
     assert main(["init", "--lang", "js", "--name", "my-node", "--force"]) == 0
-    assert "export function decode" in (tmp_path / "codec.js").read_text()
-    assert (tmp_path / "other.js").read_text() == "mine"
+    assert "export function decode" in (here / "codec.js").read_text()
+    assert (here / "other.js").read_text() == "mine"
 
-    (tmp_path / "codec.js").unlink()
-    (tmp_path / "codec.js").mkdir()
+    (here / "codec.js").unlink()
+    (here / "codec.js").mkdir()
     assert main(["init", "--lang", "js", "--name", "my-node", "--force"]) == 2
     assert "  codec.js\ntip: move them\n" in capsys.readouterr().err
 
@@ -279,51 +271,47 @@ def test_where_nothing_can_be_written_is_said(tmp_path: Path, capsys: Capture) -
     ],
 )
 def test_what_cannot_be_meant_is_a_mistake_in_the_command_line(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    arguments: list[str], said: str, here: Path, capsys: Capture
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-
     assert main(["init", "--lang", "go", *arguments]) == 2
 
     assert said in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_installed_it_takes_its_skeletons_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_it_takes_its_skeletons_from_the_package(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without what Python compiles there when it is installed."""
-    monkeypatch.chdir(tmp_path)
     assert main(["init", "--lang", "python", "--name", "my-node", "scuttlebutt", "beside"]) == 0
-    shutil.copytree(locations.skeletons_root(), tmp_path / "package/data/skeletons")
-    (tmp_path / "package/data/skeletons/python/adapter/__pycache__").mkdir(exist_ok=True)
-    (tmp_path / "package/data/skeletons/python/adapter/__pycache__/codec.pyc").write_bytes(b"\xff")
+    shutil.copytree(locations.skeletons_root(), here / "package/data/skeletons")
+    (here / "package/data/skeletons/python/adapter/__pycache__").mkdir(exist_ok=True)
+    (here / "package/data/skeletons/python/adapter/__pycache__/codec.pyc").write_bytes(b"\xff")
     for folder in ("vectors", "schemas"):
-        (tmp_path / "package/data" / folder).symlink_to(locations.vectors_root().parent / folder)
-    monkeypatch.setattr(locations, "_PACKAGE", tmp_path / "package")
+        (here / "package/data" / folder).symlink_to(locations.vectors_root().parent / folder)
+    monkeypatch.setattr(locations, "_PACKAGE", here / "package")
 
     assert main(["init", "--lang", "python", "--name", "my-node", "scuttlebutt", "installed"]) == 0
 
     trees = [
         {path.relative_to(folder): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
-        for folder in (tmp_path / "beside", tmp_path / "installed")
+        for folder in (here / "beside", here / "installed")
     ]
-    assert locations.skeletons_root() == tmp_path / "package/data/skeletons"
+    assert locations.skeletons_root() == here / "package/data/skeletons"
     assert trees[0] == trees[1]
 
 
-def test_name_and_workflow_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_and_workflow_are_those_of_the_repository(here: Path) -> None:
     """Or of the folder, if it lies in none; GitHub looks for workflows at the top of a repository only."""
-    (tmp_path / "Some_Port" / ".git").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
+    (here / "Some_Port" / ".git").mkdir(parents=True)
 
     assert main(["init", "--lang", "python", "swim", 'Some_Port/a/"b"']) == 0
     assert main(["init", "--lang", "python", "swim", "Lonely"]) == 0
 
-    within = yaml.safe_load((tmp_path / "Some_Port/.github/workflows/conformance-some-port.yml").read_text("utf-8"))
-    alone = yaml.safe_load((tmp_path / "Lonely/.github/workflows/conformance-lonely.yml").read_text("utf-8"))
+    within = yaml.safe_load((here / "Some_Port/.github/workflows/conformance-some-port.yml").read_text("utf-8"))
+    alone = yaml.safe_load((here / "Lonely/.github/workflows/conformance-lonely.yml").read_text("utf-8"))
     folders = [flow["jobs"]["conformance"]["defaults"]["run"]["working-directory"] for flow in (within, alone)]
     assert folders == ['a/"b"', "."]
-    assert 'NAME: Final = "some-port"' in (tmp_path / 'Some_Port/a/"b"/adapter/__main__.py').read_text("utf-8")
+    assert 'NAME: Final = "some-port"' in (here / 'Some_Port/a/"b"/adapter/__main__.py').read_text("utf-8")
 
 
 def test_two_adapters_of_one_repository_have_a_workflow_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

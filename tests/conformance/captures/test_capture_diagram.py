@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.pipeline.recorded import Packet, write_capture
 from tests.support.light_install import run_without_extras
 
@@ -13,8 +14,6 @@ from peerproof.cli.main import main
 
 REQUEST: Final = bytes.fromhex("01 03613a31 0000000000000002")
 DELTA: Final = bytes.fromhex("03")
-
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture

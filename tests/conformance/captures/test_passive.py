@@ -7,38 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.conftest import Capture
+from tests.support.captures import ROUND, A, B, capture, entry, pair
 from tests.support.light_install import run_without_extras
 
 from peerproof.cli.main import main
 
-A, B = "127.0.0.1:40001", "127.0.0.1:40002"
-
-
-def address(name: str) -> bytes:
-    """As it is in messages."""
-    return bytes([len(name)]) + name.encode()
-
-
-def entry(name: str, version: int) -> bytes:
-    """Of a digest."""
-    return address(name) + version.to_bytes(8, "big")
-
-
-#: A whole round: sender, receiver, message.
-ROUND = (
-    (A, B, b"\x01" + entry(A, 1)),
-    (B, A, b"\x03"),
-    (B, A, b"\x02" + entry(A, 0)),
-    (A, B, b"\x03" + address(A) + b"\x01k\x01v" + (1).to_bytes(8, "big")),
-)
-
 #: A says less of itself than before, as if it had restarted.
 BACK = (A, B, b"\x01" + entry(A, 0))
-
-
-def pair(name: str, key: str, version: int) -> bytes:
-    """Of a delta."""
-    return address(name) + address(key) + address("v") + version.to_bytes(8, "big")
 
 
 #: A sends its pairs in the wrong order.
@@ -46,23 +22,6 @@ WRONG = (A, B, b"\x03" + pair(A, "l", 2) + pair(A, "k", 1))
 
 #: A asks B for pairs of A, which only a decision forbids.
 OWN = ((B, A, b"\x01" + entry(A, 2)), (A, B, b"\x03"), (A, B, b"\x02" + entry(A, 1)))
-
-
-def capture(path: Path, *datagrams: tuple[str, str, bytes]) -> Path:
-    """A file with these, a tenth of a second apart."""
-    from scapy.layers.inet import IP, UDP
-    from scapy.layers.l2 import Ether
-    from scapy.utils import wrpcapng
-
-    packets = []
-    for number, (source, target, data) in enumerate(datagrams):
-        (host, port), (to, at) = (name.split(":") for name in (source, target))
-        ethernet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
-        packet = ethernet / IP(src=host, dst=to) / UDP(sport=int(port), dport=int(at)) / data
-        packet.time = 1_000 + number / 10
-        packets.append(packet)
-    wrpcapng(str(path), packets)
-    return path
 
 
 def judged(path: Path, out: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
@@ -125,7 +84,7 @@ def test_what_only_a_decision_demands_differs(
     assert (ended, node["verdict"], node["clauses"], node["differs"]) == (code, verdict, [], differs)
 
 
-def test_what_is_no_message_is_set_aside_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_message_is_set_aside_and_counted(tmp_path: Path, capsys: Capture) -> None:
     path = capture(tmp_path / "c.pcapng", *ROUND, (A, B, b"\x09"))
 
     assert main(["run", "--pcap", str(path), "scuttlebutt"]) == 0
@@ -173,7 +132,7 @@ def test_a_limit_of_the_configuration_is_held(tmp_path: Path) -> None:
         (["--pcap", __file__, "scuttlebutt", "--config", '{"no": 1}'], "--config"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_judged_is_refused(arguments: list[str], said: str, capsys: Capture) -> None:
     assert main(["run", *arguments]) == 2
     assert said in capsys.readouterr().err
 

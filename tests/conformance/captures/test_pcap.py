@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scapy.utils import PcapNgWriter, RawPcapNgReader, RawPcapReader, RawPcapWriter
+from tests.support.captures import FRAMES, block, enhanced, interface, pcap, section, written
 
 from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import Frame, NoCapture, frames
 from peerproof.conformance.captures.refusals import Refusal
-
-FRAMES = [b"\x01" * 60, b"", b"\x02" * 61, b"\x03" * 1514]
 
 
 def read(path: Path) -> tuple[list[Frame], list[Refusal]]:
@@ -25,42 +23,6 @@ def read(path: Path) -> tuple[list[Frame], list[Refusal]]:
     refused: list[Refusal] = []
     with Source(path) as source:
         return list(frames(source, refused.append)), refused
-
-
-def pcap(order: str = "<", magic: int = 0xA1B2C3D4, link: int = 1, data: Sequence[bytes] = FRAMES) -> bytes:
-    """A pcap file."""
-    parts = [struct.pack(order + "IHHIIII", magic, 2, 4, 0, 0, 65_535, link)]
-    parts += [struct.pack(order + "IIII", 7, number, len(frame), len(frame) + 1) + frame for number, frame in enumerate(data)]
-    return b"".join(parts)
-
-
-def block(order: str, kind: int, body: bytes) -> bytes:
-    """A block of pcapng."""
-    body += bytes(-len(body) % 4)
-    size = struct.pack(order + "I", 12 + len(body))
-    return struct.pack(order + "I", kind) + size + body + size
-
-
-def section(order: str = "<") -> bytes:
-    """The beginning of a section."""
-    return block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
-
-
-def interface(order: str = "<", link: int = 1, options: bytes = b"") -> bytes:
-    """The description of one."""
-    return block(order, 1, struct.pack(order + "HHI", link, 0, 0) + options)
-
-
-def enhanced(time: int, data: bytes, order: str = "<", number: int = 0, options: bytes = b"") -> bytes:
-    """A packet of an interface."""
-    head = struct.pack(order + "IIIII", number, time >> 32, time & 0xFFFFFFFF, len(data), len(data))
-    return block(order, 6, head + data + bytes(-len(data) % 4) + options)
-
-
-def written(path: Path, data: bytes) -> Path:
-    """A file with these bytes."""
-    path.write_bytes(data)
-    return path
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

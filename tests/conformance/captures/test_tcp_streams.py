@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.captures import EMPTY, REQUEST, tcp, udp
 
 from peerproof.conformance.captures.packets import Segment
 from peerproof.conformance.captures.pcap import Frame
@@ -17,9 +18,7 @@ from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.tcp_streams import MAX_STREAMS, MAX_WAITING, Streams
 from peerproof.conformance.captures.traffic import Message, Traffic
 from peerproof.spec import scuttlebutt
-from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.scuttlebutt import MESSAGE, Delta, DigestEntry, DigestRequest
 
 FLOW = bytes(12)
 
@@ -159,31 +158,9 @@ def test_oldest_stream_makes_room() -> None:
     assert [refusal.offset for refusal in captured.refused] == [100]
 
 
-def ethernet(transport: int, header: bytes, source: int = 1, target: int = 2) -> bytes:
-    """A frame of IPv4."""
-    addresses = bytes((10, 0, 0, source, 10, 0, 0, target))
-    return (
-        bytes(12) + b"\x08\x00" + struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(header), 0, 0, 64, transport, 0) + addresses + header
-    )
-
-
-def udp(data: bytes, port: int = 8119) -> bytes:
-    """A frame with a datagram."""
-    return ethernet(17, struct.pack(">HHHH", 8119, port, 8 + len(data), 0) + data)
-
-
-def tcp(number: int, data: bytes, flags: int = 16) -> bytes:
-    """A frame with a segment."""
-    return ethernet(6, struct.pack(">HHIIBBHHH", 8119, 8119, number, 0, 0x50, flags, 0, 0, 0) + data)
-
-
 def seen(frames: Iterable[bytes], traffic: Traffic) -> list[Message]:
     """The messages in frames."""
     return list(traffic.messages(Frame(i, i + 1, i * 10, 1, data, len(data)) for i, data in enumerate(frames)))
-
-
-REQUEST = MESSAGE.encode(DigestRequest((DigestEntry(NodeId("10.0.0.1:8119"), 3),)))
-EMPTY = MESSAGE.encode(Delta(()))
 
 
 def test_datagrams_are_messages_of_who_sent_them() -> None:

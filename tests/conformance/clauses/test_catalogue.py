@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.conformance.authoring import clause_report
@@ -143,7 +144,7 @@ def test_every_clause_of_scuttlebutt_is_held_by_code_and_vectors_or_says_why_not
 
 
 @pytest.mark.slow
-def test_of_the_vectors_of_a_clause_the_one_with_the_fewest_others_meets_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_the_vectors_of_a_clause_the_one_with_the_fewest_others_meets_it(capsys: Capture) -> None:
     vectors = suite.load().vectors
     meetings = {each.clause: each for each in clause_report.find_meetings(catalogue.load("scuttlebutt"), vectors)}
     by_id = {vector.id: vector for vector in vectors}

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 import pytest
-from tests.conformance.diagrams.test_svg import EVERYTHING
 from tests.support import chromium
 from tests.support.catching import suite
+from tests.support.pictures import EVERYTHING
 
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note

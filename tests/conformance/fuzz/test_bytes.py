@@ -8,12 +8,13 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.conformance.mistakes.scuttlebutt import wire
 from tests.support import mistaken_codecs
 from tests.support.catching import path_of, suite
+from tests.support.implementations import Generous, NoCodec
 from tests.support.light_install import run_without_extras
 
 from peerproof.cli import fuzz_bytes
@@ -33,8 +34,6 @@ from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.divergences.scuttlebutt import BD04
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec.protocols import PROTOCOLS
-
-Capture: TypeAlias = pytest.CaptureFixture[str]
 
 ROOT = Path(__file__).parents[3]
 
@@ -92,46 +91,41 @@ def test_the_same_call_takes_the_same_effort(seeds: Seeds) -> None:
     assert first.lines == second.lines > 0
 
 
+def search_for(guided: Guided, way: str, runs: int) -> Flaw | None:
+    """What a search with or without the guide finds."""
+    if way == "unguided":
+        return guided.search_unguided(seed=0, inputs=runs, seconds=None)
+    return guided.search(seed=0, runs=runs, seconds=None)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "kind", "shown"), [("PAST_THE_END", "raised", b"\x03\x00"), ("BEHIND_A_LETTER", "raised", b"~")]
+    ("name", "way", "kind", "shown"),
+    [
+        ("PAST_THE_END", "guided", "raised", b"\x03\x00"),
+        ("BEHIND_A_LETTER", "guided", "raised", b"~"),  # by the code that it reaches
+        ("PAST_THE_END", "unguided", "raised", b"\x03\x00"),
+        ("LOSSY", "unguided", "second-form", b""),
+    ],
 )
-def test_a_mistake_in_a_codec_is_found_by_the_code_that_it_reaches_and_made_small(
-    name: str, kind: str, shown: bytes, seeds: Seeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_mistake_in_a_codec_is_found_made_small_kept_and_found_again(
+    name: str, way: str, kind: str, shown: bytes, seeds: Seeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert find_spec("atheris"), "pip install 'peerproof[fuzz-bytes]'"
     monkeypatch.syspath_prepend(ROOT)
     corpus = Corpus(tmp_path, "scuttlebutt")
 
-    flaw = guided(seeds, corpus, name).search(seed=0, runs=100_000, seconds=None)
+    flaw = search_for(guided(seeds, corpus, name), way, 100_000)
 
     assert flaw is not None
     assert flaw.kind == kind
     assert shown in flaw.data
     assert [data for _, data in corpus.inputs(BYTE_FINDINGS)] == [flaw.data]
     again = guided(seeds, corpus, name)
-    found = again.search(seed=0, runs=0, seconds=None)
+    found = search_for(again, way, 0)
     assert found is not None
     assert found.what == flaw.what
     assert again.replayed == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "kind"), [("PAST_THE_END", "raised"), ("LOSSY", "second-form")])
-def test_a_mistake_in_a_codec_is_found_without_a_guide_too_and_made_small(
-    name: str, kind: str, seeds: Seeds, tmp_path: Path
-) -> None:
-    corpus = Corpus(tmp_path, "scuttlebutt")
-
-    flaw = guided(seeds, corpus, name).search_unguided(seed=0, inputs=100_000, seconds=None)
-
-    assert flaw is not None
-    assert flaw.kind == kind
-    assert [data for _, data in corpus.inputs(BYTE_FINDINGS)] == [flaw.data]
-    again = guided(seeds, corpus, name)
-    found = again.search_unguided(seed=0, inputs=0, seconds=None)
-    assert found is not None
-    assert found.what == flaw.what
 
 
 @pytest.mark.slow
@@ -156,13 +150,6 @@ def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:
     print_again(Namespace(protocol="swim", bytes=True, unguided=True, **said), None, "unwritable")
 
     assert capsys.readouterr().out == "  again: peerproof fuzz swim --bytes --unguided --profile quick --seed 7\n"
-
-
-@pytest.mark.parametrize("options", [("--unguided",), ("--bytes", "--unguided", "--impl", "py:a:B")])
-def test_only_the_specifications_decoder_can_do_without_a_guide(options: tuple[str, ...], capsys: Capture) -> None:
-    assert main(["fuzz", "scuttlebutt", *options]) == 2
-
-    assert "--unguided is for the specification's own decoder" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -207,20 +194,9 @@ def test_a_wrong_decoder_of_an_implementation_is_found_and_becomes_a_vector(
     assert main(["run", *vectors, "--impl", f"py:{path_of(variant)}", "--decisions", "strict"]) == 1
 
 
-class Generous(Harness):
-    """Reads what follows a message, too, as long as it is a zero."""
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """Leaves a zero at the end away."""
-        if request["op"] == "decode" and request["bytes"].endswith("00") and request["bytes"].startswith("02"):
-            reply = super().handle({**request, "bytes": request["bytes"][:-2]}, choose)
-            return reply if "value" in reply else super().handle(request, choose)
-        return super().handle(request, choose)
-
-
 def searched(seeds: Seeds, variant: type, corpus: Corpus | None, seed: int = 0, inputs: int = 20_000) -> Search:
     """A search through the decoder of a class."""
-    adapter = InProcess(f"{variant.__module__}:{variant.__name__}", Timeouts(), "")
+    adapter = InProcess(path_of(variant), Timeouts(), "")
     adapter.start()
     search = Search(seeds, Decoder(adapter, seeds), corpus, None)
     try:
@@ -296,15 +272,20 @@ def test_bytes_get_smaller_as_long_as_they_show_the_same(seeds: Seeds) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "unknown protocol 'nowhere'"),
-        (["scuttlebutt", "--nodes", "2"], "--nodes cannot be combined with --bytes"),
-        (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "expected …/scuttlebutt/codec/NAME.yaml"),
-        (["scuttlebutt", "--minutes", "1", "--seconds", "1"], "not allowed with argument"),
+        (["nowhere", "--bytes", "--impl", "x"], "unknown protocol 'nowhere'"),
+        (["scuttlebutt", "--bytes", "--impl", "x", "--nodes", "2"], "--nodes cannot be combined with --bytes"),
+        (
+            ["scuttlebutt", "--bytes", "--impl", "x", "--promote", "a/scuttlebutt/exchange/b.yaml"],
+            "expected …/scuttlebutt/codec/NAME.yaml",
+        ),
+        (["scuttlebutt", "--bytes", "--impl", "x", "--minutes", "1", "--seconds", "1"], "not allowed with argument"),
+        (["scuttlebutt", "--unguided"], "--unguided is for the specification's own decoder"),
+        (["scuttlebutt", "--bytes", "--unguided", "--impl", "py:a:B"], "--unguided is for the specification's own decoder"),
     ],
-    ids=["protocol", "nodes", "place of the vector", "two limits"],
+    ids=["protocol", "nodes", "place of the vector", "two limits", "no bytes", "an implementation"],
 )
 def test_a_mistake_in_the_command_line_ends_with_2(arguments: list[str], message: str, capsys: Capture) -> None:
-    assert main(["fuzz", *arguments, "--bytes", "--impl", "x"]) == 2
+    assert main(["fuzz", *arguments]) == 2
 
     assert message in capsys.readouterr().err
 
@@ -320,17 +301,6 @@ def test_without_atheris_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, cap
 
 @pytest.mark.slow
 def test_an_adapter_without_a_codec_ends_with_3(capsys: Capture) -> None:
-    assert main(["fuzz", "scuttlebutt", "--bytes", "--impl", "py:tests.conformance.fuzz.test_bytes:NoCodec"]) == 3
+    assert main(["fuzz", "scuttlebutt", "--bytes", "--impl", f"py:{path_of(NoCodec)}"]) == 3
 
     assert "cannot be fuzzed: it does not offer codec" in capsys.readouterr().err
-
-
-class NoCodec(Harness):
-    """Nodes only."""
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """Says hello."""
-        reply = super().handle(request, choose)
-        if request["op"] == "hello":
-            reply["protocols"] = {"scuttlebutt": {"capabilities": ["exchange"]}}
-        return reply

@@ -6,11 +6,13 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import ClassVar, TypeAlias
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.conformance.mistakes.scuttlebutt import answers
+from tests.support import implementations
 from tests.support.catching import path_of
+from tests.support.numbered import command
 
 from peerproof.cli import fuzz
 from peerproof.cli.main import main
@@ -18,10 +20,6 @@ from peerproof.conformance.fuzz import restarts
 from peerproof.reference.divergences.scuttlebutt import BD02, BD04, BD05, BD11, BD14
 
 pytestmark = pytest.mark.slow
-
-Capture: TypeAlias = pytest.CaptureFixture[str]
-
-MISBEHAVING = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parents[2] / 'support' / 'misbehaving.py'))}"
 
 
 def test_nothing_is_found_in_the_specification_and_the_line_says_what_happened(capsys: Capture) -> None:
@@ -77,7 +75,7 @@ def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passe
 
 
 def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys: Capture) -> None:
-    file, impl = tmp_path / "scuttlebutt/exchange/found.yaml", "py:tests.conformance.fuzz.test_node_search:WrongNowAndThen"
+    file, impl = tmp_path / "scuttlebutt/exchange/found.yaml", f"py:{path_of(implementations.WrongNowAndThen)}"
 
     assert main(["fuzz", "scuttlebutt", "--impl", impl, "--promote", str(file)]) == 1
 
@@ -91,9 +89,7 @@ def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys:
 def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """It dies of every datagram that is an empty digest response."""
     monkeypatch.setattr(restarts, "MOST", 40)
-    impl = f'{MISBEHAVING} die \'"bytes":"02"\''
-
-    assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci"]) == 1
+    assert main(["fuzz", "scuttlebutt", "--impl", command("die", '"bytes":"02"'), "--profile", "ci"]) == 1
 
     text = capsys.readouterr().out
     assert text.startswith("FOUND crashed: the implementation exited\n")
@@ -102,7 +98,7 @@ def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monke
 
 
 def test_a_program_that_cannot_be_started_again_ends_the_search_with_what_was_found(tmp_path: Path, capsys: Capture) -> None:
-    impl = f"{MISBEHAVING} start-once {shlex.quote(str(tmp_path / 'started'))} recv"
+    impl = command("start-once", str(tmp_path / "started"), "recv")
 
     assert main(["fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci"]) == 1
 
@@ -115,9 +111,9 @@ def test_a_program_that_cannot_be_started_again_ends_the_search_with_what_was_fo
     ("impl", "message"),
     [
         ("/nowhere/adapter", "there is no such program"),
-        (f"{MISBEHAVING} die-at-hello x", "cannot open my database"),
-        ("py:tests.conformance.fuzz.test_command:CodecOnly", "cannot be fuzzed: it does not offer exchange"),
-        ("py:tests.conformance.fuzz.test_command:OtherProtocol", "cannot be fuzzed: it does not offer scuttlebutt, but raft"),
+        (command("die-at-hello", "x"), "cannot open my database"),
+        (f"py:{path_of(implementations.CodecOnly)}", "cannot be fuzzed: it does not offer exchange"),
+        (f"py:{path_of(implementations.OtherProtocol)}", "cannot be fuzzed: it does not offer scuttlebutt, but raft"),
     ],
     ids=["no program", "dies at hello", "codec only", "another protocol"],
 )
@@ -125,22 +121,6 @@ def test_an_adapter_that_cannot_be_fuzzed_ends_with_3(impl: str, message: str, c
     assert main(["fuzz", "scuttlebutt", "--impl", impl]) == 3
 
     assert message in capsys.readouterr().err
-
-
-class CodecOnly:
-    """An adapter without nodes."""
-
-    protocols: ClassVar = {"scuttlebutt": {"capabilities": ["codec"]}}
-
-    def handle(self, request: dict[str, object], _: object) -> dict[str, object]:
-        """Says hello."""
-        return {"id": request["id"], "ok": True, "protocol": 1, "name": "mine", "version": "1", "protocols": self.protocols}
-
-
-class OtherProtocol(CodecOnly):
-    """An adapter for something else."""
-
-    protocols: ClassVar = {"raft": {"capabilities": ["exchange"]}}
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 import yaml
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
@@ -26,8 +26,6 @@ from peerproof.conformance.fuzz.shrinking import Run
 from peerproof.conformance.fuzz.simulation import Action, Datagram
 from peerproof.spec.core import NodeId
 from peerproof.spec.protocols import PROTOCOLS
-
-Capture: TypeAlias = pytest.CaptureFixture[str]
 
 MOST_SECONDS = 300  #: that another process may take on a slow machine
 NAME = "the specification --profile quick --nodes 1 --seed 0"
@@ -181,12 +179,11 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_workflow_do_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_workflow_do_what_the_page_says(here: Path) -> None:
     """Night after night, on the reference: what the first leaves is where the second begins."""
     page = Path(__file__).parents[3] / "docs/how-to/fuzz-in-ci.md"
     workflow = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[0])
     commands = [step["run"] for step in workflow["jobs"]["fuzz"]["steps"] if step.get("run", "").startswith("peerproof fuzz")]
-    monkeypatch.chdir(tmp_path)
 
     for command in commands * 2:
         short = re.sub(
@@ -196,6 +193,6 @@ def test_the_commands_of_the_workflow_do_what_the_page_says(tmp_path: Path, monk
 
     assert len(commands) == 2
     (restored,) = {step["with"]["path"] for step in workflow["jobs"]["fuzz"]["steps"] if "path" in step.get("with", {})}
-    campaigns = json.loads((tmp_path / restored / "scuttlebutt/progress.json").read_bytes())["campaigns"]
+    campaigns = json.loads((here / restored / "scuttlebutt/progress.json").read_bytes())["campaigns"]
     assert len(campaigns) == 2
     assert all(position >= 2 for position in campaigns.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from tests.campaigns import CHOSEN
 from tests.conformance.mistakes.scuttlebutt import answers, packing, rounds, wire
 from tests.support import wrong_steps as mistaken
 from tests.support.catching import path_of
+from tests.support.implementations import DrawsAnew, DrawsByItself, HangingAtCalls, WrongNowAndThen
 
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.fuzz import implementation_players, restarts
@@ -36,52 +36,12 @@ from peerproof.spec.scuttlebutt import Config, Detector, DigestEntry, DigestRequ
 pytestmark = pytest.mark.slow
 
 
-class DrawsByItself(Harness):
-    """The reference as an implementation that cannot be told what to choose."""
-
-    def __init__(self) -> None:
-        super().__init__(oracle=False)
-
-
-class DrawsAnew(DrawsByItself):
-    """The same with other draws whenever it is started, whatever the seed."""
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """Takes no notice of the seed."""
-        return super().handle({**request, "seed": str(time.monotonic_ns())} if request["op"] == "open" else request, choose)
-
-
 class AnswersByItself(BD03):
     """One that is wrong, too."""
 
     def __init__(self) -> None:
         super().__init__()
         self._oracle = False
-
-
-class WrongNowAndThen(Harness):
-    """Forgets what it sent at every hundredth request that could send something, whatever the request is."""
-
-    count = 0
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """Counts."""
-        reply = super().handle(request, choose)
-        if any("send" in effect for effect in reply.get("effects", ())):
-            WrongNowAndThen.count += 1
-            if WrongNowAndThen.count % 100 == 0:
-                reply["effects"] = []
-        return reply
-
-
-class Hangs(Harness):
-    """Answers no call."""
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """Waits longer than anybody who waits for it."""
-        if request["op"] == "call":
-            time.sleep(1)
-        return super().handle(request, choose)
 
 
 @pytest.fixture
@@ -248,7 +208,7 @@ def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_l
     campaign: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restarts, "MOST", 30)
-    searching = campaign(Hangs, patience=Timeouts(op=0.2))
+    searching = campaign(HangingAtCalls, patience=Timeouts(op=0.2))
 
     with pytest.raises(Over, match="started again too often"):
         found(searching, "quick")

@@ -67,32 +67,21 @@ def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: 
     assert len(counterexamples.draw_path(graph, path).happenings) >= len(path)
 
 
-def without_last(example: Counterexample) -> Counterexample:
-    return replace(example, states=example.states[:-1])
-
-
-def with_another_action(example: Counterexample) -> Counterexample:
-    *states, last = example.states
-    return replace(example, states=(*states, replace(last, action="Lose")))
-
-
-def with_another_value(example: Counterexample) -> Counterexample:
-    *states, last = example.states
-    return replace(example, states=(*states, replace(last, variables={**last.variables, "net": frozenset()})))
-
-
-def with_another_beginning(example: Counterexample) -> Counterexample:
-    first, *states = example.states
-    return replace(example, states=(replace(first, variables={**first.variables, "restarts": 7}), *states))
+def with_state(example: Counterexample, at: int, **change: Any) -> Counterexample:
+    """A counterexample in which a state has another action, or other variables beside its own."""
+    states = list(example.states)
+    variables = {**states[at].variables, **change.pop("variables", {})}
+    states[at] = replace(states[at], variables=variables, **change)
+    return replace(example, states=tuple(states))
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (without_last, "NoGap holds in Python"),
-        (with_another_action, "no Lose in Python makes step 6"),
-        (with_another_value, "no Receive in Python makes step 6"),
-        (with_another_beginning, "the first state is"),
+        (lambda example: replace(example, states=example.states[:-1]), "NoGap holds in Python"),
+        (lambda example: with_state(example, -1, action="Lose"), "no Lose in Python makes step 6"),
+        (lambda example: with_state(example, -1, variables={"net": frozenset()}), "no Receive in Python makes step 6"),
+        (lambda example: with_state(example, 0, variables={"restarts": 7}), "the first state is"),
     ],
 )
 def test_counterexample_that_is_no_run_is_refused(change: Callable[[Counterexample], Counterexample], problem: str) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.conformance.models.test_generation import kept
 from tests.support.catching import suite
+from tests.support.model_tables import kept
 
 from peerproof.cli.main import main
 from peerproof.conformance.models.edge_coverage import EdgeCoverage, as_text, coverage

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.catching import suite
+from tests.conformance.conftest import Capture
+from tests.support.model_tables import kept, of, table
 
 from peerproof.cli.main import main
 from peerproof.conformance.models import generation
 from peerproof.conformance.models.generation import fingerprint, in_time, select_configurations
 from peerproof.conformance.models.local_steps import CutShort, local_steps
 from peerproof.conformance.models.path_cover import LONGEST, covering, state_graph
-from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.schema import unfit
 from peerproof.conformance.vectors import plain_forms
-from peerproof.conformance.vectors.model_table import OutOfTime, Table, schedule, table_of
+from peerproof.conformance.vectors.model_table import OutOfTime, schedule, table_of
 from peerproof.conformance.vectors.suite import Vector, VectorError, load
 from peerproof.spec import swim
 from peerproof.spec.core import Asked, Instant
@@ -35,23 +35,9 @@ from peerproof.spec.swim.model.bounded import Model as SwimModel
 
 pytestmark = pytest.mark.slow
 
-Capture = pytest.CaptureFixture[str]
-
 CONFIGURATIONS = {one.name: one for one in select_configurations("scuttlebutt")}
 
 of_each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
-
-
-def kept(name: str, protocol: str = "scuttlebutt") -> Path:
-    return locations.vectors_root() / protocol / "model" / f"{name}.json"
-
-
-def table(name: str, protocol: str = "scuttlebutt") -> Table:
-    return table_of(json.loads(kept(name, protocol).read_bytes()))
-
-
-def of(name: str, kind: str = "", protocol: str = "scuttlebutt") -> list[Vector]:
-    return [vector for vector in suite().vectors if vector.id.startswith(f"{protocol}/model/{name}-{kind}")]
 
 
 @of_each_protocol

@@ -10,10 +10,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.tla.manifest import models, root
@@ -31,8 +33,19 @@ def a_java(folder: Path, script: str) -> dict[str, str]:
     return {**os.environ, "JAVA_HOME": str(folder)}
 
 
+def ran(environment: dict[str, str], *arguments: str, through: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    """The command as a process, since it is about other programs, signals and full disks."""
+    words = [*through, *command(*arguments)]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "peerproof.cli.main", "model", "graph", "scuttlebutt", *arguments]
+
+
+def graph(*arguments: str) -> int:
+    """The exit code of the command in this process, for the smallest model."""
+    return main(["model", "graph", "scuttlebutt", "--model", "tiny", *arguments])
 
 
 @pytest.fixture
@@ -60,11 +73,10 @@ def test_every_graph_has_its_digest_written_down(model: Any) -> None:
 
 
 @pytest.mark.usefixtures("no_java")
-def test_without_java_the_python_half_is_compared_and_the_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["model", "graph", "scuttlebutt", "--model", "tiny"])
+def test_without_java_the_python_half_is_compared_and_the_line_says_so(capsys: Capture) -> None:
+    assert graph() == 0
 
     said = capsys.readouterr()
-    assert code == 0
     assert "no java on the path: install Java 17" in said.err
     assert "warning: TLC is not run" in said.err
     assert "tiny  Python half as recorded: 1,125 states, 5,681 edges, digest 4fad38eb" in said.out
@@ -75,43 +87,22 @@ def test_without_java_the_python_half_is_compared_and_the_line_says_so(capsys: p
 @pytest.mark.usefixtures("no_java")
 @pytest.mark.parametrize(("name", "value"), [("digest", "0" * 32), ("digest", None), ("distinct", 1124), ("generated", 1)])
 def test_without_java_any_other_graph_than_the_one_written_down_is_unexpected(
-    capsys: pytest.CaptureFixture[str], written_down: dict[str, Any], name: str, value: Any
+    capsys: Capture, written_down: dict[str, Any], name: str, value: Any
 ) -> None:
     written_down[name] = value
 
-    assert main(["model", "graph", "scuttlebutt", "--model", "tiny"]) == 1
+    assert graph() == 1
     assert f"tiny  UNEXPECTED: {name} is " in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_digest_is_written_down_once_both_halves_have_it(
-    capsys: pytest.CaptureFixture[str], written_down: dict[str, Any]
-) -> None:
+def test_digest_is_written_down_once_both_halves_have_it(capsys: Capture, written_down: dict[str, Any]) -> None:
     right = written_down["digest"]
     written_down["digest"] = "0" * 32
 
-    assert main(["model", "graph", "scuttlebutt", "--model", "tiny"]) == 1
-    assert main(["model", "graph", "scuttlebutt", "--model", "tiny", "--rewrite"]) == 0
-    assert main(["model", "graph", "scuttlebutt", "--model", "tiny"]) == 0
-    assert f"tiny  equal: TLC 1,125 states, 5,681 edges; Python 1,125 states, 5,681 edges, digest {right}" in (
-        capsys.readouterr().out
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("script", "problem"),
-    [
-        pytest.param("echo 'openjdk version \"11.0.2\"' >&2", "is Java 11, too old: install Java 17", id="old"),
-        pytest.param("exit 1", "is not Java", id="none"),
-    ],
-)
-def test_java_that_cannot_be_used_is_named_and_nothing_is_called_equal(tmp_path: Path, script: str, problem: str) -> None:
-    done = subprocess.run(command("--model", "tiny"), env=a_java(tmp_path, script), capture_output=True, text=True, check=False)
-
-    assert problem in done.stderr
-    assert "equal" not in done.stdout
-    assert "the TLC half was not run" in done.stdout
+    assert [graph(), graph("--rewrite"), graph()] == [1, 0, 0]
+    equal = f"tiny  equal: TLC 1,125 states, 5,681 edges; Python 1,125 states, 5,681 edges, digest {right}"
+    assert equal in capsys.readouterr().out
 
 
 VERSION = 'case "$1" in -version) echo \'openjdk version "17.0.1"\' >&2; exit;; esac\n'
@@ -119,44 +110,52 @@ VERSION = 'case "$1" in -version) echo \'openjdk version "17.0.1"\' >&2; exit;; 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("script", "problem"),
+    ("script", "code", "problem"),
     [
-        pytest.param("kill -9 $$", "was killed by SIGKILL", id="killed"),
-        pytest.param("exit 0", "without the statistics of a finished run", id="nothing said"),
-        pytest.param('ulimit -f 64; exec "$REAL_JAVA" "$@"', "check whether the disk is full", id="disk full"),
-        pytest.param('exec "$REAL_JAVA" "$@" -Absent', "TLC failed with exit code", id="refused"),
+        pytest.param("echo 'openjdk version \"11.0.2\"' >&2", 0, "is Java 11, too old: install Java 17", id="old"),
+        pytest.param("exit 1", 0, "is not Java", id="none"),
+        pytest.param(f"{VERSION}kill -9 $$", 3, "was killed by SIGKILL", id="killed"),
+        pytest.param(f"{VERSION}exit 0", 3, "without the statistics of a finished run", id="nothing said"),
+        pytest.param(f'{VERSION}ulimit -f 64; exec "$REAL_JAVA" "$@"', 3, "check whether the disk is full", id="disk full"),
+        pytest.param(f'{VERSION}exec "$REAL_JAVA" "$@" -Absent', 3, "TLC failed with exit code", id="refused"),
     ],
 )
-def test_tlc_that_comes_to_no_end_is_no_verdict(tmp_path: Path, script: str, problem: str) -> None:
-    environment = a_java(tmp_path, VERSION + script) | {"REAL_JAVA": find_java()}
+def test_without_an_answer_of_tlc_nothing_is_called_equal(
+    tmp_path: Path, script: str, code: int, problem: str, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Java that cannot be used is named, and the other half compared; a TLC that comes to no end is no verdict."""
+    monkeypatch.setenv("REAL_JAVA", find_java())
+    monkeypatch.setenv("JAVA_HOME", a_java(tmp_path, script)["JAVA_HOME"])
 
-    done = subprocess.run(command("--model", "tiny"), env=environment, capture_output=True, text=True, check=False)
+    assert graph() == code
 
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "tiny  NO VERDICT: " in done.stdout
-    assert problem in done.stdout
-    assert "equal" not in done.stdout
+    out, err = capfd.readouterr()
+    assert problem in (out if code else err)
+    assert ("tiny  NO VERDICT: " if code else "the TLC half was not run") in out
+    assert "equal" not in out
+
+
+VERSION = 'case "$1" in -version) echo \'openjdk version "17.0.1"\' >&2; exit;; esac\n'
 
 
 @pytest.mark.usefixtures("no_java")
-def test_checkpoint_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["model", "graph", "scuttlebutt", "--model", "tiny", "--resume", str(tmp_path)]) == 0
+def test_checkpoint_of_something_else_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    assert graph("--resume", str(tmp_path)) == 0
     (tmp_path / "scuttlebutt/tiny/000002.level").write_bytes(b"{}\n")
 
-    assert main(["model", "graph", "scuttlebutt", "--model", "tiny", "--resume", str(tmp_path)]) == 2
+    assert graph("--resume", str(tmp_path)) == 2
     assert "000002.level: it is damaged; remove" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_full_disk_loses_no_level_that_was_kept(tmp_path: Path) -> None:
     """A limit on the size of files stands for it."""
-    line = command("--model", "small-c", "--resume", str(tmp_path / "kept"))
+    arguments = ("--model", "small-c", "--resume", str(tmp_path / "kept"))
     environment = a_java(tmp_path, "exit 1")
-    limited = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *line]
 
-    full = subprocess.run(limited, env=environment, capture_output=True, text=True, check=False)
+    full = ran(environment, *arguments, through=("sh", "-c", 'ulimit -f 16; exec "$@"', "sh"))
     kept = len(list(tmp_path.glob("kept/scuttlebutt/small-c/*.level")))
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    done = ran(environment, *arguments)
 
     assert full.returncode == 3
     assert "small-c  NO VERDICT: " in full.stdout
@@ -164,20 +163,20 @@ def test_full_disk_loses_no_level_that_was_kept(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--model", "absent"], ["--model", "tiny", "--model", "absent"], ["--jobs", "0"]])
-def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["model", "graph", "scuttlebutt", *arguments])
-
-    assert code == 2
+@pytest.mark.parametrize("arguments", [["--model", "absent"], ["--jobs", "0"]])
+def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: Capture) -> None:
+    assert graph(*arguments) == 2
     assert capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_interruption_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
     """Ctrl-C while it explores, in several processes."""
-    line = command("--model", "small-a", "--jobs", "2", "--resume", str(tmp_path / "kept"))
+    arguments = ("--model", "small-a", "--jobs", "2", "--resume", str(tmp_path / "kept"))
     environment = a_java(tmp_path, "exit 1")  # only the Python half matters here
-    with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command(*arguments), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         until = time.monotonic() + 60
         while len(list(tmp_path.glob("kept/scuttlebutt/small-a/*.level"))) < 8 and time.monotonic() < until:
             time.sleep(0.005)
@@ -185,7 +184,7 @@ def test_interruption_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
         said = process.communicate(timeout=300)
     kept = len(list(tmp_path.glob("kept/scuttlebutt/small-a/*.level")))
 
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    done = ran(environment, *arguments)
 
     assert process.returncode == 130, said
     assert "the same command goes on from what is in" in said[1]

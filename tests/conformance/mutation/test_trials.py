@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import shutil
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.support.catching import suite
 
 from peerproof.cli.main import main
@@ -151,14 +152,6 @@ def test_an_effect_that_is_late_comes_with_the_next_timer_and_only_of_the_state_
     assert changed("a", timer, None).effects == ()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_each_protocol_has_mistakes_of_the_kinds_that_people_make(protocol: str) -> None:
-    kinds = {mutant.kind for mutant in select_mutants(protocol)}
-
-    assert {"old value", "another of several", "late effect"} <= kinds
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -178,27 +171,21 @@ def test_what_nobody_could_notice_is_left_alone(source: str, tmp_path: Path) -> 
     assert changes(tmp_path, source) == []
 
 
-def test_a_mutant_keeps_its_name_when_lines_move(tmp_path: Path) -> None:
-    function = "def f(a):\n    return a < 1\n"
+def test_a_mutant_keeps_its_name_when_lines_move_and_no_two_have_the_same(tmp_path: Path) -> None:
+    function = "def f(a):\n    return a.b(1), a.b(1)\n"
     names = [mutant.id for mutant in mutants(module(tmp_path, function))]
 
     assert [mutant.id for mutant in mutants(module(tmp_path, "def g():\n    pass\n\n\n" + function))] == names
     assert all(name.startswith("sample.f/") for name in names)
-
-
-def test_the_same_mistake_twice_in_a_function_has_two_names(tmp_path: Path) -> None:
-    names = [mutant.id for mutant in mutants(module(tmp_path, "def f(a):\n    return a.b(1), a.b(1)\n"))]
-
     assert len({*names}) == len(names) > 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_every_mutant_has_a_name_of_its_own_and_a_program_that_is_another(protocol: str) -> None:
+def test_every_mutant_is_a_program_that_is_another(protocol: str) -> None:
     """Of each module: what it is, what is changed in it, and back again."""
     found = [mutant for each in modules(protocol) for mutant in mutants(each)]
 
-    assert len({mutant.id for mutant in found}) == len(found) > 200
     for mutant in found[:: max(1, len(found) // 150)]:
         before = ast.unparse(mutant.module.tree)
         assert ast.unparse(mutant.tree()) != before
@@ -288,12 +275,6 @@ def test_a_matrix_has_more_than_the_first_vector_that_detects_a_mutant_but_not_a
     assert {vector for killers in found for vector in killers} <= {vector.id for vector in chosen}
 
 
-def test_a_matrix_is_a_record_so_that_both_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["model", "mutants", "swim", "--matrix", "a", "--record", "b"]) == 2
-
-    assert "cannot be combined" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_killed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "MORE", 1)
@@ -324,12 +305,18 @@ def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mut
     assert verdict.killer in {case.id for case in judge.cases}
 
 
-def test_a_mutant_that_takes_all_memory_counts_as_killed(bench: Bench, codec: Module, monkeypatch: pytest.MonkeyPatch) -> None:
-    def greedy(*_: object) -> NoReturn:
-        raise MemoryError
+def raising(error: BaseException) -> Callable[..., NoReturn]:
+    """A function that does nothing but this."""
 
+    def raise_it(*_: object) -> NoReturn:
+        raise error
+
+    return raise_it
+
+
+def test_a_mutant_that_takes_all_memory_counts_as_killed(bench: Bench, codec: Module, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant, *_ = mutants(codec)
-    monkeypatch.setattr(bench, "_results", greedy)
+    monkeypatch.setattr(bench, "_results", raising(MemoryError()))
 
     ((_, verdict),) = bench.trials([mutant], Reach({}, frozenset(mutant.places), [0.0] * len(bench.cases)), jobs=1)
 
@@ -339,74 +326,68 @@ def test_a_mutant_that_takes_all_memory_counts_as_killed(bench: Bench, codec: Mo
 def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(
     bench: Bench, codec: Module, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> Verdict:
-        raise LookupError("no such case")
-
     mutant, *_ = mutants(codec)
-    monkeypatch.setattr(Bench, "_run_cases", broken)
+    monkeypatch.setattr(Bench, "_run_cases", raising(LookupError("no such case")))
 
     with pytest.raises(RuntimeError, match=rf"{mutant.id} could not be run: (?s:.*)LookupError: no such case"):
         list(bench.trials([mutant], Reach({}, frozenset(), []), jobs=1))
 
 
-def invoked(*arguments: str | Path) -> tuple[int, str, str]:
-    """The exit code of a command, its output, and its errors."""
-    command = [sys.executable, "-m", "peerproof.cli.main", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_cache")
-def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_same(few: Path, tmp_path: Path) -> None:
-    record, words = tmp_path / "record.jsonl", ("scuttlebutt", "-k", "scuttlebutt.codec", "--vectors", few)
-    code, out, err = invoked("model", "mutants", *words, "--record", record, "--format", "json", "--least", "1")
-    assert code == 0, err
-    found = json.loads(out)["protocols"]["scuttlebutt"]
+def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_same(
+    few: Path, tmp_path: Path, capfd: Capture
+) -> None:
+    record = tmp_path / "record.jsonl"
+    words = ["model", "mutants", "scuttlebutt", "-k", "scuttlebutt.codec", "--vectors", str(few), "--record", str(record)]
+
+    assert main([*words, "--format", "json", "--least", "1"]) == 0
+    found = json.loads(capfd.readouterr().out)["protocols"]["scuttlebutt"]
     assert found["mutants"] == found["killed"] + found["equivalent"] + len(found["survivors"])
     assert found["killed"] > 10
     assert sum(found["kills"].values()) <= found["killed"]
 
     lines = record.read_bytes().splitlines(keepends=True)
     record.write_bytes(b"".join(lines[:-3]) + lines[-3][:20])
-    code, out, _ = invoked("model", "mutants", *words, "--record", record, "--format", "json", "--least", "100")
-    assert json.loads(out)["protocols"]["scuttlebutt"] == found
-    assert code == 1
+    assert main([*words, "--format", "json", "--least", "100"]) == 1
+    assert json.loads(capfd.readouterr().out)["protocols"]["scuttlebutt"] == found
     assert sorted(record.read_bytes().splitlines()) == sorted(line.rstrip() for line in lines)
 
     record.write_bytes(b'{"some": "other file"}\n')
-    code, _, err = invoked("model", "mutants", *words, "--record", record)
-    assert (code, "is not a record of mutants" in err) == (2, True)
+    assert main(words) == 2
+    assert "is not a record of mutants" in capfd.readouterr().err
     assert record.read_bytes() == b'{"some": "other file"}\n'
 
 
 def test_after_a_change_nothing_in_a_record_counts(tmp_path: Path) -> None:
     path = tmp_path / "record.jsonl"
     record = Record(path, "once")
-    record.add("killed", Verdict("c3", "failed", 5))
+    record.add("killed", KILLED)
     record.add("survived", Verdict(None, SURVIVED, 5))
 
     record = Record(path, "then")
     assert record.found == {}
-    record.add("killed twice", Verdict("c1", "failed", 5))
+    record.add("killed twice", KILLED)
 
-    assert Record(path, "then").found == {"killed twice": Verdict("c1", "failed", 5)}
-    assert Record(path, "now").found == {}
-    assert Record(path, "once").found == {}
+    assert Record(path, "then").found == {"killed twice": KILLED}
+    assert Record(path, "now").found == Record(path, "once").found == {}
+
+
+KILLED = Verdict("c1", "failed", 5)
 
 
 def test_the_case_that_killed_a_mutant_is_kept_as_long_as_there_is_that_mutant(tmp_path: Path, own_cache: Path) -> None:
-    source = "def f(a):\n    return a < 1\n"
-    one, two, *others = mutants(module(tmp_path, source))
-    killed, made = Verdict("c1", "failed", 5), {one.id, two.id}
+    one, two, *others = mutants(module(tmp_path, "def f(a):\n    return a < 1\n"))
+    made = {one.id, two.id}
 
-    assert load_detections("sample") == {}
-    store_detections("sample", {one: killed, two: killed, others[0]: killed}, made)
-    assert load_detections("sample") == {one.id: "c1", two.id: "c1"}
-    store_detections("sample", {two: Verdict("c2", "failed", 5)}, made)
-    assert load_detections("sample") == {one.id: "c1", two.id: "c2"}
-    store_detections("sample", {two: Verdict(None, SURVIVED, 5)}, made)
-    assert load_detections("sample") == {one.id: "c1"}
+    for found, kept in (
+        ({}, {}),
+        ({one: KILLED, two: KILLED, others[0]: KILLED}, {one.id: "c1", two.id: "c1"}),
+        ({two: Verdict("c2", "failed", 5)}, {one.id: "c1", two.id: "c2"}),
+        ({two: Verdict(None, SURVIVED, 5)}, {one.id: "c1"}),
+    ):
+        store_detections("sample", found, made)
+        assert load_detections("sample") == kept
     assert [path.relative_to(own_cache) for path in own_cache.rglob("*.*")] == [Path("peerproof/detections/sample.json")]
 
 
@@ -418,7 +399,7 @@ def test_a_damaged_cache_of_detections_is_empty_and_written_anew(tmp_path: Path,
     path.write_bytes(damage)
 
     assert load_detections("sample") == {}
-    store_detections("sample", {mutant: Verdict("c1", "failed", 5)}, {mutant.id})
+    store_detections("sample", {mutant: KILLED}, {mutant.id})
     assert load_detections("sample") == {mutant.id: "c1"}
 
 
@@ -426,7 +407,7 @@ def test_detections_that_cannot_be_kept_are_no_error(tmp_path: Path, own_cache: 
     mutant, *_ = mutants(module(tmp_path, "x = 8"))
     own_cache.write_text("a file where the folder should be")
 
-    store_detections("sample", {mutant: Verdict("c1", "failed", 5)}, {mutant.id})
+    store_detections("sample", {mutant: KILLED}, {mutant.id})
 
     assert load_detections("sample") == {}
 
@@ -435,11 +416,12 @@ def test_detections_that_cannot_be_kept_are_no_error(tmp_path: Path, own_cache: 
 def test_a_stale_detection_changes_no_verdict(bench: Bench, codec: Module, reach: Reach) -> None:
     """Neither a case that does not exist nor one that detects nothing."""
     some = mutants(codec)[:6]
-    plain = {mutant.id: verdict.killed for mutant, verdict in bench.trials(some, reach, 1)}
 
-    for stale in ("no/such#case", bench.cases[-1].id):
-        found = bench.trials(some, reach, 1, dict.fromkeys(plain, stale))
-        assert {mutant.id: verdict.killed for mutant, verdict in found} == plain
+    def verdicts(known: str | None) -> dict[str, bool]:
+        detections = dict.fromkeys((mutant.id for mutant in some), known) if known else {}
+        return {mutant.id: verdict.killed for mutant, verdict in bench.trials(some, reach, 1, detections)}
+
+    assert verdicts("no/such#case") == verdicts(bench.cases[-1].id) == verdicts(None)
 
 
 @pytest.mark.slow
@@ -454,39 +436,52 @@ def test_a_mutant_is_run_first_on_the_case_that_killed_it_before(bench: Bench, c
 
 
 @pytest.mark.slow
-def test_a_mutant_can_be_judged_like_any_implementation(codec: Module) -> None:
+def test_a_mutant_can_be_judged_like_any_implementation(codec: Module, capfd: Capture) -> None:
     lines = codec.source.splitlines()
     name = next(one.id for one in mutants(codec) if one.kind == "off by one" and "(Delta," in lines[one.lines[0] - 1])
 
     adapter = f"{sys.executable} -m peerproof.cli.main model mutants --serve {name}"
-    code, out, _ = invoked("run", "-k", "layer:codec", "scuttlebutt", "--impl", adapter)
 
-    assert code == 1
-    assert "failed" in out
-
-
-def test_those_that_are_listed_as_equivalent_can_be_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
-    listed, all_of_them = set[str](), set[str]()
-    for found, more in ((listed, ["--unlisted"]), (all_of_them, [])):
-        assert main(["model", "mutants", "peter", "--list", *more]) == 0
-        found |= {*capsys.readouterr().out.splitlines()}
-
-    assert {line.partition("  ")[0] for line in all_of_them - listed} == equivalents("peter").keys()
+    assert main(["run", "-k", "layer:codec", "scuttlebutt", "--impl", adapter]) == 1
+    assert "failed" in capfd.readouterr().out
 
 
-def test_names_that_are_none_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["model", "mutants", "scuttlebutt", "-k", "nothing-like-this"]) == 4
-    assert main(["model", "mutants", "--serve", "scuttlebutt.codec/no/such"]) == 2
-    assert "--list" in capsys.readouterr().err
+def test_those_that_are_listed_as_equivalent_can_be_passed_over(capsys: Capture) -> None:
+    def listed(*options: str) -> set[str]:
+        assert main(["model", "mutants", "peter", "--list", *options]) == 0
+        return {line.partition("  ")[0] for line in capsys.readouterr().out.splitlines()}
+
+    assert listed() - listed("--unlisted") == equivalents("peter").keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["scuttlebutt", "-k", "nothing-like-this"], 4, ""),
+        (["--serve", "scuttlebutt.codec/no/such"], 2, "--list"),
+        (["swim", "--matrix", "a", "--record", "b"], 2, "cannot be combined"),  # a matrix is a record
+    ],
+)
+def test_a_command_that_names_no_mutants_or_two_records_is_refused(
+    arguments: list[str], code: int, said: str, capsys: Capture
+) -> None:
+    assert main(["model", "mutants", *arguments]) == code
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_every_list_of_equivalents_can_be_read_and_names_mutants_that_are_made() -> None:
-    for protocol in PROTOCOLS:
-        made = {mutant.id: mutant.change for mutant in select_mutants(protocol)}
-        for name, entry in equivalents(protocol).items():
-            assert made.get(name) == entry.change, entry.where
-            assert len(entry.reason) > 10, entry.where
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_mutants_have_names_of_their_own_are_of_the_kinds_that_people_make_and_lists_of_equivalents_name_them(
+    protocol: str,
+) -> None:
+    found = select_mutants(protocol)
+    made = {mutant.id: mutant.change for mutant in found}
+
+    assert len(made) == len(found) > 200
+    assert {"old value", "another of several", "late effect"} <= {mutant.kind for mutant in found}
+    for name, entry in equivalents(protocol).items():
+        assert made.get(name) == entry.change, entry.where
+        assert len(entry.reason) > 10, entry.where
 
 
 @pytest.mark.parametrize(
@@ -511,11 +506,8 @@ def test_a_list_of_equivalents_that_is_none_is_told(
 
 def test_a_line_of_the_list_is_stale_if_its_mutant_is_killed_other_or_gone(tmp_path: Path) -> None:
     first, second, *_ = mutants(module(tmp_path, "def f(a):\n    return a < 1\n"))
-    listed = {
-        first.id: Equivalent(first.change, "a reason", "x:1"),
-        second.id: Equivalent("something else", "a reason", "x:2"),
-        "gone": Equivalent("a -> b", "a reason", "x:3"),
-    }
+    changes = {first.id: first.change, second.id: "something else", "gone": "a -> b"}
+    listed = {name: Equivalent(change, "a reason", f"x:{line}") for line, (name, change) in enumerate(changes.items(), 1)}
     verdicts = {first: Verdict("v#decode", "bytes", 3), second: Verdict(None, SURVIVED, 2)}
 
     score = Score("sample", verdicts, listed, frozenset({"v", "w"}))

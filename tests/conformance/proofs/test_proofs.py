@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 import pytest
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.conformance.clauses import catalogue as prose
@@ -25,8 +26,6 @@ from peerproof.spec.forms import packing
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.scuttlebutt import reconcile, transitions
 from peerproof.spec.scuttlebutt.state import Peer, Versioned
-
-Capture = pytest.CaptureFixture[str]
 
 SECONDS = 60.0
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 import z3  # type: ignore[import-untyped]  # it has no types
-from tests.conformance.proofs.refuting import is_refuted
+from tests.support.refuting import Mistake, each_of, is_refuted
 
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.terms import Number, choice
 from peerproof.conformance.proofs.wendy import tables as wendy_tables
 from peerproof.conformance.proofs.wendy.terms import BITS, AnyTable, Place, Word, any_ring, either, is_between
 from peerproof.spec.core import Step
-from peerproof.spec.wendy import Id, Node, State, Versions, joining, routing, tables
+from peerproof.spec.wendy import Id, Node, State, joining, routing, tables
 from peerproof.spec.wendy.ids import REAL, Ring
 
 
@@ -25,44 +26,19 @@ def number(word: Any) -> int:
     return found
 
 
-def distance(ring: Ring, one: Id, other: Id) -> Any:
-    """Going up only."""
-    return ring.clockwise(one, other)
-
-
-def rank(ring: Ring, node: Id, key: Id) -> Any:
-    """Two that are equally far away have the same."""
-    return ring.distance(node, key)
-
-
-def is_right(ring: Ring, own: Id, other: Id) -> bool:
-    """The opposite end of the ring is lower."""
-    return 0 < ring.clockwise(own, other) < ring.size // 2
-
-
-def prefix(ring: Ring, one: Id, other: Id) -> Any:
+def prefix(ring: Any, one: Any, other: Any) -> Any:
     """The position of the first bit that differs, in digits, and one digit too many after the first."""
     return (ring.bits - (one ^ other).bit_length() + 1) // ring.digit_bits
 
 
-def cell(ring: Ring, own: Id, other: Id) -> tuple[Any, Any]:
+def cell(ring: Any, own: Any, other: Any) -> Any:
     """Column by the first digit."""
     return ring.prefix(own, other), ring.digit(other, 0)
 
 
-def in_side(config: Any, side: tuple[Node, ...], node: Node, away: Callable[[Node], Any]) -> tuple[Node, ...]:
+def in_side(config: Any, side: tuple[Node, ...], node: Node, away: object) -> tuple[Node, ...]:
     """First come, first served, as long as there is room."""
     return (*side, node) if len(side) < config.leaf_set_side else side
-
-
-def with_versions(state: State, sender: Node, versions: Versions) -> State:
-    """What is said last is kept."""
-    return replace(state, stored=state.stored.put({sender.id: versions}))
-
-
-def is_newer(own: Versions, included: Versions) -> bool:
-    """Whether all tables have changed."""
-    return all(mine > theirs for mine, theirs in zip(own, included, strict=True))
 
 
 def on_node_announcement(state: State, announcement: Any) -> Any:
@@ -70,55 +46,48 @@ def on_node_announcement(state: State, announcement: Any) -> Any:
     return Step(*joining.learn_tables(state, announcement.header.sender, announcement.tables))  # type: ignore[attr-defined]
 
 
-def unchanged(version: Any, *, changed: bool) -> Any:
-    """Versions do not count."""
-    return version
-
-
 def closest(state: State, key: Id, nodes: tuple[Node, ...]) -> Node | None:
     """The first one."""
     return nodes[0] if nodes else None
 
 
-def leaf_span(state: State, key: Id) -> tuple[Node, ...] | None:
-    """Every key is within the leaf set, next to the nearest leaves."""
-    return tuple(side[0] for side in state.leaf_set if side)
-
-
-def in_routing_table(state: State, node: Node) -> Any:
-    """Who comes last has the cell."""
-    return state.routing_table.put({state.config.ring.cell(state.id, node.id): node})
-
-
-#: (where, what it is replaced by, the item that must fail)
-MISTAKES: list[tuple[Any, Callable[..., Any], str]] = [
-    (Ring, distance, "WZ-02"),
-    (Ring, rank, "WZ-07"),
-    (Ring, is_right, "WZ-12"),
-    (Ring, prefix, "WZ-13"),
-    (Ring, prefix, "WZ-18"),
-    (Ring, cell, "WZ-15"),
-    (Ring, cell, "WZ-19"),
-    (Ring, cell, "WZ-24"),
-    (tables, in_side, "WZ-21"),
-    (joining, with_versions, "WZ-23"),
-    (joining, is_newer, "WZ-25"),
-    (joining, on_node_announcement, "WZ-25"),
-    (routing, closest, "WZ-11"),
-    (routing, closest, "WZ-24"),
-    (routing, leaf_span, "WZ-11"),
-    (wendy_tables, in_routing_table, "WZ-22"),
+#: Where, name, what it is replaced by, the item that must fail.
+MISTAKES: list[Mistake] = [
+    (Ring, "distance", lambda ring, one, other: ring.clockwise(one, other), "WZ-02"),  # going up only
+    (Ring, "rank", lambda ring, node, key: ring.distance(node, key), "WZ-07"),  # two that are equally far have the same
+    (Ring, "is_right", lambda ring, own, other: 0 < ring.clockwise(own, other) < ring.size // 2, "WZ-12"),  # opposite: lower
+    (Ring, "prefix", prefix, "WZ-13"),
+    (Ring, "prefix", prefix, "WZ-18"),
+    (Ring, "cell", cell, "WZ-15"),
+    (Ring, "cell", cell, "WZ-19"),
+    (Ring, "cell", cell, "WZ-24"),
+    (tables, "in_side", in_side, "WZ-21"),
+    # What is said last is kept.
+    (joining, "with_versions", lambda state, by, said: replace(state, stored=state.stored.put({by.id: said})), "WZ-23"),
+    (joining, "is_newer", lambda own, its: all(mine > theirs for mine, theirs in zip(own, its, strict=True)), "WZ-25"),
+    (joining, "on_node_announcement", on_node_announcement, "WZ-25"),
+    (routing, "closest", closest, "WZ-11"),
+    (routing, "closest", closest, "WZ-24"),
+    # Every key is within the leaf set, next to the nearest leaves.
+    (routing, "leaf_span", lambda state, key: tuple(side[0] for side in state.leaf_set if side), "WZ-11"),
+    # Who comes last has the cell.
+    (
+        wendy_tables,
+        "in_routing_table",
+        lambda state, node: state.routing_table.put({state.config.ring.cell(state.id, node.id): node}),
+        "WZ-22",
+    ),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("where", "wrong", "item"), MISTAKES, ids=lambda value: getattr(value, "__name__", value))
-def test_a_mistake_in_the_code_fails_its_proof(where: Any, wrong: Callable[..., Any], item: str) -> None:
-    assert is_refuted("wendy", item, where, **{wrong.__name__: wrong})
+@each_of(MISTAKES)
+def test_a_mistake_in_the_code_fails_its_proof(mistake: Mistake) -> None:
+    assert is_refuted("wendy", mistake)
 
 
 def test_versions_that_do_not_count_fail_their_proof() -> None:
-    assert is_refuted("wendy", "WZ-25", tables, _next=unchanged)
+    assert is_refuted("wendy", (tables, "_next", lambda version, *, changed: version, "WZ-25"))
 
 
 NUMBERS = (0, 1, 2, 15, 16, 2**64 - 1, 2**64, 2**127, 2**128 - 1, 0x0123456789ABCDEFFEDCBA9876543210)
@@ -130,18 +99,11 @@ def test_words_are_like_integers(one: int) -> None:
     for other in NUMBERS:
         its = Word(z3.BitVecVal(other, BITS + 8))
         assert number((word - its) % 2**BITS) == (one - other) % 2**BITS
-        assert number(word ^ its) == one ^ other
-        assert number(word & its) == one & other
-        assert number(word + its) == number(its + word) == one + other
-        for holds, expected in (
-            (word < its, one < other),
-            (word <= its, one <= other),
-            (word > its, one > other),
-            (word >= its, one >= other),
-            (word == its, one == other),
-            (word != its, one != other),
-        ):
-            assert z3.is_true(z3.simplify(holds)) is expected
+        assert number(its + word) == other + one
+        for compute in (operator.xor, operator.and_, operator.add):
+            assert number(compute(word, its)) == compute(one, other)
+        for compare in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+            assert z3.is_true(z3.simplify(compare(word, its))) is compare(one, other)
     assert number(word.bit_length()) == one.bit_length()
     assert number(word // 16) == number(word >> 4) == one // 16
     assert number(2 * word) == number(word * 2) == 2 * one
@@ -152,13 +114,12 @@ def test_words_are_like_integers(one: int) -> None:
 
 @pytest.mark.slow
 def test_the_real_ring_on_words_is_like_on_numbers() -> None:
-    for one in NUMBERS:
-        for other in NUMBERS:
-            a, b = (Word(z3.BitVecVal(value, BITS + 8)) for value in (one, other))
-            assert number(REAL.prefix(a, b)) == REAL.prefix(Id(one), Id(other))  # type: ignore[arg-type]  # as of `Id`
-            if one != other:
-                found = tuple(number(part) for part in REAL.cell(a, b))  # type: ignore[arg-type]
-                assert found == REAL.cell(Id(one), Id(other))
+    for one, other in product(NUMBERS, repeat=2):
+        a, b = (Word(z3.BitVecVal(value, BITS + 8)) for value in (one, other))
+        assert number(REAL.prefix(a, b)) == REAL.prefix(Id(one), Id(other))  # type: ignore[arg-type]  # as of `Id`
+        if one != other:
+            found = tuple(number(part) for part in REAL.cell(a, b))  # type: ignore[arg-type]
+            assert found == REAL.cell(Id(one), Id(other))
 
 
 def test_a_ring_of_any_size_is_like_those_of_some_size() -> None:

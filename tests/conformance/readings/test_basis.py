@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from tests.conformance.mistakes.scuttlebutt import Wrong
-from tests.support.catching import suite
+from tests.support.catching import path_of, suite
+from tests.support.taking import Taking
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring.basis_file import outdated, stale, write_basis
@@ -23,51 +23,40 @@ from peerproof.conformance.runner.runner import DECISIONS, Settings
 from peerproof.conformance.vectors.basis import ANYTHING, THE_END, decisions_at
 from peerproof.conformance.vectors.suite import Suite, load, load_basis
 from peerproof.reference.divergences import scuttlebutt
-from peerproof.spec.overrides import Overrides
 from peerproof.spec.protocols import PROTOCOLS
 
 TIES = "clause:BA-12 layer:exchange"  #: vectors that need an order among equals
 DESCENDING = next(one for one in readings_of("scuttlebutt") if (one.clause, one.name) == ("BA-12", "descending"))
 
 
-class Descending(Wrong):
+class Descending(Taking):
     """Takes BA-12 otherwise."""
 
-    instead: ClassVar[Overrides] = DESCENDING.instead
+    protocol, reading, says_so = "scuttlebutt", DESCENDING, False
 
 
 class Claiming(Descending):
     """Takes it otherwise, and says so."""
 
-    readings: ClassVar = {"BA-12": "descending"}
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """The hello names the reading."""
-        reply = super().handle(request, choose)
-        return {**reply, "readings": self.readings} if request["op"] == "hello" else reply
+    says_so = True
 
 
-class Boasting(Wrong):
+class Boasting(Claiming):
     """Says that it takes it otherwise, and does not."""
 
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """The hello names the reading."""
-        reply = super().handle(request, choose)
-        return {**reply, "readings": {"BA-12": "descending"}} if request["op"] == "hello" else reply
+    reading = replace(DESCENDING, instead={})
 
 
 class Inventing(Claiming):
     """Says that it takes a reading that nobody has described."""
 
-    readings: ClassVar = {"BA-12": "by-the-moon"}
+    reading = replace(DESCENDING, name="by-the-moon")
 
 
 def judged(variant: type[Any], expression: str = TIES, **settings: Any) -> Session:
     """What becomes of a variant on some vectors."""
-    name = f"py:{variant.__module__}:{variant.__qualname__}"
-    return run_implementation(
-        name, select_cases(suite(), expression, "scuttlebutt"), suite=suite(), settings=Settings(**settings)
-    )
+    chosen = select_cases(suite(), expression, "scuttlebutt")
+    return run_implementation(f"py:{path_of(variant)}", chosen, suite=suite(), settings=Settings(**settings))
 
 
 def statuses(session: Session) -> Counter[str]:

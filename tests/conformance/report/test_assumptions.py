@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.exits import FAILED, OK, USAGE
 from peerproof.cli.main import main
@@ -68,9 +69,7 @@ def test_a_difference_that_no_case_shows_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "why"), [(None, "No such file or directory"), (b"\xff\n", "it is not UTF-8, at byte 0")])
-def test_a_file_that_cannot_be_read_ends_the_run(
-    content: bytes | None, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_cannot_be_read_ends_the_run(content: bytes | None, why: str, tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "known.txt"
     if content is not None:
         path.write_bytes(content)

@@ -9,12 +9,13 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
-from tests.support.numbered import command, digits, write_suite
-from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
+from tests.conformance.conftest import Capture
+from tests.support.numbered import command, digits
+from tests.support.reports import MISSED, PASSED, SKIPPED, named, record, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.report.badge import as_endpoint, as_svg, make_badge
-from peerproof.conformance.report.record import Report, as_json_lines
+from peerproof.conformance.report.record import Report
 from peerproof.conformance.report.renderings import as_annotations
 
 
@@ -53,11 +54,10 @@ def test_the_endpoint_is_what_the_service_asks_for() -> None:
 
 
 def test_the_command_writes_either(tmp_path: Path) -> None:
-    record, svg, plain = (tmp_path / name for name in ("run.jsonl", "badge.svg", "badge.json"))
-    record.write_text(as_json_lines(report(PASSED)))
+    run, svg, plain = record(tmp_path / "run.jsonl", report(PASSED)), tmp_path / "badge.svg", tmp_path / "badge.json"
 
-    assert main(["report", "badge", str(record), "--output", str(svg)]) == 0
-    assert main(["report", "badge", str(record), "--format", "json", "--label", "swim", "--output", str(plain)]) == 0
+    assert main(["report", "badge", run, "--output", str(svg)]) == 0
+    assert main(["report", "badge", run, "--format", "json", "--label", "swim", "--output", str(plain)]) == 0
     assert Xml.parse(svg).getroot().tag.endswith("svg")
     assert json.loads(plain.read_text())["label"] == "swim"
 
@@ -93,27 +93,25 @@ def test_an_annotation_stands_at_the_vector() -> None:
 def test_whatever_an_implementation_says_ends_no_command() -> None:
     hostile = replace(MISSED, reason="100%\r\n::error file=a.py,line=1::no, not: this", errors="::set-output name=x::y\n::stop")
     text = as_annotations(report(hostile))
-    lines = text.splitlines()
+    first, second = text.splitlines()
 
-    assert len(lines) == 2
-    assert lines[0].startswith("::error title=")
+    assert first.startswith("::error title=")
+    assert not second.startswith("::")
     assert "100%" in commands(text)[0][2]
     assert "::error file=a.py,line=1::no, not: this" in commands(text)[0][2]
-    assert not any(line.startswith("::") for line in lines[1:])
 
 
 def test_properties_hold_colons_and_commas() -> None:
-    told = commands(as_annotations(report(named(MISSED, "a:b,c%"))))[0][1]
+    ((_, told, _),) = commands(as_annotations(report(named(MISSED, "a:b,c%"))))
 
     assert told["title"] == "scuttlebutt/exchange/a:b,c%: other messages were sent"
 
 
 def test_what_is_wrong_beside_the_cases_is_annotated_too() -> None:
-    kinds = [
-        (kind, told.get("title")) for kind, told, _ in commands(as_annotations(report(problems=["dead"], because="interrupted")))
-    ]
+    found = commands(as_annotations(report(problems=["dead"], because="interrupted")))
 
-    assert kinds == [("error", "list of expected failures"), ("error", "the report is partial")]
+    assert [told["title"] for _, told, _ in found] == ["list of expected failures", "the report is partial"]
+    assert {kind for kind, *_ in found} == {"error"}
 
 
 def test_it_is_said_that_a_workflow_shows_only_some() -> None:
@@ -123,9 +121,8 @@ def test_it_is_said_that_a_workflow_shows_only_some() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_annotates_the_line_of_the_vector(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    suite = write_suite(tmp_path / "numbered")
-    assert main(["run", "--vectors", str(suite), "--impl", command("die", digits(3)), "--format", "github"]) == 1
+def test_the_command_annotates_the_line_of_the_vector(numbered: Path, capfd: Capture) -> None:
+    assert main(["run", "--vectors", str(numbered), "--impl", command("die", digits(3)), "--format", "github"]) == 1
 
     (kind, told, _) = commands(capfd.readouterr().out)[0]
     assert kind == "error"

@@ -6,15 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
+from tests.conformance.conftest import Capture
+from tests.support.reports import MISSED, PASSED, SKIPPED, THEIRS, named, record, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.clauses.catalogue import load
 from peerproof.conformance.report.clause_matrix import Cell, as_json, as_markdown, as_text, clause_matrices
-from peerproof.conformance.report.record import as_json_lines
 
-THEIRS = {"implementation": {"name": "theirs", "version": "1"}}
 KNOWN = replace(named(MISSED, "known"), status="known")
 UNTOLD = replace(named(PASSED, "untold"), status="undetermined", clauses=("B-11", "B-12"))
 
@@ -69,12 +67,7 @@ def test_a_protocol_has_the_implementations_of_which_something_was_asked() -> No
     assert [(one.protocol, one.labels) for one in found] == [("scuttlebutt", ["mine 2"]), ("swim", ["theirs 1"])]
 
 
-def test_the_command_reads_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record = tmp_path / "mine.jsonl"
-    record.write_text(as_json_lines(report(MISSED, PASSED)), encoding="utf-8")
-
-    assert main(["report", "matrix", str(record), "--format", "md"]) == 0
+def test_the_command_reads_records(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["report", "matrix", record(tmp_path / "mine.jsonl", report(MISSED, PASSED)), "--format", "md"]) == 0
     assert "| B-31 must | ✗ 1 of 1 |" in capsys.readouterr().out
-
-    record.write_text("no record", encoding="utf-8")
-    assert main(["report", "matrix", str(record)]) == 2
+    assert main(["report", "matrix", __file__]) == 2

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.support.reports import MISSED, PASSED, named, report
+from tests.conformance.conftest import Capture
+from tests.support.reports import MISSED, PASSED, THEIRS, named, record, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.report.diff import KINDS, as_markdown, as_text, compare_reports
-from peerproof.conformance.report.record import as_json_lines
 from peerproof.conformance.runner.result import STATUSES, Result
 
 KNOWN = replace(MISSED, status="known")
@@ -60,12 +60,10 @@ def test_each_change_has_its_kind(before: Result | None, now: Result | None, kin
 
 
 def test_every_status_and_every_kind_is_tried() -> None:
+    tried = {one.status for before, now, *_ in CHANGES for one in (before, now) if one}
+
     assert {kind for _, _, kind, _ in CHANGES} == {*KINDS, None}
-    assert {one.status for before, now, *_ in CHANGES for one in (before, now) if one} == {*STATUSES} - {
-        "hung",
-        "flooded",
-        "undetermined",
-    }
+    assert tried == {*STATUSES} - {"hung", "flooded", "undetermined"}
 
 
 def test_the_page_about_reports_has_a_row_for_each_kind() -> None:
@@ -110,36 +108,31 @@ def test_nothing_changed_is_said_in_every_form() -> None:
 
 
 def test_markdown_has_a_table_for_each_kind() -> None:
-    lines = as_markdown(compare_reports(report(PASSED, MISSED), report(named(MISSED, "two"), named(PASSED, "one")))).splitlines()
+    diff = compare_reports(report(PASSED, MISSED), report(named(MISSED, "two"), named(PASSED, "one")))
 
-    assert lines[4:10] == [
-        "## Newly failing (1)",
-        "",
-        "It passed before, or was tolerated, and now fails.",
-        "",
-        "| case | change |",
-        "| --- | --- |",
-    ]
-    assert lines[10] == "| `scuttlebutt/exchange/two` | passed → failed (messages) |"
+    assert """\
+## Newly failing (1)
+
+It passed before, or was tolerated, and now fails.
+
+| case | change |
+| --- | --- |
+| `scuttlebutt/exchange/two` | passed → failed (messages) |
+""" in as_markdown(diff)
 
 
 @pytest.mark.parametrize(("old", "new", "code"), [(PASSED, MISSED, 1), (MISSED, PASSED, 0), (PASSED, PASSED, 0)])
-def test_the_exit_code_says_whether_it_is_worse(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], old: Result, new: Result, code: int
-) -> None:
-    files = [tmp_path / "old.jsonl", tmp_path / "new.jsonl"]
-    for file, result in zip(files, (old, new), strict=True):
-        file.write_text(as_json_lines(report(named(result, "one"))))
+def test_the_exit_code_says_whether_it_is_worse(tmp_path: Path, capfd: Capture, old: Result, new: Result, code: int) -> None:
+    files = [record(tmp_path / name, report(named(result, "one"))) for name, result in (("old.jsonl", old), ("new.jsonl", new))]
 
-    assert main(["report", "diff", *map(str, files), "--format", "json"]) == code
+    assert main(["report", "diff", *files, "--format", "json"]) == code
     shown = json.loads(capfd.readouterr().out)
     assert shown["worse"] is bool(code)
     assert sum(shown["counts"].values()) == len(shown["changes"]) == (old is not new)
 
 
-def test_the_command_wants_one_report_on_each_side(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "both.jsonl"
-    theirs = report(PASSED, implementation={"name": "theirs", "version": "1"})
-    file.write_text(as_json_lines(report(PASSED)) + as_json_lines(theirs))
-    assert main(["report", "diff", str(file), str(file)]) == 2
+def test_the_command_wants_one_report_on_each_side(tmp_path: Path, capfd: Capture) -> None:
+    file = record(tmp_path / "both.jsonl", report(PASSED), report(PASSED, **THEIRS))
+
+    assert main(["report", "diff", file, file]) == 2
     assert "holds the reports of mine 2, theirs 1; expected that of one implementation" in capfd.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.numbered import command, digits, write_suite
+from tests.support.numbered import command, digits
 from tests.support.reports import MISSED, PASSED
 
 from peerproof.cli.main import main
@@ -102,11 +102,10 @@ def test_a_protocol_that_is_not_ours_is_drawn_with_its_bytes() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("habit", ["die", "hang"])
-def test_a_case_that_ends_the_program_ends_with_the_request_without_an_answer(tmp_path: Path, habit: str) -> None:
-    record = tmp_path / "run.jsonl"
-    suite = write_suite(tmp_path / "numbered")
-    arguments = ["run", "--vectors", str(suite), "--impl", command(habit, digits(3)), "-k", "number-3", "--op-timeout", "0.3"]
-    assert main([*arguments, "--record", str(record)]) == 1
+def test_a_case_that_ends_the_program_ends_with_the_request_without_an_answer(numbered: Path, tmp_path: Path, habit: str) -> None:
+    record, impl = tmp_path / "run.jsonl", command(habit, digits(3))
+    chosen = ["--vectors", str(numbered), "-k", "number-3"]
+    assert main(["run", *chosen, "--impl", impl, "--op-timeout", "0.3", "--record", str(record)]) == 1
 
     (result,) = load(record)[0].results
     assert (result.file, result.line) == ("scuttlebutt/codec/numbered.yaml", 23)

@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 from xml.etree import ElementTree as Xml
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.support.catching import suite
-from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
+from tests.support.reports import MISSED, PASSED, SKIPPED, named, record, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.report.failure_groups import FailureGroup, group_failures
 from peerproof.conformance.report.html.page import page
-from peerproof.conformance.report.record import Report, as_json_lines
+from peerproof.conformance.report.record import Report
 from peerproof.conformance.report.renderings import MOST_GROUPS, as_annotations, as_json, as_junit, as_markdown, as_text
 from peerproof.conformance.report.session import run_implementation
 from peerproof.conformance.runner.cases import select_cases
@@ -100,23 +101,22 @@ def test_a_vector_meets_the_fault_that_another_one_hides_elsewhere(variant: str,
     assert any("response" in case for case in found[difference])
 
 
+VIEW = ("observed", "view", "2", "1")
+
+
 def test_the_example_is_the_simplest_case() -> None:
     long = failing("a", "observed", "steps[3].observe.view[0].version", "2", "1", story=(TrialEvent(0, "node", "a call"),) * 3)
     short = failing("z", "observed", "steps[1].observe.view[7].version", "2", "1")
 
     (group,) = group_failures(report(long, short, PASSED))
 
-    assert group.example == short.id
-    assert group.cases == (long.id, short.id)
-    assert group.where == "steps[].observe.view[].version"
+    assert (group.example, group.cases, group.where) == (short.id, (long.id, short.id), "steps[].observe.view[].version")
 
 
 def test_the_most_specific_clause_that_all_cite_comes_first() -> None:
-    one = failing("one", "observed", "view", "2", "1", clauses=("B-01", "B-02", "B-03"))
-    two = failing("two", "observed", "view", "2", "1", clauses=("B-02", "B-01", "B-04"))
-    other = replace(PASSED, clauses=("B-01",))
+    cases = [failing("one", *VIEW, clauses=("B-01", "B-02", "B-03")), failing("two", *VIEW, clauses=("B-02", "B-01", "B-04"))]
 
-    (group,) = group_failures(report(one, two, other))
+    (group,) = group_failures(report(*cases, replace(PASSED, clauses=("B-01",))))
 
     assert group.clauses == ("B-02", "B-01")
 
@@ -148,11 +148,7 @@ def test_what_follows_from_an_accepted_message_is_in_its_group() -> None:
 @pytest.mark.parametrize(
     ("expected", "actual", "found"),
     [
-        (
-            [{"addr": "a", "version": "1"}],
-            [{"addr": "a", "version": 1}, {"addr": "b", "version": 2}],
-            "view: an item was not expected",
-        ),
+        ([{"version": "1"}], [{"version": 1}, {"addr": "b", "version": 2}], "view: an item was not expected"),
         ({"multiset": [{"addr": "a"}, {"addr": "b"}]}, [{"addr": "a"}], "view: an item is missing"),
         ([{"addr": "a"}, {"addr": "b"}], [{"addr": "b"}, {"addr": "a"}], "view: another order than expected"),
         ([{"addr": "a", "version": {"u64": "2"}}], [{"addr": "a", "version": "1"}], "view[].version: less than expected"),
@@ -207,8 +203,10 @@ def test_the_summary_says_where_to_start_and_counts_what_it_leaves_out() -> None
 
 
 def test_a_single_failure_is_not_repeated_in_the_summary() -> None:
-    assert "first difference:" in as_text(report(MISSED), {})
-    assert "by first difference" not in as_text(report(MISSED), {})
+    text = as_text(report(MISSED), {})
+
+    assert "first difference:" in text
+    assert "by first difference" not in text
 
 
 def test_every_form_has_the_groups() -> None:
@@ -228,26 +226,26 @@ def test_every_form_has_the_groups() -> None:
 
 def test_annotations_begin_with_one_case_of_each_group() -> None:
     found = many_groups(3)
+
     first = [line.split("title=")[1].split("%3A")[0] for line in as_annotations(found).splitlines()[:3]]
+
     assert first == [group.example for group in group_failures(found)]
 
 
-def test_the_command_groups_the_records_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record = tmp_path / "run.jsonl"
-    record.write_text(as_json_lines(many_groups(60)), encoding="utf-8")
+def test_the_command_groups_the_records_of_files(tmp_path: Path, capsys: Capture) -> None:
+    run = record(tmp_path / "run.jsonl", many_groups(60))
 
-    assert main(["report", "groups", str(record)]) == 0
+    assert main(["report", "groups", run]) == 0
     text = capsys.readouterr().out
     assert "61 failing cases by first difference: 60 groups" in text
     assert "smaller group" not in text
 
-    assert main(["report", "groups", str(record), "--format", "json"]) == 0
+    assert main(["report", "groups", run, "--format", "json"]) == 0
     (mine,) = json.loads(capsys.readouterr().out)["implementations"]
     assert len(mine["groups"]) == 60
 
-    assert main(["report", "groups", str(record), "--format", "md"]) == 0
+    assert main(["report", "groups", run, "--format", "md"]) == 0
     assert capsys.readouterr().out.startswith("## mine 2\n\n| cases |")
 
-    record.write_text(as_json_lines(report(PASSED)), encoding="utf-8")
-    assert main(["report", "groups", str(record)]) == 0
+    assert main(["report", "groups", record(tmp_path / "good.jsonl", report(PASSED))]) == 0
     assert capsys.readouterr().out == "mine 2\nno case fails\n"

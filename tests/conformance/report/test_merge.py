@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.support.numbered import COUNT, write_suite
-from tests.support.reports import MISSED, PASSED, SKIPPED, report
+from tests.conformance.conftest import Capture
+from tests.support.numbered import COUNT
+from tests.support.reports import MISSED, PASSED, SKIPPED, THEIRS, record, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.report.merge import Conflict, Source, merge_reports
-from peerproof.conformance.report.record import Report, as_json_lines, load
-
-THEIRS = {"implementation": {"name": "theirs", "version": "1"}}
+from peerproof.conformance.report.record import Report, load
 
 
 def put_together(*reports: Report) -> list[Report]:
@@ -21,8 +20,10 @@ def put_together(*reports: Report) -> list[Report]:
 
 
 def test_shards_of_one_run_become_one_report() -> None:
+    """A case that came out alike in two of them counts once."""
     one = report(PASSED, arguments={"impl": "./mine", "select": "protocol:a"})
-    other = report(MISSED, SKIPPED, arguments={"impl": "./mine", "select": "protocol:b"}, problems=["an entry is dead"])
+    again = replace(PASSED, milliseconds=7.5)
+    other = report(again, MISSED, SKIPPED, arguments={"impl": "./mine", "select": "protocol:b"}, problems=["an entry is dead"])
 
     (whole,) = put_together(one, other)
 
@@ -43,13 +44,6 @@ def test_merging_in_steps_is_merging_at_once() -> None:
 
 def test_reports_of_several_implementations_stand_side_by_side() -> None:
     assert put_together(report(PASSED), report(MISSED, **THEIRS)) == [report(PASSED), report(MISSED, **THEIRS)]
-
-
-def test_a_case_that_came_out_alike_in_two_shards_counts_once() -> None:
-    (whole,) = put_together(report(PASSED, MISSED), report(replace(PASSED, milliseconds=7.5), SKIPPED))
-
-    assert [result.id for result in whole.results] == [PASSED.id, MISSED.id, SKIPPED.id]
-    assert whole.selected == 3
 
 
 def test_what_is_merged_with_a_partial_report_is_partial() -> None:
@@ -79,24 +73,23 @@ def test_what_contradicts_is_a_conflict(other: Report, said: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_merges_what_runs_have_recorded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    suite, records = str(write_suite(tmp_path / "numbered")), [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
-    for record, words in zip(records, ("number-1", "!number-1"), strict=True):
-        assert main(["run", "--vectors", suite, "-k", words, "--record", str(record)]) == 0
-    out = tmp_path / "all.jsonl"
+def test_the_command_merges_what_runs_have_recorded(numbered: Path, tmp_path: Path) -> None:
+    records, out = [str(tmp_path / "1.jsonl"), str(tmp_path / "2.jsonl")], tmp_path / "all.jsonl"
+    for path, words in zip(records, ("number-1", "!number-1"), strict=True):
+        assert main(["run", "--vectors", str(numbered), "-k", words, "--record", path]) == 0
 
-    assert main(["report", "merge", *map(str, records), "--output", str(out)]) == 0
+    assert main(["report", "merge", *records, "--output", str(out)]) == 0
     (whole,) = load(out)
     assert len({result.id for result in whole.results}) == whole.selected == COUNT
-    assert main(["report", "merge", str(out), str(records[0]), "--output", str(out)]) == 0
+    assert main(["report", "merge", str(out), records[0], "--output", str(out)]) == 0
     assert load(out)[0].selected == COUNT
 
 
-def test_the_command_refuses_conflicts_and_leaves_the_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    out, one, other = (tmp_path / name for name in ("out.jsonl", "1.jsonl", "2.jsonl"))
+def test_the_command_refuses_conflicts_and_leaves_the_file(tmp_path: Path, capfd: Capture) -> None:
+    one, other = record(tmp_path / "1.jsonl", report(PASSED)), record(tmp_path / "2.jsonl", report(SKIPPED, seed="1"))
+    out = tmp_path / "out.jsonl"
     out.write_text("old")
-    one.write_text(as_json_lines(report(PASSED)))
-    other.write_text(as_json_lines(report(SKIPPED, seed="1")))
-    assert main(["report", "merge", str(one), str(other), "--output", str(out)]) == 2
+
+    assert main(["report", "merge", one, other, "--output", str(out)]) == 2
     assert "cannot be merged: seed '0' and '1'" in capfd.readouterr().err
     assert out.read_text() == "old"

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.reports import MISSED, PASSED, SKIPPED, report
+from tests.support.reports import MISSED, PASSED, SKIPPED, THEIRS, report
 
 from peerproof.conformance.report.record import NoReport, load, read, read_all
 from peerproof.conformance.runner.result import of_plain
-
-OTHER = {"implementation": {"name": "theirs", "version": "1"}}
 
 
 def test_the_page_about_reports_shows_a_record_and_every_member() -> None:
@@ -36,19 +34,16 @@ def test_a_record_without_what_pictures_need_is_read() -> None:
 
 
 def test_a_file_holds_reports_of_several_implementations() -> None:
-    lines = [*report(PASSED).lines(), *report(MISSED, **OTHER).lines()]
+    """Only the one without a footer is partial."""
+    mine, theirs = list(report(PASSED).lines()), list(report(MISSED, **THEIRS).lines())
 
-    assert [one.implementation["name"] for one in read_all(lines)] == ["mine", "theirs"]
-    assert not any(one.partial for one in read_all(lines))
+    found = read_all([*mine, *theirs])
+    cut = read_all([*mine[:-1], *theirs])
+
+    assert [one.implementation["name"] for one in found] == ["mine", "theirs"]
+    assert [one.partial for one in (*found, *cut)] == [False, False, True, False]
     with pytest.raises(NoReport, match="2 reports, of mine 2, theirs 1"):
-        read(lines)
-
-
-def test_only_the_report_without_a_footer_is_partial() -> None:
-    cut, whole = read_all([*list(report(PASSED).lines())[:-1], *report(MISSED, **OTHER).lines()])
-
-    assert cut.partial
-    assert not whole.partial
+        read([*mine, *theirs])
 
 
 def test_a_lost_line_makes_a_report_partial() -> None:
@@ -104,16 +99,20 @@ def test_a_header_of_another_kind_is_refused(change: dict[str, object], said: st
         read([json.dumps({"header": {**header, **change}}) + "\n"])
 
 
-def test_what_is_wrong_with_a_file_is_said_with_its_name(tmp_path: Path) -> None:
-    file = tmp_path / "run.jsonl"
-    for content, said in (
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
         (None, "No such file"),
         (b"\xff\xfe", "this is not UTF-8"),
         (b"", "it is empty"),
         (b"{}\n", "line 1: expected an object"),
         (b'{"case": {}}\n', "line 1: expected a header of format 1, found 'case'"),
-    ):
-        if content is not None:
-            file.write_bytes(content)
-        with pytest.raises(NoReport, match=f"run.jsonl: .*{said}"):
-            load(file)
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_name(content: bytes | None, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    if content is not None:
+        file.write_bytes(content)
+
+    with pytest.raises(NoReport, match=f"run.jsonl: .*{said}"):
+        load(file)

@@ -11,11 +11,14 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 from xml.etree import ElementTree as Xml
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.support import reports
-from tests.support.numbered import COUNT, command, digits, vector_id, write_suite
+from tests.support.full_disk import largest_file
+from tests.support.numbered import COUNT, command, digits, vector_id
 from tests.support.reports import PASSED
 
 from peerproof.cli.main import main
@@ -67,11 +70,8 @@ def test_json_lines_hold_the_whole_report(report: Report) -> None:
 
 
 def test_without_its_footer_a_report_is_partial_in_every_form(report: Report) -> None:
-    lines = list(report.lines())
-    cut = read([*lines[:-2], lines[-2][:20]])
+    cut = read(list(report.lines())[:-1])
 
-    assert cut.results == [DIED, MISSED]
-    assert cut.partial
     for name, render in FORMATS.items():
         assert "artial" in render(cut, {}).lower(), name
 
@@ -79,36 +79,27 @@ def test_without_its_footer_a_report_is_partial_in_every_form(report: Report) ->
 def test_a_failing_case_prints_clause_story_difference_and_two_lines_to_paste(report: Report) -> None:
     text = as_text(report, {MISSED.vector: "its title"})
 
-    assert "FAILED scuttlebutt/exchange/one (messages: other messages were sent)\n  its title\n  B-11 must: " in text
-    assert "peer -> node  10 ms: delta []   03" in text
-    assert "first difference: steps[1].messages[1].bytes, from byte 0\n    expected  03\n              = delta []" in text
-    assert "again:   peerproof vectors replay scuttlebutt/exchange/one --impl './mine --flag'" in text
-    assert (
-        "by hand: peerproof vectors replay scuttlebutt/exchange/one --impl './mine --flag' --emit stdin | ./mine --flag" in text
-    )
-    assert 'by hand: printf \'%s\\n\' \'{"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"01"}\' | ./mine --flag' in text
+    again = "peerproof vectors replay scuttlebutt/exchange/one --impl './mine --flag'"
+    for words in (
+        "FAILED scuttlebutt/exchange/one (messages: other messages were sent)\n  its title\n  B-11 must: ",
+        "peer -> node  10 ms: delta []   03",
+        "first difference: steps[1].messages[1].bytes, from byte 0\n    expected  03\n              = delta []",
+        f"again:   {again}",
+        f"by hand: {again} --emit stdin | ./mine --flag",
+        'by hand: printf \'%s\\n\' \'{"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"01"}\' | ./mine --flag',
+    ):
+        assert words in text
     assert text.endswith("mine 2, vectors 1.0.0+sha256:00\n3 cases, 3 vectors: 1 passed, 1 failed, 1 crashed\n")
 
 
-def test_junit_is_xml_whatever_an_implementation_has_written(report: Report) -> None:
-    suite = Xml.fromstring(as_junit(report, {}))
-
-    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "3",
-        "failures": "1",
-        "errors": "1",
-        "skipped": "0",
-    }
-    assert [case.get("name") for case in suite.iter("testcase")] == ["number-1#decode", "one", "two"]
-
-
-def test_junit_counts_what_is_known_as_skipped(report: Report) -> None:
-    report.results = [PASSED, replace(MISSED, status="known", reason="until next week")]
+def test_junit_is_xml_whatever_an_implementation_has_written_and_counts_what_is_known_as_skipped(report: Report) -> None:
+    report.results.append(replace(reports.MISSED, id="scuttlebutt/exchange/three", status="known", reason="until next week"))
 
     suite = Xml.fromstring(as_junit(report, {}))
 
-    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
-    assert [case.get("name") for case in suite.iter("testcase") if case.find("skipped") is not None] == ["one"]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "1", "1"]
+    assert [case.get("name") for case in suite.iter("testcase")] == ["number-1#decode", "one", "two", "three"]
+    assert [case.get("name") for case in suite.iter("testcase") if case.find("skipped") is not None] == ["three"]
 
 
 def test_markdown_tables_hold_no_stray_bars(report: Report) -> None:
@@ -117,30 +108,26 @@ def test_markdown_tables_hold_no_stray_bars(report: Report) -> None:
     assert "| `a/b/c` | tolerated |  |  | one \\| two three |" in as_markdown(report, {})
 
 
-def test_a_file_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
-    file = tmp_path / "report.json"
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A file alone in its folder."""
+    (tmp_path / "only").mkdir()
+    file = tmp_path / "only/report.json"
     file.write_text("old")
     file.chmod(0o640)
-    write_whole(file, "new")
-
-    assert file.read_text() == "new"
-    assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert list(tmp_path.iterdir()) == [file]
+    return file
 
 
-def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
-    file = tmp_path / "report.json"
-    file.write_text("old")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-    try:
-        with pytest.raises(CannotWrite, match="File too large"):
-            write_whole(file, "x" * 10_000)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+def test_a_file_is_the_old_one_or_the_new_one(old: Path) -> None:
+    with largest_file(4096), pytest.raises(CannotWrite, match="File too large"):
+        write_whole(old, "x" * 10_000)
+    assert old.read_text() == "old"
+    assert list(old.parent.iterdir()) == [old]
 
-    assert file.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [file]
+    write_whole(old, "new")
+    assert old.read_text() == "new"
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+    assert list(old.parent.iterdir()) == [old]
 
 
 def test_an_interruption_waits_until_a_line_is_written() -> None:
@@ -155,26 +142,13 @@ def test_an_interruption_waits_until_a_line_is_written() -> None:
 # The command as a process, since signals and full disks are a process's matter.
 
 
-@pytest.fixture
-def numbered(tmp_path: Path) -> Path:
-    return write_suite(tmp_path / "numbered")
-
-
-def peerproof(*arguments: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+def peerproof(*arguments: str | Path, limit: int = resource.RLIM_INFINITY, out: int = PIPE) -> subprocess.CompletedProcess[str]:
     """Runs the command, with a limit on the size of files."""
-
-    def limited() -> None:
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    return subprocess.run(
-        [sys.executable, "-m", "peerproof.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=limited,  # one thread here, and nothing but a system call
-        timeout=300,
-    )
+    command = [sys.executable, "-m", "peerproof.cli.main", *map(str, arguments)]
+    with largest_file(limit):
+        process = subprocess.Popen(command, stdout=out, stderr=PIPE, text=True)
+    stdout, stderr = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
 
 @pytest.mark.slow
@@ -249,7 +223,7 @@ def test_an_interruption_while_the_report_is_written_marks_it_partial(
 
 
 def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError
@@ -266,7 +240,7 @@ def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
 @pytest.mark.slow
 def test_a_full_disk_leaves_whole_lines_of_what_was_judged(numbered: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
-    done = peerproof("run", "--vectors", str(numbered), "--record", str(record), limit=4096)
+    done = peerproof("run", "--vectors", numbered, "--record", record, limit=4096)
 
     assert done.returncode == 130, done.stderr
     kept = read(record.read_text().splitlines(keepends=True))
@@ -277,65 +251,49 @@ def test_a_full_disk_leaves_whole_lines_of_what_was_judged(numbered: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_a_report_that_does_not_fit_on_the_disk_comes_on_standard_output(numbered: Path, tmp_path: Path) -> None:
-    file = tmp_path / "report.json"
-    file.write_text("old")
-    done = peerproof("run", "--vectors", str(numbered), "--format", "json", "--output", str(file), limit=2048)
+def test_a_report_that_does_not_fit_on_the_disk_comes_on_standard_output(numbered: Path, old: Path) -> None:
+    done = peerproof("run", "--vectors", numbered, "--format", "json", "--output", old, limit=2048)
 
     assert done.returncode == 130
     shown = json.loads(done.stdout)
-    assert shown["partial"] is True
-    assert shown["totals"]["passed"] == COUNT
-    assert file.read_text() == "old"
+    assert (shown["partial"], shown["totals"]["passed"]) == (True, COUNT)
+    assert old.read_text() == "old"
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_a_full_standard_output_is_said_on_standard_error(numbered: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "peerproof.cli.main", "run", "--vectors", str(numbered)],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        done = peerproof("run", "--vectors", numbered, out=full.fileno())
 
     assert done.returncode == 130
     assert "No space left on device" in done.stderr
     assert f"{COUNT} passed" in done.stderr
 
 
-@pytest.mark.slow
-def test_where_no_file_can_be_is_said_before_anything_is_judged(tmp_path: Path) -> None:
-    for path, said in ((tmp_path, "is a folder"), (tmp_path / "no" / "where", "does not exist")):
-        done = peerproof("run", "--output", str(path))
-
-        assert done.returncode == 2
-        assert said in done.stderr
-
-
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("arguments", "code", "said"),
     [
-        (["-k", "number-3"], 0),
-        (["-k", "number-3#decode"], 0),
-        (["-k", "no-such-vector"], 4),
-        (["-k", "number-3 number-4"], 4),
-        (["-k", "no-such-key:number-3"], 2),
-        (["--impl", "./no-such-adapter"], 3),
-        (["--op-timeout", "soon"], 2),
-        (["-j", "0"], 2),
+        (["-k", "number-3"], 0, ""),
+        (["-k", "number-3#decode"], 0, ""),
+        (["-k", "no-such-vector"], 4, ""),
+        (["-k", "number-3 number-4"], 4, ""),
+        (["-k", "no-such-key:number-3"], 2, ""),
+        (["--impl", "./no-such-adapter"], 3, ""),
+        (["--op-timeout", "soon"], 2, ""),
+        (["-j", "0"], 2, ""),
+        (["--output", "/"], 2, "is a folder"),  # before anything is judged
+        (["--output", "/no/where"], 2, "does not exist"),
     ],
 )
-def test_the_exit_code_says_what_kind_of_outcome_it_is(numbered: Path, arguments: list[str], code: int) -> None:
-    found = main(["run", "--vectors", str(numbered), *arguments])
+def test_the_exit_code_says_what_kind_of_outcome_it_is(
+    numbered: Path, arguments: list[str], code: int, said: str, capfd: Capture
+) -> None:
+    assert main(["run", "--vectors", str(numbered), *arguments]) == code
+    assert said in capfd.readouterr().err
 
-    assert found == code
 
-
-def test_replay_shows_every_line_and_the_verdict(numbered: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_replay_shows_every_line_and_the_verdict(numbered: Path, capfd: Capture) -> None:
     code = main(["vectors", "replay", f"{vector_id(3)}#decode", "--vectors", str(numbered)])
     shown = capfd.readouterr().out.splitlines()
 
@@ -346,29 +304,21 @@ def test_replay_shows_every_line_and_the_verdict(numbered: Path, capfd: pytest.C
 
 
 @pytest.mark.slow
-def test_what_replay_emits_can_be_fed_by_hand(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    vector = "scuttlebutt/exchange/rounds-come-at-the-interval"
-    assert main(["vectors", "replay", vector, "--emit", "stdin"]) == 0
+def test_what_replay_emits_can_be_fed_by_hand(tmp_path: Path, capfd: Capture) -> None:
+    assert main(["vectors", "replay", "scuttlebutt/exchange/rounds-come-at-the-interval", "--emit", "stdin"]) == 0
     lines = capfd.readouterr().out
-    done = subprocess.run(
-        [sys.executable, "-m", "peerproof.reference.harness.harness"],
-        input=lines,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    program = [sys.executable, "-m", "peerproof.reference.harness.harness"]
+    done = subprocess.run(program, input=lines, capture_output=True, text=True, check=True, timeout=60)
 
     assert '"choice":{"for"' in lines  # the answers are among them
     assert '"error"' not in done.stdout
     assert json.loads(done.stdout.splitlines()[-1])["ok"] is True
 
 
-def test_replay_runs_a_failing_case_exactly_once(numbered: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    code = main(["vectors", "replay", vector_id(3), "--vectors", str(numbered), "--impl", command("die", digits(3))])
-    shown = capfd.readouterr().out
+def test_replay_runs_a_failing_case_exactly_once(numbered: Path, capfd: Capture) -> None:
+    assert main(["vectors", "replay", vector_id(3), "--vectors", str(numbered), "--impl", command("die", digits(3))]) == 1
 
-    assert code == 1
+    shown = capfd.readouterr().out
     assert shown.count(digits(3)) >= 1
     assert shown.count('> {"id":0,"op":"hello"') == 1
     assert "CRASHED" in shown

@@ -13,9 +13,7 @@ from peerproof.conformance.suite import locations
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.conformance.conftest import Written
-
-Capture = pytest.CaptureFixture[str]
+    from tests.conformance.conftest import Capture, Written
 
 
 @pytest.mark.parametrize(

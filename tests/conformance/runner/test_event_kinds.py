@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from tests.support.catching import path_of, suite
+from tests.support.tellers import Forgetful, JoinsOnly, Measuring, Teller, WithoutHeartbeats, WithoutJoins, Wordy
 
 from peerproof.conformance.adapter.messages import InvalidReply, Offered, event_kinds, hello_of
 from peerproof.conformance.report.session import run_implementation
@@ -15,76 +16,7 @@ from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.vectors.suite import Vector
-from peerproof.reference.harness.harness import Harness
 from peerproof.spec.protocols import PROTOCOLS
-
-
-class Teller(Harness):
-    """The reference of Scuttlebutt, which lists some events, and tells some, perhaps others."""
-
-    listed: ClassVar[Sequence[str] | None] = None
-    untold: ClassVar[frozenset[str]] = frozenset()
-    measured: ClassVar[int | None] = None  #: the round trip of every heartbeat that has none
-
-    def __init__(self) -> None:
-        super().__init__(["scuttlebutt"])
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """Tells what it lists, and perhaps more."""
-        reply = super().handle(request, choose)
-        if request["op"] == "hello":
-            offered = reply["protocols"]["scuttlebutt"]
-            del offered["events"]
-            if self.listed is not None:
-                offered["events"] = list(self.listed)
-        if "effects" in reply:
-            reply["effects"] = [effect for effect in reply["effects"] if not self._is_untold(effect)]
-        return reply
-
-    def _is_untold(self, effect: dict[str, Any]) -> bool:
-        event = effect.get("event", {})
-        if event.get("name") == "heartbeat" and event["round_trip"] is None:
-            event["round_trip"] = self.measured
-        return event.get("name") in self.untold
-
-
-class WithoutHeartbeats(Teller):
-    """As most implementations: their application is not told of signs of life."""
-
-    untold = frozenset({"heartbeat", "malformed"})
-
-
-class Wordy(Teller):
-    """It tells of heartbeats that it has not listed, and measures round trips of its own."""
-
-    measured = 4711
-
-
-class JoinsOnly(Teller):
-    """Its library has a callback for joins, and no other."""
-
-    listed = ("join",)
-    untold = frozenset({"update", "heartbeat", "up", "down", "malformed"})
-
-
-class Measuring(Teller):
-    """It lists heartbeats, and measures their round trip also where the specification knows none."""
-
-    listed = event_kinds("scuttlebutt")
-    measured = 4711
-
-
-class Forgetful(Teller):
-    """It lists heartbeats, and does not tell them."""
-
-    listed = event_kinds("scuttlebutt")
-    untold = frozenset({"heartbeat"})
-
-
-class WithoutJoins(Teller):
-    """It claims events without a list, and tells of no join."""
-
-    untold = frozenset({"join"})
 
 
 def judged(kind: type[Teller], vectors: Sequence[Vector]) -> list[Result]:

@@ -6,13 +6,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.support.numbered import COUNT, command, digits, vector_id, write_suite
+from tests.conformance.conftest import Capture
+from tests.support.numbered import COUNT, command, digits, vector_id
 
 from peerproof.cli.main import main
 from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures
 from peerproof.conformance.runner.result import Result
-
-Capture = pytest.CaptureFixture[str]
 
 TODAY = date(2026, 6, 1)
 ID = "scuttlebutt/codec/one#decode"
@@ -28,6 +27,9 @@ def result(status: str, failure: str | None = None) -> Result:
     return Result(ID, status, "scuttlebutt/codec/one", 1, "must", ("B-40",), failure=failure)
 
 
+ENTRY = f"{ID} value - - it fails"
+
+
 @pytest.mark.parametrize("pattern", [ID, "scuttlebutt/codec/*#decode", "*"])
 def test_a_case_that_fails_as_the_list_says_is_known(tmp_path: Path, pattern: str) -> None:
     known = listed(tmp_path, f"{pattern} value 2026-12-31 https://example.org/7 versions are little-endian")
@@ -37,35 +39,28 @@ def test_a_case_that_fails_as_the_list_says_is_known(tmp_path: Path, pattern: st
     assert judged.known == {"link": "https://example.org/7", "reason": "versions are little-endian"}
 
 
-def test_a_case_that_fails_in_another_way_fails(tmp_path: Path) -> None:
-    known = listed(tmp_path, f"{ID} value - - versions are little-endian")
+@pytest.mark.parametrize(
+    ("lines", "before", "after", "said"),
+    [
+        ([ENTRY], result("crashed", "crashed"), "crashed", "listed as value"),
+        ([ENTRY, f"{ID} crashed - - at other times"], result("crashed", "crashed"), "known", "at other times"),
+        ([ENTRY], result("passed"), "stale", ""),
+        ([ENTRY], result("tolerated"), "stale", ""),
+        ([ENTRY, "other value - - it fails"], result("skipped"), "skipped", ""),
+        (["other value - - x"], result("failed", "value"), "failed", ""),
+    ],
+)
+def test_a_case_that_comes_out_otherwise_is_not_known(
+    tmp_path: Path, lines: list[str], before: Result, after: str, said: str
+) -> None:
+    judged = listed(tmp_path, *lines).apply_to(before)
 
-    judged = known.apply_to(result("crashed", "crashed"))
-    assert judged.status == "crashed"
-    assert "listed as value" in str(judged.reason)
-
-
-@pytest.mark.parametrize("status", ["passed", "tolerated"])
-def test_a_case_that_does_not_fail_is_stale(tmp_path: Path, status: str) -> None:
-    assert listed(tmp_path, f"{ID} value - - it fails").apply_to(result(status)).status == "stale"
-
-
-def test_a_case_that_is_skipped_or_not_listed_is_as_it_was(tmp_path: Path) -> None:
-    known = listed(tmp_path, f"{ID} value - - it fails", "other value - - it fails")
-
-    assert known.apply_to(result("skipped")).status == "skipped"
-    assert listed(tmp_path, "other value - - x").apply_to(result("failed", "value")).status == "failed"
-
-
-def test_two_entries_can_name_the_same_case_with_different_failures(tmp_path: Path) -> None:
-    known = listed(tmp_path, f"{ID} value - - sometimes", f"{ID} crashed - - at other times")
-
-    assert known.apply_to(result("crashed", "crashed")).reason == "at other times"
+    assert judged.status == after
+    assert said in str(judged.reason)
 
 
 def test_an_entry_that_no_case_fits_is_dead(tmp_path: Path) -> None:
-    known = listed(tmp_path, "scuttlebutt/codec/one value - - it fails")
-    (problem,) = known.problems([ID], TODAY)
+    (problem,) = listed(tmp_path, "scuttlebutt/codec/one value - - it fails").problems([ID], TODAY)
 
     assert ":3: no case matches" in problem
     assert f"its cases are {ID}" in problem
@@ -77,24 +72,19 @@ def test_an_entry_is_good_up_to_the_day_of_its_expiry(tmp_path: Path, expiry: st
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("lines", "said"),
     [
-        (f"{ID} value - https://example.org", "missing: reason"),
-        (ID, "missing: failure-class, expiry-or-dash, link, reason"),
-        (f"{ID} valu - - why", "expected one of crashed"),
-        (f"{ID} value soon - why", "expected a date"),
-        (f"{ID} value 2026-02-30 - why", "expected a date"),
+        ([f"{ID} value - https://example.org"], ":3:.*missing: reason"),
+        ([ID], ":3:.*missing: failure-class, expiry-or-dash, link, reason"),
+        ([f"{ID} valu - - why"], ":3:.*expected one of crashed"),
+        ([f"{ID} value soon - why"], ":3:.*expected a date"),
+        ([f"{ID} value 2026-02-30 - why"], ":3:.*expected a date"),
+        ([f"{ID} value - - why", f"{ID} value - - why not"], ":4:.*already listed as value, in line 3"),
     ],
 )
-def test_a_line_that_cannot_be_read_is_named_with_its_place(tmp_path: Path, line: str, said: str) -> None:
-    with pytest.raises(ListError, match=said) as raised:
-        listed(tmp_path, line)
-    assert "known.txt:3:" in str(raised.value)
-
-
-def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ListError, match="already listed as value, in line 3"):
-        listed(tmp_path, f"{ID} value - - why", f"{ID} value - - why not")
+def test_a_line_that_cannot_be_read_is_named_with_its_place(tmp_path: Path, lines: list[str], said: str) -> None:
+    with pytest.raises(ListError, match=f"known.txt{said}"):
+        listed(tmp_path, *lines)
 
 
 @pytest.mark.slow
@@ -107,12 +97,13 @@ def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         (f"{vector_id(3)}#decode crashed - - it dies\nno/such#case crashed - - dead", 1),
     ],
 )
-def test_the_exit_code_says_whether_list_and_implementation_agree(tmp_path: Path, capfd: Capture, lines: str, code: int) -> None:
-    root = write_suite(tmp_path / "numbered")
-    (tmp_path / "known.txt").write_text(f"{lines}\n")
-    impl = command("die", digits(3))
+def test_the_exit_code_says_whether_list_and_implementation_agree(
+    numbered: Path, tmp_path: Path, capfd: Capture, lines: str, code: int
+) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text(f"{lines}\n")
 
-    assert main(["run", "--vectors", str(root), "--impl", impl, "--known-failing", str(tmp_path / "known.txt")]) == code
+    assert main(["run", "--vectors", str(numbered), "--impl", command("die", digits(3)), "--known-failing", str(known)]) == code
     assert f"{COUNT} cases" in capfd.readouterr().out
 
 

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.conformance.runner.test_over_sockets import PATIENCE, ran, statuses, until_failed
-from tests.support.catching import suite
+from tests.support.catching import path_of, suite
+from tests.support.served import MESSAGE, Silent, Slow
+from tests.support.socket_runs import PATIENCE, ran, statuses, until_failed
 
 from peerproof.cli.exits import NOTHING
 from peerproof.conformance.runner.address_map import Places, addresses, host
 from peerproof.conformance.runner.eligibility import unfit, waits_behind
 from peerproof.conformance.runner.peers import Datagram, Streams, endpoint
-from peerproof.reference.divergences.wendy import WD12
-from peerproof.reference.harness.harness import Harness
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
 JOIN = "wendy/exchange/a-join-goes-to-the-contact"
-MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in suite().vectors if v.id == "wendy/codec/sample-heartbeat")
 
 
 @pytest.mark.slow
@@ -35,7 +32,7 @@ MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in suite().vectors if v.id =
     ("node", "read"), [("Silent", "None"), ("BreaksOff", "truncated"), ("Garbled", "bad_type"), ("Empty", "None")]
 )
 def test_a_node_that_sends_no_message_has_not_sent_the_one_expected(tmp_path: Path, node: str, read: str) -> None:
-    case = until_failed(tmp_path, f"py:{__name__}:{node}", "tcp", JOIN)
+    case = until_failed(tmp_path, f"py:tests.support.served:{node}", "tcp", JOIN)
 
     assert case["failure"] == "messages"
     assert read in str(case["difference"]["actual"])
@@ -43,7 +40,7 @@ def test_a_node_that_sends_no_message_has_not_sent_the_one_expected(tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_node_that_does_not_acknowledge_is_found(tmp_path: Path) -> None:
-    case = until_failed(tmp_path, f"py:{__name__}:Silent", "tcp", "a-message-and-its-confirmation")
+    case = until_failed(tmp_path, f"py:{path_of(Silent)}", "tcp", "a-message-and-its-confirmation")
 
     assert case["failure"] == "streams"
 
@@ -52,65 +49,10 @@ def test_a_node_that_does_not_acknowledge_is_found(tmp_path: Path) -> None:
 def test_whoever_is_slow_is_not_called_wrong(tmp_path: Path) -> None:
     """Slow in the dialogue with the runner, and wrong as well."""
     chosen = ("--transport", "tcp", "wendy", "-k", "hops-of-a-join-count-nodes", "--slack", "0.1")
-    code, report = ran(tmp_path, "--impl", f"py:{__name__}:Slow", *chosen)
+    code, report = ran(tmp_path, "--impl", f"py:{path_of(Slow)}", *chosen)
 
     assert code == NOTHING
     assert statuses(report) == {"undetermined"}
-
-
-class Slow(WD12):
-    """It thinks before it speaks."""
-
-    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """The reply."""
-        time.sleep(0.05)
-        return super().handle(request, choose)
-
-
-class Silent(Harness):
-    """A node that can be reached, and says to its contact what it should not."""
-
-    said: bytes | None = None
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._listening: list[socket.socket] = []
-
-    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """The reply."""
-        match request:
-            case {"op": "serve", "bind": bind}:
-                self._listening.append(socket.create_server((bind.rpartition(":")[0], 0)))
-                name, port = self._listening[-1].getsockname()
-                return {"id": request["id"], "ok": True, "handle": len(self._listening), "addrs": {"tcp": f"{name}:{port}"}}
-            case {"op": "call", "args": {"contact": contact}} if self.said is not None:
-                with socket.create_connection(endpoint(contact)) as opened:
-                    opened.sendall(self.said)
-            case {"op": "close"}:
-                self._listening[request["handle"] - 1].close()
-            case {"op": "call" | "advance"}:
-                pass
-            case _:
-                return super().handle(request, choose)
-        return {"id": request["id"], "ok": True, "effects": [], "next_timer_ms": None}
-
-
-class BreaksOff(Silent):
-    """In the middle of a message."""
-
-    said = MESSAGE[:40]
-
-
-class Garbled(Silent):
-    """No object at all."""
-
-    said = b"[1, 2]\n"
-
-
-class Empty(Silent):
-    """Nothing: it just looks whether somebody is there."""
-
-    said = b""
 
 
 @pytest.fixture

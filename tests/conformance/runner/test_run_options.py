@@ -1,4 +1,4 @@
-"""Options of `peerproof run` that would be ignored are refused, and vectors may be one file."""
+"""Options of `peerproof run` that would be ignored, or do not go together, are refused; vectors may be one file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.conformance.suite.locations import vectors_root
@@ -14,23 +15,32 @@ from peerproof.conformance.vectors.suite import VectorError, load
 ROUNDS = vectors_root("swim") / "swim/exchange/rounds.yaml"
 
 
+NODE = "udp://127.0.0.1:1"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--config", "{}"], "--config is for --pcap"),
-        (["--port", "8118"], "--port is for --pcap"),
-        (["--slack", "3"], "--slack is for real sockets"),
-        (["--connect", "udp://127.0.0.1:1", "--impl", "./mine"], "--impl names an adapter, --connect a node without one"),
-        (["--connect", "udp://127.0.0.1:1", "-j", "2"], "--jobs is for an adapter"),
-        (["--connect", "udp://127.0.0.1:1", "--transport", "udp"], "--transport is for an adapter"),
-        (["--pcap", "x", "--seed", "3"], "--seed cannot be combined with --pcap"),
-        (["--pcap", "x", "--assume", "y"], "--assume cannot be combined with --pcap"),
+        (["scuttlebutt", "--config", "{}"], "--config is for --pcap"),
+        (["scuttlebutt", "--port", "8118"], "--port is for --pcap"),
+        (["scuttlebutt", "--slack", "3"], "--slack is for real sockets"),
+        (["--slack", "0"], "expected seconds"),
+        (["--transport", "sctp"], "expected some of virtual, udp, tcp"),
+        (["--connect", NODE], "--connect needs a protocol"),
+        (["scuttlebutt", "--connect", "tcp://127.0.0.1:1"], "expected udp://HOST:PORT"),
+        (["scuttlebutt", "--connect", "udp://127.0.0.1"], "expected HOST:PORT"),
+        (
+            ["scuttlebutt", "--connect", NODE, "--impl", "./mine"],
+            "without one: give one of them",
+        ),
+        (["scuttlebutt", "--connect", NODE, "-j", "2"], "--jobs is for an adapter"),
+        (["scuttlebutt", "--connect", NODE, "--transport", "udp"], "--transport is for an adapter"),
+        (["scuttlebutt", "--pcap", "x", "--seed", "3"], "--seed cannot be combined with --pcap"),
+        (["scuttlebutt", "--pcap", "x", "--assume", "y"], "--assume cannot be combined with --pcap"),
     ],
 )
-def test_an_option_that_would_be_ignored_ends_the_command(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", "scuttlebutt", *arguments]) == 2
+def test_options_that_would_be_ignored_or_mean_nothing_end_the_command(arguments: list[str], said: str, capsys: Capture) -> None:
+    assert main(["run", *arguments]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -49,11 +59,9 @@ def test_the_vectors_of_one_file_can_be_run_wherever_it_lies(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_file_of_the_suite_keeps_what_its_vectors_rest_on() -> None:
-    whole = {vector.id: vector for vector in load(protocol="swim").vectors}
+    rests = {vector.id: (vector.level, vector.rests_on) for vector in load(protocol="swim").vectors}
 
-    assert all(
-        (vector.level, vector.rests_on) == (whole[vector.id].level, whole[vector.id].rests_on) for vector in load(ROUNDS).vectors
-    )
+    assert all((vector.level, vector.rests_on) == rests[vector.id] for vector in load(ROUNDS).vectors)
 
 
 @pytest.mark.parametrize(("text", "said"), [("", "no vectors here"), ("- id: swim/exchange/x\n", "mine.yaml:1")])

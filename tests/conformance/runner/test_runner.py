@@ -1,8 +1,7 @@
-"""The runner: who is judged how, who is to blame when a process dies, and when it ends."""
+"""The runner: how cases are checked, which case is to blame when a process dies, and when a run ends."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -10,13 +9,16 @@ from typing import Any
 
 import pytest
 from tests.conformance.conftest import Written
-from tests.support.numbered import COUNT, argv, digits, vector_id, write_suite
+from tests.support.catching import path_of, suite
+from tests.support.implementations import Impossible, PutsItsTimerOff
+from tests.support.numbered import COUNT, argv, digits, vector_id
 
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import program
 from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.report.session import run_implementation
 from peerproof.conformance.runner import worker
-from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.cases import cases, select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
@@ -26,20 +28,15 @@ REFERENCE = "peerproof.reference.harness.harness:Harness"
 PATIENCE = Timeouts(hello=20, op=0.5, bye=1)
 
 
-@pytest.fixture
-def numbered(tmp_path: Path) -> Path:
-    return write_suite(tmp_path / "numbered")
-
-
 def judged(
     root: Path, *habit: str, patience: Timeouts = PATIENCE, impl: str = REFERENCE, **settings: Any
 ) -> tuple[dict[str, Result], End]:
     """Results by id, and how the run ended; without a habit, of the reference, or another class, in this process."""
-    suite = vectors.load(root)
+    own = vectors.load(root)
     results: dict[str, Result] = {}
 
     def reach() -> Adapter:
-        return program(argv(*habit), patience, suite.version) if habit else InProcess(impl, patience, suite.version)
+        return program(argv(*habit), patience, own.version) if habit else InProcess(impl, patience, own.version)
 
     def take(result: Result) -> bool:
         assert result.id not in results, "a case has one result"
@@ -47,7 +44,7 @@ def judged(
         return STATUSES[result.status]
 
     adapter = reach()
-    end = run(reach, adapter, adapter.start(), cases(suite, suite.vectors), Settings(**settings), take)
+    end = run(reach, adapter, adapter.start(), cases(own, own.vectors), Settings(**settings), take)
     return results, end
 
 
@@ -59,19 +56,22 @@ def numbered_case(number: int) -> str:
     return f"{vector_id(number)}#decode"
 
 
-@pytest.mark.slow
+slow = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
-    ("habit", "outcome", "said"),
+    ("habit", "most_restarts", "outcome", "said"),
     [
-        ("die", "crashed (crashed)", "exited with code 3"),
-        ("hang", "hung (hung)", "did not answer within"),
-        ("debug-print", "failed (garbled)", "got a request"),
+        pytest.param("die", 20, "crashed (crashed)", "exited with code 3", marks=slow),
+        pytest.param("hang", 20, "hung (hung)", "did not answer within", marks=slow),
+        pytest.param("debug-print", 20, "failed (garbled)", "got a request", marks=slow),
+        ("told-late", 1, "hung (hung)", "the adapter says that it took too long; run again alone"),
     ],
 )
 def test_what_goes_wrong_at_a_vector_is_a_matter_of_that_case_and_of_no_other(
-    numbered: Path, habit: str, outcome: str, said: str
+    numbered: Path, habit: str, most_restarts: int, outcome: str, said: str
 ) -> None:
-    results, end = judged(numbered, habit, digits(17))
+    results, end = judged(numbered, habit, digits(17), most_restarts=most_restarts)
     wrong = results.pop(numbered_case(17))
 
     assert (wrong.outcome, wrong.confirmed) == (outcome, True)
@@ -91,24 +91,30 @@ def test_a_crash_that_does_not_come_again_stands_unconfirmed(numbered: Path, tmp
     assert len(results) == COUNT
 
 
-@pytest.mark.slow
-def test_a_batch_that_takes_too_long_blames_nobody_who_is_fast_enough_alone(numbered: Path) -> None:
-    results, _ = judged(numbered, "no-batch")
-    assert statuses(results) == {"passed": COUNT}
-
-    results, _ = judged(numbered, "slow", "0.05", patience=Timeouts(hello=20, op=0.2, bye=1))
-    assert statuses(results) == {"passed": COUNT}
-
-
-@pytest.mark.slow
-def test_a_case_that_is_slow_is_tried_again_with_more_time_and_passes(numbered: Path) -> None:
-    results, end = judged(numbered, "slow-at", digits(5), "0.8", most_restarts=1)
-    slow = results[numbered_case(5)]
+@pytest.mark.parametrize(
+    ("habit", "patience"),
+    [
+        pytest.param(["no-batch"], PATIENCE, marks=slow),
+        pytest.param(["slow", "0.05"], Timeouts(hello=20, op=0.2, bye=1), marks=slow),  # a batch takes longer than it may
+        (["flood", "nowhere"], Timeouts(hello=60, op=5, bye=1)),  # on standard error
+    ],
+)
+def test_a_habit_that_changes_no_answer_changes_no_verdict(numbered: Path, habit: list[str], patience: Timeouts) -> None:
+    results, _ = judged(numbered, *habit, patience=patience)
 
     assert statuses(results) == {"passed": COUNT}
-    assert "did not answer within 0.5 s; run again alone, with" in str(slow.reason)
-    assert "slow and not wrong" in str(slow.reason)
-    assert slow.confirmed is None
+
+
+@pytest.mark.parametrize(
+    ("habit", "outcome", "said"),
+    [("panics", "crashed (crashed)", ""), ("new-member", "failed (misshapen)", "unknown member 'duration'")],
+)
+def test_a_wrong_reply_fails_its_case_without_a_restart(numbered: Path, habit: str, outcome: str, said: str) -> None:
+    results, end = judged(numbered, habit, digits(5), most_restarts=1)
+
+    assert results[numbered_case(5)].outcome == outcome
+    assert said in str(results[numbered_case(5)].difference)
+    assert len(results) == COUNT
     assert end.because is None
 
 
@@ -121,15 +127,25 @@ def test_a_case_that_hangs_once_is_not_hung(numbered: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_longer_time_holds_for_what_comes_after_it(numbered: Path) -> None:
-    slow_at_all = judged(
-        numbered, "slow-at", '"op":"decode"', "0.25", patience=Timeouts(hello=20, op=0.2, bye=1), most_restarts=1
-    )
-    results, end = slow_at_all
-    told = [result for result in results.values() if result.reason]
+def test_a_case_that_is_slow_is_run_again_with_more_time_and_passes(numbered: Path) -> None:
+    results, end = judged(numbered, "slow-at", digits(5), "0.8", most_restarts=1)
+    slow = results[numbered_case(5)]
 
     assert statuses(results) == {"passed": COUNT}
-    assert len(told) == 1
+    assert "did not answer within 0.5 s; run again alone, with" in str(slow.reason)
+    assert "slow and not wrong" in str(slow.reason)
+    assert slow.confirmed is None
+    assert end.because is None
+
+
+@pytest.mark.slow
+def test_the_longer_time_holds_for_what_comes_after_it(numbered: Path) -> None:
+    results, end = judged(
+        numbered, "slow-at", '"op":"decode"', "0.25", patience=Timeouts(hello=20, op=0.2, bye=1), most_restarts=1
+    )
+
+    assert statuses(results) == {"passed": COUNT}
+    assert sum(result.reason is not None for result in results.values()) == 1
     assert end.because is None
 
 
@@ -145,33 +161,24 @@ def test_of_what_hangs_the_report_says_both_times(numbered: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_hangs_at_everything_ends_the_run_after_so_many_restarts(numbered: Path) -> None:
-    results, end = judged(numbered, "hang", '"op":"decode"', patience=Timeouts(hello=20, op=0.05, bye=1), most_restarts=3)
+@pytest.mark.parametrize(
+    ("habit", "seconds", "most", "found"),
+    [("hang", 0.05, 3, {"hung": 3}), ("die", 0.5, 4, {"crashed": 3})],  # the pack that died was the first restart
+)
+def test_after_so_many_restarts_the_run_ends_with_all_results_so_far(
+    numbered: Path, habit: str, seconds: float, most: int, found: dict[str, int]
+) -> None:
+    patience = Timeouts(hello=20, op=seconds, bye=1)
+    results, end = judged(numbered, habit, '"op":"decode"', patience=patience, most_restarts=most)
 
-    assert "started again 3 times" in str(end.because)
-    assert statuses(results) == {"hung": 3}
-
-
-def test_a_time_out_that_the_adapter_itself_tells_is_tried_again_too(numbered: Path) -> None:
-    results, end = judged(numbered, "told-late", digits(5), most_restarts=1)
-
-    assert results[numbered_case(5)].outcome == "hung (hung)"
-    assert "the adapter says that it took too long; run again alone" in str(results[numbered_case(5)].reason)
-    assert end.because is None
+    assert f"started again {most} times" in str(end.because)
+    assert statuses(results) == found
+    assert all(result.confirmed for result in results.values())
 
 
 @pytest.mark.parametrize(("took", "times"), [(0.0, 4), (0.5, 4), (1.0, 8), (60.0, 20)])
 def test_the_slower_it_starts_the_more_time_it_has(took: float, times: float) -> None:
     assert worker.more_time(took) == times
-
-
-@pytest.mark.slow
-def test_after_so_many_restarts_the_run_ends_with_all_results_so_far(numbered: Path) -> None:
-    results, end = judged(numbered, "die", '"op":"decode"', most_restarts=4)
-
-    assert "started again 4 times" in str(end.because)
-    assert statuses(results) == {"crashed": 3}  # the pack was the first restart
-    assert all(result.confirmed for result in results.values())
 
 
 def test_an_implementation_that_does_not_come_back_ends_the_run_with_all_results_so_far(numbered: Path, tmp_path: Path) -> None:
@@ -180,21 +187,6 @@ def test_an_implementation_that_does_not_come_back_ends_the_run_with_all_results
     assert end.unusable
     assert "cannot be started again" in str(end.because)
     assert statuses(results) == {"passed": 8}  # the first batch; the others were asked together with the one that kills
-
-
-def test_an_error_called_panic_is_a_crash_without_a_restart(numbered: Path) -> None:
-    results, end = judged(numbered, "panics", digits(5), most_restarts=1)
-
-    assert end.because is None
-    assert len(results) == COUNT
-    assert results[numbered_case(5)].status == "crashed"
-
-
-def test_a_reply_with_a_member_that_nobody_knows_is_the_adapters_mistake(numbered: Path) -> None:
-    results, _ = judged(numbered, "new-member", digits(5))
-
-    assert results[numbered_case(5)].failure == "misshapen"
-    assert "unknown member 'duration'" in str(results[numbered_case(5)].difference)
 
 
 @pytest.mark.slow
@@ -206,17 +198,10 @@ def test_fail_fast_ends_the_run_at_the_first_failure(numbered: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_several_processes_judge_the_same_as_one(numbered: Path, jobs: int) -> None:
-    results, _ = judged(numbered, "die", digits(17), jobs=jobs)
+def test_several_processes_judge_the_same_as_one(numbered: Path) -> None:
+    results, _ = judged(numbered, "die", digits(17), jobs=3)
 
     assert statuses(results) == {"passed": COUNT - 1, "crashed": 1}
-
-
-def test_a_flood_on_standard_error_changes_no_verdict(numbered: Path) -> None:
-    results, _ = judged(numbered, "flood", "nowhere", patience=Timeouts(hello=60, op=5, bye=1))
-
-    assert statuses(results) == {"passed": COUNT}
 
 
 # What exchanges and clusters are judged by: the reference, under vectors that are right or spoilt.
@@ -254,13 +239,13 @@ def one(written: Written, steps: str, *, level: str = "must", **settings: Any) -
     return result
 
 
+TOO_LARGE = f'{{at: 0, call: {{node: node, op: update_local, args: {{key: k, value: "{"v" * 256}"}}}}'
 RIGHT = {
     "ordered": f"  steps:\n{ASKED}{ANSWERED}",
     "unordered": f"  steps:\n{ASKED}{ANSWERED}".replace("ordered", "unordered"),
     "events": f"  steps:\n{ASKED}{ANSWERED}      events: [{{name: join, peer: {{bind: who}}}}]\n",
     "setup is not judged": f"  setup:\n{ASKED}  steps:\n  - {{expect: {{quiet_until: 999}}}}\n",
-    "refusal": "  steps:\n"
-    f'  - {{at: 0, call: {{node: node, op: update_local, args: {{key: k, value: "{"v" * 256}"}}}}, refused: too_large}}\n',
+    "refusal": f"  steps:\n  - {TOO_LARGE}, refused: too_large}}\n",
     "timers first": f"  setup:\n{ASKED}  steps:\n  - {{at: 1000, crash: node}}\n"
     "  - {expect: {messages: {ordered: [{to: peer, message: {type: digest_request, entries: {any: true}}}]}}}\n"
     "  - {at: 3000, restart: node}\n  - {expect: {quiet_until: 4000}}\n",
@@ -272,9 +257,9 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_the_reference_passes_what_is_right(written: Written, name: str) -> None:
-    result = one(written, RIGHT[name])
+@pytest.mark.parametrize("steps", RIGHT.values(), ids=RIGHT)
+def test_the_reference_passes_what_is_right(written: Written, steps: str) -> None:
+    result = one(written, steps)
 
     assert result.status == "passed", result.difference
 
@@ -284,31 +269,17 @@ WRONG = {
     "unexpected message": (f"  steps:\n{ASKED}  - {{expect: {{messages: {{ordered: []}}}}}}\n", "messages", "messages[0]"),
     "unjudged at the end": (f"  steps:\n{ASKED}", "messages", "after the last step"),
     "not quiet": (f"  steps:\n{ASKED}{ANSWERED}  - {{expect: {{quiet_until: 1000}}}}\n", "messages", "messages[0]"),
-    "other bytes": (f"  steps:\n{ASKED}{ANSWERED}".replace('"03"', '"0301610000"'), "messages", "messages[0].bytes, from byte 1"),
-    "other receiver": (
-        f"  steps:\n{ASKED}{ANSWERED}".replace('to: peer, bytes: "03"', 'to: "z:9", bytes: "03"'),
-        "messages",
-        ".to",
-    ),
-    "other entry": (f"  steps:\n{ASKED}{ANSWERED}".replace("version: 0", "version: 1"), "messages", "message.entries[0].version"),
+    "other bytes": (RIGHT["ordered"].replace('"03"', '"0301610000"'), "messages", "messages[0].bytes, from byte 1"),
+    "other receiver": (RIGHT["ordered"].replace('to: peer, bytes: "03"', 'to: "z:9", bytes: "03"'), "messages", ".to"),
+    "other entry": (RIGHT["ordered"].replace("version: 0", "version: 1"), "messages", "message.entries[0].version"),
     "other events": (f"  steps:\n{ASKED}{ANSWERED}      events: []\n", "events", "events[0]"),
     "not refused": (
         "  steps:\n  - {at: 0, call: {node: node, op: update_local, args: {key: k, value: v}}, refused: true}\n",
         "refused",
         "call",
     ),
-    "refused": (
-        f'  setup:\n  - {{at: 0, call: {{node: node, op: update_local, args: {{key: k, value: "{"v" * 256}"}}}}}}\n'
-        "  steps:\n  - {expect: {quiet_until: 5}}\n",
-        "refused",
-        "setup[0].call",
-    ),
-    "refused for another reason": (
-        "  steps:\n"
-        f'  - {{at: 0, call: {{node: node, op: update_local, args: {{key: k, value: "{"v" * 256}"}}}}, refused: overflow}}\n',
-        "refused",
-        "call",
-    ),
+    "refused": (f"  setup:\n  - {TOO_LARGE}}}\n  steps:\n  - {{expect: {{quiet_until: 5}}}}\n", "refused", "setup[0].call"),
+    "refused for another reason": (f"  steps:\n  - {TOO_LARGE}, refused: overflow}}\n", "refused", "call"),
     "observed": ("  steps:\n  - {observe: {node: node, query: peers, equals: [x]}}\n", "observed", "observe.peers[0]"),
     "pick that is no option": (
         f'  setup:\n{ASKED}  steps:\n  - {{at: 1000, advance: node, picks: [{{site: digest.order, pick: ["z:9", "a:1"]}}]}}\n',
@@ -325,9 +296,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_not_as_expected_fails_with_the_first_difference(written: Written, name: str) -> None:
-    steps, failure, where = WRONG[name]
+@pytest.mark.parametrize(("steps", "failure", "where"), WRONG.values(), ids=WRONG)
+def test_what_is_not_as_expected_fails_with_the_first_difference(written: Written, steps: str, failure: str, where: str) -> None:
     result = one(written, steps)
 
     assert (result.status, result.failure) == ("failed", failure)
@@ -419,52 +389,39 @@ def test_of_a_node_of_a_cluster_it_is_judged_what_it_was_told_of_one_kind_since_
 
 
 def test_a_case_that_needs_what_the_implementation_does_not_offer_is_skipped_with_the_reason(written: Written) -> None:
-    text = STEPS.format(level="must", steps="  needs: [time.travel]\n" + RIGHT["ordered"])
-    (result,) = judged(written(exchange=text))[0].values()
+    result = one(written, "  needs: [time.travel]\n" + RIGHT["ordered"])
 
     assert (result.status, result.reason) == ("skipped", "the implementation does not offer time.travel")
 
 
-IMPOSSIBLE = """\
-from peerproof.reference.harness.harness import Harness
-
-
-class Impossible(Harness):
-    '''It answers `unsupported` to an op, where a member of the request has this value.'''
-
-    def handle(self, request, choose):
-        if all(request.get(name) == value for name, value in WHERE.items()):
-            return {"id": request["id"], "error": {"code": "unsupported", "message": "not with this library"}}
-        return super().handle(request, choose)
-"""
-
-
 @pytest.mark.parametrize(
-    ("where", "config", "status", "failure"),
+    ("op", "config", "status", "failure"),
     [
-        ({"op": "open"}, ", config: {max_payload: 100}", "skipped", None),
-        ({"op": "open"}, "", "failed", "error"),
-        ({"op": "recv"}, ", config: {max_payload: 100}", "failed", "error"),
-        ({"op": "close"}, "", "passed", None),
+        ("open", ", config: {max_payload: 100}", "skipped", None),
+        ("open", "", "failed", "error"),
+        ("recv", ", config: {max_payload: 100}", "failed", "error"),
+        ("close", "", "passed", None),
     ],
 )
 def test_what_is_unsupported_is_skipped_unless_hello_claims_it(
-    where: dict[str, str],
-    config: str,
-    status: str,
-    failure: str | None,
-    written: Written,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    op: str, config: str, status: str, failure: str | None, written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A capability claims an op with the protocol's defaults; one certain configuration is claimed by none."""
-    (tmp_path / "impossible.py").write_text(f"{IMPOSSIBLE}\n\nWHERE = {where!r}\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "impossible", raising=False)
+    monkeypatch.setattr(Impossible, "where", {"op": op})
     exchange = STEPS.format(level="must", steps=RIGHT["ordered"]).replace('node: {addr: "b:1"}', f'node: {{addr: "b:1"{config}}}')
 
-    (result,) = judged(written(exchange=exchange), impl="impossible:Impossible")[0].values()
+    (result,) = judged(written(exchange=exchange), impl=path_of(Impossible))[0].values()
 
     assert (result.status, result.failure) == (status, failure)
     if status == "skipped":
         assert result.reason == "the implementation does not support this open: not with this library"
+
+
+def test_a_malformed_datagram_that_moves_the_timer_changes_the_node() -> None:
+    """It must change neither what a node answers nor when its next timer runs."""
+    chosen = [case for case in select_cases(suite(), "codec/reject", "scuttlebutt") if case.id.endswith("#unchanged")][:3]
+
+    session = run_implementation(f"py:{path_of(PutsItsTimerOff)}", chosen, suite=suite())
+
+    found = [(one.failure, one.difference.where) for one in session.report.results if one.difference]
+    assert found == [("changed", "next_timer_ms")] * len(chosen)

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.conftest import EXCHANGE, Written
-from tests.support.numbered import COUNT, command, digits, write_suite
+from tests.conformance.conftest import Capture, Written
+from tests.support.catching import path_of, suite
+from tests.support.floods import MIB, AtOnce, Broad, Endless, Storming, Talking
+from tests.support.numbered import COUNT, command, digits
+from tests.support.vector_files import EXCHANGE
 
 from peerproof.cli.main import main
 from peerproof.conformance.report import record
@@ -32,56 +35,6 @@ from peerproof.reference.harness.harness import Harness
 
 LARGEST = 10**6  #: bytes of the line of a case
 PATIENT = Timeouts(hello=60, op=60, bye=1)
-MIB = 2**20
-
-
-class Storming(Harness):
-    """Answers each datagram with ever more messages, none of which is asked for."""
-
-    many = 10
-
-    def handle(self, request: Any, choose: Any) -> dict[str, Any]:
-        """The reply, and what does not belong there."""
-        reply = super().handle(request, choose)
-        if request["op"] == "recv":
-            send = {"send": {"via": "udp", "to": request["from"], "bytes": "03" + "00" * 100}}
-            reply["effects"] = [*reply["effects"], *[send] * self.many]
-        return reply
-
-
-class AtOnce(Storming):
-    """More messages at once than fit into a line."""
-
-    many = 150_000
-
-
-class Talking(Harness):
-    """Tells its application what is very long."""
-
-    def handle(self, request: Any, choose: Any) -> dict[str, Any]:
-        """The reply, and an event."""
-        reply = super().handle(request, choose)
-        if request["op"] == "recv":
-            reply["effects"] = [*reply["effects"], {"event": {"name": "talk", "text": "a" * 9 * MIB}}]
-        return reply
-
-
-class Broad(Harness):
-    """Answers with a member that nobody knows, of ten million characters in many pieces."""
-
-    def handle(self, request: Any, choose: Any) -> dict[str, Any]:
-        """The reply, and more."""
-        reply = super().handle(request, choose)
-        return {**reply, "more": ["x" * 100] * 100_000} if request["op"] == "recv" else reply
-
-
-class Endless(Harness):
-    """One reply has more characters than any may have."""
-
-    def handle(self, request: Any, choose: Any) -> dict[str, Any]:
-        """The reply, and more."""
-        reply = super().handle(request, choose)
-        return {**reply, "value": "x" * 17 * MIB} if request["op"] == "decode" and digits(9) in request["bytes"] else reply
 
 
 def exchanges(written: Written, datagrams: int) -> Path:
@@ -92,24 +45,24 @@ def exchanges(written: Written, datagrams: int) -> Path:
 
 
 def judged(root: Path, implementation: type[Harness] | str, **bounds: int) -> dict[str, Result]:
-    suite = vectors.load(root)
-    named = implementation if isinstance(implementation, str) else f"py:{__name__}:{implementation.__name__}"
+    named = implementation if isinstance(implementation, str) else f"py:{path_of(implementation)}"
     settings = Settings(bounds=Bounds(**bounds))
-    session = run_implementation(named, suite=suite, settings=settings, timeouts=PATIENT, chosen=None)
+    session = run_implementation(named, suite=vectors.load(root), settings=settings, timeouts=PATIENT, chosen=None)
     assert session.end.because is None
     return {result.id.rpartition("/")[2]: result for result in session.report.results}
 
 
-BOUNDS = {
-    "messages": ({"messages": 95}, "96 messages in this case until 5 ms (node: 96), but --max-messages allows 95"),
-    "bytes": ({"message_bytes": 9000}, "(node: 9,046), but --max-bytes allows 9,000"),
-    "at once": ({"at_once": 9}, "11 messages in reply to one request until 5 ms (node: 11), but --max-at-once allows 9"),
-}
+BOUNDS = [
+    ({"messages": 95}, "96 messages in this case until 5 ms (node: 96), but --max-messages allows 95"),
+    ({"message_bytes": 9000}, "(node: 9,046), but --max-bytes allows 9,000"),
+    ({"at_once": 9}, "11 messages in reply to one request until 5 ms (node: 11), but --max-at-once allows 9"),
+]
 
 
-@pytest.mark.parametrize("name", BOUNDS)
-def test_beyond_a_bound_a_case_is_flooded_and_the_report_says_how_much_came_from_whom(written: Written, name: str) -> None:
-    bounds, said = BOUNDS[name]
+@pytest.mark.parametrize(("bounds", "said"), BOUNDS)
+def test_beyond_a_bound_a_case_is_flooded_and_the_report_says_how_much_came_from_whom(
+    written: Written, bounds: dict[str, int], said: str
+) -> None:
     flooded = judged(exchanges(written, 20), Storming, **bounds)["many-come"]
 
     assert (flooded.status, flooded.failure, flooded.confirmed) == ("flooded", "flooded", None)
@@ -153,8 +106,8 @@ def test_in_process_too_the_line_of_a_case_stays_small(
 
 
 @pytest.mark.slow
-def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path) -> None:
-    results = judged(write_suite(tmp_path / "numbered"), Endless)
+def test_a_reply_that_is_too_large_breaks_no_other_case(numbered: Path) -> None:
+    results = judged(numbered, Endless)
     flooded = results.pop("number-9#decode")
 
     assert (flooded.status, flooded.confirmed) == ("flooded", True)
@@ -162,35 +115,39 @@ def test_a_reply_that_is_too_large_breaks_no_other_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("habit", ["long-line", "garbage"])
-def test_a_line_of_300_megabytes_or_a_million_of_them_are_neither_kept_nor_waited_for(tmp_path: Path, habit: str) -> None:
-    size = 300_000_000 if habit == "long-line" else 1_000_000
+@pytest.mark.parametrize(
+    ("habit", "size", "outcome"),
+    [("long-line", 300_000_000, "flooded (flooded)"), ("garbage", 1_000_000, "failed (garbled)")],
+)
+def test_a_line_of_300_megabytes_or_a_million_of_them_are_neither_kept_nor_waited_for(
+    numbered: Path, habit: str, size: int, outcome: str
+) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    results = judged(write_suite(tmp_path / "numbered"), command(habit, digits(9), str(size)))
+    results = judged(numbered, command(habit, digits(9), str(size)))
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1 if sys.platform == "darwin" else 1024)
     wrong = results.pop("number-9#decode")
 
-    assert wrong.outcome == ("flooded (flooded)" if habit == "long-line" else "failed (garbled)")
+    assert wrong.outcome == outcome
     assert {result.status for result in results.values()} == {"passed"}
     assert len(record.case_line(wrong)) < 10_000
     assert grown < 200 * MIB
 
 
 @pytest.mark.slow
-def test_of_a_batch_nobody_is_blamed_who_is_small_enough_alone(tmp_path: Path) -> None:
-    results = judged(write_suite(tmp_path / "numbered"), command("large-batch", "", "10000"), reply=9000)
+def test_of_a_batch_nobody_is_blamed_who_is_small_enough_alone(numbered: Path) -> None:
+    results = judged(numbered, command("large-batch", "", "10000"), reply=9000)
 
     assert len(results) == COUNT
     assert {result.status for result in results.values()} == {"passed"}
 
 
 @pytest.fixture
-def flooded_record(written: Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def flooded_record(written: Written, tmp_path: Path, capsys: Capture) -> Path:
     """What a run of the command leaves whose first case is flooded, and goes on."""
     path = tmp_path / "flooded.jsonl"
     root = exchanges(written, 900)
     options = ["--vectors", str(root), "--record", str(path), "--max-messages", "8k", "--max-record", "20000"]
-    assert main(["run", "--impl", f"py:{__name__}:Storming", *options]) == 1
+    assert main(["run", "--impl", f"py:{path_of(Storming)}", *options]) == 1
     assert "1 flooded" in capsys.readouterr().out
     return path
 
@@ -281,7 +238,7 @@ def test_a_story_keeps_its_beginning_and_its_end_and_where_it_is_judged(judged_f
 
 
 @pytest.mark.parametrize("option", ["--max-messages=0", "--max-reply=many", "--max-record=1T", "--max-bytes=-5"])
-def test_a_bound_that_is_no_number_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bound_that_is_no_number_is_refused(option: str, capsys: Capture) -> None:
     assert main(["run", option]) == 2
     assert "such as 5000, 64k or 16M" in capsys.readouterr().err
 
@@ -289,9 +246,8 @@ def test_a_bound_that_is_no_number_is_refused(option: str, capsys: pytest.Captur
 @pytest.mark.slow
 def test_a_wrong_variant_that_storms_is_flooded_and_its_record_is_small() -> None:
     """Its nodes answer each other's announcements without end; unbounded, the line of this case had 416 MB."""
-    suite = vectors.load()
-    chosen = select_cases(suite, "wendy/cluster/a-ring-of-eight")
-    session = run_implementation("divergence:WD-16", chosen, suite=suite, timeouts=PATIENT)
+    chosen = select_cases(suite(), "wendy/cluster/a-ring-of-eight")
+    session = run_implementation("divergence:WD-16", chosen, suite=suite(), timeouts=PATIENT)
     (flooded,) = session.report.results
 
     assert flooded.outcome == "flooded (flooded)"

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.support.catching import suite
 
 from peerproof.conformance.authoring import clause_report
 from peerproof.conformance.clauses import catalogue
@@ -29,16 +30,16 @@ def test_installed_they_stand_in_the_package(tmp_path: Path, monkeypatch: pytest
     shutil.copytree(locations.schema("vector").parent, package / "data/schemas")
     (package / "data/clauses").mkdir()
     shutil.copy(locations.clauses_file("scuttlebutt"), package / "data/clauses")
-    beside = vectors.load()  # all, of the source tree
+    beside = suite()  # all, of the source tree
     monkeypatch.setattr(locations, "_PACKAGE", package)
     monkeypatch.setattr(locations, "_SOURCE_TREE", package.parents[1])
 
-    suite = vectors.load()
+    installed = vectors.load()
 
-    assert suite.vectors == tuple(vector for vector in beside.vectors if vector.protocol == "scuttlebutt")
-    assert suite.root == package / "data/vectors"
+    assert installed.vectors == tuple(vector for vector in beside.vectors if vector.protocol == "scuttlebutt")
+    assert installed.root == package / "data/vectors"
     assert catalogue.protocols() == ["scuttlebutt"]
-    assert clause_report.matrix(catalogue.load("scuttlebutt"), suite.vectors)
+    assert clause_report.matrix(catalogue.load("scuttlebutt"), installed.vectors)
 
 
 def test_a_protocol_without_prose_is_an_error() -> None:

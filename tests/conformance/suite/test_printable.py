@@ -6,6 +6,7 @@ import json
 import sys
 
 import pytest
+from tests.conformance.conftest import Capture
 from tests.support.reports import MISSED, report
 
 from peerproof.cli.main import main
@@ -32,7 +33,7 @@ def test_no_report_on_standard_output_has_them(form: str, capfdbinary: pytest.Ca
     assert not set(capfdbinary.readouterr().out.decode()) & set(RED) - set("mine[312J")
 
 
-def test_what_a_command_prints_has_none_and_a_line_of_ours_may(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_command_prints_has_none_and_a_line_of_ours_may(capsys: Capture) -> None:
     before = sys.stdout
     with print_printable():
         print(RED)
@@ -44,6 +45,6 @@ def test_what_a_command_prints_has_none_and_a_line_of_ours_may(capsys: pytest.Ca
     assert capsys.readouterr().out == f"{escape_controls(RED)}\n{escape_controls(RED)}\r"
 
 
-def test_an_error_message_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_message_has_none(capsys: Capture) -> None:
     assert main(["run", "--vectors", "no\x1b[31m"]) == 2
     assert "\x1b" not in capsys.readouterr().err

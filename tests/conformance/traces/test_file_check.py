@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 from peerproof.conformance.traces import file_check
 from peerproof.spec.traces.trace import parse
 from peerproof.tla.output.outcome import RunFailed
-from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
+from peerproof.tla.tools.installation import Tools, find
 from peerproof.tla.traces.trace_check import Judgement, Opinion
 from peerproof.tla.traces.trace_data import TraceData
 
-Capture = pytest.CaptureFixture[str]
 Written = Callable[[list[str]], str]
 
 ACCEPTED, WRONG, USAGE, NO_TLC, NOTHING, DISAGREE = range(6)
@@ -257,38 +257,36 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return say
 
 
-def test_where_the_two_disagree_both_are_shown(good: Path, told: Callable[..., None], capsys: Capture) -> None:
-    told(Opinion.REJECTED, 60, 7, 6, "effects")
+@pytest.mark.parametrize(
+    ("said", "code", "shown"),
+    [
+        ((Opinion.REJECTED, 60, 7, 6, "effects"), DISAGREE, "; TLC DISAGREES: it rejects seq 6 (effects)"),
+        ((Opinion.UNDETERMINED, 7), NO_TLC, "; TLC UNDETERMINED: it accepts the first 7 events; it was told no more"),
+        ((RunFailed("the Java machine was killed"),), NO_TLC, "no verdict: the Java machine was killed"),
+    ],
+)
+def test_what_tlc_says_otherwise_is_shown_beside_the_replays_verdict(
+    said: tuple[Any, ...], code: int, shown: str, good: Path, told: Callable[..., None], capsys: Capture
+) -> None:
+    told(*said, why="it was told no more")
 
-    assert main(["trace", "check", str(good), "--tlc"]) == DISAGREE
+    assert main(["trace", "check", str(good), "--tlc"]) == code
 
-    (row,) = [row for row in capsys.readouterr().out.splitlines() if "DISAGREES" in row]
-    assert row.startswith("  accepted  n")
-    assert row.endswith("; TLC DISAGREES: it rejects seq 6 (effects)")
-
-
-def test_what_tlc_leaves_undetermined_is_not_accepted(good: Path, told: Callable[..., None], capsys: Capture) -> None:
-    told(Opinion.UNDETERMINED, 7, why="it was told no more")
-
-    assert main(["trace", "check", str(good), "--tlc"]) == NO_TLC
-
-    assert "; TLC UNDETERMINED: it accepts the first 7 events; it was told no more" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert shown in out
+    assert out.count("  accepted  n") == 3
 
 
-def test_a_tlc_that_fails_has_no_verdict(good: Path, told: Callable[..., None], capsys: Capture) -> None:
+def test_a_tlc_that_fails_has_no_verdict_in_json(good: Path, told: Callable[..., None], capsys: Capture) -> None:
     told(RunFailed("the Java machine was killed"))
 
     assert main(["trace", "check", str(good), "--tlc", "--format", "json"]) == NO_TLC
-
     assert json.loads(capsys.readouterr().out)["files"][0]["tlc_problem"] == "the Java machine was killed"
 
 
 @pytest.mark.slow
 def test_tlc_agrees_or_says_that_it_does_not_compare(lines: list[str], written: Written, capsys: Capture) -> None:
-    try:
-        find()
-    except ToolsUnusable as problem:
-        pytest.fail(f"not run: {problem}")
+    assert find()
     seen, unseen = of(lines, "api", '"n0:1"'), of(lines, "recv", '"node":"n1:1"')
     lines[seen] = lines[seen].replace('"picks":[]', '"picks":[["somewhere",[]]]')
     lines[unseen] = lines[unseen].replace('"state":"', '"state":"0')

@@ -1,4 +1,4 @@
-"""A trace is drawn as what happened, whoever wrote it down: arrivals, losses, and what was under way when it ended."""
+"""A trace is drawn as what happened, whoever wrote it down: arrivals, losses, clocks, and what was under way when it ended."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.support.drawing import PING, STORY, Capture, ended, line, story
+from tests.conformance.conftest import Capture
+from tests.support.drawing import PING, STORY, ended, line, story
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt
-from peerproof.conformance.traces.trace_diagram import Reader, trace_graph
+from peerproof.conformance.traces.trace_diagram import Read, Reader, Recording, trace_graph
+from peerproof.spec.traces.trace import Kind, Line
 
 
 @pytest.fixture
@@ -85,33 +88,37 @@ def test_lines_that_cannot_be_read_are_told_and_the_others_drawn(trace: Path, ca
     assert "1 more lines cannot be read" in err
 
 
-def test_milliseconds_since_1970_are_counted_from_the_first_line(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text("\n".join(line("a", 1_800_000_000_000 + at, "timer", args={"type": "t"}) for at in (0, 7)), encoding="utf-8")
+def drawn(path: Path, lines: Sequence[str], *options: str) -> int:
+    """The exit code of drawing these lines."""
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return ended(path, *options)
 
-    assert ended(path, "--from", "5") == 0
+
+def test_milliseconds_since_1970_are_counted_from_the_first_line(tmp_path: Path, capsys: Capture) -> None:
+    lines = [line("a", 1_800_000_000_000 + at, "timer", args={"type": "t"}) for at in (0, 7)]
+
+    assert drawn(tmp_path / "a.jsonl", lines, "--from", "5") == 0
     assert capsys.readouterr().out == "a  .    7 ms: timer t\n"
 
 
 def test_a_message_that_did_not_arrive_over_a_connection_is_told_to_its_sender(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "a.jsonl"
-    outcome = {"took": None, "message": PING}
-    path.write_text(line("a", 5, "sent", peer="b", args=outcome), encoding="utf-8")
+    lost = line("a", 5, "sent", peer="b", args={"took": None, "message": PING})
 
-    assert ended(path) == 0
+    assert drawn(tmp_path / "a.jsonl", [lost]) == 0
     assert capsys.readouterr().out == "a  .    5 ms: did not arrive at b: ping 1\n"
 
 
-def test_runs_are_not_mixed(tmp_path: Path, capsys: Capture) -> None:
-    path = tmp_path / "two.jsonl"
-    path.write_text("\n".join([line("a", 0, "start"), line("b", 1, "start", run="other")]), encoding="utf-8")
-
-    assert ended(path) == 2
-    assert "2 runs; choose one with --run" in capsys.readouterr().err
-    assert ended(path, "--run", "other") == 0
-    assert capsys.readouterr().out == "b  .    1 ms: start\n"
-    assert ended(path, "--run", "third") == 2
-    assert "no run 'third'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "code", "shown"),
+    [
+        ((), 2, "2 runs; choose one with --run"),
+        (("--run", "other"), 0, "b  .    1 ms: start\n"),
+        (("--run", "third"), 2, "no run 'third'"),
+    ],
+)
+def test_runs_are_not_mixed(options: tuple[str, ...], code: int, shown: str, tmp_path: Path, capsys: Capture) -> None:
+    assert drawn(tmp_path / "two.jsonl", [line("a", 0, "start"), line("b", 1, "start", run="other")], *options) == code
+    assert shown in "".join(capsys.readouterr())
 
 
 def test_lines_beyond_what_can_be_kept_are_told() -> None:
@@ -166,3 +173,106 @@ def test_nodes_with_clocks_of_their_own_are_brought_together(tmp_path: Path, cap
         files[-1].write_text("\n".join(shifted), encoding="utf-8")
 
     assert Counter(arrows(*files)) == Counter(arrows(whole))
+
+
+# The lines of several nodes become one record: what is received was sent before, whatever the clocks say.
+
+
+def entry(
+    node: str, at: int, kind: Kind, peer: str | None = None, message: Any = "start", sends: tuple[tuple[str, Any], ...] = ()
+) -> Line:
+    """A line, at so many milliseconds."""
+    effects = tuple({"send": {"to": to, "message": content}} for to, content in sends)
+    return Line("r", "scuttlebutt", "i", node, 0, at * 1000, kind, peer, message, (), effects, None)
+
+
+def sends(node: str, at: int, to: str, message: str = "m") -> Line:
+    """A node sends something."""
+    return entry(node, at, "timer", sends=((to, message),))
+
+
+def gets(node: str, at: int, sender: str, message: str = "m", answers: tuple[tuple[str, Any], ...] = ()) -> Line:
+    """A node receives something."""
+    return entry(node, at, "recv", sender, message, answers)
+
+
+def recorded(*files: list[Line]) -> Recording:
+    return Recording(tuple(Read(number, each) for number, lines in enumerate(files, 1) for each in lines))
+
+
+def told(record: Recording) -> list[str]:
+    """Node, kind and milliseconds of each line, in order."""
+    lines = [(record.lines[place].line, record.t_us(place) // 1000) for place in record.order()]
+    return [f"{line.node} {line.kind} {milliseconds}" for line, milliseconds in lines]
+
+
+@pytest.mark.parametrize(
+    ("files", "order"),
+    [
+        pytest.param(
+            [[entry("a", 1, "start"), entry("a", 5, "timer")], [entry("b", 2, "start"), entry("b", 3, "timer")]],
+            ["a start 1", "b start 2", "b timer 3", "a timer 5"],
+            id="lines stand in the order of time",
+        ),
+        pytest.param(
+            [[gets("b", 1, "a"), sends("a", 1, "b")]],
+            ["a timer 1", "b recv 1"],
+            id="a receipt stands behind its sending at the same instant",
+        ),
+        pytest.param(
+            [[sends("a", 5000, "b"), gets("a", 5020, "b", "answer")], [gets("b", 10, "a", answers=(("a", "answer"),))]],
+            ["a timer 5000", "b recv 5010", "a recv 5020"],
+            id="clocks are set by the messages in both directions, each of which took 10 ms",
+        ),
+        pytest.param(
+            [[sends("a", 5000, "b")], [gets("b", 10, "a")]],
+            ["a timer 5000", "b recv 5000"],
+            id="with messages in one direction the fastest took no time",
+        ),
+        pytest.param(
+            [[sends("a", 9000, "b")], [gets("b", 500, "a"), sends("b", 600, "c", "n")], [gets("c", 0, "b", "n")]],
+            ["a timer 9000", "b recv 9000", "b timer 9100", "c recv 9100"],
+            id="clocks are set over a third node",
+        ),
+        pytest.param(
+            [[sends("a", 10, "b")], [gets("b", 400, "a")]], ["a timer 10", "b recv 400"], id="clocks that agree are left alone"
+        ),
+        pytest.param(
+            [[gets("a", 1, "b", "n"), sends("a", 2, "b"), gets("b", 1, "a"), sends("b", 2, "a", "n")]],
+            ["a recv 1", "a timer 2", "b recv 1", "b timer 2"],
+            id="lines that wait for each other, as in logs that were cut at the wrong places, are all there",
+        ),
+    ],
+)
+def test_lines_of_several_nodes_stand_in_one_order(files: list[list[Line]], order: list[str]) -> None:
+    assert told(recorded(*files)) == order
+
+
+@pytest.mark.parametrize(
+    ("lines", "sent_by", "again"),
+    [
+        pytest.param(
+            [*(sends("a", at, "b") for at in (1, 1000, 2000)), gets("b", 1005, "a")],
+            {3: 1},
+            set(),
+            id="of equal messages the ones before the last were lost",
+        ),
+        pytest.param(
+            [sends("a", 1, "b"), gets("b", 2, "a"), gets("b", 3, "a")],
+            {1: 0, 2: 0},
+            {2},
+            id="what is received more often than sent came once more",
+        ),
+        pytest.param(
+            [sends("a", 1, "*"), gets("b", 2, "a"), gets("c", 2, "a")],
+            {1: 0, 2: 0},
+            set(),
+            id="what was sent to everybody is received by each",
+        ),
+    ],
+)
+def test_a_receipt_knows_its_sending(lines: list[Line], sent_by: dict[int, int], again: set[int]) -> None:
+    record = recorded(lines)
+
+    assert {place: sent.place for place, sent in record.sent_by.items()} == sent_by
+    assert record.again == again

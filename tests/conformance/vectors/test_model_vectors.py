@@ -4,82 +4,34 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
-from tests.conformance.models.test_generation import of
-from tests.support.catching import Mistakes, failed, known, path_of, suite
+from tests.conformance.conftest import Capture
+from tests.support.catching import failed, known, path_of, suite
+from tests.support.implementations import AlwaysTheFirst, DrawsByItself, NotLoading
+from tests.support.model_scores import judged, score
+from tests.support.model_tables import of
 from tests.support.numbered import argv
 
 from peerproof.cli.main import main
-from peerproof.conformance.adapter.adapter import Adapter
-from peerproof.conformance.adapter.implementation import create_adapter, program
-from peerproof.conformance.models.generation import select_configurations
-from peerproof.conformance.runner.cases import cases
-from peerproof.conformance.runner.result import STATUSES, Result
-from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.adapter.implementation import program
+from peerproof.conformance.runner.result import Result
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec.protocols import PROTOCOLS
 
-Capture = pytest.CaptureFixture[str]
-
 REFERENCE: Final = "py:peerproof.reference.harness.harness:Harness"
 
 
-class Drawing(Harness):
-    """The reference, drawing by lot itself."""
-
-    def __init__(self) -> None:
-        super().__init__(oracle=False)
-
-
-class NotLoading(Harness):
-    """The reference, which cannot be loaded."""
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        """Does not say that it can, and cannot."""
-        if request["op"] == "load":
-            return {"error": {"code": "unknown_op", "message": "no load"}}
-        reply = super().handle(request, choose)
-        if request["op"] == "hello":
-            for offered in reply["protocols"].values():
-                offered["capabilities"].remove("state.load")
-        return reply
-
-
-class ForgetsItsOrder(Harness):
-    """The reference, which says that it asks and then draws itself."""
-
-    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:  # noqa: ARG002  # asks nobody
-        """Always draws the first."""
-        return super().handle(request, lambda asked: list(range(1 if asked["kind"] == "one" else len(asked["of"]))))
-
-
-def judged(adapter: Adapter | str, vectors: Iterable[Vector], *, fail_fast: bool = False) -> list[Result]:
-    """The results of an implementation, in the order in which they came."""
-    if isinstance(adapter, str):
-        adapter = create_adapter(adapter, suite().version, Timeouts(op=30))
-    started, results = adapter, list[Result]()
-
-    def report(result: Result) -> bool:
-        results.append(result)
-        return STATUSES[result.status]
-
-    settings = Settings(most_restarts=10_000, strict=True, decisions="strict", fail_fast=fail_fast)
-    run(lambda: started, started, started.start(), cases(suite(), vectors), settings, report)
-    return results
-
-
 def py(variant: type[Harness]) -> str:
-    return f"py:{variant.__module__}:{variant.__qualname__}"
+    return f"py:{path_of(variant)}"
 
 
 @pytest.mark.slow
 def test_an_implementation_that_draws_itself_is_judged_by_all_that_it_may_draw() -> None:
-    results = judged(py(Drawing), [*of("tiny"), *of("small-c")])
+    results = judged(py(DrawsByItself), [*of("tiny"), *of("small-c")])
     reasons = Counter(result.reason for result in results if result.status == "skipped")
 
     assert Counter(result.status for result in results) == {"passed": len(results) - reasons.total(), "skipped": reasons.total()}
@@ -90,7 +42,7 @@ def test_an_implementation_that_draws_itself_is_judged_by_all_that_it_may_draw()
 @pytest.mark.slow
 def test_of_what_may_be_drawn_one_vector_judges_who_draws_itself_by_all_that_may_come_of_it() -> None:
     vectors = {vector.id: vector for vector in of("small-a", "step", "swim")}
-    results = judged(py(Drawing), vectors.values())
+    results = judged(py(DrawsByItself), vectors.values())
 
     skipped = [vectors[result.id].body for result in results if result.status == "skipped"]
     passed = [vectors[result.id].body for result in results if result.status == "passed"]
@@ -109,37 +61,38 @@ def what_happens(body: Any) -> str:
 
 @pytest.mark.slow
 def test_an_implementation_that_draws_itself_walks_paths_as_far_as_nothing_follows_from_a_draw() -> None:
-    results = judged(py(Drawing), of("small-a", "path", "swim"))
+    results = judged(py(DrawsByItself), of("small-a", "path", "swim"))
 
     assert Counter(result.status for result in results).keys() == {"passed", "skipped"}
     assert all("choices.oracle" in _vector(result).needs for result in results if result.status == "skipped")
 
 
-def test_an_implementation_that_cannot_be_loaded_walks_the_paths_and_the_rest_says_why_not() -> None:
-    results = judged(py(NotLoading), of("small-c"))
+@pytest.mark.parametrize(
+    ("protocol", "tables", "statuses"),
+    [
+        ("scuttlebutt", {"small-c": ""}, {"small-c-step": "skipped", "small-c-refusal": "skipped", "small-c-path": "passed"}),
+        pytest.param(  # nodes that begin as fresh ones, and others
+            "swim",
+            {"tiny": "path", "small-suspicion": "path"},
+            {"tiny-path": "passed", "small-suspicion-path": "skipped"},
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_an_implementation_that_cannot_be_loaded_walks_the_paths_and_the_rest_says_why_not(
+    protocol: str, tables: dict[str, str], statuses: dict[str, str]
+) -> None:
+    results = judged(py(NotLoading), [vector for name, kind in tables.items() for vector in of(name, kind, protocol)])
 
-    assert {(result.id.split("-")[2], result.status) for result in results} == {
-        ("step", "skipped"),
-        ("refusal", "skipped"),
-        ("path", "passed"),
-    }
+    kinds = {(result.id.partition("/model/")[2].rpartition("-")[0], result.status) for result in results}
+    assert kinds == set(statuses.items())
     assert {r.reason for r in results} == {None, "the implementation does not offer state.load"}
-
-
-@pytest.mark.slow
-def test_who_cannot_be_loaded_is_judged_along_the_paths_of_nodes_that_begin_as_fresh_ones() -> None:
-    results = judged(py(NotLoading), [*of("tiny", "path", "swim"), *of("small-suspicion", "path", "swim")])
-
-    assert {(result.id.split("-path-")[0].rpartition("/")[2], result.status) for result in results} == {
-        ("tiny", "passed"),
-        ("small-suspicion", "skipped"),
-    }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name"), [("scuttlebutt", "small-c"), ("swim", "small-a")])
 def test_who_claims_to_be_told_what_to_draw_must_draw_that(protocol: str, name: str) -> None:
-    results = judged(py(ForgetsItsOrder), of(name, "step", protocol))
+    results = judged(py(AlwaysTheFirst), of(name, "step", protocol))
 
     assert {result.status for result in results} == {"passed", "failed"}
     assert all(result.status == "passed" for result in results if "choices.oracle" not in _vector(result).needs)
@@ -236,45 +189,6 @@ def test_a_vector_of_a_table_can_be_selected_by_what_it_is_about(capsys: Capture
 
 def _vector(result: Result) -> Vector:
     return next(vector for vector in suite().vectors if vector.id == result.vector)
-
-
-class Score(NamedTuple):
-    """How many mistakes vectors from state graphs alone find out, of those that a model can know of."""
-
-    mistakes: Mistakes
-    vectors: Sequence[Vector]
-    at_least: int
-
-
-#: The modules of mistakes that the models of a protocol can know of. Malformed datagrams are in none.
-MODULES: Final = {
-    "scuttlebutt": ("packing", "answers", "store", "rounds"),  # nor is a failure detector
-    "swim": ("beliefs", "introductions", "queue"),  # nor is a death, nor how Transit is written
-    "wendy": ("announcing", "departures", "routing"),  # nor is an application, nor how JSON is written
-    "peter": ("events", "subscribing"),  # nor is a text of a topic; nobody comes or goes in those that are tables
-    "distkv": ("answering", "changes", "electing", "store", "telling"),  # nor is a download, nor a size
-}
-
-
-def score(protocol: str) -> Score:
-    """Enough of the vectors to show it, so that it does not take long."""
-    mistakes = Mistakes(protocol, MODULES[protocol])
-    tables = [configuration.name for configuration in select_configurations(protocol)]
-    match protocol:
-        case "scuttlebutt":
-            some = [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]]
-            return Score(mistakes, some, 39)
-        case "swim":
-            whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
-            steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
-            some = [*of("small-relay", "step", protocol)[::8], *of("small-a", "step", protocol)[::4]]
-            return Score(mistakes, [*whole, *steps, *some], 63)
-        case "wendy":
-            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)], 31)
-        case "peter":
-            return Score(mistakes, [vector for name in tables for vector in of(name, "", protocol)], 20)
-        case _:
-            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)[::2]], 84)
 
 
 @pytest.mark.slow

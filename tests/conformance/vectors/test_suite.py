@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conformance.conftest import CODEC, EXCHANGE
+from tests.support.vector_files import CODEC, EXCHANGE
 
 from peerproof.conformance.authoring import lint
 from peerproof.conformance.suite.strict_yaml import parse
@@ -41,21 +42,14 @@ def test_a_vector_says_where_it_stands_and_what_it_needs(written: Written) -> No
     assert suite.notes["edge"]["kind"] == "edge"
 
 
-def test_bytes_become_digits_without_blanks_and_protocols_own_data_stays(written: Written, exchange: str) -> None:
+def test_bytes_become_digits_without_blanks_and_repetitions_and_protocols_own_data_stays(written: Written, exchange: str) -> None:
     odd = exchange.replace("args: {key: k, value: v}", 'args: {key: {hex: "FF fe"}, value: v, bytes: "A b"}')
+    odd = odd.replace('"01 03613a31', '"(0A b1)x3 (20)x2 1f 03613a31')
 
     body = load(written(exchange=odd)).vectors[0].body
 
-    assert body["steps"][0]["send"]["bytes"] == "0103613a31000000000000000203623a310000000000000000"
+    assert body["steps"][0]["send"]["bytes"] == "0ab10ab10ab120201f03613a31000000000000000203623a310000000000000000"
     assert body["setup"][0]["call"]["args"] == {"key": {"hex": "fffe"}, "value": "v", "bytes": "A b"}
-
-
-def test_bytes_that_repeat_are_written_out(written: Written, exchange: str) -> None:
-    text = exchange.replace('"01 03613a31', '"(0A b1)x3 (20)x2 1f 03613a31')
-
-    sent = load(written(exchange=text)).vectors[0].body["steps"][0]["send"]["bytes"]
-
-    assert sent.startswith("0ab10ab10ab120201f03613a31")
 
 
 def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange: str) -> None:
@@ -183,14 +177,9 @@ def test_a_message_is_a_codec_vectors_or_it_rejects_bytes_or_a_family(written: W
         load(written(codec=beyond))
 
 
-def test_an_id_is_used_once(written: Written, codec: str) -> None:
-    root = written(codec=codec.replace("request-cut", "request-of-one"))
-
+def test_an_id_is_used_once_and_a_vector_stands_in_the_folder_of_its_layer(written: Written, codec: str) -> None:
     with pytest.raises(VectorError, match=r"some.yaml:17:7: id scuttlebutt/codec/request-of-one occurs twice, first at .*:7"):
-        load(root)
-
-
-def test_a_vector_stands_in_the_folder_of_its_layer(written: Written, codec: str) -> None:
+        load(written(codec=codec.replace("request-cut", "request-of-one")))
     with pytest.raises(VectorError, match="belongs in a file in scuttlebutt/codec/, not scuttlebutt/exchange/"):
         load(written(exchange=codec))
 
@@ -238,14 +227,6 @@ def test_retired_ids_are_checked(written: Written, retired: str, message: str) -
     assert message in str(caught.value)
 
 
-def test_the_compiled_form_gives_the_same_vectors(written: Written, own_cache: Path) -> None:
-    root = written()
-    fresh = load(root)
-
-    assert len(list(own_cache.rglob("*.json"))) == 2
-    assert load(root) == fresh
-
-
 def test_a_change_of_the_sources_is_seen(written: Written, codec: str) -> None:
     before = load(written(codec=codec))
     after = load(written(codec=codec.replace("its type and its entries", "its type, then its entries")))
@@ -255,14 +236,15 @@ def test_a_change_of_the_sources_is_seen(written: Written, codec: str) -> None:
 
 
 def test_only_the_source_that_changes_is_compiled_again(written: Written, own_cache: Path, codec: str) -> None:
+    def compiled_forms() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.json")}
+
     load(written())
-    before = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.json")}
+    before = compiled_forms()
 
     assert load(written(codec=codec.replace("rev: 1", "rev: 2"))).vectors[0].rev == 2
-
-    after = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.json")}
-    assert len(before) == 2
-    assert len(after) == 3
+    after = compiled_forms()
+    assert (len(before), len(after)) == (2, 3)
     assert before.items() <= after.items()
 
 
@@ -288,14 +270,10 @@ def test_a_cache_that_cannot_be_written_costs_only_time(written: Written, own_ca
 def test_a_user_without_home_folder_has_no_cache(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     root = written()
     monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/no/place")
-    monkeypatch.setattr(Path, "home", _no_home)
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError))
 
     assert compiled.folder() is None
     assert len(load(root).vectors) == 3
-
-
-def _no_home() -> Path:
-    raise RuntimeError
 
 
 def test_of_compiled_forms_those_go_that_were_not_used_for_longest(
@@ -317,9 +295,12 @@ def test_of_compiled_forms_those_go_that_were_not_used_for_longest(
     assert not list(own_cache.rglob("*.part"))
 
 
-def test_with_a_compiled_form_neither_yaml_nor_jsonschema_is_imported(written: Written) -> None:
+def test_with_a_compiled_form_the_vectors_are_the_same_and_neither_yaml_nor_jsonschema_is_imported(
+    written: Written, own_cache: Path
+) -> None:
     root = written()
-    load(root)
+    assert load(root) == load(root)
+    assert len(list(own_cache.rglob("*.json"))) == 2
     program = (
         "import sys; from pathlib import Path; from peerproof.conformance.vectors.suite import load; "
         f"assert load(Path({str(root)!r})).vectors; print(sorted({{'yaml', 'jsonschema'}} & set(sys.modules)))"

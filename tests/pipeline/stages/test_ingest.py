@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
-from tests.conformance.captures.test_tcp_streams import EMPTY, REQUEST, udp
 from tests.pipeline.clusters import ingested
+from tests.support.captures import EMPTY, REQUEST, udp
 
 from peerproof.cli.main import main
 from peerproof.conformance.traces.events import Event, line_of

@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
+from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
 
-ADAPTERS = Path(__file__).parents[3] / "conformance/adapters"
+ADAPTERS = Path(__file__).parents[2] / "conformance/adapters"
 
 #: Name -> vector, module, what stands there, what many would write.
 Mistakes = Mapping[str, tuple[str, str, str, str]]
@@ -34,7 +34,7 @@ def judge(adapter: Path, *arguments: str) -> int:
     return main([*arguments, "--impl", f"node '{adapter / 'adapter.mjs'}'", *patience])
 
 
-def assert_caught(adapter: Path, vector: str, capfd: pytest.CaptureFixture[str]) -> None:
+def assert_caught(adapter: Path, vector: str, capfd: Capture) -> None:
     """An adapter fails a vector."""
     assert judge(adapter, "run", "--strict", "--decisions", "strict", "-k", vector) == 1
     assert re.search(rf"^(FAILED|CRASHED) {vector}", capfd.readouterr().out, re.MULTILINE)
