@@ -108,7 +108,7 @@ class Reader:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
-        self._environment = environment
+        self._environment = {**environment, "PEERPROOF_NO_PROGRESS": "1"}  # a slow machine shows no more than a fast one
         self._terminals: dict[str, _Running] = {}
 
     def follow(self, step: Step) -> None:

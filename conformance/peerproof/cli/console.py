@@ -43,7 +43,8 @@ def configure(args: Namespace) -> None:
     _settings.quiet = bool(getattr(args, "quiet", False))
     _settings.verbose = getattr(args, "verbose", 0) or 0
     _settings.color = getattr(args, "color", "auto")
-    _settings.progress = not (getattr(args, "no_progress", False) or _settings.quiet)
+    is_off = getattr(args, "no_progress", False) or bool(os.environ.get("PEERPROOF_NO_PROGRESS"))
+    _settings.progress = not (is_off or _settings.quiet)
     is_text = getattr(args, "format", "text") in (None, "text") and getattr(args, "json", False) is False
     if isinstance(sys.stdout, Printable) and is_text and is_coloured(sys.stdout.stream):
         sys.stdout.paint = paint_verdicts

@@ -81,7 +81,7 @@ def add_common(parser: ArgumentParser) -> None:
             ("--color",),
             {"choices": ("auto", "always", "never"), "default": "auto", "help": "colour (default auto: on a terminal)"},
         ),
-        (("--no-progress",), {"action": "store_true", "help": "do not show progress"}),
+        (("--no-progress",), {"action": "store_true", "help": "do not show progress (also: PEERPROOF_NO_PROGRESS=1)"}),
     ):
         if not taken & set(flags):
             add(*flags, **settings)
