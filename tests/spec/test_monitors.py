@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -108,6 +109,20 @@ def test_what_nodes_say_breaks_no_rule(name: str) -> None:
     if RUNTIMES[protocol].is_connected:
         assert complaints_on_the_wire(protocol, Config(h("0")), trace) == []
         assert mismatched_senders(protocol, trace) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_was_not_seen_accuses_no_node(protocol: str) -> None:
+    """Of what nodes send, a part is seen, when it arrives: rules that do not say that they need all of it find no fault."""
+    trace, chance, found = simulated(protocol, "m", 5, 40, 8), Random("unseen"), list[Any]()
+    start = next(line for line in trace if line.kind == "start")
+    config = PROTOCOLS[protocol].specification.load().CONFIG.value(start.args)
+    for unseen in (0.02, 0.1, 0.3, 0.6):
+        seen = [line for line in trace if line.kind != "recv" or chance.random() >= unseen]
+        found += complaints_on_the_wire(protocol, config, seen)
+
+    assert {complaint.rule.needs_all for complaint in found} == {True}
 
 
 #: Node 2 is away for five rounds, node 1 is back at once.

@@ -28,7 +28,9 @@ def run_check(args: Namespace) -> int:
     protocol, config = _protocol(args), _config(args)
     try:
         with refuse(passive_check.BadConfiguration, prefix="--config: "):
-            passive, verdict = passive_check.check_capture(Path(args.pcap), protocol, args.port or (), config, args.decisions)
+            passive, verdict = passive_check.check_capture(
+                Path(args.pcap), protocol, args.port or (), config, args.decisions, is_complete=args.complete
+            )
     except NoCapture as error:
         raise Refusal(f"--pcap: {error}", tip="tcpdump -w FILE and Wireshark write captures") from None
     except OSError as error:

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 TRANSPORTS = ("virtual", "udp", "tcp")
 SLACK = 2.0
+COMPLETE_HELP = (
+    "with --pcap: the capture has every message of its nodes, in the order of sending (taken at the node from its start, and the "
+    "kernel dropped none); otherwise what a missing message would explain is undetermined"
+)
 
 
 def add_transports(parser: ArgumentParser) -> None:
-    """Adds `--transport`, `--slack`, `--connect` and `--pcap`."""
+    """Adds `--transport`, `--slack`, `--connect` and `--pcap`, and what goes with them."""
     add = parser.add_argument
     add(
         "--transport",
@@ -43,11 +47,12 @@ def add_transports(parser: ArgumentParser) -> None:
     )
     add("--pcap", metavar="FILE", help="check the nodes in a capture (pcap, pcapng) by their messages alone")
     add("--port", metavar="N", type=int, action="append", help="with --pcap: only packets from or to this port (repeatable)")
+    add("--complete", action="store_true", help=COMPLETE_HELP)
     add("--config", metavar="JSON", help='with --pcap: configuration of the nodes, such as {"max_payload": 512}')
 
 
 #: The options that apply to `--pcap`, which runs no vectors.
-_OF_PCAP = frozenset({"pcap", "protocol", "port", "config", "decisions", "format", "output"})
+_OF_PCAP = frozenset({"pcap", "protocol", "port", "complete", "config", "decisions", "format", "output"})
 
 #: The options that do not apply to `--connect`, which has no adapter.
 _OF_ADAPTERS = ("transport", "dialogue", "hello_timeout", "bye_timeout", "max_restarts", "jobs")
@@ -58,7 +63,7 @@ def refuse_unused(args: Namespace, given: AbstractSet[str]) -> None:
     if args.pcap:
         _refuse(given - _OF_PCAP, "cannot be combined with --pcap, which checks messages and runs no vectors")
         return
-    _refuse(given & {"port", "config"}, "is for --pcap; vectors have their own configuration")
+    _refuse(given & {"port", "complete", "config"}, "is for --pcap; vectors have their own configuration")
     if args.connect:
         _refuse(given & {"impl"}, "names an adapter, --connect a node without one: give one of them")
         _refuse(given & set(_OF_ADAPTERS), "is for an adapter, and --connect has none")

@@ -12,6 +12,7 @@ from tests.support.captures import ROUND, A, B, capture, entry, pair
 from tests.support.light_install import run_without_extras
 
 from peerproof.cli.main import main
+from peerproof.spec import swim
 
 #: A says less of itself than before, as if it had restarted.
 BACK = (A, B, b"\x01" + entry(A, 0))
@@ -24,10 +25,10 @@ WRONG = (A, B, b"\x03" + pair(A, "l", 2) + pair(A, "k", 1))
 OWN = ((B, A, b"\x01" + entry(A, 2)), (A, B, b"\x03"), (A, B, b"\x02" + entry(A, 1)))
 
 
-def judged(path: Path, out: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+def judged(path: Path, out: Path, *arguments: str, protocol: str = "scuttlebutt") -> tuple[int, dict[str, Any]]:
     """The exit code, and the report."""
     report = out / "report.json"
-    code = main(["run", "--pcap", str(path), "scuttlebutt", "--format", "json", "--output", str(report), *arguments])
+    code = main(["run", "--pcap", str(path), protocol, "--format", "json", "--output", str(report), *arguments])
     return code, json.loads(report.read_text())
 
 
@@ -51,6 +52,35 @@ def test_the_node_whose_message_contradicts_a_rule_is_rejected_and_no_other(tmp_
     assert first["clauses"] == ["B-30"]
     assert first["first"]["property"] == "DeltaOrder"
     assert first["first"]["seq"] == 4
+
+
+ONE, OTHER = (swim.Uuid(f"00000000-0000-0000-0000-00000000000{name}") for name in "ab")
+
+#: Four pings of A and B's acks; the third ping is not in the capture.
+LACKS_A_PING = [
+    (source, target, swim.MESSAGE.encode(message))
+    for number in range(1, 5)
+    for source, target, message in (
+        (A, B, swim.Ping(ONE, swim.Incarnation(0, number), OTHER)),
+        (B, A, swim.Ack(OTHER, swim.Incarnation(0, number), ONE, number)),
+    )
+    if (source, number) != (A, 3)
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "verdict", "severity"),
+    [([], 0, "undetermined", "undetermined"), (["--complete"], 1, "rejected", "violates")],
+)
+def test_what_a_missing_packet_explains_is_a_fault_only_if_none_is_missing(
+    options: list[str], code: int, verdict: str, severity: str, tmp_path: Path
+) -> None:
+    path = capture(tmp_path / "c.pcapng", *LACKS_A_PING)
+    found, report = judged(path, tmp_path, *options, protocol="swim")
+
+    assert found == code
+    assert [node["verdict"] for node in report["nodes"]] == ["accepted", verdict]
+    assert [(row["severity"], row["property"]) for row in report["nodes"][1]["findings"]] == [(severity, "AckOfPing")]
 
 
 def test_a_node_that_has_restarted_is_not_accused(tmp_path: Path) -> None:

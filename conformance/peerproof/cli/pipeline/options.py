@@ -57,6 +57,16 @@ def stage(run: Stage) -> Stage:
     return wrapped
 
 
+def add_complete(parser: ArgumentParser) -> None:
+    """Adds `--complete`."""
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="captures, and logs of messages alone, have every message in the order of sending; otherwise what a missing message "
+        "would explain is undetermined",
+    )
+
+
 def add_out(parser: ArgumentParser, otherwise: str | None = None) -> None:
     """Adds `-o DIR`, `--output DIR`; required unless there is a default folder."""
     text = "folder that the batch is written to" + (f" (default: {otherwise})" if otherwise else "")

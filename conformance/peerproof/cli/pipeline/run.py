@@ -26,7 +26,7 @@ from peerproof.cli.command import count
 from peerproof.cli.exits import FAILED, OK, Refusal
 from peerproof.cli.parser import Parser
 from peerproof.cli.pipeline.measure import add_shared_clock
-from peerproof.cli.pipeline.options import add_input, add_out, add_spark, engine, stage
+from peerproof.cli.pipeline.options import add_complete, add_input, add_out, add_spark, engine, stage
 from peerproof.conformance.suite.locations import examples, path_text
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def configure(parser: ArgumentParser) -> None:
     add("files", nargs="*", metavar="FILE", help="logs or captures")
     add_input(parser)
     add_shared_clock(parser)
+    add_complete(parser)
     add("--examples", action="store_true", help="use the bundled example traces instead of files")
     add("--simulate", metavar="PROTOCOL", help="simulate this protocol instead of reading files")
     add("--runs", type=count, metavar="N", help="with --simulate: number of runs")
@@ -105,7 +106,7 @@ def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
         first = ("ingest", [*files, *_option_args(given), *out, *how])
     return [
         first,
-        ("validate", [*place, *out, *how]),
+        ("validate", [*place, *out, *how, *(["--complete"] if args.complete else [])]),
         ("measure", [*place, *how, *(["--shared-clock"] if args.shared_clock else [])]),
         ("report", [*place, *how]),
     ]

@@ -8,15 +8,15 @@ Checks logs, captures and simulations against the specification, into the tables
 How a node is checked depends on its log. Replay: if all random choices and effects are logged, the specification must do the
 same, step by step, up to the state's digest. Relation: if the start and the events are logged, some outcome of the specification
 must explain each step; all possible states are tracked, up to --states. Monitor: if only messages are known, as in a capture,
-they are checked against the protocol's rules for messages. For a run whose nodes are replayed, the protocol's properties are
-also checked at every instant of the cluster.
+they are checked against the protocol's rules for messages; some of those need every message (--complete). For a run whose nodes
+are replayed, the protocol's properties are also checked at every instant of the cluster.
 
 A verdict is accepted, rejected (a violation of the protocol's document), differs (only from this project's decisions, where the
 document is silent) or undetermined (some events could not be checked). Faults of the log (lost, duplicated, swapped or unreadable
 lines, clocks that jump) are reported separately from those of the protocol.
 
-Exits with 1 on any violation or fault of a log; a difference from decisions is neither. --follow runs until Ctrl-C, then exits
-with 1 if it has printed one.
+Exits with 1 on any violation or fault of a log; neither a difference from decisions nor what is undetermined is one. --follow
+runs until Ctrl-C, then exits with 1 if it has printed one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from peerproof.cli.command import count, refuse
 from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
-from peerproof.cli.pipeline.options import add_out, add_spark, engine, first_rows, last_lines, progress_of, stage
+from peerproof.cli.pipeline.options import add_complete, add_out, add_spark, engine, first_rows, last_lines, progress_of, stage
 
 if TYPE_CHECKING:
     from peerproof.pipeline.stages.validate import Validated, Validation
@@ -47,6 +47,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--run", metavar="NAME", help="with --in only: show what is found of this run's nodes together, or with --node of one")
     add("--node", metavar="NAME", help="with --run: only this node")
     add("--config", type=_config, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
+    add_complete(parser)
     add("--states", type=count, default=256, metavar="N", help="possible states of one node that are carried (default 256)")
     add("--tries", type=count, default=20_000, metavar="N", help="random choices tried for one event (default 20000)")
     add(
@@ -77,13 +78,14 @@ def run(args: Namespace) -> int:
         check_config(args.config)
     if args.run is not None:
         return _print_findings(args)
+    from peerproof.conformance.traces.findings import FAILING
     from peerproof.pipeline.stages.validate import execute
 
     with engine(args) as spark:
         result = execute(spark, args.out, _validation(args), progress_of("validate"))
     counts = count_verdicts(result)
     print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
-    return FAILED if counts["violations"] > counts.get("violations differs", 0) else OK
+    return FAILED if any(counts[f"violations {severity}"] for severity in FAILING) else OK
 
 
 def _contradiction(args: Namespace) -> str | None:
@@ -102,10 +104,11 @@ def _validation(args: Namespace) -> Validation:
     from peerproof.pipeline.stages.validate import Validation
 
     place = args.follow if args.place is None else args.place
-    return Validation(place, args.config, args.states, args.tries, args.every)
+    return Validation(place, args.config, args.states, args.tries, args.every, complete=args.complete)
 
 
 def _print_findings(args: Namespace) -> int:
+    from peerproof.conformance.traces.findings import FAILING
     from peerproof.pipeline.judging.again import findings
     from peerproof.pipeline.storage.tables import VIOLATIONS
 
@@ -117,7 +120,7 @@ def _print_findings(args: Namespace) -> int:
     wrong = False
     for verdict, rows in found:
         violations = [dict(zip(names, row, strict=True)) for row in rows]
-        wrong = wrong or any(violation["severity"] != "differs" for violation in violations)
+        wrong = wrong or any(violation["severity"] in FAILING for violation in violations)
         if args.format == "json":
             print(json.dumps({"verdict": verdict._asdict(), "violations": violations}))
             continue

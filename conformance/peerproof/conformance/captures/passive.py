@@ -121,7 +121,9 @@ class Passive:
         )
 
 
-def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain]) -> Passive:
+def check_messages(
+    path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain], *, is_complete: bool = False
+) -> Passive:
     """Reads a capture to its end and checks its nodes. Raises NoCapture, OSError."""
     specification = node_check.specification_of(protocol)
     connections = connections_of(specification)
@@ -133,7 +135,7 @@ def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapp
         if len(refusals) < MOST:
             refusals.append(refusal)
 
-    nodes = _Nodes(protocol, column_text(path.name), node_check.Options(str(path), config))
+    nodes = _Nodes(protocol, column_text(path.name), node_check.Options(str(path), config, complete=is_complete))
     count = 0
     traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
     with Source(path) as source:
@@ -210,21 +212,24 @@ def check_capture(
     ports: Sequence[int] = (),
     config: Mapping[str, Plain] | None = None,
     decisions: Decisions = "report",
+    *,
+    is_complete: bool = False,
 ) -> tuple[Passive, CaptureVerdict]:
     """
     Reads a capture, pcap or pcapng, to its end, and checks the messages of each node against the protocol's rules.
 
     `ports` are the only ports whose packets count (default: all). `config` is the configuration of all nodes in plain form, as
     far as it is not the default. `decisions` says how to treat findings that rest on a decision of this project and not on the
-    document: as differences (report, the default), as violations (strict), or not at all (ignore). Raises BadConfiguration,
-    OSError, and NoCapture if the file is not a capture.
+    document: as differences (report, the default), as violations (strict), or not at all (ignore). `is_complete` says that the
+    capture has every message of its nodes in the order of sending; otherwise a finding that a missing message would explain is
+    undetermined. Raises BadConfiguration, OSError, and NoCapture if the file is not a capture.
     """
     config = config or {}
     try:
         PROTOCOLS[protocol].runtime.load().build_config(config, NodeId("127.0.0.1:1"), [])
     except ValueError as error:
         raise BadConfiguration(str(getattr(error, "detail", None) or error)) from None
-    passive = check_messages(path, protocol, ports, config)
+    passive = check_messages(path, protocol, ports, config, is_complete=is_complete)
     if decisions == "ignore":
         passive = replace(passive, nodes=[_without_decisions(node) for node in passive.nodes])
     if not passive.messages:

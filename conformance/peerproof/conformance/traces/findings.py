@@ -46,6 +46,9 @@ Severity: TypeAlias = Literal["violates", "differs", "undetermined", "log"]
 VIOLATES: Final = "violates"
 DIFFERS: Final = "differs"
 
+#: The severities that fail a run: what is undetermined, or rests on a decision alone, is no fault that is shown.
+FAILING: Final = frozenset({VIOLATES, "log"})
+
 #: Ordered by severity, the worst first.
 SEVERITIES: Final = (VIOLATES, DIFFERS, "undetermined", "log")
 

@@ -237,9 +237,12 @@ class MonitorJudge(Judge):
 
     way = "monitor"
 
-    def __init__(self, specification: Specification, node: str, configured: Callable[[NodeId], Any]) -> None:
+    def __init__(
+        self, specification: Specification, node: str, configured: Callable[[NodeId], Any], *, is_complete: bool
+    ) -> None:
         super().__init__()
         self.is_lost = False
+        self._is_complete: Final = is_complete
         self._specification: Final = specification
         monitors = PROTOCOLS[specification.NAME].monitors
         make: Callable[[NodeId, Any], Monitor] | None = monitors.load().monitor if monitors else None
@@ -269,8 +272,16 @@ class MonitorJudge(Judge):
                 self._lives = lives
                 self.note = self.note or f"event {rows.seqs[at]} begins another life of the node, which has lost its state"
             if violations:
-                return at + 1, [_rule_finding(Ref(rows, at), violation) for violation in violations]
+                return at + 1, [self._finding(Ref(rows, at), violation) for violation in violations]
         return end, []
+
+    def _finding(self, ref: Ref, violation: RuleViolation) -> Finding:
+        rule = violation.rule
+        severity: Severity = "differs" if rule.is_decision else "violates"
+        message = f"{rule.about}: violated here"
+        if rule.needs_all and not self._is_complete:
+            severity, message = "undetermined", f"{message}, or a message is missing or out of order (--complete: none is)"
+        return Finding(severity, rule.name, message, ref, rule.clauses, violation.expected, violation.actual)
 
     def lose(self, why: str) -> None:
         """Does nothing: a message missing from the log may also have been lost on the way."""
@@ -287,12 +298,6 @@ def message_of(specification: Specification, event: Event) -> Any:
     if event.payload is not None:
         return specification.MESSAGE.decode(event.payload)
     return specification.MESSAGE.value(json.loads(event.args or "null"))
-
-
-def _rule_finding(ref: Ref, violation: RuleViolation) -> Finding:
-    rule = violation.rule
-    severity: Severity = "differs" if rule.is_decision else "violates"
-    return Finding(severity, rule.name, f"{rule.about}: violated here", ref, rule.clauses, violation.expected, violation.actual)
 
 
 def _happening(specification: Specification, event: Event, args: Plain) -> Any:

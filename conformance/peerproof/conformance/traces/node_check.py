@@ -36,6 +36,7 @@ class Options:
     config: Mapping[str, Plain] = field(default_factory=dict)  #: configuration of all nodes, where their logs do not contain it
     states: int = 256
     tries: int = 20_000
+    complete: bool = False  #: no message of a node that is checked by its messages is missing or out of order
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -43,6 +44,7 @@ class Options:
         given = ["--config", json.dumps(self.config, sort_keys=True)] if self.config else []
         given += ["--states", str(self.states)] if self.states != Options.states else []
         given += ["--tries", str(self.tries)] if self.tries != Options.tries else []
+        given += ["--complete"] if self.complete else []
         return tuple(given)
 
 
@@ -156,9 +158,9 @@ def _select_judge(rows: Rows, specification: Specification, replays: Replays, op
         return ReplayJudge(replays.of(specification), rows)
     if "start" in rows.kinds:
         return RelationJudge(specification, Bounds(options.states, options.tries))
-    return MonitorJudge(
-        specification, rows.node, lambda node: PROTOCOLS[specification.NAME].runtime.load().build_config(options.config, node, [])
-    )
+    runtime = PROTOCOLS[specification.NAME].runtime
+    configured = lambda node: runtime.load().build_config(options.config, node, [])  # noqa: E731
+    return MonitorJudge(specification, rows.node, configured, is_complete=options.complete)
 
 
 def specification_of(protocol: str) -> Specification:

@@ -18,7 +18,7 @@ import msgspec
 
 from peerproof.conformance.captures.refusals import Unreadable
 from peerproof.conformance.traces.events import Event, EventRows, column_text
-from peerproof.conformance.traces.findings import DIFFERS, violation_text
+from peerproof.conformance.traces.findings import FAILING, violation_text
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
 from peerproof.pipeline.ingest import trace_lines
 from peerproof.pipeline.storage.tables import VIOLATIONS
@@ -136,12 +136,12 @@ def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -
         print(f"watching {folder}{os.sep}*.jsonl; Ctrl-C ends it", file=out, flush=True)
         while True:
             for row in watch.look():
-                found += row["severity"] != DIFFERS
+                found += row["severity"] in FAILING
                 print(violation_text(row, whole=True), file=out, flush=True)
             time.sleep(seconds)
     except KeyboardInterrupt:
         for row in watch.end():
-            found += row["severity"] != DIFFERS
+            found += row["severity"] in FAILING
             print(violation_text(row, whole=True), file=out)
     print(f"{watch.events:,} events of {watch.nodes:,} nodes; violations: {found or 'none'}", file=out, flush=True)
     return FOUND if found else OK

@@ -67,11 +67,12 @@ class Validation:
     states: int = 256
     tries: int = 20_000
     every: int = 1  #: instants between two checks of a run's nodes together; 0: no such checks
+    complete: bool = False  #: see `Options`
 
     @property
     def options(self) -> Options:
         """The options for one node."""
-        return Options(str(self.place.absolute()), self.config, self.states, self.tries)
+        return Options(str(self.place.absolute()), self.config, self.states, self.tries, self.complete)
 
     def plan(self, batches: Sequence[Success]) -> Plan:
         """Returns the plan of the batch."""
@@ -81,6 +82,7 @@ class Validation:
         ]
         versions = {name: spec_version(name) for name in RUNTIMES}
         arguments = {"config": dict(self.config), "states": self.states, "tries": self.tries, "every": self.every}
+        arguments |= {"complete": True} if self.complete else {}
         pipeline = code_digest("peerproof.pipeline", "peerproof.conformance")
         return Plan("validate", tuple(inputs), arguments, seeds=(), versions={"pipeline": pipeline, **versions})
 

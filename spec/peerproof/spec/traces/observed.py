@@ -4,8 +4,8 @@ Observation of a node from outside: the messages that it sends and receives.
 A `Monitor` takes these messages in order and reports violations. It knows neither states nor random choices, so it finds less
 than a replay, but a capture is enough for it. A protocol provides one as `monitor(node, config)` in its module `monitors`.
 
-A capture shows the messages on the wire where it was taken. Loss and reordering before that point look like a fault of the node;
-so the capture must be taken at the node.
+A capture shows the messages on the wire where it was taken, and may lack some. So a violation of a rule that needs all messages,
+in the order of sending, is one only if the observer knows that it has them (`Rule.needs_all`).
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Rule:
     name: str
     about: str
     clauses: tuple[str, ...]
+    needs_all: bool = False  #: a message that was not observed, or observed out of order, can look like a violation
 
     @property
     def is_decision(self) -> bool:

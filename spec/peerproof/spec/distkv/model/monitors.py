@@ -27,14 +27,16 @@ from peerproof.spec.traces.observed import Rule, RuleViolation, Seen, rules_in
 LIMIT: Final = Rule("WithinLimit", "no message is larger than Serf carries", ("DA-12", "DA-82"))
 LENGTHS: Final = Rule("ChainsBounded", "no chain is longer than the configured maximum", ("D-14", "DA-13"))
 ONE_NAME: Final = Rule("OwnName", "pings and infos name their sender", ("D-40",))
-TOCKS: Final = Rule("TockRises", "a new message has a higher tock than all before it", ("D-52", "D-53", "D-54"))
-NO_GAPS: Final = Rule("TicksHaveNoGaps", "each change of a node has its next tick", ("D-09", "D-21", "D-42"))
-SHOWN: Final = Rule("TickShown", "a node shows the tick of its last change", ("D-41",))
+TOCKS: Final = Rule("TockRises", "a new message has a higher tock than all before it", ("D-52", "D-53", "D-54"), needs_all=True)
+NO_GAPS: Final = Rule("TicksHaveNoGaps", "each change of a node has its next tick", ("D-09", "D-21", "D-42"), needs_all=True)
+SHOWN: Final = Rule("TickShown", "a node shows the tick of its last change", ("D-41",), needs_all=True)
 AS_IT_WAS: Final = Rule("SentAsItWas", "a change that is sent again is unchanged", ("D-43", "DA-03", "DA-48"))
-BASED: Final = Rule("BasedOnPing", "a ping with a chain follows a ping that was heard", ("D-83", "D-84", "DA-66"))
-SILENT: Final = Rule("ZeroIsSilent", "a node without a tick yields the chain to nodes with one", ("D-107", "DA-67"))
-GROWS: Final = Rule("TicksGrow", "a node's ticks of others never decrease", ("D-65", "DA-45"))
-ASKED: Final = Rule("KnownWasAsked", "changes reported as superseded were requested", ("D-117", "DA-78"))
+BASED: Final = Rule("BasedOnPing", "a ping with a chain follows a ping that was heard", ("D-83", "D-84", "DA-66"), needs_all=True)
+SILENT: Final = Rule(
+    "ZeroIsSilent", "a node without a tick yields the chain to nodes with one", ("D-107", "DA-67"), needs_all=True
+)
+GROWS: Final = Rule("TicksGrow", "a node's ticks of others never decrease", ("D-65", "DA-45"), needs_all=True)
+ASKED: Final = Rule("KnownWasAsked", "changes reported as superseded were requested", ("D-117", "DA-78"), needs_all=True)
 
 #: All rules.
 RULES: Final = rules_in(globals())

@@ -26,11 +26,16 @@ from peerproof.spec.wendy.state import Config
 
 LAST_HOP: Final = Rule("LastHop", "messages of the tree name their sender", ("PA-08", "P-09"))
 UNSUBSCRIBED_ONCE: Final = Rule(
-    "UnsubscribedOnce", "a node that has unsubscribed subscribes before it unsubscribes again", ("PA-04", "PA-10", "PI-08")
+    "UnsubscribedOnce",
+    "a node that has unsubscribed subscribes before it unsubscribes again",
+    ("PA-04", "PA-10", "PI-08"),
+    needs_all=True,
 )
-TO_CHILDREN: Final = Rule("ToChildren", "copies of events go to children", ("P-21", "P-25", "P-26"))
-NOT_BACK: Final = Rule("NotBack", "no copy goes to the node that it came from", ("PA-26",))
-COPY_HOPS: Final = Rule("CopyHopsCounted", "a copy counts one hop more than the event that came", ("PA-25", "WA-56"))
+TO_CHILDREN: Final = Rule("ToChildren", "copies of events go to children", ("P-21", "P-25", "P-26"), needs_all=True)
+NOT_BACK: Final = Rule("NotBack", "no copy goes to the node that it came from", ("PA-26",), needs_all=True)
+COPY_HOPS: Final = Rule(
+    "CopyHopsCounted", "a copy counts one hop more than the event that came", ("PA-25", "WA-56"), needs_all=True
+)
 BOUNDED: Final = Rule("CopiesEnd", f"a copy that {MOST_HOPS} nodes have received is not copied", ("PA-25",))
 
 #: All rules, including Wendy's.

@@ -34,24 +34,35 @@ TYPE_LIMIT: Final = Rule("TypeWithinLimit", "the type byte counts as a part of t
 ONCE: Final = Rule("EachPeerOnce", "a digest request lists a peer once", ("B-22", "B-23"))
 ITSELF: Final = Rule("ListsItself", "a digest request with room lists its sender", ("BA-09",))
 KNOWN: Final = Rule(
-    "ListsKnown", "a digest request with room lists every other peer that its sender knows", ("B-01", "B-10", "B-24")
+    "ListsKnown",
+    "a digest request with room lists every other peer that its sender knows",
+    ("B-01", "B-10", "B-24"),
+    needs_all=True,
 )
 OWN_VERSION: Final = Rule(
-    "OwnVersionGrows", "a node's own version never decreases, unless it restarts", ("B-03", "B-07", "BX-03")
+    "OwnVersionGrows", "a node's own version never decreases, unless it restarts", ("B-03", "B-07", "BX-03"), needs_all=True
 )
-KNOWN_VERSION: Final = Rule("KnownVersionsGrow", "no known version of another node decreases", ("B-37", "BI-05"))
+KNOWN_VERSION: Final = Rule("KnownVersionsGrow", "no known version of another node decreases", ("B-37", "BI-05"), needs_all=True)
 ONE_VALUE: Final = Rule("OneValue", "a version of a pair has one value", ("B-07", "B-36", "BI-04"))
 ORDER: Final = Rule("DeltaOrder", "a delta has a peer's pairs from the lowest version up", ("B-30",))
 TOGETHER: Final = Rule("DeltaByPeer", "a delta has a peer's pairs together, equal versions by key", ("B-28", "BA-12"))
-LISTED: Final = Rule("DeltaOfListed", "a delta is about peers of a digest that it answers", ("B-27", "BA-08"))
-NEWER: Final = Rule("DeltaIsNewer", "all pairs of a delta are above the version in the digest", ("B-29",))
+LISTED: Final = Rule("DeltaOfListed", "a delta is about peers of a digest that it answers", ("B-27", "BA-08"), needs_all=True)
+NEWER: Final = Rule("DeltaIsNewer", "all pairs of a delta are above the version in the digest", ("B-29",), needs_all=True)
 NOT_EMPTY: Final = Rule("ResponseNotEmpty", "a digest response without entries is not sent", ("BA-32",))
-AFTER_DELTA: Final = Rule("ResponseAfterDelta", "a digest response follows a delta, be it empty", ("B-32", "B-34"))
+AFTER_DELTA: Final = Rule(
+    "ResponseAfterDelta", "a digest response follows a delta, be it empty", ("B-32", "B-34"), needs_all=True
+)
 NOT_ONESELF: Final = Rule("ResponseNotOfOneself", "no node asks for its own pairs", ("BA-16",))
-TO_REQUEST: Final = Rule("ResponseToRequest", "a digest response answers a request, never another response", ("B-16", "B-39"))
-BEHIND: Final = Rule("ResponseIsBehind", "a digest response lists only peers of the request, none at a higher version", ("B-14",))
-OWN_VERSIONS: Final = Rule("ResponseIsOwn", "a digest response has the versions that its sender knows", ("BA-10",))
-IN_ORDER: Final = Rule("ResponseInOrder", "a digest response keeps the order of the request", ("BA-11",))
+TO_REQUEST: Final = Rule(
+    "ResponseToRequest", "a digest response answers a request, never another response", ("B-16", "B-39"), needs_all=True
+)
+BEHIND: Final = Rule(
+    "ResponseIsBehind", "a digest response lists only peers of the request, none at a higher version", ("B-14",), needs_all=True
+)
+OWN_VERSIONS: Final = Rule(
+    "ResponseIsOwn", "a digest response has the versions that its sender knows", ("BA-10",), needs_all=True
+)
+IN_ORDER: Final = Rule("ResponseInOrder", "a digest response keeps the order of the request", ("BA-11",), needs_all=True)
 
 #: All rules.
 RULES: Final = rules_in(globals())

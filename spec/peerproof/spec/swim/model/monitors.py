@@ -28,11 +28,13 @@ ASKED: Final = 64
 RELAYED: Final = 2**12
 
 LIMIT: Final = Rule("WithinLimit", "no datagram is larger than the configured maximum", ("SA-32",))
-COUNTED: Final = Rule("CounterGrows", "the numbers of a node's datagrams increase", ("S-14",))
+COUNTED: Final = Rule("CounterGrows", "the numbers of a node's datagrams increase", ("S-14",), needs_all=True)
 ONE_NUMBER: Final = Rule("OneNumber", "no two datagrams of a node have the same number", ("S-14", "SA-09"))
-ANSWERS: Final = Rule("AckOfPing", "an ack has the number of a ping of the node that it goes to", ("S-17", "S-32"))
+ANSWERS: Final = Rule(
+    "AckOfPing", "an ack has the number of a ping of the node that it goes to", ("S-17", "S-32"), needs_all=True
+)
 OWN: Final = Rule("AckOfOwnPing", "a node does not answer a ping of another target", ("SA-22",))
-PROBED: Final = Rule("ProbeAckOfProbe", "the answer to a probe has the number of a probe", ("SA-41",))
+PROBED: Final = Rule("ProbeAckOfProbe", "the answer to a probe has the number of a probe", ("SA-41",), needs_all=True)
 PAST: Final = Rule(
     "PastIsTold", "an ack that reports the receiver's death answers the past, and carries no more", ("S-30", "SA-16")
 )
@@ -43,7 +45,9 @@ ONE_EVENT: Final = Rule("OneEventOfNode", "a datagram has one event of a node", 
 ALONE: Final = Rule("IntroducesAlone", "a joining node sends its joining, at its own number, and nothing else", ("S-24", "SA-57"))
 UNTAGGED: Final = Rule("UntaggedIsWelcome", "anti-entropy without keyword comes after a joiner's own joining", ("S-25", "SA-18"))
 RELAY: Final = Rule("RelayIsAnother", "an indirect ping is of neither sender nor receiver", ("S-05", "SA-03"))
-PASSED_ON: Final = Rule("IndirectAckOfAck", "an indirect ack was requested, and has the node's own answer", ("SA-04", "SA-55"))
+PASSED_ON: Final = Rule(
+    "IndirectAckOfAck", "an indirect ack was requested, and has the node's own answer", ("SA-04", "SA-55"), needs_all=True
+)
 
 #: All rules.
 RULES: Final = rules_in(globals())

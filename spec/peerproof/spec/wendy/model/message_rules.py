@@ -16,35 +16,55 @@ from peerproof.spec.wendy.tables import nodes_of
 ONE_SENDER: Final = Rule("OneSender", "a node always sends the same data about itself", ("WA-52", "WA-53"))
 OWN_KEY: Final = Rule("OwnKey", "a message between nodes has the required key", ("W-47", "WA-57"))
 TO_OTHERS: Final = Rule("ToOthers", "no node sends to itself", ("WA-15", "WA-52"))
-VERSIONS: Final = Rule("VersionsGrow", "versions of a node's tables never decrease, unless it restarts", ("WA-39", "WI-08"))
+VERSIONS: Final = Rule(
+    "VersionsGrow", "versions of a node's tables never decrease, unless it restarts", ("WA-39", "WI-08"), needs_all=True
+)
 SAME_TABLE: Final = Rule("VersionsNameTables", "a table of one version has the same nodes", ("WA-39", "WA-42", "WI-08"))
 SELF_FREE: Final = Rule("SelfFree", "no node is in its own tables", ("WA-15", "WI-02"))
 RIGHT_CELL: Final = Rule("RightCell", "a node in a cell of the routing table fits into it", ("W-15", "W-16", "WI-04"))
 LEAVES: Final = Rule("LeavesInOrder", "leaves are on their side, the nearest first", ("W-24", "W-29"))
 SIDES: Final = Rule("LeftLeavesFirst", "the left array comes first; the ring defines which side is left", ("WA-03", "WA-51"))
 ONCE: Final = Rule("NobodyTwice", "no node is twice in an array of the leaf set, or in the neighborhood set", ("W-32", "WI-03"))
-MARK: Final = Rule("MarkWithLeafSet", "the destination of a join sends its leaf set with its mark", ("W-50", "WA-61"))
-ASKED: Final = Rule(
-    "DataIsAsked", "tables are sent only on request, and only those that are due", ("W-48", "W-49", "W-50", "WA-57")
+MARK: Final = Rule(
+    "MarkWithLeafSet", "the destination of a join sends its leaf set with its mark", ("W-50", "WA-61"), needs_all=True
 )
-JOIN: Final = Rule("JoinAnswered", "each receiver of a join sends its routing table to the joiner", ("W-48", "WI-11"))
-HOPS: Final = Rule("HopsCounted", "a forwarded message has one hop more", ("WA-56",))
+ASKED: Final = Rule(
+    "DataIsAsked",
+    "tables are sent only on request, and only those that are due",
+    ("W-48", "W-49", "W-50", "WA-57"),
+    needs_all=True,
+)
+JOIN: Final = Rule(
+    "JoinAnswered", "each receiver of a join sends its routing table to the joiner", ("W-48", "WI-11"), needs_all=True
+)
+HOPS: Final = Rule("HopsCounted", "a forwarded message has one hop more", ("WA-56",), needs_all=True)
 REPAIR: Final = Rule(
     "RepairOfOne", "a repair asks for one table, of the routing table for one cell", ("W-19", "W-30", "W-36", "WA-27")
 )
-WAIT: Final = Rule("AnnouncedInTime", "a joiner announces itself when its wait after a leaf set is over", ("W-58", "WI-12"))
-MARK_WAIT: Final = Rule("WaitsForMark", "the marked leaf set starts the wait of a joiner", ("W-58", "WA-37", "WA-61"))
+WAIT: Final = Rule(
+    "AnnouncedInTime", "a joiner announces itself when its wait after a leaf set is over", ("W-58", "WI-12"), needs_all=True
+)
+MARK_WAIT: Final = Rule(
+    "WaitsForMark", "the marked leaf set starts the wait of a joiner", ("W-58", "WA-37", "WA-61"), needs_all=True
+)
 WHOLE: Final = Rule("AnnouncesTables", "an announcement has all three tables", ("W-60",))
-KNOWN: Final = Rule("VersionsWereTold", "an announcement has versions that its receiver has sent", ("W-61", "W-63", "WA-40"))
+KNOWN: Final = Rule(
+    "VersionsWereTold", "an announcement has versions that its receiver has sent", ("W-61", "W-63", "WA-40"), needs_all=True
+)
 KEPT: Final = Rule(
     "VersionsAreKept",
     "a node that has applied the versions it received announces no older ones",
     ("W-61", "W-63"),
+    needs_all=True,
 )
-AGAIN: Final = Rule("AnnouncedAgain", "announcements are repeated after a race warning only", ("W-65", "WA-44", "WA-67"))
-RACE: Final = Rule("RaceOfNewer", "a race warning answers an announcement, and has newer tables", ("W-64", "WA-41", "WA-42"))
-WARNED: Final = Rule("RaceIsTold", "an announcement with old versions gets a warning", ("W-64", "WA-41", "WI-13"))
-GONE: Final = Rule("QuietAfterLeaving", "a node that has left sends nothing", ("WA-62",))
+AGAIN: Final = Rule(
+    "AnnouncedAgain", "announcements are repeated after a race warning only", ("W-65", "WA-44", "WA-67"), needs_all=True
+)
+RACE: Final = Rule(
+    "RaceOfNewer", "a race warning answers an announcement, and has newer tables", ("W-64", "WA-41", "WA-42"), needs_all=True
+)
+WARNED: Final = Rule("RaceIsTold", "an announcement with old versions gets a warning", ("W-64", "WA-41", "WI-13"), needs_all=True)
+GONE: Final = Rule("QuietAfterLeaving", "a node that has left sends nothing", ("WA-62",), needs_all=True)
 
 #: All rules.
 RULES: Final = rules_in(globals())
