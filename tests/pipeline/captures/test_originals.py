@@ -95,7 +95,7 @@ def test_every_capture_is_in_the_table() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_originals_are_found_and_our_nodes_are_accepted(name: str) -> None:
     expected = EXPECTED[name]
-    passive, verdict = check_capture(path_of(name), expected.protocol, (), expected.config)
+    passive, verdict = check_capture(path_of(name), expected.protocol, (), expected.config, is_complete=True)
     nodes = {int(node.verdict.node.rpartition(":")[2]): node for node in passive.nodes}
 
     assert verdict is CaptureVerdict.REJECTED
@@ -114,7 +114,7 @@ def test_originals_are_found_and_our_nodes_are_accepted(name: str) -> None:
 def in_one_process(name: str) -> tuple[dict[str, str], Counter[tuple[str, ...]]]:
     """The verdict of each node, and how often it breaks each rule."""
     expected = EXPECTED[name]
-    passive, _ = check_capture(path_of(name), expected.protocol, (), expected.config)
+    passive, _ = check_capture(path_of(name), expected.protocol, (), expected.config, is_complete=True)
     counts: Counter[tuple[str, ...]] = Counter()
     for node in passive.nodes:
         for rule in node.rules:

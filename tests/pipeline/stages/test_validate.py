@@ -22,7 +22,7 @@ from peerproof.spec.core import NodeId
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.trace import Line
 
-OPTIONS = Options("out")
+OPTIONS = Options("out", complete=True)
 NAMES = [column.name for column in VIOLATIONS.columns]
 
 
@@ -287,7 +287,7 @@ def test_a_bound_that_was_hit_is_no_verdict() -> None:
     events = foreign(simulated(nodes=5), sends=False)
     events[-1] = events[-1]._replace(state_hash="0" * 16)
 
-    verdict, rows = checked(events, options=Options("out", states=1))
+    verdict, rows = checked(events, options=Options("out", states=1, complete=True))
 
     assert verdict.verdict == "undetermined"
     assert [(row["severity"], row["property"]) for row in rows] == [("undetermined", "Bound")]
@@ -316,7 +316,7 @@ def test_messages_alone_are_held_to_the_protocols_rules() -> None:
     verdict, rows = checked(events)
     assert (rows, verdict.way, verdict.verdict, verdict.judged) == ([], "monitor", "accepted", len(events))
 
-    verdict, rows = checked(events, options=Options("out", config={"max_payload": 40}))
+    verdict, rows = checked(events, options=Options("out", config={"max_payload": 40}, complete=True))
     assert verdict.verdict == "rejected"
     assert {row["property"] for row in rows} == {"WithinLimit"}
     assert "--config '{\"max_payload\": 40}'" in rows[0]["replay"]
