@@ -24,6 +24,7 @@ from statistics import median
 from typing import Any
 
 from _ratios import cpu, target
+from tests.pipeline.frames import datagram, write_frames
 
 from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
@@ -105,18 +106,12 @@ def write_log(path: Path, events: list[dict[str, Any]]) -> None:
 
 def write_capture(path: Path, events: list[dict[str, Any]]) -> None:
     """The datagrams that the nodes received, on Ethernet."""
-    frames: list[bytes] = []
+    messages: list[bytes] = []
     for event in events:
         if event["kind"] == "recv":
-            data = MESSAGE.encode(MESSAGE.value(event["args"]))
-            source, target = (struct.pack(">BBBB", 10, 0, 0, int(event[end][1])) for end in ("peer", "node"))
-            ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(data), 0, 0, 64, 17, 0, source, target)
-            frames.append(bytes(12) + b"\x08\x00" + ip + struct.pack(">HHHH", 8119, 8119, 8 + len(data), 0) + data)
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 2**18, 1))
-        for number in range(PACKETS):
-            frame = frames[number % len(frames)]
-            file.write(struct.pack("<IIII", number // 1000, number % 1000 * 1000, len(frame), len(frame)) + frame)
+            source, target = ((f"10.0.0.{event[end][1]}", 8119) for end in ("peer", "node"))
+            messages.append(datagram(source, target, MESSAGE.encode(MESSAGE.value(event["args"]))))
+    write_frames(path, ((number / 1000, messages[number % len(messages)]) for number in range(PACKETS)))
 
 
 def loads_lines(path: Path) -> int:

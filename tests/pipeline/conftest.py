@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.pipeline.disturbed import GRID, RUNS_IN_ALL
-from tests.pipeline.victim import steady
+from tests.pipeline.disturbed import GRID, RUNS_IN_ALL, steady
 from tests.support.tools import require
 
 from peerproof.pipeline.spark.execution import Engine, execute

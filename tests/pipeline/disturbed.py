@@ -1,4 +1,8 @@
-"""The stage simulate in a process of its own, which may be killed; and what its result must be nevertheless."""
+"""
+The stage simulate in a process of its own, which may be killed; and what its result must be nevertheless.
+
+Run as a module, this is `peerproof pipeline simulate` with a unit for each run, so that there are many moments to be killed at.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
+from peerproof.cli.main import main
+from peerproof.pipeline.stages import simulate
 from peerproof.pipeline.storage.batches import successes, table_files
 from peerproof.pipeline.storage.status import collect
 from peerproof.pipeline.storage.tables import RUNS, TRACES
@@ -23,12 +30,19 @@ PATIENCE = 600.0
 
 
 @contextmanager
+def steady() -> Iterator[None]:
+    """Sources that change between two executions are not what these tests are about."""
+    with patch.multiple(simulate, UNIT=1, spec_version=lambda _: "1", code_digest=lambda _: "1"):
+        yield
+
+
+@contextmanager
 def victim(place: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
     """The stage in a process of its own, which is gone afterwards."""
     (place.parent / "grid.yaml").write_text(GRID, encoding="utf-8")
     arguments = ["scuttlebutt", "--runs", str(RUNS_IN_ALL), "--grid", str(place.parent / "grid.yaml"), "--output", str(place)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.pipeline.victim", *arguments, *(options or ("--master", "none"))],
+        [sys.executable, "-m", "tests.pipeline.disturbed", *arguments, *(options or ("--master", "none"))],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -76,3 +90,8 @@ def killed_after(process: subprocess.Popen[Any], place: Path, units: int, second
     time.sleep(seconds)
     process.kill()
     process.wait()
+
+
+if __name__ == "__main__":
+    with steady():
+        sys.exit(main(["pipeline", "simulate", *sys.argv[1:]]))

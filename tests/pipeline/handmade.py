@@ -1,9 +1,9 @@
-"""Runs made by hand, and what is measured of them."""
+"""Events of runs made by hand, and what is measured of them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
@@ -19,28 +19,34 @@ SECOND = 1_000_000
 Metric = tuple[str, int | None, str]  #: name, round, node
 
 
+def happens(
+    node: str, at: float, kind: str, args: Any, *effects: Any, peer: str | None = None, size: int | None = None, **more: Any
+) -> Event:
+    """An event of a node, so many seconds after the beginning; `size` is in bytes."""
+    event = Event(
+        "r", "", "x", node, 0, round(at * SECOND), kind, peer, None, size, None,
+        canonical_json(args), "[]", canonical_json(effects), None, None,
+    )  # fmt: skip
+    return event._replace(**more)
+
+
+def ticks(nodes: str, at: float, *effects: Any, timer: str) -> list[Event]:
+    """A timer runs out at each of these nodes."""
+    return [happens(node, at, "timer", {"type": timer}, *effects) for node in nodes]
+
+
 class Log:
-    """The rows of one run, made by hand."""
+    """The events of one run, numbered for each node."""
 
-    def __init__(self, protocol: str) -> None:
-        self._protocol = protocol
-        self._rows: dict[str, list[Event]] = defaultdict(list)
-
-    def add(
-        self, node: str, t_us: int, kind: str, args: Any, effects: Iterable[Any] = (), peer: str | None = None, **more: Any
-    ) -> None:
-        """One event."""
-        rows = self._rows[node]
-        rows.append(
-            Event(
-                "r", self._protocol, "x", node, len(rows), t_us, kind, peer, None, None, None,
-                canonical_json(args), "[]", canonical_json(list(effects)), None, None,
-            )._replace(**more)
-        )  # fmt: skip
+    def __init__(self, protocol: str, events: Iterable[Event]) -> None:
+        self.nodes: dict[str, list[Event]] = defaultdict(list)
+        for event in events:
+            own = self.nodes[event.node]
+            own.append(event._replace(protocol=protocol, seq=len(own)))
 
     def batches(self, size: int = 1000) -> Iterator[Any]:
         """Sorted, in batches of this size."""
-        rows = [row for node in sorted(self._rows) for row in self._rows[node]]
+        rows = [event for node in sorted(self.nodes) for event in self.nodes[node]]
         for start in range(0, len(rows), size):
             yield TRACES.batch(rows[start : start + size])
 
@@ -54,60 +60,9 @@ class Log:
         assert {row["unit"] for row in found} <= {*alone.UNITS.values(), *spreading.UNITS.values()}
         return [((row["metric"], row["round"], row["node"]), row["value"]) for row in found]
 
-
-def update(peer: str, version: int) -> dict[str, Any]:
-    """The effect of learning a pair."""
-    return {"notify": {"type": "update", "peer": peer, "key": "k", "value": "v", "version": str(version)}}
-
-
-DELTA: dict[str, Any] = {"type": "delta", "entries": []}
-CONFIG: dict[str, Any] = {"seeds": [], "interval": 1000, "max_payload": 512, "detector": None}
-SET = {"type": "update_local", "key": "k", "value": "v"}
-
-
-def gossip(nodes: str = "abc") -> Log:
-    """Scuttlebutt nodes that are up from 0 s to the end."""
-    log = Log("scuttlebutt")
-    for node in nodes:
-        log.add(node, 0, "start", CONFIG)
-    return log
-
-
-def ended(log: Log, nodes: Iterable[str], at: int = 10 * SECOND) -> Log:
-    """A last event for each of these nodes."""
-    for node in nodes:
-        log.add(node, at, "timer", {"type": "round"})
-    return log
-
-
-def log_of(metrics: Sequence[tuple[Metric, float]]) -> dict[str, list[float]]:
-    """Values by metric."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for (name, _, _), value in metrics:
-        values[name].append(value)
-    return values
-
-
-SWIM: dict[str, Any] = {"restart_counter": "0", "seeds": [], "interval": 1000, "ae_size": 2, "max_datagram": 1432,
-                        "emit_incarnation": False, "cluster_events": ["dead"]}  # fmt: skip
-
-
-def told(node: str, what: str) -> list[dict[str, Any]]:
-    """The effect of telling the application."""
-    return [{"notify": {"type": "cluster_event", "node": f"uuid-{node}", "event_type": what}}]
-
-
-def members(nodes: str, crashed: str = "") -> Log:
-    """SWIM nodes; those that crash have their last event at 4 s, the others at 20 s."""
-    log = Log("swim")
-    for node in nodes:
-        log.add(node, 0, "start", {**SWIM, "uuid": f"uuid-{node}"})
-    for node in crashed:
-        log.add(node, 4 * SECOND, "timer", {"type": "quantum"})
-    return log
-
-
-def alive_to_the_end(log: Log, nodes: str) -> Log:
-    for node in nodes:
-        log.add(node, 20 * SECOND, "timer", {"type": "quantum"})
-    return log
+    def values(self, *, shared_clock: bool = True) -> dict[str, list[float]]:
+        """Values by metric, sorted."""
+        values: dict[str, list[float]] = defaultdict(list)
+        for (name, _, _), value in self.metrics(shared_clock=shared_clock):
+            values[name].append(value)
+        return {name: sorted(found) for name, found in values.items()}

@@ -1,36 +1,36 @@
 """
 Three real nodes on loopback, their traces, and a capture of their traffic.
 
-The capture is that of a packet socket where the machine allows one, and else what the nodes say to have received; scapy writes
-the file in both cases.
+The capture is that of a packet socket where the machine allows one, and else what the nodes say to have received.
 """
 
 from __future__ import annotations
 
 import json
 import socket
-import subprocess
+import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import gt
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
+
+from tests.pipeline.frames import datagram, write_frames
+from tests.reference.conftest import Talking, launching
+from tests.support.waiting import PATIENCE, until
 
 from peerproof.reference.protocols.registry import RUNTIMES
-
-Process: TypeAlias = "subprocess.Popen[str]"
-
-#: Seconds for processes to start and talk.
-PATIENCE = 300.0
 
 #: Lines that each node has written when they are stopped.
 LINES = 100
 
 _HEADERS = 14 + 20 + 8  # Ethernet, IP without options, UDP
+_SO_TIMESTAMP = 29  # of Linux, whose kernel says when a packet came, however late it is read
 
 
 @dataclass(frozen=True)
@@ -64,64 +64,63 @@ class Recording:
     traces: tuple[tuple[str, ...], ...]
     packets: tuple[Packet, ...]
     ports: tuple[int, ...]
-    is_captured: bool  #: by a packet socket
+
+
+class RunningNode(Talking):
+    """A node in a process of its own that writes a trace, and what it has said."""
+
+    def __init__(self, protocol: str, trace: Path, *options: str) -> None:
+        self.told: list[dict[str, Any]] = []
+        command = [sys.executable, "-m", "peerproof.cli.main", "node", "start", protocol, "--bind", "127.0.0.1:0", "--json"]
+        super().__init__(*command, "--run", "loopback", "--trace", str(trace), *options)
+        until(lambda: bool(self.told), "its first line")
+        self.addr: str = self.told[0]["node"]
+
+    def take(self, line: Any) -> None:
+        """It has said this."""
+        self.told.append(line)
+
+    def count(self, what: str) -> int:
+        """How often it has told something."""
+        return sum(what in line for line in self.told)
+
+
+#: Starts nodes that do not outlive the block.
+running = contextmanager(partial(launching, RunningNode))
 
 
 @contextmanager
-def nodes(folder: Path, protocol: str = "scuttlebutt", count: int = 3, interval: int = 20) -> Iterator[list[Process]]:
-    """Running nodes, that write traces into a folder."""
-    with ExitStack() as stack:
-        started: list[Process] = []
-        first = ""
-        for number in range(count):
+def nodes(folder: Path, protocol: str = "scuttlebutt", interval: int = 20) -> Iterator[list[RunningNode]]:
+    """Three running nodes, that write traces into a folder."""
+    with running() as launch:
+        started: list[RunningNode] = []
+        for number in range(3):
             options = ["--interval", str(interval), *(part for key in "abc" for part in ("--set", f"{key}={number}"))]
-            options += ["--peer", first] if first else []
-            process, address = start(stack, protocol, folder / f"node{number}.jsonl", *options)
-            first = first or address
-            started.append(process)
-            assert process.stdout is not None
-            threading.Thread(target=process.stdout.read, daemon=True).start()
+            options += ["--peer", started[0].addr] if started else []
+            started.append(launch(protocol, folder / f"node{number}.jsonl", *options))
         yield started
 
 
-def start(stack: ExitStack, protocol: str, trace: Path, *options: str) -> tuple[Process, str]:
-    """A running node, which has printed its first line, and its address."""
-    command = [sys.executable, "-m", "peerproof.cli.main", "node", "start", protocol, "--bind", "127.0.0.1:0", "--json"]
-    command += ["--run", "loopback", "--trace", str(trace), *options]
-    process = stack.enter_context(subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True))
-    stack.callback(process.kill)
-    assert process.stdout is not None
-    said = process.stdout.readline()
-    assert said, process.communicate()[1]
-    return process, json.loads(said)["node"]
-
-
-def until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait for something. Fails if it takes too long."""
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {patience} s: {what}"
-        time.sleep(0.05)
+def read_traces(files: Sequence[Path]) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    """The lines of each node's trace, and the ports of the nodes."""
+    traces = tuple(tuple(file.read_text("utf-8").splitlines()) for file in files)
+    return traces, tuple(int(json.loads(lines[0])["node"].rpartition(":")[2]) for lines in traces)
 
 
 def record(folder: Path, protocol: str = "scuttlebutt", seconds: float = 0, interval: int = 20) -> Recording:
     """Run the nodes for so long at least, and until each has something to tell."""
     files = [folder / f"node{number}.jsonl" for number in range(3)]
-    with sniffing() as frames, nodes(folder, protocol, interval=interval) as processes:
+    with sniffing() as frames, nodes(folder, protocol, interval) as started:
         begun = time.monotonic()
-        until(lambda: all(lines_in(file) > LINES // 2 for file in files), "the first lines of all nodes")
+        until(lambda: all(lines_in(file) > LINES // 2 for file in files), "begun by all nodes")
         enough = [lines_in(file) + LINES for file in files]
-        until(lambda: goes_on(processes) and all(map(gt, map(lines_in, files), enough)), "more")
-        until(lambda: time.monotonic() - begun >= seconds, "its end", PATIENCE + seconds)
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            assert process.wait(PATIENCE) == 0
-    traces = tuple(tuple(file.read_text("utf-8").splitlines()) for file in files)
-    ports = tuple(int(json.loads(lines[0])["node"].rpartition(":")[2]) for lines in traces)
+        until(lambda: goes_on(started) and all(map(gt, map(lines_in, files), enough)), "more")
+        until(lambda: time.monotonic() - begun >= seconds, "at its end", PATIENCE + seconds)
+        end_all(started)
+    traces, ports = read_traces(files)
     found = _packets(frames, ports) if frames is not None else _received(traces, protocol)
     packets = tuple(replace(packet, protocol=protocol) for packet in found)
-    return Recording(traces, packets, ports, frames is not None)
+    return Recording(traces, packets, ports)
 
 
 def lines_in(file: Path) -> int:
@@ -129,13 +128,11 @@ def lines_in(file: Path) -> int:
     return file.read_bytes().count(b"\n")
 
 
-def goes_on(processes: list[Process]) -> bool:
+def goes_on(started: list[RunningNode]) -> bool:
     """Have each node set some pairs, so that what they say is new to the end, and deltas have several."""
-    for process in processes:
-        assert process.stdin is not None
+    for node in started:
         now = time.monotonic_ns()
-        process.stdin.write(f"set d={now}\nset e={now}\n")
-        process.stdin.flush()
+        node.write(f"set d={now}\nset e={now}")
     return True
 
 
@@ -146,27 +143,43 @@ def sniffing() -> Iterator[list[tuple[float, bytes]] | None]:
         try:
             sniffer = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3)))
             sniffer.bind(("lo", 0))
+            sniffer.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMP, 1)
         except (AttributeError, OSError):
             yield None
             return
         sniffer.settimeout(0.1)
         frames: list[tuple[float, bytes]] = []
-        over = threading.Event()
+        ended: list[float] = []
 
         def listen() -> None:
-            while not over.is_set():
-                with suppress(TimeoutError):
-                    frame, address = sniffer.recvfrom(2**16)
-                    if address[2] != socket.PACKET_OUTGOING:  # on loopback each comes twice
-                        frames.append((time.time(), frame))
+            """Until the end, and what came before it and is read later."""
+            at = 0.0
+            while not ended or at < ended[0]:
+                try:
+                    frame, [(_, _, when)], _, address = sniffer.recvmsg(2**16, 64)
+                except TimeoutError:
+                    if ended:
+                        return
+                    continue
+                seconds, microseconds = struct.unpack("ll", when[:16])
+                at = seconds + microseconds / 1e6
+                if address[2] != socket.PACKET_OUTGOING:  # on loopback each comes twice
+                    frames.append((at, frame))
 
         listener = threading.Thread(target=listen)
         listener.start()
         try:
             yield frames
         finally:
-            over.set()
+            ended.append(time.time())
             listener.join()
+
+
+def end_all(started: Sequence[RunningNode]) -> None:
+    """All end at once, and well."""
+    for node in started:
+        node.process.terminate()
+    assert {node.over() for node in started} == {0}
 
 
 def _packets(frames: list[tuple[float, bytes]], ports: tuple[int, ...]) -> Iterator[Packet]:
@@ -189,14 +202,6 @@ def _received(traces: tuple[tuple[str, ...], ...], protocol: str) -> Iterator[Pa
 
 def write_capture(path: Path, packets: list[Packet]) -> None:
     """A pcap file."""
-    from scapy.layers.inet import IP, UDP
-    from scapy.layers.l2 import Ether
-    from scapy.utils import RawPcapWriter
-
-    with RawPcapWriter(str(path), linktype=1) as writer:
-        writer.write_header(None)
-        for packet in packets:
-            frame = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="127.0.0.1", dst="127.0.0.1")
-            data = bytes(frame / UDP(sport=packet.source, dport=packet.target) / packet.payload)
-            microseconds = round(packet.time * 1e6)
-            writer.write_packet(data, sec=microseconds // 1_000_000, usec=microseconds % 1_000_000)
+    host = "127.0.0.1"
+    frames = ((packet.time, datagram((host, packet.source), (host, packet.target), packet.payload)) for packet in packets)
+    write_frames(path, frames)

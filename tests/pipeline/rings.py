@@ -7,19 +7,18 @@ to have received: their clocks are their own, and what overtakes what matters.
 
 from __future__ import annotations
 
-import json
 import socket
 import struct
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.pipeline.clusters import simulated
-from tests.pipeline.recorded import PATIENCE, Process, sniffing, start, until
+from tests.pipeline.frames import ACK, FIN, SYN, segment
+from tests.pipeline.recorded import RunningNode, end_all, read_traces, running, sniffing
+from tests.support.waiting import until
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
@@ -29,8 +28,6 @@ NETWORK = "10.0.0."
 
 #: Bytes of a segment, as on an Ethernet.
 SEGMENT = 1448
-
-SYN, FIN, ACK = 2, 1, 16
 
 
 def codec_of(protocol: str) -> Any:
@@ -86,23 +83,6 @@ def frames(connections: Sequence[Arrival]) -> Iterator[tuple[float, bytes]]:
         yield at, segment(client, server, 100 + len(sent), FIN | ACK)
 
 
-def segment(source: tuple[str, int], target: tuple[str, int], number: int, flags: int, data: bytes = b"") -> bytes:
-    """A frame of Ethernet, IPv4 and TCP."""
-    tcp = struct.pack(">HHIIBBHHH", source[1], target[1], number, 0, 0x50, flags, 2**15, 0, 0) + data
-    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0)
-    return bytes(12) + b"\x08\x00" + head + socket.inet_aton(source[0]) + socket.inet_aton(target[0]) + tcp
-
-
-def write_frames(path: Path, packets: Iterable[tuple[float, bytes]]) -> Path:
-    """A pcap file."""
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 2**18, 1))
-        for time, data in packets:
-            microseconds = round(time * 1e6)
-            file.write(struct.pack("<IIII", *divmod(microseconds, 1_000_000), len(data), len(data)) + data)
-    return path
-
-
 @dataclass(frozen=True)
 class RingRecording:
     """Traces of four nodes, line by line, and packets of their traffic."""
@@ -115,17 +95,17 @@ class RingRecording:
 #: Milliseconds.
 TIMEOUT, HEARTBEAT = 1000, 1500
 
-#: Running nodes, and what each has told.
-Nodes: TypeAlias = list[tuple[Process, list[dict[str, Any]]]]
+Nodes: TypeAlias = list[RunningNode]
 
 
 def record_ring(folder: Path) -> RingRecording:
     """A ring comes about, messages are routed, and one node says that it leaves."""
 
     def act(nodes: Nodes) -> None:
-        for number, (process, _) in enumerate(nodes):
-            _type(process, *(f"route {digit}{number}{'0' * 30} hello" for digit in "0123456789abcdef"))
-        until(lambda: told_of("delivered", nodes) == 16 * len(nodes), "all is delivered")
+        for number, node in enumerate(nodes):
+            for digit in "0123456789abcdef":
+                node.write(f"route {digit}{number}{'0' * 30} hello")
+        until(lambda: told_of("delivered", nodes) == 16 * len(nodes), "all delivered")
 
     return recorded(folder, "wendy", act)
 
@@ -135,67 +115,46 @@ def record_trees(folder: Path) -> RingRecording:
     topics = "topic number one", "Topic number two", "~topic number three"
 
     def act(nodes: Nodes) -> None:
-        for process, _ in nodes:
-            _type(process, *(f'subscribe "{topic}"' for topic in topics))
+        for node in nodes:
+            for topic in topics:
+                node.write(f'subscribe "{topic}"')
         for round_ in range(100):  # until all trees are whole
             before = told_of("update", nodes)
-            _type(nodes[round_ % 4][0], *(f'publish "{topic}" {round_}' for topic in topics))
+            for topic in topics:
+                nodes[round_ % 4].write(f'publish "{topic}" {round_}')
             sleep(0.2)
             if told_of("update", nodes) - before == 12:  # four nodes, three topics
                 break
-        _type(nodes[0][0], f'unsubscribe "{topics[0]}"')
+        nodes[0].write(f'unsubscribe "{topics[0]}"')
         before = told_of("update", nodes)
-        for process, _ in nodes:
-            _type(process, f'publish "{topics[2]}" to all')
-        until(lambda: told_of("update", nodes) >= before + 16, "all is told")
+        for node in nodes:
+            node.write(f'publish "{topics[2]}" to all')
+        until(lambda: told_of("update", nodes) >= before + 16, "all told")
 
     return recorded(folder, "peter", act)
 
 
 def told_of(what: str, nodes: Nodes) -> int:
     """How often the nodes have told something."""
-    return sum(what in line for _, told in nodes for line in told)
+    return sum(node.count(what) for node in nodes)
 
 
 def recorded(folder: Path, protocol: str, act: Callable[[Nodes], None]) -> RingRecording:
     """A ring comes about, something is done, and one node says that it leaves."""
     files = [folder / f"node{number}.jsonl" for number in range(4)]
-    with sniffing() as captured, ExitStack() as stack:
-        first = ""
-        nodes: Nodes = []
-        for file in files:
-            process, told, address = _node(stack, protocol, file, first)
-            first = first or address
-            nodes.append((process, told))
-        until(lambda: all(any("joined" in line for line in told) for _, told in nodes[1:]), "all have joined")
+    options = ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT)]
+    with sniffing() as captured, running() as launch:
+        nodes = [launch(protocol, files[0], *options)]
+        nodes += [launch(protocol, file, *options, "--peer", nodes[0].addr) for file in files[1:]]
+        until(lambda: all(node.count("joined") for node in nodes[1:]), "all joined")
         act(nodes)
-        _type(nodes[3][0], "leave")
-        until(lambda: all(any("node_exited" in line for line in told) for _, told in nodes[:3]), "one has left")
-        assert nodes[3][0].wait(PATIENCE) == 0  # it ends by itself
-        for process, _ in nodes[:3]:
-            process.terminate()
-        for process, _ in nodes[:3]:
-            assert process.wait(PATIENCE) == 0
-    traces = tuple(tuple(file.read_text("utf-8").splitlines()) for file in files)
-    ports = tuple(int(json.loads(lines[0])["node"].rpartition(":")[2]) for lines in traces)
+        nodes[3].write("leave")
+        until(lambda: all(node.count("node_exited") for node in nodes[:3]), "one left")
+        assert nodes[3].over() == 0  # it ends by itself
+        end_all(nodes[:3])
+    traces, ports = read_traces(files)
     packets = None if captured is None else tuple(packet for packet in captured if _is_of(packet[1], ports))
     return RingRecording(traces, packets, ports)
-
-
-def _node(stack: ExitStack, protocol: str, file: Path, contact: str) -> tuple[Process, list[dict[str, Any]], str]:
-    """A running node, what it tells from now on, and its address."""
-    options = ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT), *(("--peer", contact) if contact else ())]
-    process, address = start(stack, protocol, file, *options)
-    told: list[dict[str, Any]] = []
-    lines: Any = process.stdout
-    threading.Thread(target=lambda: told.extend(map(json.loads, lines)), daemon=True).start()
-    return process, told, address
-
-
-def _type(process: Process, *lines: str) -> None:
-    assert process.stdin is not None
-    process.stdin.write("".join(f"{line}\n" for line in lines))
-    process.stdin.flush()
 
 
 def _is_of(frame: bytes, ports: Sequence[int]) -> bool:

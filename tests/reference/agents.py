@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 from tests.support.tools import require
+from tests.support.waiting import until
 
 from peerproof.spec.core import NodeId
 
 from .conftest import PATIENCE
+
+__all__ = ["AgentProcess", "Agents", "free_port", "starting", "until"]
 
 #: Ports are tried that were free a moment ago.
 TRIES = 5
@@ -123,11 +126,3 @@ def starting(folder: Path) -> Iterator[Agents]:
     for agent in started:
         agent.send(signal.SIGCONT)
         agent.kill()
-
-
-def until(fact: Callable[[], bool], what: str) -> None:
-    """Waits until something is so, for a bounded time."""
-    deadline = time.monotonic() + PATIENCE
-    while not fact():
-        assert time.monotonic() < deadline, f"not {what} in {PATIENCE} s"
-        time.sleep(0.1)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from random import Random
 from typing import Any, ClassVar, Self, cast
+
+import pytest
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.protocols.wendy.runtime import digest, is_member
@@ -28,6 +30,9 @@ from .conftest import PATIENCE
 #: rare; a test that needs one has `Ring.beat`.
 WAIT = Duration(100)
 PATIENT = Duration(120_000)
+
+#: A node that is not there.
+STRANGER = Node(Id(5), "127.0.0.1", "127.0.0.1", 1)
 
 
 class Member:
@@ -160,6 +165,47 @@ async def ring_of(size: int, kind: type[Member] = Member) -> AsyncIterator[Ring]
             ring.members.append(kind(ring, number))
             await ring.members[-1].node.listen()
         yield ring
+
+
+@contextmanager
+def outcomes(member: Member) -> Iterator[list[tuple[Any, int | None]]]:
+    """What becomes of a node's messages: these, and how long they took if they arrived."""
+    known: list[tuple[Any, int | None]] = []
+
+    def finish(_: Any, __: NodeId, message: Any, took: int | None) -> None:
+        known.append((message, took))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(member.node.driver), "finish_send", finish)
+        yield known
+
+
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[tuple[NodeId, list[asyncio.StreamWriter]]]:
+    """The address of somebody who accepts connections and says nothing, and these connections."""
+    accepted: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(lambda _, writer: accepted.append(writer), "127.0.0.1", 0)
+    yield NodeId(f"127.0.0.1:{server.sockets[0].getsockname()[1]}"), accepted
+    for writer in accepted:
+        writer.close()
+    server.close()
+
+
+async def connected(member: Member, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection on which this was sent."""
+    host, _, port = member.addr.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(data)
+    return reader, writer
+
+
+async def answered(member: Member, data: bytes) -> bytes:
+    """The answer to these bytes, to its end."""
+    reader, writer = await connected(member, data)
+    try:
+        return await reader.read()
+    finally:
+        writer.close()
 
 
 async def eventually(fact: Callable[[], bool], what: str) -> None:

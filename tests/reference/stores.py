@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from . import conftest
@@ -86,3 +87,10 @@ Start = Callable[..., StoreProcess]
 def launching() -> Iterator[Start]:
     """What a fixture yields that starts nodes, which do not outlive the test."""
     yield from conftest.launching(StoreProcess)
+
+
+#: Starts nodes that do not outlive the block.
+running = contextmanager(launching)
+
+ROOT: dict[str, Any] = {"[]": "root"}
+FIRST = ("--first", '"root"')

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from tests.pipeline.clusters import simulated
-from tests.pipeline.recorded import PATIENCE, nodes, until
+from tests.pipeline.recorded import nodes
+from tests.support.waiting import PATIENCE, until
 
 from peerproof.cli.main import main
 from peerproof.conformance.traces.node_check import Options
@@ -25,9 +26,9 @@ def lines(node: str = "n1:1", seed: str = "v") -> list[str]:
     return [line.json() for line in simulated(seed=seed) if line.node == node]
 
 
-def append(file: Path, text: str) -> None:
+def append(file: Path, *parts: str, end: str = "\n") -> None:
     with file.open("a", encoding="utf-8") as opened:
-        opened.write(text)
+        opened.write("".join(f"{part}{end}" for part in parts))
 
 
 def seen(watch: Watch) -> list[tuple[str, int | None]]:
@@ -44,11 +45,11 @@ def test_a_divergence_is_found_with_the_line_that_it_is_in(tmp_path: Path) -> No
     trace = lines()
     bad = re.sub(r'"state":"[0-9a-f]+"', '"state":"0123456789abcdef"', trace[12])
 
-    append(file, "".join(f"{line}\n" for line in trace[:12]))
+    append(file, *trace[:12])
     assert seen(watch) == []
-    append(file, f"{bad}\n")
+    append(file, bad)
     assert seen(watch) == [("StateDigest", 12)]
-    append(file, f"{trace[13]}\n")
+    append(file, trace[13])
     assert seen(watch) == []
     assert watch.events == 14
 
@@ -58,7 +59,7 @@ def test_half_a_line_waits_for_the_other_half(tmp_path: Path) -> None:
     trace = lines()
     for line in trace:
         for part in (line[:50], line[50:], "\n"):
-            append(file, part)
+            append(file, part, end="")
             assert seen(watch) == []
 
     assert watch.events == len(trace)
@@ -67,14 +68,14 @@ def test_half_a_line_waits_for_the_other_half(tmp_path: Path) -> None:
 
 def test_a_file_that_is_begun_anew_is_another_run_of_its_node(tmp_path: Path) -> None:
     file, watch = tmp_path / "n1.jsonl", watch_of(tmp_path)
-    append(file, "".join(f"{line}\n" for line in lines()))
+    append(file, *lines())
     assert seen(watch) == []
 
     file.write_text("".join(f"{line}\n" for line in lines()[:9]), "utf-8")
     assert seen(watch) == []
     file.unlink()
     assert seen(watch) == []
-    append(file, "".join(f"{line}\n" for line in lines()[:5]))
+    append(file, *lines()[:5])
     assert seen(watch) == []
     assert watch.events == len(lines()) + 9 + 5
 
@@ -83,7 +84,7 @@ def test_faults_of_the_log_are_told(tmp_path: Path) -> None:
     """A gap is known to be one when enough others have come, or in the end."""
     file, watch = tmp_path / "n1.jsonl", watch_of(tmp_path)
     trace = lines()
-    append(file, "".join(f"{line}\n" for line in [*trace[:5], "no line", trace[4], *trace[6:9]]))
+    append(file, *trace[:5], "no line", trace[4], *trace[6:9])
 
     assert seen(watch) == [("not_json", None), ("DoubledLine", 4)]
     assert [(row["property"], row["seq"]) for row in watch.end()] == [("LostLine", 6)]
@@ -92,7 +93,7 @@ def test_faults_of_the_log_are_told(tmp_path: Path) -> None:
 def test_a_line_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "BLOCK", 100)
     file, watch = tmp_path / "n1.jsonl", watch_of(tmp_path)
-    append(file, "x" * 150)
+    append(file, "x" * 150, end="")
 
     assert seen(watch) == [("line_too_long", None)]
     assert seen(watch) == []
@@ -131,7 +132,7 @@ def ended(process: subprocess.Popen[str]) -> int:
 def test_real_nodes_are_followed_and_a_divergence_is_printed_while_they_run(tmp_path: Path) -> None:
     folder, said = tmp_path / "logs", tmp_path / "said"
     folder.mkdir()
-    with following(folder, said) as process, nodes(folder) as running:
+    with following(folder, said) as process, nodes(folder) as started:
         first = folder / "node0.jsonl"
         until(lambda: first.exists() and first.read_bytes().count(b"\n") > 50, "a trace grows")
         assert "VIOLATES" not in said.read_text("utf-8")
@@ -142,7 +143,7 @@ def test_real_nodes_are_followed_and_a_divergence_is_printed_while_they_run(tmp_
         os.replace(unfinished, folder / "spoiled.jsonl")
         until(lambda: "VIOLATES StateDigest" in said.read_text("utf-8"), "the divergence is printed")
 
-        assert all(node.poll() is None for node in running)
+        assert all(node.process.poll() is None for node in started)
         assert ended(process) == 1
     text = said.read_text("utf-8")
     assert text.count("VIOLATES") == 1
@@ -154,7 +155,7 @@ def test_real_nodes_are_followed_and_a_divergence_is_printed_while_they_run(tmp_
 def test_where_nothing_is_found_the_end_is_a_good_one(tmp_path: Path) -> None:
     folder, said = tmp_path / "logs", tmp_path / "said"
     folder.mkdir()
-    append(folder / "n1.jsonl", "".join(f"{line}\n" for line in lines()))
+    append(folder / "n1.jsonl", *lines())
     with following(folder, said) as process:
         assert ended(process) == 0
     assert said.read_text("utf-8").splitlines()[-1].endswith("violations: none")

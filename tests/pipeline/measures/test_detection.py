@@ -2,130 +2,107 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pytest
-from tests.pipeline.handmade import (
-    SECOND,
-    SWIM,
-    alive_to_the_end,
-    members,
-    told,
+from tests.pipeline.handmade import Log, happens, ticks
+
+from peerproof.conformance.traces.events import Event
+
+quantum = partial(ticks, timer="quantum")
+
+
+def uuid(node: str) -> str:
+    return f"{node * 8}-0000-4000-8000-{node * 12}"
+
+
+def starts(node: str, at: float = 0) -> Event:
+    config = {"uuid": uuid(node), "restart_counter": "0", "seeds": [], "interval": 1000, "ae_size": 2, "max_datagram": 1432,
+              "emit_incarnation": False, "cluster_events": ["dead"]}  # fmt: skip
+    return happens(node, at, "start", config)
+
+
+def reports(node: str, at: float, about: str, status: str) -> Event:
+    """A node reports the status of another to its application."""
+    notice = {"type": "cluster_event", "node": uuid(about), "event_type": status}
+    return happens(node, at, "timer", {"type": "quantum"}, {"notify": notice})
+
+
+def pings(node: str, at: float, target: str, dead: str) -> Event:
+    """A node sends a ping that calls a node dead."""
+    vectors = [{"type": "dead", "node": uuid(dead), "incarnation": None}]
+    message = {"type": "ping", "sender": uuid(node), "incarnation": {"restart": "0", "tx": "1"}, "target": uuid(target),
+               "vectors": vectors}  # fmt: skip
+    return happens(node, at, "timer", {"type": "quantum"}, {"send": {"to": target, "message": message}})
+
+
+def cluster(nodes: str, crashed: str, *events: Event) -> Log:
+    """Nodes that start at 0 s; those that crash have their last event at 4 s, the others at 20 s."""
+    alive = {event.node for event in events} | {*nodes}
+    last = quantum("".join(sorted(alive - {*crashed})), 20)
+    return Log("swim", [*map(starts, nodes), *events, *quantum(crashed, 4), *last])
+
+
+CRASHES = {
+    "by all": (
+        "abc",
+        [reports("a", 6, "c", "suspicious"), reports("a", 9, "c", "dead"), reports("b", 11, "c", "dead")],
+        {"detected": 1, "detection_first": 5000, "detection_last": 7000},
+    ),
+    "by one of two": ("abc", [reports("b", 11, "c", "dead")], {"detected": 0.5, "detection_first": 7000}),
+    "by none": ("abc", [], {"detected": 0}),
+    "by all but one that started after the crash": (
+        "ac",
+        [reports("a", 9, "c", "dead"), starts("b", 10)],
+        {"detected": 1, "detection_first": 5000, "detection_last": 5000},
+    ),
+}
+
+
+@pytest.mark.parametrize(("nodes", "events", "detected"), CRASHES.values(), ids=CRASHES)
+def test_a_crash_is_detected_by_the_first_and_by_the_last(nodes: str, events: list[Event], detected: dict[str, float]) -> None:
+    found = dict(cluster(nodes, "c", *events).metrics())
+
+    assert {name: value for (name, at, node), value in found.items() if (at, node) == (4, "c") and "detect" in name} == detected
+    assert {found[name, None, node] for name in ("false_positives", "false_suspicions") for node in nodes} == {0}
+
+
+@pytest.mark.parametrize(
+    ("events", "detected"),
+    [([], {"detected": 1, "detection_first": 0, "detection_last": 0}), ([reports("a", 3, "b", "normal")], {"detected": 0})],
+    ids=["still called dead", "called normal again"],
 )
+def test_a_node_that_is_called_dead_when_it_crashes_is_detected_at_once(events: list[Event], detected: dict[str, float]) -> None:
+    found = dict(cluster("ab", "b", reports("a", 2, "b", "dead"), *events).metrics())
 
-from peerproof.pipeline.measures import spreading
-from peerproof.pipeline.measures.node_figures import SIGHTINGS, node_figures
-from peerproof.pipeline.storage.arrow_rows import events
-from peerproof.pipeline.storage.tables import TRACES
-
-
-def test_a_crash_is_detected_by_the_first_and_by_the_last() -> None:
-    log = members("abc", crashed="c")
-    log.add("a", 6 * SECOND, "timer", {"type": "quantum"}, told("c", "suspicious"))
-    log.add("a", 9 * SECOND, "timer", {"type": "quantum"}, told("c", "dead"))
-    log.add("b", 11 * SECOND, "timer", {"type": "quantum"}, told("c", "dead"))
-
-    found = dict(alive_to_the_end(log, "ab").metrics())
-
-    assert found["detection_first", 4, "c"] == 5000
-    assert found["detection_last", 4, "c"] == 7000
-    assert found["detected", 4, "c"] == 1
-    assert [found["false_positives", None, node] for node in "abc"] == [0, 0, 0]
-    assert [found["false_suspicions", None, node] for node in "abc"] == [0, 0, 0]
-
-
-def test_a_crash_that_not_all_detect_has_no_last() -> None:
-    log = members("abc", crashed="c")
-    log.add("b", 11 * SECOND, "timer", {"type": "quantum"}, told("c", "dead"))
-
-    found = dict(alive_to_the_end(log, "ab").metrics())
-
-    assert found["detected", 4, "c"] == 0.5
-    assert ("detection_last", 4, "c") not in found
-
-
-def test_a_crash_that_nobody_detects_is_told() -> None:
-    found = dict(alive_to_the_end(members("abc", crashed="c"), "ab").metrics())
-
-    assert found["detected", 4, "c"] == 0
-    assert ("detection_first", 4, "c") not in found
-
-
-def test_who_is_up_and_called_dead_is_a_false_positive() -> None:
-    log = members("abc")
-    log.add("a", 5 * SECOND, "timer", {"type": "quantum"}, told("b", "dead"))
-    log.add("a", 6 * SECOND, "timer", {"type": "quantum"}, told("b", "normal"))
-    log.add("a", 7 * SECOND, "timer", {"type": "quantum"}, told("b", "dead"))
-    log.add("c", 7 * SECOND, "timer", {"type": "quantum"}, told("b", "suspicious"))
-
-    found = dict(alive_to_the_end(log, "abc").metrics())
-
-    assert (found["false_positives", None, "b"], found["false_suspicions", None, "b"]) == (2, 1)
-    assert not [name for name, _, _ in found if name == "detected"]
-
-
-def test_what_a_node_says_to_a_third_counts_and_what_it_says_to_the_node_itself_does_not() -> None:
-    """`dead` to the node itself says what is remembered of it. [S-21]"""
-    incarnation = {"restart": "0", "tx": "1"}
-
-    def ping(target: str, about: str) -> list[dict[str, Any]]:
-        vectors = [{"type": "dead", "node": f"uuid-{about}", "incarnation": None}]
-        message = {"type": "ping", "sender": "uuid-a", "incarnation": incarnation, "target": f"uuid-{target}", "vectors": vectors}
-        return [{"send": {"to": target, "message": message}}]
-
-    log = members("abc")
-    with_uuids = {"uuid-a": "0" * 8, "uuid-b": "1" * 8, "uuid-c": "2" * 8}
-    log.add("a", 5 * SECOND, "timer", {"type": "quantum"}, ping("b", "b"))
-    log.add("a", 6 * SECOND, "timer", {"type": "quantum"}, ping("b", "c"))
-    rows = [row for batch in alive_to_the_end(log, "abc").batches() for row in events(batch)]
-
-    def named(text: str | None) -> str | None:
-        for name, digits in with_uuids.items():
-            text = text and text.replace(name, f"{digits}-0000-4000-8000-000000000000")
-        return text
-
-    renamed = TRACES.batch([row._replace(args=named(row.args), effects=named(row.effects)) for row in rows])
-    seen = list(node_figures(SIGHTINGS, shared_clock=True)([renamed]))
-    rows_of = pa.Table.from_batches(seen, SIGHTINGS.schema).sort_by([(name, "ascending") for name in spreading.ORDER])
-    found = {
-        (row["metric"], row["node"]): row["value"]
-        for batch in spreading.together(rows_of.to_batches())
-        for row in batch.to_pylist()
-    }
-    assert (found["false_positives", "b"], found["false_positives", "c"]) == (0, 1)
-
-
-def test_who_starts_after_a_crash_need_not_detect_it() -> None:
-    log = members("ab", crashed="b")
-    log.add("a", 9 * SECOND, "timer", {"type": "quantum"}, told("b", "dead"))
-    log.add("c", 10 * SECOND, "start", {**SWIM, "uuid": "uuid-c"})
-
-    found = dict(alive_to_the_end(log, "ac").metrics())
-
-    assert (found["detected", 4, "b"], found["detection_last", 4, "b"]) == (1, 5000)
-
-
-@pytest.mark.parametrize(("meanwhile", "detected"), [((), 1), (("normal",), 0)])
-def test_who_takes_a_node_for_down_when_it_crashes_has_detected_it_at_once(meanwhile: tuple[str, ...], detected: int) -> None:
-    log = members("ab")
-    log.add("a", 2 * SECOND, "timer", {"type": "quantum"}, told("b", "dead"))
-    for status in meanwhile:
-        log.add("a", 3 * SECOND, "timer", {"type": "quantum"}, told("b", status))
-    log.add("b", 4 * SECOND, "timer", {"type": "quantum"})
-
-    found = dict(alive_to_the_end(log, "a").metrics())
-
-    assert found["detected", 4, "b"] == detected
-    assert found.get(("detection_first", 4, "b")) == (0 if detected else None)
+    assert {name: value for (name, at, _), value in found.items() if at == 4 and "detect" in name} == detected
     assert found["false_positives", None, "b"] == 1
 
 
-@pytest.mark.parametrize(("last", "crashed"), [(17, False), (16, True)])
-def test_three_silent_rounds_at_the_end_are_no_crash_and_four_are(last: int, crashed: bool) -> None:
-    log = members("ab")
-    log.add("b", last * SECOND, "timer", {"type": "quantum"})
+B_IS_UP = [reports("a", 5, "b", "dead"), reports("a", 6, "b", "normal"), reports("a", 7, "b", "dead")]
 
-    found = {name for (name, _, _), _ in alive_to_the_end(log, "a").metrics()}
 
-    assert ("detected" in found) == crashed
+@pytest.mark.parametrize(
+    ("events", "positives", "suspicions"),
+    [
+        ([*B_IS_UP, reports("c", 7, "b", "suspicious")], {"b": 2}, {"b": 1}),
+        ([pings("a", 5, "b", dead="b"), pings("a", 6, "b", dead="c")], {"c": 1}, {}),
+    ],
+    ids=["reported", "sent, also to the node itself"],
+)
+def test_a_false_positive_is_a_node_that_is_up_and_called_dead(
+    events: list[Event], positives: dict[str, int], suspicions: dict[str, int]
+) -> None:
+    """`dead` to the node itself says what is remembered of it. [S-21]"""
+    found = dict(cluster("abc", "", *events).metrics())
+
+    for name, expected in (("false_positives", positives), ("false_suspicions", suspicions)):
+        assert {node: found[name, None, node] for node in "abc"} == dict.fromkeys("abc", 0) | expected
+    assert not [name for name, _, _ in found if name == "detected"]
+
+
+@pytest.mark.parametrize(("last", "is_crashed"), [(17, False), (16, True)])
+def test_three_silent_rounds_at_the_end_are_no_crash_and_four_are(last: int, is_crashed: bool) -> None:
+    log = Log("swim", [starts("a"), starts("b"), *quantum("b", last), *quantum("a", 20)])
+
+    assert ("detected" in log.values()) == is_crashed

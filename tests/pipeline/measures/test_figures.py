@@ -1,191 +1,150 @@
-"""What is measured: runs made by hand, whose figures are known."""
+"""What is measured: runs of Scuttlebutt made by hand, whose figures are known."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
-from tests.pipeline.handmade import (
-    CONFIG,
-    DELTA,
-    SECOND,
-    SET,
-    Log,
-    ended,
-    gossip,
-    log_of,
-    update,
-)
+from tests.pipeline.handmade import Log, happens, ticks
 
+from peerproof.conformance.traces.events import Event
 from peerproof.pipeline.measures.node_figures import LEVELS, node_figures
 from peerproof.pipeline.measures.summaries import DISTINCT, Distribution
-from peerproof.pipeline.storage.arrow_rows import events
 from peerproof.pipeline.storage.tables import METRICS, TRACES
 from peerproof.spec import scuttlebutt
 
-
-def spread_by_hand() -> Log:
-    """`a` sets a pair at 1 s; `b` learns it from `a` at 1.2 s, `c` from `b` at 3.5 s."""
-    log = gossip()
-    log.add("a", 1 * SECOND, "api", SET)
-    log.add("b", 1_200_000, "recv", DELTA, [update("a", 1)], "a")
-    log.add("c", 3_500_000, "recv", DELTA, [update("a", 1)], "b")
-    return ended(log, "abc")
+rounds = partial(ticks, timer="round")
 
 
-def test_news_takes_as_long_as_until_the_last_node_has_it() -> None:
-    found = dict(spread_by_hand().metrics())
+def starts(node: str, at: float = 0) -> Event:
+    return happens(node, at, "start", {"seeds": [], "interval": 1000, "max_payload": 512, "detector": None})
 
-    assert found["convergence", 1, "a"] == 2500
-    assert found["coverage", 1, "a"] == 1
-    assert found["hops", 1, "a"] == 2
+
+def sets(at: float, **more: Any) -> Event:
+    """`a` sets a pair."""
+    return happens("a", at, "api", {"type": "update_local", "key": "k", "value": "v"}, **more)
+
+
+def learns(node: str, at: float, version: int = 1, peer: str = "a", owner: str = "a") -> Event:
+    """A node learns a pair from a peer."""
+    notice = {"type": "update", "peer": owner, "key": "k", "value": "v", "version": str(version)}
+    return happens(node, at, "recv", {"type": "delta", "entries": []}, {"notify": notice}, peer=peer)
+
+
+def gossip(nodes: str, events: Iterable[Event]) -> Log:
+    """Nodes that are up from 0 s to 10 s."""
+    return Log("scuttlebutt", [*map(starts, nodes), *events, *rounds(nodes, 10)])
+
+
+SPREAD = [sets(1), learns("b", 1.2), learns("c", 3.5, peer="b")]
+
+
+NEWS = {
+    "spread to all": ("abc", SPREAD, {"convergence": {1: 2500}, "coverage": {1: 1}, "hops": {1: 2}}),
+    "not spread to all": ("abc", [sets(1), learns("b", 2)], {"coverage": {1: 0.5}, "hops": {1: 1}}),
+    "learnt before it was made": (
+        "ab",
+        [sets(2), learns("b", 1.5)],
+        {"coverage": {2: 1}, "hops": {2: 1}, "clock_skew": {2: 500}},
+    ),
+    "a newer version brings the older ones": (
+        "ab",
+        [sets(1), sets(2), sets(3), learns("b", 4, version=3)],
+        {"convergence": {1: 3000, 2: 2000, 3: 1000}, "coverage": {1: 1, 2: 1, 3: 1}, "hops": {1: 1, 2: 1, 3: 1}},
+    ),
+    "a refused command is none": ("ab", [sets(1, refused="too_large")], {}),
+    "learnt again after a restart": (
+        "ab",
+        [sets(1), learns("b", 2), starts("b", 5), learns("b", 6)],
+        {"convergence": {1: 1000}, "coverage": {1: 1}, "hops": {1: 1}},
+    ),
+    "made again after a restart": (
+        "ab",
+        [sets(1), starts("a", 4), sets(5), learns("b", 7)],
+        {"convergence": {1: 6000}, "coverage": {1: 1}, "hops": {1: 1}},
+    ),
+}
+
+
+def of_news(log: Log, *, shared_clock: bool = True) -> dict[str, dict[int | None, float]]:
+    """The figures of the news of `a`, by name and by the round in which it was made."""
+    names = ("convergence", "coverage", "hops", "clock_skew", "detected")
+    found = log.metrics(shared_clock=shared_clock)
+    by_name = {name: {at: value for (other, at, node), value in found if (other, node) == (name, "a")} for name in names}
+    return {name: values for name, values in by_name.items() if values}
+
+
+@pytest.mark.parametrize(("nodes", "events", "expected"), NEWS.values(), ids=NEWS)
+def test_news_takes_as_long_as_until_the_last_node_has_it(nodes: str, events: list[Event], expected: dict[str, Any]) -> None:
+    assert of_news(gossip(nodes, events)) == expected
+
+
+def test_on_clocks_of_their_own_no_times_are_compared() -> None:
+    assert of_news(gossip("abc", SPREAD), shared_clock=False) == {"coverage": {1: 1}, "hops": {1: 2}}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_how_rows_are_batched_changes_nothing(size: int) -> None:
-    assert spread_by_hand().metrics(size=size) == spread_by_hand().metrics()
-
-
-def test_on_clocks_of_their_own_no_times_are_compared() -> None:
-    found = dict(spread_by_hand().metrics(shared_clock=False))
-
-    assert (found["coverage", 1, "a"], found["hops", 1, "a"]) == (1, 2)
-    assert not [name for name, _, _ in found if name in ("convergence", "detected", "clock_skew")]
-
-
-def test_news_that_is_learnt_before_it_is_made_is_a_skew_of_clocks_and_not_a_time() -> None:
-    log = gossip("ab")
-    log.add("a", 2 * SECOND, "api", SET)
-    log.add("b", 1_500_000, "recv", DELTA, [update("a", 1)], "a")
-
-    found = dict(ended(log, "ab").metrics())
-
-    assert found["clock_skew", 2, "a"] == 500
-    assert ("convergence", 2, "a") not in found
-
-
-def test_news_that_does_not_reach_everybody_has_a_coverage_and_no_time() -> None:
-    log = gossip()
-    log.add("a", SECOND, "api", SET)
-    log.add("b", 2 * SECOND, "recv", DELTA, [update("a", 1)], "a")
-
-    found = dict(ended(log, "abc").metrics())
-
-    assert found["coverage", 1, "a"] == 0.5
-    assert ("convergence", 1, "a") not in found
-
-
-def test_a_newer_version_brings_the_older_ones_that_it_replaces() -> None:
-    log = gossip("ab")
-    for second in (1, 2, 3):
-        log.add("a", second * SECOND, "api", SET)
-    log.add("b", 4 * SECOND, "recv", DELTA, [update("a", 3)], "a")
-
-    found = dict(ended(log, "ab").metrics())
-
-    assert [found["convergence", second, "a"] for second in (1, 2, 3)] == [3000, 2000, 1000]
-
-
-def test_a_refused_command_is_no_news() -> None:
-    log = gossip("ab")
-    log.add("a", SECOND, "api", SET, refused="too_large")
-
-    assert not [name for (name, _, _), _ in ended(log, "ab").metrics() if name == "coverage"]
+    assert gossip("abc", SPREAD).metrics(size=size) == gossip("abc", SPREAD).metrics()
 
 
 def test_levels_are_put_together_in_blocks_without_loss() -> None:
     """More levels than a block has, learnt at once and in two steps."""
     count = 2 * LEVELS + 10
-    log = gossip()
-    for number in range(count):
-        log.add("a", SECOND + number, "api", SET)
-    log.add("b", 5 * SECOND, "recv", DELTA, [update("a", count)], "a")
-    log.add("c", 6 * SECOND, "recv", DELTA, [update("a", LEVELS + 3)], "a")
-    log.add("c", 7 * SECOND, "recv", DELTA, [update("a", count)], "b")
+    learnt = [learns("b", 5, count), learns("c", 6, LEVELS + 3), learns("c", 7, count, peer="b")]
 
-    found = log_of(ended(log, "abc").metrics())
+    found = gossip("abc", [*(sets(1 + number / 1e6) for number in range(count)), *learnt]).values()
 
     assert found["coverage"] == [1.0] * count
     assert Counter(found["hops"]) == {1.0: LEVELS + 3, 2.0: count - LEVELS - 3}
     assert len(found["convergence"]) == count
 
 
-def test_a_version_that_nobody_can_have_made_is_counted_as_unreadable() -> None:
-    log = gossip("ab")
-    log.add("a", SECOND, "recv", DELTA, [update("b", 2**62)], "b")
-
-    assert dict(ended(log, "ab").metrics())["unreadable", None, "a"] == 1
-
-
 @pytest.mark.parametrize(
-    "effect", [1, {"notify": 3}, {"notify": {"type": "update"}}, {"send": {"to": "b", "message": {"type": "x"}}}]
+    "event",
+    [
+        learns("a", 1, 2**62, peer="b", owner="b"),  # which nobody can have made
+        *(
+            happens("a", 1, "timer", {"type": "round"}, effect)
+            for effect in (1, {"notify": 3}, {"notify": {"type": "update"}}, {"send": {"to": "b", "message": {"type": "x"}}})
+        ),
+    ],
+    ids=["a version", "a number", "a notice", "an update", "a message"],
 )
-def test_effects_that_make_no_sense_are_counted_and_stop_nothing(effect: Any) -> None:
-    log = gossip("ab")
-    log.add("a", SECOND, "timer", {"type": "round"}, [effect])
-    log.add("a", 2 * SECOND, "api", SET)
-    log.add("b", 3 * SECOND, "recv", DELTA, [update("a", 1)], "a")
+def test_effects_that_make_no_sense_are_counted_and_stop_nothing(event: Event) -> None:
+    found = dict(gossip("ab", [event, sets(2), learns("b", 3)]).metrics())
 
-    found = dict(ended(log, "ab").metrics())
-
-    assert found["unreadable", None, "a"] == 1
-    assert found["convergence", 2, "a"] == 1000
+    assert (found["unreadable", None, "a"], found["convergence", 2, "a"]) == (1, 1000)
 
 
 def test_messages_and_bytes_are_counted_by_round() -> None:
     digest = {"type": "digest_request", "entries": [{"addr": "a", "version": "0"}]}
     size = len(scuttlebutt.MESSAGE.encode(scuttlebutt.MESSAGE.value(digest)))
-    log = gossip("ab")
-    for t_us in (1_000_000, 1_500_000, 2_000_000):
-        log.add("a", t_us, "timer", {"type": "round"}, [{"send": {"to": "b", "message": digest}}])
-    log.add("b", 2_700_000, "recv", digest, peer="a")
+    sent = {"send": {"to": "b", "message": digest}}
+    begun = [event for at in (1, 1.5, 2) for event in rounds("a", at, sent)]
 
-    found = dict(log.metrics())
+    found = dict(Log("scuttlebutt", [starts("a"), starts("b"), *begun, happens("b", 2.7, "recv", digest, peer="a")]).metrics())
 
-    assert [(found["messages_sent", number, "a"], found["bytes_sent", number, "a"]) for number in (0, 1, 2)] == [
-        (0, 0),
-        (2, 2 * size),
-        (1, size),
-    ]
+    of_rounds = [(found["messages_sent", number, "a"], found["bytes_sent", number, "a"]) for number in (0, 1, 2)]
+    assert of_rounds == [(0, 0), (2, 2 * size), (1, size)]
     assert (found["messages_received", 2, "b"], found["bytes_received", 2, "b"]) == (1, size)
 
 
 def test_of_a_capture_the_bytes_on_the_wire_are_counted() -> None:
-    log = Log("scuttlebutt")
-    log.add("a", 5, "send", None, peer="b", bytes=40, effects=(), picks=None)
-    log.add("b", 5, "recv", None, peer="a", bytes=40, picks=None)
-    rows = [row._replace(effects=None, args=None, payload=b"x") for batch in log.batches() for row in events(batch)]
+    both = [("a", "send", "b"), ("b", "recv", "a")]
+    rows = [
+        happens(node, 0, kind, None, peer=peer, size=40)._replace(protocol="scuttlebutt", args=None, effects=None, payload=b"x")
+        for node, kind, peer in both
+    ]
 
     (figures,) = node_figures(METRICS, shared_clock=True)([TRACES.batch(rows)])
 
     found = {(row["metric"], row["node"]): row["value"] for row in figures.to_pylist()}
-    assert found == {
-        ("messages_sent", "a"): 1,
-        ("bytes_sent", "a"): 40,
-        ("messages_received", "b"): 1,
-        ("bytes_received", "b"): 40,
-    }
-
-
-def test_a_node_that_learns_again_after_a_restart_has_known_it_since_the_first_time() -> None:
-    log = gossip("ab")
-    log.add("a", SECOND, "api", SET)
-    log.add("b", 2 * SECOND, "recv", DELTA, [update("a", 1)], "a")
-    log.add("b", 5 * SECOND, "start", CONFIG)
-    log.add("b", 6 * SECOND, "recv", DELTA, [update("a", 1)], "a")
-
-    assert dict(ended(log, "ab").metrics())["convergence", 1, "a"] == 1000
-
-
-def test_a_version_that_a_restarted_node_makes_again_counts_from_the_first_time() -> None:
-    log = gossip("ab")
-    log.add("a", SECOND, "api", SET)
-    log.add("a", 4 * SECOND, "start", CONFIG)
-    log.add("a", 5 * SECOND, "api", SET)
-    log.add("b", 7 * SECOND, "recv", DELTA, [update("a", 1)], "a")
-
-    assert log_of(ended(log, "ab").metrics())["convergence"] == [6000]
+    counted = {("messages_sent", "a"): 1, ("bytes_sent", "a"): 40, ("messages_received", "b"): 1, ("bytes_received", "b"): 40}
+    assert found == counted
 
 
 def test_percentiles_are_values_that_occur() -> None:

@@ -2,162 +2,124 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
-from tests.pipeline.handmade import SECOND, Log, log_of
-from tests.pipeline.measures.test_wendy import config, header, sends
+from tests.pipeline.handmade import Log, happens, ticks
+from tests.pipeline.measures.test_wendy import fails, header, receives, sends, starts
 
+from peerproof.conformance.traces.events import Event
 from peerproof.spec.peter import id_of_topic
 from peerproof.spec.wendy import id_text
 
 TOPIC = "what is said here"
 KEY = id_text(id_of_topic(TOPIC))
 
-
-def trees(nodes: str = "abc", subscribed: str = "bc") -> Log:
-    """Nodes of which some are subscribed at 1 s, and of which all are there at 20 s."""
-    log = Log("peter")
-    for node in nodes:
-        log.add(node, 0, "start", config(node))
-        if node in subscribed:
-            log.add(node, SECOND, "api", {"type": "subscribe", "topic": TOPIC})
-    return log
+at_the_end = partial(ticks, at=20, timer="flush_cache")
 
 
-def ended(log: Log, nodes: str = "abc") -> Log:
-    for node in nodes:
-        log.add(node, 20 * SECOND, "timer", {"type": "flush_cache"})
-    return log
+def command(node: str, at: float, name: str, *effects: Any, **more: Any) -> Event:
+    return happens(node, at, "api", {"type": name, "topic": TOPIC, **more}, *effects)
 
 
-def event(kind: str, maker: str, hop: int, value: str = "aa") -> dict[str, Any]:
-    return {"type": kind, "header": header(maker, KEY, hop), "value": value}
+def trees(subscribed: str = "bc") -> list[Event]:
+    """Three nodes, of which some are subscribed at 1 s."""
+    return [*map(starts, "abc"), *(command(node, 1, "subscribe") for node in subscribed)]
 
 
-def told(value: str = "aa") -> dict[str, Any]:
-    return {"notify": {"type": "update", "topic": KEY, "value": value}}
+def event(kind: str, maker: str, hop: int) -> dict[str, Any]:
+    return {"type": kind, "header": header(maker, KEY, hop), "value": "aa"}
 
 
-def publish(log: Log, node: str, at: int, *effects: Any, value: str = "aa") -> None:
-    log.add(node, at * SECOND, "api", {"type": "publish", "topic": TOPIC, "value": value}, effects)
+def publish(node: str, at: float, *effects: Any, value: str = "aa") -> Event:
+    return command(node, at, "publish", *effects, value=value)
 
 
-def receive(log: Log, node: str, at: int, message: dict[str, Any], *effects: Any) -> None:
-    log.add(node, at * SECOND, "recv", message, effects, peer="x:9")
+TOLD = {"notify": {"type": "update", "topic": KEY, "value": "aa"}}
 
 
-def found(log: Log, **options: Any) -> dict[str, list[float]]:
-    return log_of(ended(log).metrics(**options))
+def by_b(at: float) -> list[Event]:
+    """`a` publishes, and `b`, the meeting point, copies the event to `c`."""
+    copy = sends("c", event("notify", "b", 1))
+    return [publish("a", at, sends("b", event("publish", "a", 0))), receives("b", at, event("publish", "a", 0), TOLD, copy)]
 
 
-def chain() -> Log:
-    """`a` publishes; `b` is the meeting point, and subscribed; `c` is its child, and subscribed."""
-    log = trees()
-    publish(log, "a", 2, sends("b", event("publish", "a", 0)))
-    receive(log, "b", 2, event("publish", "a", 0), told(), sends("c", event("notify", "b", 1)))
-    receive(log, "c", 3, event("notify", "b", 1), told())
-    return log
+#: Both subscribers get the event.
+CHAIN = [*trees(), *by_b(2), receives("c", 3, event("notify", "b", 1), TOLD)]
+
+RUNS: dict[str, tuple[list[Event], dict[str, list[float]]]] = {
+    "an event comes over the meeting point to its subscribers": (
+        CHAIN,
+        {
+            "delivered": [1],
+            "route_hops": [1],
+            "events_delivered": [1, 1],
+            "event_duplicates": [0, 0],
+            "tree_depth": [0, 1],
+            "fan_out": [1],
+            "link_stress": [1, 1],
+        },
+    ),
+    "an event that gets to no subscriber is lost": (
+        [*trees(), publish("a", 2)],  # which is the meeting point, and knows of no child
+        {"events_delivered": [0, 0], "route_hops": [0], "event_duplicates": []},
+    ),
+    "the depth is that of the first copy": (
+        [*CHAIN, *(receives("c", at, event("notify", "b", at - 2), TOLD) for at in (4, 5))],
+        {"event_duplicates": [0, 2], "events_delivered": [1, 1], "tree_depth": [0, 1]},
+    ),
+    "an event that is published twice may come twice": (
+        [*CHAIN, *by_b(4)],
+        {"event_duplicates": [0, 0], "events_delivered": [0, 1, 1, 1], "link_stress": [2, 2]},
+    ),
+    "events of the last round are not judged, nor those before a subscription": (
+        [*trees(""), publish("a", 2), command("b", 3, "subscribe"), publish("a", 20, value="bb")],
+        {"events_delivered": [], "delivered": [1, 1]},
+    ),
+    "an event whose next hop is gone is sent from there anew": (
+        [
+            *trees(),
+            publish("a", 2, sends("b", event("publish", "a", 0))),
+            fails("a", 3, event("publish", "a", 0), sends("c", event("notify", "a", 0)), peer="b:1"),
+            receives("c", 3, event("notify", "a", 0), TOLD),
+        ],
+        {"route_hops": [0], "tree_depth": [1]},
+    ),
+    **{
+        f"a subscriber that has {what} meanwhile has lost nothing": (
+            [*trees(), publish("a", 2), meanwhile, command("b", 4, "subscribe")],
+            {"events_delivered": [0]},
+        )
+        for what, meanwhile in {
+            "unsubscribed": command("b", 3, "unsubscribe"),
+            "left": happens("b", 3, "api", {"type": "leave"}),
+            "restarted": starts("b", 3),
+        }.items()
+    },
+}
 
 
-def test_an_event_comes_over_the_meeting_point_to_its_subscribers() -> None:
-    values = found(chain())
+@pytest.mark.parametrize(("events", "expected"), RUNS.values(), ids=RUNS)
+def test_figures_of_a_run_are_those_that_its_events_make(events: list[Event], expected: dict[str, list[float]]) -> None:
+    found = Log("peter", [*events, *at_the_end("abc")]).values()
 
-    assert (values["delivered"], values["route_hops"]) == ([1], [1])
-    assert (values["events_delivered"], values["event_duplicates"]) == ([1, 1], [0, 0])
-    assert (sorted(values["tree_depth"]), values["fan_out"]) == ([0, 1], [1])
-    assert values["link_stress"] == [1, 1]
-
-
-def test_who_is_due_and_gets_nothing_has_lost_it() -> None:
-    log = trees()
-    publish(log, "a", 2)  # which is the meeting point, and knows of no child
-
-    values = found(log)
-
-    assert (values["events_delivered"], values["route_hops"]) == ([0, 0], [0])
-    assert "event_duplicates" not in values
-
-
-def test_what_comes_twice_is_counted_once_too_often() -> None:
-    log = chain()
-    receive(log, "c", 4, event("notify", "b", 2), told())
-    receive(log, "c", 5, event("notify", "b", 3), told())
-
-    values = found(log)
-
-    assert sorted(values["event_duplicates"]) == [0, 2]
-    assert values["events_delivered"] == [1, 1]
-    assert sorted(values["tree_depth"]) == [0, 1]  # of the first copy
-
-
-def test_an_event_that_is_published_twice_may_come_twice() -> None:
-    log = chain()
-    publish(log, "a", 4, sends("b", event("publish", "a", 0)))
-    receive(log, "b", 4, event("publish", "a", 0), told(), sends("c", event("notify", "b", 1)))
-
-    values = found(log)
-
-    assert values["event_duplicates"] == [0, 0]
-    assert sorted(values["events_delivered"]) == [0, 1, 1, 1]
-    assert sorted(values["link_stress"]) == [2, 2]
+    assert {name: found.get(name, []) for name in expected} == expected
 
 
 @pytest.mark.parametrize(
-    "happening",
-    [
-        pytest.param({"type": "unsubscribe", "topic": TOPIC}, id="unsubscribed"),
-        pytest.param({"type": "leave"}, id="left"),
-        pytest.param(None, id="restarted"),
-    ],
+    ("failed", "lost"),
+    [([], 3), ([fails("a", 21, event("notify", "a", 1), peer="c")], 2)],
+    ids=["a node that is only silent may be there", "a node to which a message failed has crashed"],
 )
-def test_who_was_not_subscribed_all_the_time_has_lost_nothing(happening: dict[str, Any] | None) -> None:
-    log = trees()
-    publish(log, "a", 2)
-    log.add("b", 3 * SECOND, "api" if happening else "start", happening or config("b"))
-    log.add("b", 4 * SECOND, "api", {"type": "subscribe", "topic": TOPIC})
+def test_a_subscriber_that_has_crashed_has_lost_nothing(failed: list[Event], lost: int) -> None:
+    log = Log("peter", [*trees("abc"), publish("a", 2), *at_the_end("ab"), *failed])
 
-    assert found(log)["events_delivered"] == [0]
-
-
-def test_who_was_sent_to_in_vain_after_its_last_event_has_crashed() -> None:
-    """A node that is only silent may be there."""
-    silent, missed = (trees(subscribed="abc") for _ in range(2))
-    for log in (silent, missed):
-        publish(log, "a", 2)
-        ended(log, "ab")
-    missed.add("a", 21 * SECOND, "sent", {"took": None, "message": event("notify", "a", 1)}, peer="c")
-
-    assert log_of(silent.metrics())["events_delivered"] == [0, 0, 0]
-    assert log_of(missed.metrics())["events_delivered"] == [0, 0]
-
-
-def test_events_of_the_last_round_are_not_judged_nor_those_before_a_subscription() -> None:
-    log = trees(subscribed="")
-    publish(log, "a", 2)
-    log.add("b", 3 * SECOND, "api", {"type": "subscribe", "topic": TOPIC})
-    publish(log, "a", 20, value="bb")
-
-    values = found(log)
-
-    assert "events_delivered" not in values
-    assert values["delivered"] == [1, 1]
+    assert log.values()["events_delivered"] == [0] * lost
 
 
 def test_without_one_clock_nothing_is_said_to_be_lost() -> None:
-    values = found(chain(), shared_clock=False)
+    values = Log("peter", [*CHAIN, *at_the_end("abc")]).values(shared_clock=False)
 
     assert "events_delivered" not in values
-    assert (values["event_duplicates"], sorted(values["tree_depth"])) == ([0, 0], [0, 1])
-
-
-def test_an_event_whose_next_hop_is_gone_is_sent_from_there_anew() -> None:
-    log = trees()
-    said = event("publish", "a", 0)
-    publish(log, "a", 2, sends("b", said))
-    log.add("a", 3 * SECOND, "sent", {"took": None, "message": said}, [sends("c", event("notify", "a", 0))], peer="b:1")
-    receive(log, "c", 3, event("notify", "a", 0), told())
-
-    values = found(log)
-
-    assert (values["route_hops"], values["tree_depth"]) == ([0], [1])
+    assert (values["event_duplicates"], values["tree_depth"]) == ([0, 0], [0, 1])

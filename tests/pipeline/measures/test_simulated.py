@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.pipeline.clusters import simulated
-from tests.pipeline.handmade import Log, log_of
+from tests.pipeline.handmade import Log
 
 from peerproof.conformance.traces.events import event_of
 from peerproof.reference.protocols.registry import RUNTIMES
@@ -16,11 +16,7 @@ from peerproof.reference.simulation.plan import Campaign
 
 def measured(nodes: int, rounds: int, protocol: str, **plan: Any) -> dict[str, list[float]]:
     """Values by metric."""
-    log = Log(protocol)
-    for line in simulated(nodes, rounds, "m", protocol, **plan):
-        event = event_of(line)
-        log._rows[event.node].append(event)
-    return log_of(log.metrics())
+    return Log(protocol, map(event_of, simulated(nodes, rounds, "m", protocol, **plan))).values()
 
 
 @pytest.mark.slow

@@ -6,13 +6,13 @@ import re
 import struct
 import subprocess
 from collections import Counter
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from tests.support.chromium import OPTIONS, browser
+from tests.support.html_reader import Reader
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import visible
@@ -39,17 +39,13 @@ def batch(place: Path, stage: str, rows: list[tuple[Table, list[tuple[Any, ...]]
         for table, given in rows:
             output.write(table, table.batch(given))
 
-    plan = Plan(
-        stage, inputs=({"file": HOSTILE, "sha256": "0"},), arguments={"note": HOSTILE}, seeds=("7",), versions={"spec": "1.2"}
-    )
+    plan = Plan(stage, ({"file": HOSTILE, "sha256": "0"},), {"note": HOSTILE}, seeds=("7",), versions={"spec": "1.2"})
     with Batch.open(place, plan) as opened:
         work(None, opened, [Unit(0, {})], write_rows)
         opened.commit([Unit(0, {})], tables, **summary)
 
 
-def violation(
-    severity: str = "violates", name: str = "DeltaPrefix", node: str = "a:1", context: str | None = None
-) -> tuple[Any, ...]:
+def violation(severity: str = "violates", name: str = "DeltaPrefix", node: str = "a:1", context: Any = None) -> tuple[Any, ...]:
     return ("r1", node, 5, "B-29", name, severity, "1", "2", f"said of {node}", context, "log", 17, "peerproof again", 1)
 
 
@@ -86,26 +82,13 @@ def everything(out: Path) -> Path:
     return out
 
 
-class Reader(HTMLParser):
-    """The page's elements, and its texts."""
+def text_of(read: Reader) -> str:
+    return "".join(read.texts)
 
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(html)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Notes an element."""
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        """Notes a text."""
-        self.text += data
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        """The attributes of each element of a name."""
-        return [attributes for name, attributes in self.elements if name == tag]
+def attributes_of(read: Reader, tag: str) -> list[dict[str, str | None]]:
+    """The attributes of each element of a name."""
+    return [attributes for name, attributes in read.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +105,7 @@ def test_the_page_needs_nothing_else(html: str) -> None:
     assert not {tag for tag, _ in read.elements} & {"script", "link", "img", "iframe", "object", "embed", "image", "base", "form"}
     assert not re.search(r'(?:href|src|action|xlink:href)="(?!#)', html)
     assert not re.search(r"@import|url\((?!#)", html)
-    policies = [meta["content"] for meta in read.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
+    policies = [meta["content"] for meta in attributes_of(read, "meta") if meta.get("http-equiv") == "Content-Security-Policy"]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
 
 
@@ -130,7 +113,7 @@ def test_no_text_of_a_log_becomes_anything_but_text(html: str) -> None:
     read = Reader(html)
 
     assert not [tag for tag, attributes in read.elements if any(name.startswith("on") for name in attributes)]
-    assert visible(HOSTILE) in read.text
+    assert visible(HOSTILE) in text_of(read)
     assert "\u202e" not in html
     assert "\\u{202e}" in html
 
@@ -139,41 +122,35 @@ def test_all_can_be_read_without_seeing(html: str) -> None:
     """A language, headings in order, tables with captions and heads, pictures with titles, ids that are there once."""
     read = Reader(html)
 
-    assert read.all("html") == [{"lang": "en"}]
+    assert attributes_of(read, "html") == [{"lang": "en"}]
     headings = [int(tag[1]) for tag, _ in read.elements if re.fullmatch(r"h[1-6]", tag)]
     assert headings.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(headings))
-    tables = len(read.all("table"))
-    assert tables == len(read.all("caption")) > 0
-    assert all(head.get("scope") in ("col", "row") for head in read.all("th"))
+    tables = len(attributes_of(read, "table"))
+    assert tables == len(attributes_of(read, "caption")) > 0
+    assert all(head.get("scope") in ("col", "row") for head in attributes_of(read, "th"))
     ids = Counter(attributes["id"] for _, attributes in read.elements if "id" in attributes)
     assert [name for name, times in ids.items() if times > 1] == []
-    for picture in read.all("svg"):
+    for picture in attributes_of(read, "svg"):
         assert picture["role"] == "img"
         assert picture["aria-labelledby"] in ids
     labelled = [attributes["aria-labelledby"] for _, attributes in read.elements if "aria-labelledby" in attributes]
     assert set(labelled) <= set(ids)
 
 
-def test_the_sum_of_what_was_read_is_told(html: str) -> None:
+def test_what_was_read_and_what_made_it_is_told(html: str) -> None:
+    text = text_of(Reader(html))
     assert "1,003 records read = 1,000 events + 2 quarantined + 1 left out" in html
-
-
-def test_what_made_it_is_told(html: str) -> None:
-    text = Reader(html).text
     for stage in ("ingest", "validate", "measure"):
         assert re.search(rf"{stage}-[0-9a-f]{{16}}", text)
     assert '{"spec": "1.2"}' in text
     assert "seeds7" in text.replace("\n", "")
 
 
-def test_the_worst_comes_first(html: str) -> None:
+def test_the_worst_comes_first_and_is_drawn_and_marked(html: str) -> None:
     order = [html.index(f"{name}: node") for name in ("DeltaPrefix", "TooManyStates", "LostLine")]
 
     assert order == sorted(order)
-
-
-def test_a_divergence_is_drawn_and_marked(html: str) -> None:
     assert 'class="wrong"' in html
     assert "✗ 5. digest_request" in html
 
@@ -219,16 +196,12 @@ def test_of_many_violations_the_first_of_each_kind_are_shown(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_batch_that_is_not_finished_is_named(place: Path) -> None:
-    with Batch.open(place, Plan("simulate", (), {}, (), {})) as opened:
-        assert f"{opened.folder.name} was begun and is not finished" in Reader(page(gather(place))).text
-
-
-@pytest.mark.slow
-def test_the_same_batches_make_the_same_page(place: Path) -> None:
+def test_the_same_batches_make_the_same_page_and_one_that_is_not_finished_is_named(place: Path) -> None:
     first = write(place)[0].read_bytes()
 
     assert write(place)[0].read_bytes() == first
+    with Batch.open(place, Plan("simulate", (), {}, (), {})) as opened:
+        assert f"{opened.folder.name} was begun and is not finished" in text_of(Reader(page(gather(place))))
 
 
 def test_configurations_are_called_by_what_differs() -> None:
@@ -267,24 +240,16 @@ def chromium(folder: Path, *arguments: str) -> bytes:
 def test_a_browser_shows_all_of_it_as_text(place: Path, tmp_path: Path) -> None:
     """With scripts on, so that one that a log has brought in would run: the title stays, and no element is new."""
     path, _ = write(place)
+    picture = tmp_path / "page.png"
 
     dumped = chromium(tmp_path, "--dump-dom", path.as_uri()).decode()
+    chromium(tmp_path, "--window-size=900,1400", f"--screenshot={picture}", path.as_uri())
 
     expected, found = Reader(path.read_text(encoding="utf-8")), Reader(dumped)
     assert re.findall(r"<title>([^<]*)</title>\s*<style", dumped) == ["peerproof: rejected"]
     assert Counter(tag for tag, _ in found.elements) == Counter(tag for tag, _ in expected.elements)
     for words in ("Verdict: rejected", "1,003 records read", "DeltaPrefix", "convergence"):
-        assert words in found.text
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_a_browser_paints_it(place: Path, tmp_path: Path) -> None:
-    path, _ = write(place)
-    picture = tmp_path / "page.png"
-
-    chromium(tmp_path, "--window-size=900,1400", f"--screenshot={picture}", path.as_uri())
-
+        assert words in text_of(found)
     data = picture.read_bytes()
     assert struct.unpack(">II", data[16:24]) == (900, 1400)
     assert len(data) > 20_000  # an empty page is a few thousand bytes

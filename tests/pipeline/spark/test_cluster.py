@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
+from tests.pipeline import clusters
 from tests.pipeline.cluster import CONF, Cluster, standalone
+from tests.pipeline.conftest import ran
 from tests.pipeline.disturbed import PATIENCE, assert_as_undisturbed, ended, killed_after, victim
 
-from peerproof.pipeline.storage.batches import table_files
-from peerproof.pipeline.storage.tables import METRICS
+from peerproof.pipeline.storage.tables import METRICS, RUNS, SUMMARIES, TRACES, VERDICTS, VIOLATIONS, Table
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
@@ -49,9 +51,34 @@ def test_executors_run_the_package_that_the_driver_sends(cluster: Cluster, tmp_p
     conf = [f"{name}={value}" for name, value in CONF.items()]
     subprocess.run([sys.executable, "-c", WHERE, cluster.url, str(tmp_path), *conf], check=True, timeout=PATIENCE)
 
-    files = [name for file in table_files(tmp_path, METRICS) for name in pq.read_table(file).column("metric").to_pylist()]
+    files = [row["metric"] for row in clusters.rows(tmp_path, METRICS)]
     assert len(files) == 12
     assert all("peerproof.zip/peerproof/" in name for name in files)
+
+
+def rows(place: Path, table: Table) -> list[tuple[Any, ...]]:
+    """The rows of a table but for what differs from one execution to the next, sorted."""
+    found = ([row[name] for name in table.digest_columns] for row in clusters.rows(place, table))
+    return sorted(map(tuple, found), key=repr)
+
+
+def test_all_stages_on_a_cluster_give_the_rows_of_one_process(cluster: Cluster, tmp_path: Path) -> None:
+    grid = tmp_path / "grid.yaml"
+    grid.write_text("nodes: [3, 5]\nrounds: 12\nloss: [0, 0.2]\n", encoding="utf-8")
+    # A unit has about 2,000 rounds of nodes: so many runs make several of each stage.
+    campaign: list[str | Path] = ["run", "--simulate", "scuttlebutt", "--runs", "120", "--grid", grid, "--format", "json"]
+
+    there = ran([*campaign, "--output", tmp_path / "there", *cluster.options()])
+    here = ran([*campaign, "--output", tmp_path / "here", "--master", "none"])
+
+    assert (there.returncode, here.returncode) == (0, 0), there.stderr + here.stderr
+    told = json.loads(there.stdout)
+    assert told["spark_start_s"] > 0
+    assert told["simulate"]["units"] > 1
+    assert told["report"]["verdict"] == "accepted"
+    for table in (TRACES, RUNS, VERDICTS, VIOLATIONS, METRICS, SUMMARIES):
+        assert rows(tmp_path / "there", table) == rows(tmp_path / "here", table), table.name
+    assert len(rows(tmp_path / "there", METRICS)) > 1000
 
 
 def test_a_cluster_gives_the_same_rows_also_when_a_worker_dies(

@@ -37,21 +37,17 @@ def test_a_session_on_a_cluster_sends_the_package(tmp_path: Path) -> None:
     assert "spark.driver.host" not in conf
     with zipfile.ZipFile(conf["spark.submit.pyFiles"]) as archive:
         names = archive.namelist()
-    assert {"peerproof/spec/core.py", "peerproof/pipeline/spark/work.py", "peerproof/reference/simulation/campaign.py"} <= set(
-        names
-    )
+    modules = ("spec/core.py", "pipeline/spark/work.py", "reference/simulation/campaign.py")
+    assert {f"peerproof/{module}" for module in modules} <= set(names)
     assert "peerproof/__init__.py" not in names
 
 
-def test_the_package_is_found_in_the_zip(tmp_path: Path) -> None:
+def test_the_package_is_found_in_the_zip_and_has_the_same_bytes_every_time(tmp_path: Path) -> None:
     code = "import sys; sys.path.insert(0, sys.argv[1]); import peerproof.spec.core as core; print(core.__file__)"
     found = subprocess.run([sys.executable, "-c", code, pack(tmp_path / "a.zip")], capture_output=True, text=True, check=True)
 
     assert found.stdout.strip() == str(tmp_path / "a.zip" / "peerproof" / "spec" / "core.py")
-
-
-def test_the_package_has_the_same_bytes_every_time(tmp_path: Path) -> None:
-    assert pack(tmp_path / "a.zip").read_bytes() == pack(tmp_path / "b.zip").read_bytes()
+    assert pack(tmp_path / "b.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
 
 
 def test_what_the_user_configures_overrules(tmp_path: Path) -> None:
@@ -71,39 +67,31 @@ def test_java_starts_fast_unless_it_is_to_compile_to_the_full(tmp_path: Path, mo
     assert "spark.driver.extraJavaOptions" not in configuration(Settings(quick=False), tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("error", "log", "said"),
-    [
-        (
-            "[JAVA_GATEWAY_EXITED] Java gateway process exited",
-            "Error: JAVA_HOME is not set",
-            "this Java cannot run Spark: install",
-        ),
-        ("x", "Error occurred … java.lang.module.FindException: Module jdk.incubator.vector not found", "this Java cannot run"),
-        ("java.io.IOException: No space left on device", "", "the disk is full: make room"),
-        (
-            "Error while sending or receiving",
-            "ERROR JavaUtils: Failed to create directory /full/x",
-            "--conf spark.local.dir=/path",
-        ),
-        ("x", "Service 'SparkUI' failed after 16 retries (starting from 4040)!", "a port is taken"),
-        ("x", 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space', "--conf spark.driver.memory=4g"),
-        ("System memory 39 must be at least 471859200", "", "Spark's memory is too small"),
-        ("[PYTHON_VERSION_MISMATCH] Python in worker has …", "", "different Pythons: set PYSPARK_PYTHON"),
-        ('Cannot run program "/usr/bin/no": error=2', "", "have no such Python"),
-        ("ModuleNotFoundError: No module named 'pyarrow'", "", "lack a package"),
-        ("x", "SparkException: Master must either be yarn or start with spark, k8s, or local", "there is no such master"),
-        ("Python worker exited unexpectedly (crashed)", "", "a Python worker died"),
-        (
-            "Job aborted … Traceback (most recent call last):\n  File\nValueError: boom: 3\n\n\tat org.apache.spark.X\nb: y",
-            "",
-            "Spark failed: ValueError: boom: 3; --log FILE",
-        ),
-        ("[JAVA_GATEWAY_EXITED] x", 'WARNING\nException in thread "main" java.lang.Strange: y\n\tat z', "java.lang.Strange: y"),
-        ("some words\n\tat org.apache.spark.X", "", "Spark failed: some words; --log"),
-        ("", "", "Spark failed: RuntimeError"),
-    ],
-)
+STRANGE = 'WARNING\nException in thread "main" java.lang.Strange: y\n\tat z'
+BOOM = "Job aborted … Traceback (most recent call last):\n  File\nValueError: boom: 3\n\n\tat org.apache.spark.X\nb: y"
+
+#: What Spark says in an exception, what Java has written besides, and what we make of both.
+MISTAKES = [
+    ("[JAVA_GATEWAY_EXITED] Java gateway process exited", "Error: JAVA_HOME is not set", "this Java cannot run Spark: install"),
+    ("x", "Error occurred … java.lang.module.FindException: Module jdk.incubator.vector not found", "this Java cannot run"),
+    ("java.io.IOException: No space left on device", "", "the disk is full: make room"),
+    ("Error while sending or receiving", "ERROR JavaUtils: Failed to create directory /full/x", "--conf spark.local.dir=/path"),
+    ("x", "Service 'SparkUI' failed after 16 retries (starting from 4040)!", "a port is taken"),
+    ("x", 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space', "--conf spark.driver.memory=4g"),
+    ("System memory 39 must be at least 471859200", "", "Spark's memory is too small"),
+    ("[PYTHON_VERSION_MISMATCH] Python in worker has …", "", "different Pythons: set PYSPARK_PYTHON"),
+    ('Cannot run program "/usr/bin/no": error=2', "", "have no such Python"),
+    ("ModuleNotFoundError: No module named 'pyarrow'", "", "lack a package"),
+    ("x", "SparkException: Master must either be yarn or start with spark, k8s, or local", "there is no such master"),
+    ("Python worker exited unexpectedly (crashed)", "", "a Python worker died"),
+    (BOOM, "", "Spark failed: ValueError: boom: 3; --log FILE"),
+    ("[JAVA_GATEWAY_EXITED] x", STRANGE, "java.lang.Strange: y"),
+    ("some words\n\tat org.apache.spark.X", "", "Spark failed: some words; --log"),
+    ("", "", "Spark failed: RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("error", "log", "said"), MISTAKES)
 def test_usual_mistakes_are_told_in_words(error: str, log: str, said: str) -> None:
     told = explain(RuntimeError(error), log)
 
@@ -216,17 +204,12 @@ def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_
     """
     (tmp_path / "grid.yaml").write_text("nodes: 20\nrounds: 100\n", encoding="utf-8")
     options = [
-        "--grid",
-        str(tmp_path / "grid.yaml"),
-        "--runs",
-        "500",
-        "--output",
-        str(tmp_path / "out"),
-        "--master",
-        "local[1,4]",
+        *["--runs", "500", "--master", "local[1,4]", "--no-progress", "--conf", "spark.ui.enabled=true", "--conf"],
+        TALKING,
     ]
+    options += ["--grid", str(tmp_path / "grid.yaml"), "--output", str(tmp_path / "out")]
     process = subprocess.Popen(
-        command("simulate", "scuttlebutt", *options, "--no-progress", "--conf", "spark.ui.enabled=true", "--conf", TALKING),
+        command("simulate", "scuttlebutt", *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

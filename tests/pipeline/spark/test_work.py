@@ -1,10 +1,9 @@
-"""The engine: units over Arrow batches, in this process and on Spark, with the same result."""
+"""The engine: units over Arrow batches. What Spark makes of them is compared in the tests of the stages."""
 
 from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.pipeline.conftest import figures, plan, units
@@ -12,7 +11,6 @@ from tests.pipeline.conftest import figures, plan, units
 from peerproof.pipeline.spark.progress import Progress, duration
 from peerproof.pipeline.spark.work import peak_mib, unit_rows, work, worker
 from peerproof.pipeline.storage.batches import Batch, Output, Unit
-from peerproof.pipeline.storage.tables import METRICS
 
 
 def test_a_worker_is_a_generator_over_batches_that_needs_no_java(tmp_path: Path) -> None:
@@ -66,41 +64,39 @@ class Terminal(io.StringIO):
 OVERWRITE = "\r\x1b[2K"
 
 
-@pytest.mark.parametrize(
-    ("kind", "quiet", "seconds", "done", "shown"),
-    [
-        pytest.param(
-            Terminal,
-            False,
-            [0, 0, 30, 90],
-            [0, 300, 1200],
-            [
-                *("", "simulate: 0 of 1,200 units, 0%", "simulate: 300 of 1,200 units, 25%, 1 min 30 s left"),
-                *("simulate: 1,200 of 1,200 units, 100%", ""),
-            ],
-            id="a terminal, with a line that is overwritten",
-        ),
-        pytest.param(
-            Terminal,
-            False,
-            [0, 0, 10],
-            [600, 720],
-            ["", "simulate: 600 of 1,200 units, 50%", "simulate: 720 of 1,200 units, 60%, 40 s left", ""],
-            id="a rerun, which counts only its own pace",
-        ),
-        pytest.param(
-            io.StringIO,
-            False,
-            [0, 1, 2, 11, 12],
-            [0, 300, 600, 900],
-            ["simulate: 600 of 1,200 units, 50%, 10 s left\n"],
-            id="elsewhere, with a line now and then",
-        ),
-        pytest.param(Terminal, True, [0, 0], [600], [""], id="quiet"),
-    ],
-)
+def shown(*parts: str) -> list[str]:
+    return [f"simulate: {part}" if part else "" for part in ("", *parts, "")]
+
+
+PROGRESS = {
+    "a terminal, with a line that is overwritten": (
+        Terminal,
+        False,
+        [0, 0, 30, 90],
+        [0, 300, 1200],
+        shown("0 of 1,200 units, 0%", "300 of 1,200 units, 25%, 1 min 30 s left", "1,200 of 1,200 units, 100%"),
+    ),
+    "a rerun, which counts only its own pace": (
+        Terminal,
+        False,
+        [0, 0, 10],
+        [600, 720],
+        shown("600 of 1,200 units, 50%", "720 of 1,200 units, 60%, 40 s left"),
+    ),
+    "elsewhere, with a line now and then": (
+        io.StringIO,
+        False,
+        [0, 1, 2, 11, 12],
+        [0, 300, 600, 900],
+        ["simulate: 600 of 1,200 units, 50%, 10 s left\n"],
+    ),
+    "quiet": (Terminal, True, [0, 0], [600], [""]),
+}
+
+
+@pytest.mark.parametrize(("kind", "quiet", "seconds", "done", "lines"), PROGRESS.values(), ids=PROGRESS)
 def test_progress_says_how_much_is_done_and_what_is_left(
-    kind: type[io.StringIO], quiet: bool, seconds: list[float], done: list[int], shown: list[str], monkeypatch: pytest.MonkeyPatch
+    kind: type[io.StringIO], quiet: bool, seconds: list[float], done: list[int], lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(map(float, seconds))
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
@@ -111,22 +107,9 @@ def test_progress_says_how_much_is_done_and_what_is_left(
         progress(count, 1200, count / 1200)
     progress.clear()
 
-    assert stream.getvalue().split(OVERWRITE) == shown
+    assert stream.getvalue().split(OVERWRITE) == lines
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3660, "1 h 1 min")])
 def test_durations_read_like_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
-
-
-@pytest.mark.slow
-def test_spark_does_the_same_as_one_process(spark: Any, tmp_path: Path) -> None:
-    digests = []
-    for place, session in (("one", None), ("spark", spark)):
-        with Batch.open(tmp_path / place, plan()) as batch:
-            work(session, batch, units(9), figures)
-            success = batch.commit(units(9), (METRICS,))
-            digests.append((success.rows(METRICS), success.digest(METRICS)))
-
-    assert digests[0] == digests[1]
-    assert digests[0][0] == 27

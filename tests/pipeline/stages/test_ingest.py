@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
+from tests.pipeline import clusters
 from tests.pipeline.clusters import ingested
+from tests.pipeline.frames import datagram, write_frames
 from tests.support.captures import EMPTY, REQUEST, udp
 
 from peerproof.cli.main import main
@@ -27,8 +28,6 @@ from peerproof.pipeline.storage.arrow_rows import events
 from peerproof.pipeline.storage.batches import Batch, Success
 from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, Table
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.simulation.campaign import run
-from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.scuttlebutt import MESSAGE
 from peerproof.spec.traces.trace import parse, replay
 
@@ -55,10 +54,7 @@ events:
 
 def simulated(nodes: int = 3, rounds: int = 12, seed: str = "x") -> list[str]:
     """Trace lines of a cluster."""
-    config = {"interval": 1000, "max_payload": 1400, "detector": None}
-    lines: list[str] = []
-    run(Campaign(RUNTIMES["scuttlebutt"], config, nodes, rounds, seed), lines.append)
-    return lines
+    return [line.json() for line in clusters.simulated(nodes, rounds, seed, config={"detector": None})]
 
 
 def written(path: Path, lines: Iterable[str]) -> str:
@@ -79,12 +75,9 @@ def rows(success: Success, table: Table) -> list[dict[str, Any]]:
 
 
 def read_events(success: Success) -> list[Event]:
-    """All rows of traces."""
-    return [event for file in success.files(TRACES) for batch in pq.ParquetFile(file).iter_batches() for event in events(batch)]
-
-
-def by_node(found: Iterable[Event]) -> list[Event]:
-    """In the order of traces over all files."""
+    """All rows of traces, sorted over all files."""
+    batches = (batch for file in success.files(TRACES) for batch in pq.ParquetFile(file).iter_batches())
+    found = (event for batch in batches for event in events(batch))
     return sorted(found, key=lambda event: (event.run_id, event.node, event.seq))
 
 
@@ -93,7 +86,7 @@ def test_trace_lines_come_back_as_they_were_written(tmp_path: Path) -> None:
     lines = simulated()
 
     result = ingested(tmp_path / "out", [written(tmp_path / "cluster.jsonl", lines)])
-    found = by_node(read_events(result.success))
+    found = read_events(result.success)
 
     assert [line_of(event) for event in found] == sorted(map(parse, lines), key=lambda line: (line.node, line.seq))
     assert list(replay(RUNTIMES["scuttlebutt"].specification(), map(line_of, found))) == []
@@ -161,7 +154,7 @@ def test_events_without_a_number_are_numbered_by_time(tmp_path: Path, monkeypatc
     files = [written(tmp_path / f"{number}.log", lines[number * 100 : number * 100 + 100]) for number in range(3)]
 
     result = ingested(tmp_path / "out", files, mapping=("m.yaml", MAPPING), part=900)
-    found = by_node(read_events(result.success))
+    found = read_events(result.success)
 
     for node in "ab":
         own = [event for event in found if event.node == node]
@@ -240,29 +233,21 @@ def test_compressed_log_is_read_as_the_plain_one(tmp_path: Path) -> None:
     assert cut.counts["records"] == cut.counts["traces"] + cut.counts["quarantine"]
 
 
-def captured(path: Path, frames: Sequence[tuple[int, bytes]]) -> str:
-    """A capture of frames of Ethernet."""
-    parts = [struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)]
-    parts += [struct.pack("<IIII", t_us // 10**6, t_us % 10**6, len(data), len(data)) + data for t_us, data in frames]
-    path.write_bytes(b"".join(parts))
-    return str(path)
-
-
 def test_message_of_a_capture_is_an_event_of_both_its_nodes(tmp_path: Path) -> None:
     """Numbered by node in the order of the capture, also where the clock is set back."""
-    file = captured(tmp_path / "a.pcap", [(50, udp(REQUEST)), (20, udp(EMPTY)), (60, udp(b"\x09")), (70, udp(REQUEST))])
+    file = write_frames(tmp_path / "a.pcap", [(5, udp(REQUEST)), (2, udp(EMPTY)), (6, udp(b"\x09")), (7, udp(REQUEST))])
 
     result = ingested(tmp_path / "out", [file], form="pcap", protocol="scuttlebutt", impl="x")
-    found = by_node(read_events(result.success))
+    found = read_events(result.success)
 
     a, b = "10.0.0.1:8119", "10.0.0.2:8119"
     assert [(e.node, e.seq, e.t_us, e.kind, e.peer, e.msg_type, e.payload) for e in found] == [
-        (a, 0, 50, "send", b, "digest_request", REQUEST),
-        (a, 1, 20, "send", b, "delta", EMPTY),
-        (a, 2, 70, "send", b, "digest_request", REQUEST),
-        (b, 0, 50, "recv", a, "digest_request", REQUEST),
-        (b, 1, 20, "recv", a, "delta", EMPTY),
-        (b, 2, 70, "recv", a, "digest_request", REQUEST),
+        (a, 0, 5_000_000, "send", b, "digest_request", REQUEST),
+        (a, 1, 2_000_000, "send", b, "delta", EMPTY),
+        (a, 2, 7_000_000, "send", b, "digest_request", REQUEST),
+        (b, 0, 5_000_000, "recv", a, "digest_request", REQUEST),
+        (b, 1, 2_000_000, "recv", a, "delta", EMPTY),
+        (b, 2, 7_000_000, "recv", a, "digest_request", REQUEST),
     ]
     assert {(e.run_id, e.impl, e.bytes == len(e.payload or b""), e.args) for e in found} == {("capture", "x", True, None)}
     assert (result.counts["records"], result.counts["messages"], result.counts["quarantine"]) == (4, 3, 1)
@@ -273,32 +258,23 @@ def test_traffic_of_simulated_nodes_is_read_from_a_capture(tmp_path: Path) -> No
     """What a cluster sent is what the table says it sent: every message, in its order."""
     messages = [MESSAGE.encode(MESSAGE.value(line.args)) for line in map(parse, simulated(rounds=30)) if line.kind == "recv"]
     frames = [(number, udp(message)) for number, message in enumerate(messages)]
-    files = [captured(tmp_path / f"{part}.pcap", frames[part::2]) for part in (0, 1)]
+    files = [write_frames(tmp_path / f"{part}.pcap", frames[part::2]) for part in (0, 1)]
 
     result = ingested(tmp_path / "out", files, form="pcap", protocol="scuttlebutt")
 
-    sent = [event for event in by_node(read_events(result.success)) if event.kind == "send"]
+    sent = [event for event in read_events(result.success) if event.kind == "send"]
     assert [event.payload for event in sent] == messages
 
 
 def test_packets_of_other_ports_are_left_out_and_counted(tmp_path: Path) -> None:
     """They are part of the sum."""
-    other = udp(b"dns", 53)
-    other = other[:34] + struct.pack(">H", 53) + other[36:]
-    file = captured(tmp_path / "a.pcap", [(1, udp(EMPTY)), (2, other), (3, bytes(12) + b"\x08\x06" + bytes(28)), (4, udp(b"?"))])
+    dns, arp = datagram(("10.0.0.1", 53), ("10.0.0.2", 53), b"dns"), bytes(12) + b"\x08\x06" + bytes(28)
+    file = write_frames(tmp_path / "a.pcap", enumerate([udp(EMPTY), dns, arp, udp(b"?")]))
 
     counts = ingested(tmp_path / "out", [file], form="pcap", protocol="scuttlebutt", ports=(8119,)).counts
 
-    assert {
-        name: counts[name] for name in ("records", "messages", "quarantine", "left_out", "left out: ARP", "left out: UDP")
-    } == {
-        "records": 4,
-        "messages": 1,
-        "quarantine": 1,
-        "left_out": 2,
-        "left out: ARP": 1,
-        "left out: UDP": 1,
-    }
+    expected = {"records": 4, "messages": 1, "quarantine": 1, "left_out": 2, "left out: ARP": 1, "left out: UDP": 1}
+    assert expected.items() <= counts.items()
 
 
 @pytest.mark.slow

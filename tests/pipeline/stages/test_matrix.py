@@ -140,30 +140,15 @@ def test_an_implementation_that_always_crashes_has_a_verdict_for_every_case(tmp_
     assert found.count("crashed") > 10
 
 
-@pytest.fixture
-def selection() -> tuple[Matrix, Any]:
-    """A few cases of the codec on two implementations, and trials of them."""
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_dataframe_of_trials_gives_the_same_verdicts(spark: Any, tmp_path: Path) -> None:
+    """A few cases of the codec on two implementations."""
     suite = load()
     chosen = cases(suite, select(suite.vectors, "protocol:scuttlebutt layer:codec"))[:12]
     ids = json.dumps([case.id for case in chosen])
     trials = [{"impl": implementation, "cases": ids} for implementation in ("reference", WRONG)]
-    return Matrix(suite, chosen, ("reference", WRONG), REFERENCE), trials
-
-
-@pytest.mark.slow
-def test_the_generator_runs_without_java(selection: tuple[Matrix, Any], tmp_path: Path) -> None:
-    todo, trials = selection
-    keep(tmp_path / "cases", todo.cases)
-
-    batches = list(trying(tmp_path / "cases", todo.options())([pa.RecordBatch.from_pylist(trials, TRIALS)]))
-
-    assert sum(batch.num_rows for batch in batches) == 24
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_a_dataframe_of_trials_gives_the_same_verdicts(spark: Any, selection: tuple[Matrix, Any], tmp_path: Path) -> None:
-    todo, trials = selection
+    todo = Matrix(suite, chosen, ("reference", WRONG), REFERENCE)
     keep(tmp_path / "cases", todo.cases)
     alone = trying(tmp_path / "cases", todo.options())([pa.RecordBatch.from_pylist(trials, TRIALS)])
     expected = pa.Table.from_batches(alone)
@@ -171,7 +156,8 @@ def test_a_dataframe_of_trials_gives_the_same_verdicts(spark: Any, selection: tu
     frame = spark.createDataFrame([tuple(row.values()) for row in trials], TRIALS_DDL)
     found = stage.matrix(frame, tmp_path / "cases", todo.options()).collect()
 
-    columns = VECTOR_RESULTS.digest_columns
-    assert sorted(tuple(str(row[name]) for name in columns) for row in found) == sorted(
-        tuple(str(row[name]) for name in columns) for row in expected.to_pylist()
-    )
+    def shown(rows: Any) -> list[tuple[str, ...]]:
+        return sorted(tuple(str(row[name]) for name in VECTOR_RESULTS.digest_columns) for row in rows)
+
+    assert expected.num_rows == 24
+    assert shown(found) == shown(expected.to_pylist())

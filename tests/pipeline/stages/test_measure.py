@@ -22,7 +22,7 @@ from peerproof.pipeline.stages.grid import read
 from peerproof.pipeline.stages.simulate import simulation
 from peerproof.pipeline.storage.batches import Refused, successes, table_files
 from peerproof.pipeline.storage.failpoints import VARIABLE
-from peerproof.pipeline.storage.tables import METRICS, SUMMARIES, TRACES
+from peerproof.pipeline.storage.tables import METRICS, SUMMARIES, TRACES, Column, Type
 from peerproof.spec import scuttlebutt
 
 ONE_PROCESS = Settings(master="none")
@@ -47,7 +47,7 @@ def measured(out: Path, to: Path | None = None) -> dict[str, str]:
     return {table.name: success.digest(table) for table in (METRICS, SUMMARIES)}
 
 
-def test_sums_are_those_of_the_traces(place: Path) -> None:
+def test_sums_are_those_of_the_traces_and_every_update_has_a_coverage(place: Path) -> None:
     """Of each run and node: what was sent and received, counted in another way."""
     expected: Counter[tuple[str, str, str]] = Counter()
     for row in rows(place, TRACES):
@@ -67,11 +67,7 @@ def test_sums_are_those_of_the_traces(place: Path) -> None:
 
     assert found == expected
     assert found.total() > 0
-
-
-def test_every_update_has_a_coverage(place: Path) -> None:
     updates = sum(row["kind"] == "api" and row["refused"] is None for row in rows(place, TRACES))
-
     assert updates == sum(row["metric"] == "coverage" for row in rows(place, METRICS))
 
 
@@ -91,14 +87,10 @@ def test_the_csv_files_hold_the_same_rows(place: Path, name: str, table: Any) ->
     with (folder / name).open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
 
-    def as_text(value: Any) -> str:
-        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    def value(column: Column, text: str) -> Any:
+        return None if text == "" and column.nullable else float(text) if column.type is not Type.TEXT else text
 
-    def shown(row: dict[str, Any]) -> dict[str, str]:
-        return {key: as_text(float(value)) if table_types[key] == "REAL" else value for key, value in row.items()}
-
-    table_types = {column.name: column.type.name for column in table.columns}
-    assert [shown(row) for row in found] == [{key: as_text(value) for key, value in row.items()} for row in rows(place, table)]
+    assert [{column.name: value(column, row[column.name]) for column in table.columns} for row in found] == rows(place, table)
 
 
 def test_the_same_rows_come_of_groups_spread_otherwise(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,25 +102,16 @@ def test_the_same_rows_come_of_groups_spread_otherwise(place: Path, tmp_path: Pa
     assert successes(tmp_path)[0].told["units"] > whole.told["units"]
 
 
-def test_nothing_is_left_of_what_only_the_stage_needs(place: Path) -> None:
-    (folder,) = place.glob("measure-*")
-
-    assert not (folder / SIGHTINGS.name).exists()
-
-
-def test_what_was_measured_is_not_measured_again(place: Path) -> None:
-    with Engine(ONE_PROCESS) as engine:
-        again = stage.execute(engine, place, stage.sources(place, shared_clock=False), lambda _: None)
-
-    assert again.done is None
-
-
-def test_other_arguments_are_refused(place: Path) -> None:
+def test_what_was_measured_is_not_measured_again_and_other_arguments_are_refused(place: Path) -> None:
     """The clocks of simulated nodes agree in any case; a batch of logs beside them would make it another measure."""
     with Engine(ONE_PROCESS) as engine:
         (source,) = stage.sources(place, shared_clock=False)
+        assert stage.execute(engine, place, [source], lambda _: None).done is None
         with pytest.raises(Refused, match="shared_clock"):
             stage.execute(engine, place, [source._replace(shared_clock=False)], lambda _: None)
+
+    (folder,) = place.glob("measure-*")
+    assert not (folder / SIGHTINGS.name).exists()
 
 
 @pytest.mark.kill

@@ -66,19 +66,14 @@ def test_what_was_done_is_not_done_again_and_is_told(place: Path, capsys: pytest
     assert told["report"]["verdict"] == "rejected"
 
 
-def test_the_crash_in_the_examples_is_measured(place: Path) -> None:
-    (csv,) = place.glob("measure-*/summaries.csv")
-
-    rows = [line.split('","') for line in csv.read_text(encoding="utf-8").splitlines()]
-    assert any('"swim' in row[0] and row[2] == "detection_last" for row in rows)
-
-
-def test_routes_and_joins_in_the_examples_are_measured_and_drawn(place: Path) -> None:
+def test_crashes_routes_and_joins_in_the_examples_are_measured_and_drawn(place: Path) -> None:
     """What is delivered, also by round: the crash is in the middle."""
     (csv,) = place.glob("measure-*/summaries.csv")
     rows = [line.split('","') for line in csv.read_text(encoding="utf-8").splitlines()]
-    of_wendy = {row[2] for row in rows if '"wendy' in row[0]}
-    assert of_wendy >= {"route_hops", "delivered", "misdelivered", "join_time", "join_messages", "join_bytes", "routing_table"}
+    of = {protocol: {row[2] for row in rows if f'"{protocol}' in row[0]} for protocol in ("swim", "wendy")}
+    assert "detection_last" in of["swim"]
+    routes, joins = {"route_hops", "delivered", "misdelivered"}, {"join_time", "join_messages", "join_bytes", "routing_table"}
+    assert of["wendy"] >= routes | joins
 
     page = (place / "report.html").read_text(encoding="utf-8")
     for name in ("delivered", "misdelivered"):
@@ -87,7 +82,10 @@ def test_routes_and_joins_in_the_examples_are_measured_and_drawn(place: Path) ->
 
 def test_a_campaign_is_simulated_and_accepted(tmp_path: Path) -> None:
     """Of every protocol: test_validate_runs.py."""
-    assert run("--simulate", "peter", "--runs", "2", "--output", tmp_path / "out") == 0
+    (tmp_path / "grid.yaml").write_text("nodes: 3\nrounds: 8\n", encoding="utf-8")
+    grid = tmp_path / "grid.yaml"
+
+    assert run("--simulate", "peter", "--runs", "2", "--grid", grid, "--output", tmp_path / "out") == 0
 
     assert "Verdict: accepted" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 

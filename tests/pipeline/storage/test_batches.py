@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,12 +45,8 @@ def test_a_committed_batch_tells_what_made_it(tmp_path: Path) -> None:
     assert (success.rows(METRICS), success.rows(TRACES)) == (9, 0)
     assert success.folder.name == f"figures-{plan(runs=3).batch_id}"
     (row,) = pq.read_table(success.folder / "manifest" / "manifest.parquet", schema=MANIFEST.schema).to_pylist()
-    assert (row["batch_id"], row["table"], row["rows"], row["digest"]) == (
-        success.batch_id,
-        "metrics",
-        9,
-        success.digest(METRICS),
-    )
+    expected = {"batch_id": success.batch_id, "table": "metrics", "rows": 9, "digest": success.digest(METRICS)}
+    assert expected.items() <= row.items()
 
 
 def test_the_batch_id_is_16_digits_of_the_plan_whatever_the_order_of_its_members() -> None:
@@ -58,24 +55,20 @@ def test_the_batch_id_is_16_digits_of_the_plan_whatever_the_order_of_its_members
     assert len(plan().batch_id) == 16
 
 
-def test_other_arguments_in_the_same_place_are_refused_and_the_difference_is_named(tmp_path: Path) -> None:
-    complete(tmp_path, runs=3)
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_other_arguments_in_the_same_place_are_refused_and_the_difference_is_named(tmp_path: Path, is_complete: bool) -> None:
+    with Batch.open(tmp_path, plan(runs=3)) as batch:
+        if is_complete:
+            batch.commit([], (METRICS,))
 
     with pytest.raises(Refused, match=r"a figures with another plan \(arguments\.runs: 3 there, 4 now\): choose"):
         complete(tmp_path, runs=4)
 
 
-def test_other_arguments_are_refused_before_the_first_is_complete(tmp_path: Path) -> None:
-    with Batch.open(tmp_path, plan(runs=3)):
-        pass
-
-    with pytest.raises(Refused, match="another plan"):
-        complete(tmp_path, runs=4)
-
-
-def test_a_second_process_at_the_same_work_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("act", [complete, collect])
+def test_a_second_process_at_the_same_work_is_refused(tmp_path: Path, act: Callable[[Path], object]) -> None:
     with Batch.open(tmp_path, plan()), pytest.raises(Refused, match="another process is running figures"):
-        complete(tmp_path)
+        act(tmp_path)
 
 
 def test_the_same_work_again_does_nothing(tmp_path: Path) -> None:
@@ -148,11 +141,6 @@ def test_gc_removes_what_was_never_finished_and_keeps_batches(tmp_path: Path) ->
     files, _ = collect(tmp_path, uncommitted_too=True)
     assert files == 3
     assert [(standing.committed, standing.rows) for standing in standings(tmp_path)] == [(True, {"metrics": 9})]
-
-
-def test_gc_is_refused_while_a_stage_is_at_work(tmp_path: Path) -> None:
-    with Batch.open(tmp_path, plan()), pytest.raises(Refused, match="another process is running"):
-        collect(tmp_path)
 
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

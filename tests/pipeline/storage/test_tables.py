@@ -61,12 +61,6 @@ def test_what_is_no_line_does_not_fit_the_schema(lines: list[Line], change: dict
     assert not Draft202012Validator(line_schema()).is_valid(json.loads(lines[0].json()) | change)
 
 
-def test_a_line_survives_the_table(lines: list[Line]) -> None:
-    batch = TRACES.batch([event_of(line) for line in lines])
-
-    assert [line_of(event) for event in events(batch)] == lines
-
-
 @given(run=TEXTS, node=TEXTS, peer=st.none() | TEXTS, option=TEXTS, state=st.none() | TEXTS, refused=st.none() | TEXTS)
 def test_a_line_with_any_texts_survives_the_table(
     run: str, node: str, peer: str | None, option: str, state: str | None, refused: str | None

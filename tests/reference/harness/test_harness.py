@@ -123,22 +123,6 @@ def test_advance_runs_every_timer_that_is_due_at_its_own_time(pipe: Pipe) -> Non
     assert reply["next_timer_ms"] == 4000
 
 
-def test_the_runner_chooses(node: Callable[..., dict[str, Any]]) -> None:
-    node("recv", now_ms=0, via="udp", **{"from": "a:1"}, bytes="0103613a31000000000000000003633a310000000000000000")
-
-    reply = node("advance", now_ms=1000, answers={"round.partner": [1], "digest.order": [2, 0, 1]})
-
-    assert reply["effects"] == [
-        {
-            "send": {
-                "via": "udp",
-                "to": "c:1",
-                "bytes": "01" + "03633a310000000000000000" + "03613a310000000000000000" + "03623a310000000000000000",
-            }
-        }
-    ]
-
-
 def test_a_question_names_its_request_its_site_and_its_options(pipe: Pipe, node: Callable[..., dict[str, Any]]) -> None:
     node("recv", now_ms=0, via="udp", **{"from": "a:1"}, bytes="0103613a31000000000000000002fffe0000000000000000")
 
@@ -228,15 +212,6 @@ def test_a_closed_handle_is_gone_and_its_number_is_not_used_again(pipe: Pipe, no
 
     assert node("query", what="peers")["error"]["code"] == "no_handle"
     assert pipe("open", protocol="scuttlebutt", addr="b:1", now_ms=0)["handle"] == 2
-
-
-def test_handles_know_nothing_of_each_other(pipe: Pipe, node: Callable[..., dict[str, Any]]) -> None:
-    other = pipe("open", protocol="scuttlebutt", addr="b:1", now_ms=500)
-
-    node("call", now_ms=0, name="update_local", args={"key": "k", "value": "v"})
-
-    assert other["next_timer_ms"] == 1500
-    assert pipe("query", handle=other["handle"], what="view")["value"][0]["pairs"] == []
 
 
 def test_a_batch_is_answered_item_by_item(pipe: Pipe, node: Callable[..., dict[str, Any]]) -> None:

@@ -47,16 +47,6 @@ def test_a_loaded_node_is_in_its_state_and_has_done_nothing(ask: Ask) -> None:
     assert ask("query", handle=1, what="status")["value"] == [{"addr": "a:1", "status": "down"}]
 
 
-def test_a_loaded_node_goes_on_from_its_state(ask: Ask) -> None:
-    load(ask)
-
-    ask("call", handle=1, now_ms=10, name="update_local", args={"key": "x", "value": "y"})
-    reply = ask("recv", **{"handle": 1, "now_ms": 10, "via": "udp", "from": "c:1", "bytes": "0103613a310000000000000002"})
-
-    assert [effect["send"]["bytes"] for effect in reply["effects"]] == ["0303613a31016b01760000000000000003"]
-    assert [peer["version"] for peer in ask("query", handle=1, what="view")["value"]] == ["3", "1"]
-
-
 def test_the_timers_of_a_load_run_and_no_others(ask: Ask) -> None:
     assert load(ask, timers=[{"timer": {"type": "round"}, "due_ms": 12}])["next_timer_ms"] == 12
 

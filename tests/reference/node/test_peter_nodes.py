@@ -38,7 +38,7 @@ class PeterNode(WendyNode):
 
     @property
     def payloads(self) -> list[str]:
-        """The texts of these."""
+        """The texts of these updates."""
         return [update["payload"] for update in self.updates]
 
     @property

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
-from tests.reference.ring import TreeMember, eventually, ring_of
-from tests.reference.runtime.test_tcp import answered
+from tests.reference.ring import STRANGER, TreeMember, answered, eventually, ring_of
 
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.peter import (
@@ -19,14 +18,12 @@ from peerproof.spec.peter import (
     Subscribe,
     SubscribeMessage,
     Unsubscribe,
-    UnsubscribeMessage,
     id_of_topic,
 )
-from peerproof.spec.wendy import Header, Id, Join, Node
+from peerproof.spec.wendy import Header, Join, Node
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
 TOPIC, OTHER = "what is said here", "what is said there"
-STRANGER = Node(Id(5), "127.0.0.1", "127.0.0.1", 1)
 
 
 @asynccontextmanager
@@ -77,30 +74,6 @@ async def test_a_child_that_changes_its_mind_often_is_in_the_end_what_it_wants_t
         assert other.updates == []
 
 
-async def test_a_topic_that_nobody_wants_leaves_no_trace() -> None:
-    async with trees(2) as members:
-        await joined(members[0], members[1:])
-        for member in members:
-            member.node.ask(Publish(TOPIC, b"nobody hears"))
-            member.node.ask(Unsubscribe(TOPIC))
-        await eventually(lambda: not any(member.node._outgoing for member in members), "sent")
-        assert [member.updates for member in members] == [[], []]
-        assert not any(member.node.driver.state.upper.topics for member in members)
-
-
-@pytest.mark.parametrize(
-    ("topic", "reason"),
-    [("too short", "short_topic"), ("", "short_topic"), ("not in UTF-8 \udcff\udcff\udcff\udcff", "bad_value")],
-)
-async def test_what_is_no_topic_is_refused(topic: str, reason: str) -> None:
-    async with trees(1) as members:
-        (member,) = members
-        for command in (Subscribe(topic), Unsubscribe(topic), Publish(topic, b"")):
-            with pytest.raises(NotEnabled) as refused:
-                member.node.ask(command)
-            assert refused.value.reason == reason
-
-
 async def test_a_child_that_vanishes_is_forgotten_and_the_others_are_told() -> None:
     async with trees(3) as members:
         await joined(members[0], members[1:])
@@ -144,21 +117,6 @@ async def test_a_copy_that_has_gone_in_circles_is_delivered_and_remarked_on(capl
         assert member.updates == [b"long", b"longest"]
         assert caplog.text.count("the tree has a cycle") == 1
         assert f"last of {STRANGER.global_ip}:{STRANGER.port}" in caplog.text
-
-
-async def test_what_a_stranger_says_of_trees_is_taken_for_what_it_is() -> None:
-    """Of itself as a child, of a topic that nobody wants, of one that is no child, of the node itself."""
-    async with trees(1) as members:
-        (member,) = members
-        await told(member, NotifyMessage(header(STRANGER), b"nobody asked"))
-        await told(member, UnsubscribeMessage(header(STRANGER)))
-        await told(member, SubscribeMessage(header(member.itself)))
-        await told(member, SubscribeMessage(header(STRANGER._replace(port=0))))
-        assert not member.node.driver.state.upper.topics
-        assert member.updates == []
-        member.node.ask(Subscribe(TOPIC))
-        await told(member, NotifyMessage(header(STRANGER), b"who says so"))
-        assert member.updates == [b"who says so"]
 
 
 async def test_what_to_send_is_refused_if_it_cannot_be_sent() -> None:

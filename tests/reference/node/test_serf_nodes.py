@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reference.agents import AgentProcess, Agents, until
+from tests.reference.agents import AgentProcess, Agents
 from tests.reference.conftest import PATIENCE
 from tests.reference.networks import ONE, OTHER, Link
-from tests.reference.stores import COMMAND, Start, StoreProcess, launching
+from tests.reference.stores import COMMAND, FIRST, ROOT, Start, StoreProcess, running
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
-
-ROOT: dict[str, Any] = {"[]": "root"}
 
 #: Milliseconds: more than twice what agents take, also of a machine that is busy. [D-92]
 CLOCK = 1000
@@ -25,24 +24,25 @@ CLOCK = 1000
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts nodes with a file each that do not outlive the test."""
-    launches = launching()
-    launch = next(launches)
+    with running() as launch:
 
-    def start(name: str, agent: AgentProcess, *options: str, **others: Any) -> StoreProcess:
-        state = str(tmp_path / f"{name}.state")
-        return launch(name, "--serf", agent.rpc, "--state", state, *options, clock=CLOCK, inside=agent.inside, **others)
+        def start(name: str, agent: AgentProcess, *options: str, **others: Any) -> StoreProcess:
+            state = str(tmp_path / f"{name}.state")
+            return launch(name, "--serf", agent.rpc, "--state", state, *options, clock=CLOCK, inside=agent.inside, **others)
 
-    yield start
-    next(launches, None)
+        yield start
 
 
 def cluster(agents: Agents, count: int) -> list[AgentProcess]:
     """So many agents that know each other."""
-    found = [agents(f"agent{number}") for number in range(1, count + 1)]
+    return acquainted([agents(f"agent{number}") for number in range(1, count + 1)])
+
+
+def acquainted(found: list[AgentProcess]) -> list[AgentProcess]:
+    """All know all."""
     for other in found[1:]:
         other.join(found[0])
-    for agent in found:
-        until(lambda agent=agent: agent.knows(count), "all known")  # type: ignore[misc]  # bound now
+    until(lambda: all(agent.knows(len(found)) for agent in found), "all known")
     return found
 
 
@@ -53,16 +53,12 @@ def on_both_sides(agents: Agents, link: Link) -> list[AgentProcess]:
         for number in (1, 2):
             where = {"bind": f"{address}:{7945 + number}", "rpc": f"127.0.0.1:{7372 + number}"}
             found.append(agents(f"agent{2 * side + number}", inside=["ip", "netns", "exec", name], **where))
-    for other in found[1:]:
-        other.join(found[0])
-    for agent in found:
-        until(lambda agent=agent: agent.knows(4), "all known")  # type: ignore[misc]  # bound now
-    return found
+    return acquainted(found)
 
 
 def network(start: Start, agents: Sequence[AgentProcess]) -> list[StoreProcess]:
     """A node over each agent, n1 and so on, all ready."""
-    found = [start("n1", agents[0], "--first", '"root"')]
+    found = [start("n1", agents[0], *FIRST)]
     found[0].ready()
     found += [start(f"n{number}", agent) for number, agent in enumerate(agents[1:], start=2)]
     for node in found:
@@ -83,8 +79,7 @@ def test_of_four_one_is_killed_while_it_writes_and_what_it_had_acknowledged_the_
 
     acknowledged = {json.dumps(change["path"]) for change in nodes[0].told("sent")}
     assert 25 < len(acknowledged) < 200
-    for node in nodes[1:]:
-        until(lambda node=node: acknowledged <= node.entries().keys(), "all acknowledged")  # type: ignore[misc]  # bound now
+    until(lambda: all(acknowledged <= node.entries().keys() for node in nodes[1:]), "all acknowledged")
 
     again = start("n1", processes[0])
     again.ready()
@@ -141,26 +136,9 @@ def pinged(node: StoreProcess) -> set[str]:
     return {element["node"] for element in node.answer("own")["last"]["chain"]["elements"][:3]}
 
 
-def test_what_is_changed_while_the_agent_is_gone_is_sent_when_it_is_back(agents: Agents, start: Start) -> None:
-    processes = cluster(agents, 2)
-    one, other = network(start, processes)
-    processes[1].kill()
-    other.wait(lambda node: any("; reconnecting" in error for error in node.errors), "noticed")
-    other.type("set", ["alone"], 1)
-    one.set(["without it"], 2)
-    other.wait(lambda node: {"path": ["alone"], "value": 1} in node.told("changed"), "changed")
-    assert other.told("sent") == []
-
-    back = agents("agent2", bind=processes[1].bind, rpc=processes[1].rpc)
-    back.join(processes[0])
-    for node in (one, other):
-        node.has(ROOT | {'["alone"]': 1, '["without it"]': 2})
-    assert other.told("sent")[0]["path"] == ["alone"]
-
-
 def test_events_of_other_programs_and_other_networks_do_no_harm(agents: Agents, start: Start) -> None:
     process = agents("agent1")
-    one = start("n1", process, "--first", '"root"')
+    one = start("n1", process, *FIRST)
     one.ready()
     for name, payload in (("deploy", "now"), ("distkv.update", "garbage"), ("distkv.ping", ""), ("distkv.other", "x"), ("", "")):
         process.serf("event", "-coalesce=false", name, payload)
@@ -177,7 +155,7 @@ def test_events_of_other_programs_and_other_networks_do_no_harm(agents: Agents, 
 
 def test_a_name_that_is_taken_over_another_agent_ends_it_with_2(agents: Agents, start: Start) -> None:
     processes = cluster(agents, 2)
-    one = start("n1", processes[0], "--first", '"root"')
+    one = start("n1", processes[0], *FIRST)
     one.ready()
     until(lambda: "peerproof:distkv:n1=" in processes[1].serf("members"), "known")
 
@@ -198,7 +176,7 @@ def test_a_name_that_is_taken_over_another_agent_ends_it_with_2(agents: Agents, 
 
 def test_an_event_that_only_the_agent_finds_too_large_is_said_and_the_node_goes_on(agents: Agents, start: Start) -> None:
     process = agents("agent1", user_event_size_limit=300)
-    one = start("n1", process, "--first", '"root"')
+    one = start("n1", process, *FIRST)
     one.ready()
     one.type("set", ["long"], "x" * 300)
     one.wait(lambda node: any("cannot send distkv.update" in error for error in node.errors), "complained")
@@ -213,6 +191,6 @@ def test_a_key_of_the_agent_is_taken_from_the_option_or_the_environment(agents: 
     refused = start("n0", process)
     assert refused.over() == 2
     assert any("requires a key" in error for error in refused.errors)
-    one = start("n1", process, "--first", '"root"', "--rpc-auth", "secret")
+    one = start("n1", process, *FIRST, "--rpc-auth", "secret")
     one.ready()
     assert one.end() == 0

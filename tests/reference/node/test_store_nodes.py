@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.reference.conftest import PATIENCE
-from tests.reference.stores import COMMAND, Start, StoreProcess, launching
+from tests.reference.stores import COMMAND, FIRST, ROOT, Start, StoreProcess, running
 
 from peerproof.cli.main import main
 from peerproof.spec import distkv
@@ -19,21 +19,16 @@ from peerproof.spec.traces.replay import replay
 
 pytestmark = pytest.mark.slow
 
-FIRST = ("--first", '"root"')
-ROOT: dict[str, Any] = {"[]": "root"}
-
 
 @pytest.fixture
 def start(folder: Path) -> Iterator[Start]:
     """Starts nodes with a file each that do not outlive the test."""
-    launches = launching()
-    launch = next(launches)
+    with running() as launch:
 
-    def start(name: str, *options: str, **others: Any) -> StoreProcess:
-        return launch(name, "--loopback", str(folder / "bus"), "--state", str(folder / f"{name}.state"), *options, **others)
+        def start(name: str, *options: str, **others: Any) -> StoreProcess:
+            return launch(name, "--loopback", str(folder / "bus"), "--state", str(folder / f"{name}.state"), *options, **others)
 
-    yield start
-    next(launches, None)
+        yield start
 
 
 def test_what_is_set_and_deleted_at_one_is_so_at_all_and_every_step_was_the_specifications(start: Start, folder: Path) -> None:
@@ -181,20 +176,6 @@ def test_events_of_others_and_garbage_are_passed_over(start: Start, folder: Path
     assert [error for error in one.errors if "Traceback" in error] == []
 
 
-def test_two_networks_in_one_folder_do_not_mix(start: Start) -> None:
-    one = start("n1", *FIRST)
-    other = start("n2", *FIRST, "--root-event", ":distkv")
-    for node in (one, other):
-        node.ready()
-    one.set(["a"], 1)
-    other.set(["b"], 2)
-    third = start("n3", "--root-event", ":distkv")
-    third.ready()
-
-    third.has(ROOT | {'["b"]': 2})
-    one.has(ROOT | {'["a"]': 1})
-
-
 def test_when_the_disk_is_full_it_ends_and_nobody_has_heard_of_what_is_not_on_it(folder: Path) -> None:
     """Here a limit to the size of files stands for the disk: forty blocks of 512 bytes."""
     limited = ["sh", "-c", 'ulimit -f 40; exec "$@"', "sh", *COMMAND]
@@ -218,8 +199,7 @@ def test_when_the_disk_is_full_it_ends_and_nobody_has_heard_of_what_is_not_on_it
 
     changed = [line["changed"]["path"] for line in map(json.loads, printed.splitlines()) if "changed" in line]
     assert 5 < len(changed) < 200
-    launches = launching()
-    again = next(launches)("n1", "--loopback", str(folder / "bus"), "--state", str(folder / "state"), clock=100)
-    again.ready()
-    again.has(ROOT | {json.dumps(path): "x" * 100 for path in changed})
-    next(launches, None)
+    with running() as launch:
+        again = launch("n1", "--loopback", str(folder / "bus"), "--state", str(folder / "state"), clock=100)
+        again.ready()
+        again.has(ROOT | {json.dumps(path): "x" * 100 for path in changed})

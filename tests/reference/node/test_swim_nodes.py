@@ -104,33 +104,6 @@ def test_six_nodes_find_each_other_a_dead_one_a_silent_one_a_new_one_and_one_tha
     assert first.process.wait(PATIENCE) == 0
 
 
-def test_a_node_that_forgot_its_counter_is_told_so_and_believed_in_a_new_life(start: Launch) -> None:
-    first, _, killed = nodes = cluster(start, 3)
-
-    killed.end(signal.SIGKILL)
-    again = start("--restart-counter", "0", "--peer", first.addr, bind=killed.addr)
-
-    everybody(nodes[:2], again, "normal", restart="2")
-    again.now(lambda node: node.latest["own"]["restart"] == "2")
-
-
-def test_a_node_that_hears_nobody_finds_the_fault_in_itself_until_somebody_speaks(start: Launch) -> None:
-    lonely, *others = cluster(start, 4)
-
-    for node in others:
-        node.process.send_signal(signal.SIGSTOP)
-    lonely.now(lambda node: node.latest["own"]["isolated"])
-    before = {node.uuid: lonely.row(node)["status"] for node in others}
-    lonely.next_view()
-    assert {node.uuid: lonely.row(node)["status"] for node in others} == before
-
-    for node in others:
-        node.process.send_signal(signal.SIGCONT)
-    lonely.now(lambda node: not node.latest["own"]["isolated"])
-    for node in others:
-        everybody([lonely], node, "normal")
-
-
 def test_what_is_typed_is_done_and_what_makes_no_sense_is_refused(start: Launch) -> None:
     first = start(*SECOND_LIFE, "-v")
     second = start(*SECOND_LIFE)

@@ -9,47 +9,24 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from tests.reference.ring import Member, eventually, ring_of
+from tests.reference.ring import STRANGER, Member, Ring, answered, connected, eventually, outcomes, ring_of, silent_server
 
 from peerproof.reference.runtime import tcp
 from peerproof.spec.core import NodeId
-from peerproof.spec.wendy import MESSAGE, Application, Header, Heartbeat, Id, Node, Route
+from peerproof.spec.wendy import MESSAGE, Application, Header, Heartbeat, Id, Route
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
-STRANGER = Node(Id(5), "127.0.0.1", "127.0.0.1", 1)
-HEARTBEAT = MESSAGE.encode(Heartbeat(Header(STRANGER, Id(5))))
-
-
-async def connected(member: Member, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection on which this was sent."""
-    host, _, port = member.addr.rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(data)
-    return reader, writer
-
-
-async def answered(member: Member, data: bytes) -> bytes:
-    """The answer to these bytes, to its end."""
-    reader, writer = await connected(member, data)
-    try:
-        return await reader.read()
-    finally:
-        writer.close()
+BEAT = Heartbeat(Header(STRANGER, Id(5)))
+HEARTBEAT = MESSAGE.encode(BEAT)
 
 
 async def outcome(member: Member, to: str, message: Any) -> int | None:
     """What becomes of a message."""
-    known: list[int | None] = []
-
-    def sent(_: Any, __: NodeId, ___: Any, took: int | None) -> None:
-        known.append(took)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(member.node.driver), "finish_send", sent)
+    with outcomes(member) as known:
         member.node.send(NodeId(to), message)
         member.node._pump()
         await eventually(lambda: bool(known), "known")
-    return known[0]
+    return known[0][1]
 
 
 async def test_a_message_in_pieces_is_confirmed_and_one_without_an_end_is_not() -> None:
@@ -119,13 +96,10 @@ async def test_as_long_as_too_much_waits_to_be_sent_nothing_is_read(
     caplog.set_level(logging.WARNING)
     monkeypatch.setattr(tcp, "MOST_WAITING", 4)
     monkeypatch.setattr(tcp, "MOST_OUTGOING", 1)
-    async with ring_of(1) as ring:
+    async with ring_of(1) as ring, silent_server() as (nobody, silent):
         (member,) = ring.members
-        silent: list[asyncio.StreamWriter] = []
-        server = await asyncio.start_server(lambda _, writer: silent.append(writer), "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
         for _ in range(8):
-            member.node.send(NodeId(f"127.0.0.1:{port}"), Heartbeat(Header(STRANGER, Id(5))))
+            member.node.send(nobody, BEAT)
         member.node._pump()
         await eventually(lambda: bool(silent), "connected")
         reader, writer = await connected(member, HEARTBEAT)
@@ -137,13 +111,12 @@ async def test_as_long_as_too_much_waits_to_be_sent_nothing_is_read(
         assert await task == ACKNOWLEDGEMENT
         assert "too much to send: 7 messages are queued" in caplog.text
         writer.close()
-        server.close()
 
 
 @pytest.mark.parametrize("to", ["somewhere.invalid:1", "127.0.0.1:1", "::1:1", "nonsense", "\udcff:1"])
 async def test_what_can_be_sent_to_nobody_has_failed(to: str) -> None:
     async with ring_of(1) as ring:
-        assert await outcome(ring.members[0], to, Heartbeat(Header(STRANGER, Id(5)))) is None
+        assert await outcome(ring.members[0], to, BEAT) is None
 
 
 async def test_that_this_machine_has_no_connection_to_spare_is_not_held_against_the_peer(
@@ -159,8 +132,16 @@ async def test_that_this_machine_has_no_connection_to_spare_is_not_held_against_
     async with ring_of(2) as ring:
         one, other = ring.members
         monkeypatch.setattr(asyncio, "open_connection", connect)
-        assert await outcome(one, other.addr, Heartbeat(Header(STRANGER, Id(5)))) is not None
+        assert await outcome(one, other.addr, BEAT) is not None
         assert "no connection available: none left; trying again" in caplog.text
+
+
+async def test_a_connection_that_does_not_come_about_in_time_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with ring_of(2) as ring:
+        one, other = ring.members
+        monkeypatch.setattr(one.node, "timeout", 0.1)
+        monkeypatch.setattr(asyncio, "open_connection", lambda *_, **__: asyncio.Event().wait())
+        assert await outcome(one, other.addr, BEAT) is None
 
 
 async def test_what_cannot_be_written_has_failed() -> None:
@@ -201,3 +182,18 @@ async def test_a_fault_of_the_program_is_logged_and_survived(
         assert "internal error" in caplog.text
         member.node.ask(Route(member.id, b"still there"))
         assert [message.value for message in member.delivered] == [b"still there"]
+
+
+@pytest.mark.slow
+@pytest.mark.kill
+async def test_keys_are_delivered_at_the_closest_node_also_after_a_quarter_of_a_ring_was_killed() -> None:
+    async with Ring() as ring:
+        for _ in range(32):
+            await ring.add(1)
+            await eventually(ring.at_rest, "at rest")
+        await ring.route(200)
+
+        ring.kill(8)
+        ring.beat()
+        await eventually(ring.at_rest, "repaired")
+        await ring.route(200)

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgpack
 import pytest
-from tests.reference.agents import Agents, until
+from tests.reference.agents import Agents
 from tests.reference.ring import eventually
+from tests.support.waiting import until
 
 from peerproof.reference.serf.client import Agent, AgentGone, EventTooLarge, SerfError
 from peerproof.spec.core import NodeId

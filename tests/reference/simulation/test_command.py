@@ -79,26 +79,6 @@ def test_a_misspelt_option_is_a_usage_error(capsys: pytest.CaptureFixture[str], 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("protocol", "options", "expected"),
-    [
-        ("wendy", "--apart 3", {"joined": 5, "routed": 24, "delivered": 24, "wrong": 0}),
-        ("peter", "--topics 3 --subscriptions 2", {"published": 24, "subscriptions": 12, "lost": 0, "duplicates": 0}),
-    ],
-)
-def test_a_ring_is_simulated_end_to_end(
-    protocol: str, options: str, expected: dict[str, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trace = str(tmp_path / "ring.jsonl")
-    options = f"--nodes 6 --rounds 30 --updates 4 --check 10 --json {options} --trace"
-
-    assert main(["node", "simulate", protocol, *options.split(), trace]) == 0
-    figures = json.loads(capsys.readouterr().out)["figures"]
-    assert figures | expected == figures
-    assert main(["trace", "check", trace]) == 0
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("protocol", RUNTIMES)
 def test_the_same_options_give_the_same_run_of_which_each_step_is_the_specifications(
     protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

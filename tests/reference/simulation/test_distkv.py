@@ -6,33 +6,29 @@ import json
 from typing import Any
 
 import pytest
+from tests.reference.simulation.campaigns import figures, simulated
 
 from peerproof.cli.main import main
-from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.simulation import campaign
 from peerproof.reference.simulation.campaign import Result
 from peerproof.reference.simulation.faulty_network import Faults
-from peerproof.reference.simulation.plan import Campaign
 from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import distkv
 from peerproof.spec.core import EVERYBODY, Duration, Instant, NodeId
 from peerproof.spec.distkv import Config
 from peerproof.spec.distkv.values import value_of_plain
-from peerproof.spec.properties import InFlight, Taken
+from peerproof.spec.properties import Taken
 
 A, B, C = (NodeId(name) for name in "abc")
 
 
 def run(nodes: int = 5, rounds: int = 60, seed: str = "1", **plan: Any) -> Result:
     """A campaign with a clock of a second; its properties are checked."""
-    config = {"clock": 1000, **plan.pop("config", {})}
-    return campaign.run(Campaign(RUNTIMES["distkv"], config, nodes, rounds, seed, check_every=9, **plan))
+    return simulated("distkv", nodes, rounds, seed, config={"clock": 1000}, check_every=9, **plan)[0]
 
 
 def agreed(result: Result) -> dict[str, Any]:
     """Nothing was violated, and all have one store and miss nothing; the figures."""
-    assert result.figures
-    found = dict(result.figures.plain())
+    found = figures(result)
     assert (result.violations, found["stores"], found["missing"]) == ((), 1, 0), found
     assert all(since is not None for since in result.reached.values())
     return found
@@ -67,28 +63,20 @@ def test_what_the_network_loses_and_doubles_is_asked_for_again(seed: str) -> Non
     assert found["messages"]["update again"] > 0
 
 
-def test_who_has_crashed_comes_back_with_its_data_and_gets_what_it_has_missed() -> None:
-    result = run(nodes=4, rounds=80, updates=20, crashes=((0, 12), (2, 15)), restarts=((0, 20), (2, 20)))
+@pytest.mark.parametrize(
+    ("nodes", "plan", "ready"),
+    [
+        (4, {"rounds": 80, "updates": 20, "crashes": ((0, 12), (2, 15)), "restarts": ((0, 20), (2, 20))}, 4),
+        (3, {"rounds": 80, "updates": 5, "crashes": ((0, 45), (1, 45), (2, 45)), "restarts": ((0, 50), (1, 50), (2, 50))}, 3),
+        (5, {"apart": 4, "crashes": ((1, 15),), "partition": (17, 21)}, 4),
+    ],
+    ids=["some crash and come back", "all crash and come back", "a download fails, and another is tried"],
+)
+def test_who_comes_back_gets_what_it_has_missed(nodes: int, plan: dict[str, Any], ready: int) -> None:
+    found = agreed(run(nodes, **plan))
 
-    assert agreed(result)["ready"] == 4
-
-
-def test_a_network_that_has_crashed_as_a_whole_comes_back() -> None:
-    everybody = range(3)
-
-    result = run(
-        nodes=3, rounds=80, updates=5, crashes=tuple((n, 45) for n in everybody), restarts=tuple((n, 50) for n in everybody)
-    )
-
-    found = agreed(result)
-    assert found["ready"] == 3
-    assert found["entries"] == 4
-
-
-def test_a_download_from_who_has_gone_or_cannot_be_reached_fails_and_another_is_tried() -> None:
-    result = run(nodes=5, rounds=60, apart=4, crashes=((1, 15),), partition=(17, 21))
-
-    assert agreed(result)["ready"] == 4
+    assert found["ready"] == ready
+    assert nodes != 3 or found["entries"] == 4
 
 
 @pytest.mark.slow
@@ -102,9 +90,9 @@ def test_what_came_of_it_is_printed_for_people_and_for_programs(capsys: pytest.C
     assert printed.endswith("no property is violated\n")
 
     assert main(["node", "simulate", "distkv", *options, "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)["figures"]
-    assert figures["entries"] == 8
-    assert f"{figures['changes']} changes of 8 entries" in printed
+    counted = json.loads(capsys.readouterr().out)["figures"]
+    assert counted["entries"] == 8
+    assert f"{counted['changes']} changes of 8 entries" in printed
 
 
 def test_a_message_for_everybody_goes_to_all_that_run_also_to_its_sender() -> None:
@@ -116,14 +104,11 @@ def test_a_message_for_everybody_goes_to_all_that_run_also_to_its_sender() -> No
         if hasattr(taken.event, "message"):
             received.append((node, taken.event.now))
 
-    def miss(message: InFlight) -> None:
-        missed.append((message.sender, message.to))
-
     simulation.observers.append(observe)
-    simulation.missed = miss
+    simulation.missed = lambda message: missed.append((message.sender, message.to))
     simulation.start(A, Config(clock=Duration(100), root=value_of_plain(1), start=Duration(50)))
-    simulation.start(B, Config(clock=Duration(100), start=Duration(100)))
-    simulation.start(C, Config(clock=Duration(100), start=Duration(100)))
+    for node in (B, C):
+        simulation.start(node, Config(clock=Duration(100), start=Duration(100)))
     simulation.crash(C)
     simulation.run(Instant(60))
     assert sorted(received) == [(A, 53), (A, 53), (B, 53), (B, 53)]

@@ -85,7 +85,7 @@ def run(args: Namespace) -> int:
         result = execute(spark, args.out, _validation(args), progress_of("validate"))
     counts = count_verdicts(result)
     print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
-    return FAILED if any(counts[f"violations {severity}"] for severity in FAILING) else OK
+    return FAILED if any(counts.get(f"violations {severity}") for severity in FAILING) else OK
 
 
 def _contradiction(args: Namespace) -> str | None:

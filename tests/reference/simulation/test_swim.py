@@ -51,7 +51,7 @@ def statuses(simulation: Simulation, node: NodeId) -> dict[Uuid, Status | None]:
     return {uuid(node): None} | {other: row.status for other, row in state.rows.items()}
 
 
-@pytest.mark.parametrize(("size", "seed"), [*((size, seed) for size in (3, 4, 8) for seed in "abc"), (16, "a")])
+@pytest.mark.parametrize(("size", "seed"), [(size, seed) for size in (3, 4, 8) for seed in "ab"])
 def test_a_crash_is_known_to_all_within_five_rounds_and_nobody_else_is_suspected(size: int, seed: str) -> None:
     """
     At the worst it was just heard in this round; then it is suspicious two closes later, and dead another two.
@@ -75,16 +75,6 @@ def test_a_crash_is_known_to_all_within_five_rounds_and_nobody_else_is_suspected
     for node in nodes[:-1]:
         assert statuses(simulation, node)[uuid(nodes[-1])] is Status.DEAD
     assert wrong == []
-
-
-def test_with_two_nodes_nobody_is_ever_found_dead() -> None:
-    """SX-03."""
-    simulation, (first, second) = joined(2, "two")
-
-    simulation.crash(second)
-    after(simulation, 50)
-
-    assert statuses(simulation, first)[uuid(second)] is Status.SUSPICIOUS
 
 
 def test_a_cluster_that_was_cut_until_both_halves_buried_each_other_does_not_heal_and_a_restart_heals_it() -> None:
