@@ -41,6 +41,7 @@ GROUPS = {
         "models of the protocols",
         (
             ("check", "model.check", "model-check the TLA+ modules with TLC"),
+            ("explore", "model.explore", "explore a protocol in the browser, step by step"),
             ("graph", "model.graph", "compare the state graphs of TLA+ and Python"),
             ("prove", "model.prove", "prove statements about the specification with Z3"),
             ("mutants", "model.mutants", "measure how many mutants of the specifications the vectors kill"),

@@ -81,7 +81,7 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
         sender, to, _ = system.messages[message]
         step = sent.of(message)
         when = "" if step is None else f", sent in {step}"
-        yield Note(str(sender), f"still under way to {to}{when}: {_content(system, message)}")
+        yield Note(str(sender), f"still under way to {to}{when}: {message_content(system, message)}")
 
 
 def _arrow(system: System, number: int, label: str, message: int, sent: int | None) -> Arrow:
@@ -89,10 +89,11 @@ def _arrow(system: System, number: int, label: str, message: int, sent: int | No
     remarks = ["once more"] if label == RECEIVE_AGAIN else []
     remarks += [f"sent in {sent}"] if sent is not None and sent != number - 1 else []
     remark = f" ({', '.join(remarks)})" if remarks else ""
-    return Arrow(str(sender), str(to), f"{number}. {_content(system, message)}{remark}", lost=label in (LOSE, FAIL))
+    return Arrow(str(sender), str(to), f"{number}. {message_content(system, message)}{remark}", lost=label in (LOSE, FAIL))
 
 
-def _content(system: System, message: int) -> str:
+def message_content(system: System, message: int) -> str:
+    """Renders a message under way, by its number, on one line."""
     value = system.model.message_value(system.messages[message])
     if (text := system.model.content_text(value)) is not None:
         return text
@@ -116,7 +117,7 @@ def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[
     for what, messages in (("no longer under way", before - after), ("sent", after - before)):
         for message in sorted(messages):
             sender, to, _ = system.messages[message]
-            yield Note(str(sender), f"{what} to {to}: {_content(system, message)}")
+            yield Note(str(sender), f"{what} to {to}: {message_content(system, message)}")
 
 
 def find_event(system: System, world: World, edge: Edge) -> Happened | None:

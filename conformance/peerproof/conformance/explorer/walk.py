@@ -1,0 +1,333 @@
+"""
+A walk through a bounded model: what a world looks like, and which moves lead on from it.
+
+A move has an id that depends only on what it does, not on what was explored before. So a path of ids can be sent to another machine, and
+leads to the same world there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import Any, Final
+
+from peerproof.conformance.diagrams.labels import message_text, visible
+from peerproof.conformance.diagrams.message_graph import MessageGraph
+from peerproof.conformance.models import counterexamples
+from peerproof.conformance.models.run_diagram import changes, message_content, of_path, value_text
+from peerproof.spec import core
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Branch, Model, System, World
+from peerproof.spec.model.exploration import Edge
+from peerproof.spec.model.run_monitor import Graph, Monitored, search
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla.manifest import Model as Asked
+from peerproof.tla.manifest import configurations, models
+
+#: Digits of a move's id; of moves of one world that share them, each gets more.
+ID_DIGITS: Final = 4
+
+#: What a move does, by its label in the model.
+KINDS: Final[Mapping[str, str]] = {
+    RECEIVE: "deliver",
+    RECEIVE_AGAIN: "duplicate",
+    LOSE: "lose",
+    FAIL: "fail",
+    RESTART: "restart",
+}
+
+
+class NoSuchPath(LookupError):
+    """A path has a move that its world does not have; `at` is its place in the path, from 0."""
+
+    def __init__(self, move: str, at: int) -> None:
+        super().__init__(f"there is no move {move!r} at step {at + 1} of the path")
+        self.at = at
+
+
+class NoSuchModel(LookupError):
+    """A protocol has no model or configuration of this name; `known` are those it has."""
+
+    def __init__(self, protocol: str, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"{protocol} has no model or configuration {name!r}")
+        self.known = known
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of the whole system, with all that is random in it decided."""
+
+    kind: str  #: one of the values of `KINDS`, or local: a timer, or a command of the application
+    label: str  #: of the edge in the state graph
+    place: int  #: of the node that acts, or of the receiver
+    message: int | None  #: of a message under way, its number
+    event: str  #: in words
+    picks: tuple[tuple[str, tuple[Any, ...]], ...]  #: the random choices: site, and the chosen options
+    target: World
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A question of the models that some world answers with no: what can be looked for."""
+
+    name: str
+    about: str
+
+
+class Walk:
+    """A model, and the worlds that were visited."""
+
+    def __init__(self, protocol: str, name: str) -> None:
+        """Raises NoSuchModel."""
+        self.protocol: Final = protocol
+        self.name: Final = name
+        self._graph, self.about, self._asked = _open(protocol, name)
+        self.system: Final = counterexamples.system_of(self._graph)
+        self._specification: Final = PROTOCOLS[protocol].specification.load()
+        self._moves: dict[World, dict[str, Move]] = {}
+
+    @property
+    def model(self) -> Model:
+        """The bounded model."""
+        return self.system.model
+
+    def moves(self, world: World) -> Mapping[str, Move]:
+        """Returns every move that leaves a world, by id, equal ones once."""
+        if world not in self._moves:
+            found = {
+                (move.kind, move.place, move.message, move.event, move.target): move for move in reversed([*self._all(world)])
+            }
+            self._moves[world] = dict(self._with_ids([*reversed(found.values())]))
+        return self._moves[world]
+
+    def follow(self, path: Iterable[str]) -> list[tuple[Move | None, World]]:
+        """Returns each world on a path, with the move that leads to it. Raises NoSuchPath."""
+        steps: list[tuple[Move | None, World]] = [(None, self.system.initial())]
+        for at, name in enumerate(path):
+            move = self.moves(steps[-1][1]).get(name)
+            if move is None:
+                raise NoSuchPath(name, at)
+            steps.append((move, move.target))
+        return steps
+
+    def path_of(self, edges: Iterable[Edge]) -> list[str]:
+        """Returns the moves that take these edges of the state graph, one after the other."""
+        world, path = self.system.initial(), []
+        for edge in edges:
+            found = (name for name, move in self.moves(world).items() if (move.label, move.target) == edge)
+            path.append(next(found))
+            world = edge.target
+        return path
+
+    def reaches(self) -> list[Reach]:
+        """Returns what the models of this configuration ask to be reachable, or to be violated."""
+        known = counterexamples.questions_of(self.protocol).QUESTIONS
+        if self._asked and isinstance(self._graph, Monitored):
+            return [Reach(name, self.about) for name in self._asked.invariants if name in known]
+        variants = counterexamples.variants_of(self.protocol).BEHAVIOURS
+        of = {
+            one.violated: one.question
+            for one in models(self.protocol)
+            if one.violated in known and not variants.get(one.behaviour)
+        }
+        return [Reach(name, about) for name, about in of.items() if name is not None]
+
+    def way_to(self, name: str, progress: Callable[[int, int, int], None] = lambda *_: None) -> list[str] | None:
+        """Returns a shortest path to a world in which a question of the models is answered with no; None if there is none."""
+        asked = partial(counterexamples.questions_of(self.protocol).QUESTIONS[name], self.model)
+        found = search(self._graph, {name: asked}, progress)
+        if not found.broken:
+            return None
+        return self.path_of(self._graph.bare(found.path()) if isinstance(self._graph, Monitored) else found.path())
+
+    def view(self, path: Sequence[str]) -> dict[str, Plain]:
+        """Returns what a page shows at the end of a path, as plain data. Raises NoSuchPath."""
+        steps = self.follow(path)
+        world = steps[-1][1]
+        before = steps[-2][1] if len(steps) > 1 else world
+        return {
+            "protocol": self.protocol,
+            "model": self.name,
+            "about": self.about,
+            "path": list(path),
+            "nodes": [self._node(place, before, world) for place in range(len(self.system.places))],
+            "net": [self._under_way(number) for number in world[len(self.system.places) + 1 :]],
+            "moves": [self._move(name, move, world) for name, move in self.moves(world).items()],
+            "properties": [*self._invariants(steps), *self._properties(world)],
+            "steps": [self._said(move) for move, _ in steps[1:] if move],
+        }
+
+    def graph(self, path: Sequence[str]) -> MessageGraph:
+        """Returns the message graph of a path. Raises NoSuchPath."""
+        return of_path(self.system, [Edge(move.label, world) for move, world in self.follow(path) if move])
+
+    def _all(self, world: World) -> Iterator[Move]:
+        system, faults, count = self.system, self.model.faults, len(self.system.places)
+        nodes, restarts, net = world[:count], world[count], world[count + 1 :]
+        for place, state in enumerate(nodes):
+            for label, event, picks, branch in self._local(state):
+                sent = system.network.with_messages(net, branch.sent)
+                if len(sent) <= faults.in_flight:
+                    after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts, *sent)
+                    yield Move("local", label, place, None, event, picks, after)
+            if restarts and system.places[place] in faults.restarting:
+                after = (*nodes[:place], system.restart(state), *nodes[place + 1 :], restarts - 1, *net)
+                yield Move("restart", RESTART, place, None, "restart", (), after)
+        for index, message in enumerate(net):
+            if not system.network.is_first(net, index):
+                continue
+            rest, place = net[:index] + net[index + 1 :], system.receivers[message]
+            if faults.connections:
+                for label, after, sends in system.exchanges(nodes, message):
+                    if len(sent := system.network.with_messages(rest, sends)) <= faults.in_flight:
+                        yield Move(KINDS[label], label, place, message, "", (), (*after, restarts, *sent))
+                continue
+            for picks, branch in self._received(nodes[place], message):
+                after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
+                if len(sent := system.network.with_messages(rest, branch.sent)) <= faults.in_flight:
+                    yield Move("deliver", RECEIVE, place, message, "", picks, after + sent)
+                if faults.duplication and len(sent := system.network.with_messages(net, branch.sent)) <= faults.in_flight:
+                    yield Move("duplicate", RECEIVE_AGAIN, place, message, "", picks, after + sent)
+            if faults.loss:
+                yield Move("lose", LOSE, place, message, "", (), (*nodes, restarts, *rest))
+
+    def _local(self, number: int) -> Iterator[tuple[str, str, Any, Branch]]:
+        """Yields what can happen to a node by itself; the system has the same in this order."""
+        state, branches = self.system.states[number], iter(self.system.local(number))
+        for label, event in self.model.offers(state):
+            for picks, _ in core.outcomes(partial(self.model.spec.step, state, event)):
+                yield label, self._event_text(event), picks, next(branches)[1]
+
+    def _received(self, number: int, message: int) -> Iterator[tuple[Any, Branch]]:
+        sender, _, content = self.system.messages[message]
+        event = core.Received(NOW, sender, content)
+        branches = iter(self.system.receive(number, message))
+        for picks, _ in core.outcomes(partial(self.model.spec.step, self.system.states[number], event)):
+            yield picks, next(branches)
+
+    def _event_text(self, event: Any) -> str:
+        match event:
+            case core.Expired(timer=timer):
+                return visible(f"timer {_plain_text(self._specification.TIMER, timer)}")
+            case core.Asked(command=tuple() as todo):
+                return visible(" ".join(map(value_text, todo)))
+            case core.Asked(command=command):
+                return visible(_plain_text(self._specification.COMMAND, command))
+        return type(event).__name__
+
+    def _with_ids(self, moves: Sequence[Move]) -> Iterator[tuple[str, Move]]:
+        whole = [blake2b("\n".join(self._traits(move)).encode(), digest_size=16).hexdigest() for move in moves]
+        for digest, move in zip(whole, moves, strict=True):
+            digits = ID_DIGITS
+            while sum(other.startswith(digest[:digits]) for other in whole) > 1 and digits < len(digest):
+                digits += 1
+            yield digest[:digits], move
+
+    def _traits(self, move: Move) -> Iterator[str]:
+        """Yields what distinguishes a move, without numbers that depend on the order of exploration."""
+        system, count = self.system, len(self.system.places)
+        yield from (move.kind, move.label, str(system.places[move.place]), move.event)
+        yield "" if move.message is None else value_text(self.model.message_value(system.messages[move.message]))
+        yield from (value_text(self.model.node_values(system.states[number])) for number in move.target[:count])
+        yield value_text(system.net_value(move.target[count + 1 :]))
+        yield str(move.target[count])
+
+    def _node(self, place: int, before: World, world: World) -> dict[str, Plain]:
+        was, now = (dict(_flat(self.model.variables(self.system.states[at[place]]))) for at in (before, world))
+        fields = [{"name": name, "value": value, "changed": was.get(name) != value} for name, value in now.items()]
+        gone = [{"name": name, "value": "", "changed": True} for name in was if name not in now]
+        return {"name": str(self.system.places[place]), "fields": [*fields, *gone]}
+
+    def _under_way(self, number: int) -> dict[str, Plain]:
+        sender, to, _ = self.system.messages[number]
+        return {"number": number, "from": str(sender), "to": str(to), "text": visible(message_content(self.system, number))}
+
+    def _move(self, name: str, move: Move, world: World) -> dict[str, Plain]:
+        places = range(len(self.system.places))
+        changed = {str(self.system.places[at]): text for at in places if (text := changes(self.system, world, move.target, at))}
+        picks = [{"site": site, "chosen": [visible(str(option)) for option in options]} for site, options in move.picks]
+        before, after = (at[len(places) + 1 :] for at in (world, move.target))
+        sent = [self._under_way(number) for number in after if number not in before]
+        return {**self._said(move), "id": name, "picks": picks, "changes": changed, "sends": sent}
+
+    def _said(self, move: Move) -> dict[str, Plain]:
+        message = None if move.message is None else self._under_way(move.message)
+        return {"kind": move.kind, "node": str(self.system.places[move.place]), "event": move.event, "message": message}
+
+    def _invariants(self, steps: Sequence[tuple[Move | None, World]]) -> Iterator[dict[str, Plain]]:
+        """Yields what the model asks of a world; None where it does not follow the steps that lead there."""
+        asked, known = self._asked, counterexamples.questions_of(self.protocol).QUESTIONS
+        watched = self._watched(steps)
+        for name in asked.invariants if asked else ():
+            if asked and name in known:
+                holds = None if watched is None else bool(known[name](self.model, self._graph.cluster(watched)))
+                yield {"name": name, "about": asked.question, "clauses": list(asked.clauses), "holds": holds}
+
+    def _watched(self, steps: Sequence[tuple[Move | None, World]]) -> World | None:
+        """Returns the last world with what the model remembers of the way; None if it does not follow this way."""
+        if not isinstance(self._graph, Monitored):
+            return steps[-1][1]
+        world: World | None = self._graph.initial()
+        for move, target in steps[1:]:
+            if move is None or world is None:
+                continue
+            name = self._graph.monitor.names.get(move.label, move.label)
+            world = next((after for label, after in self._graph.moves(world) if label == name and after[1:] == target), None)
+        return world
+
+    def _properties(self, world: World) -> Iterator[dict[str, Plain]]:
+        """Yields the properties of the protocol: whether each holds here; None for those of steps."""
+        cluster = self.system.cluster(world)
+        for known in self._specification.PROPERTIES:
+            if known.when != "always" or (self._asked and known.name in self._asked.invariants):
+                continue
+            subjects = {"cluster": [cluster], "node": [*cluster.nodes.values()]}.get(known.of)
+            holds = None if subjects is None else all(map(known.holds, subjects))
+            yield {"name": known.name, "about": known.about, "clauses": list(known.clauses), "holds": holds}
+
+
+def explorable(protocol: str) -> dict[str, str]:
+    """Returns the configurations and models of a protocol that can be explored, with what they are about."""
+    worlds = {name: one.about for name, one in configurations(protocol).items() if _has_nodes(one.constants)}
+    asked = {one.name: one.question for one in models(protocol) if _has_nodes(one.configuration.constants) and _is_varied(one)}
+    return worlds | asked
+
+
+def _has_nodes(constants: Mapping[str, Any]) -> bool:
+    return {"Node", "MaxNet"} <= constants.keys()
+
+
+def _is_varied(model: Asked) -> bool:
+    known = counterexamples.variants_of(model.protocol)
+    return frozenset(model.replace.values()) in known.VARIANTS and model.behaviour in known.BEHAVIOURS
+
+
+def _open(protocol: str, name: str) -> tuple[Graph, str, Asked | None]:
+    """Returns the graph of a model or a configuration, what it is about, and the model."""
+    known = explorable(protocol)
+    if name not in known:
+        raise NoSuchModel(protocol, name, [*known])
+    asked = {model.name: model for model in models(protocol)}
+    if name in asked:
+        return counterexamples.graph_of(asked[name]), known[name], asked[name]
+    return System(PROTOCOLS[protocol].bounded.load().Model(configurations(protocol)[name].constants)), known[name], None
+
+
+def _plain_text(form: Any, value: Any) -> str:
+    """A timer or command in words; the models of some protocols have of their own, which no form knows."""
+    try:
+        return message_text(form.plain(value))
+    except KeyError:
+        return type(value).__name__
+
+
+def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yields the leaves of nested functions, as `store[2].version` and their values."""
+    for key, value in values.items():
+        name = f"{prefix}.{key}" if prefix and isinstance(key, str) else f"{prefix}[{value_text(key)}]" if prefix else str(key)
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, name)
+        else:
+            yield name, value_text(value)

@@ -1,0 +1,128 @@
+"""A walk through a model takes the edges of its state graph and no others, and a path leads to the same world everywhere."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+
+from peerproof.conformance.explorer.walk import NoSuchModel, NoSuchPath, Walk, explorable
+from peerproof.conformance.models.counterexamples import questions_of
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla.manifest import models
+
+#: Of each protocol the smallest, one with faults, and one whose nodes are not those of the protocol.
+MODELS = [
+    ("scuttlebutt", "tiny"),
+    ("scuttlebutt", "small-b"),
+    ("scuttlebutt", "BX-05-newest-first"),
+    ("swim", "small-relay"),
+    ("swim", "SX-02-stale-rumour"),
+    ("wendy", "small-crash"),
+    ("wendy", "small-restart"),
+    ("peter", "small-crash"),
+    ("peter", "small-bag"),
+    ("distkv", "small-loss"),
+    ("distkv", "small-split"),
+]
+
+
+def strolled(walk: Walk, seed: str, steps: int = 15) -> list[str]:
+    """A path that takes moves at random."""
+    chance, path = Random(seed), list[str]()
+    for _ in range(steps):
+        moves = list(walk.moves(walk.follow(path)[-1][1]))
+        if not moves:
+            break
+        path.append(chance.choice(moves))
+    return path
+
+
+@pytest.mark.parametrize(("protocol", "name"), MODELS)
+@pytest.mark.parametrize("seed", ["a", "b"])
+def test_the_moves_are_the_edges_of_the_graph(protocol: str, name: str, seed: str) -> None:
+    walk = Walk(protocol, name)
+
+    for _, world in walk.follow(strolled(walk, seed)):
+        moves = walk.moves(world)
+        assert {(move.label, move.target) for move in moves.values()} == set(walk.system.moves(world))
+        assert len(set(moves)) == len(moves)
+
+
+@pytest.mark.parametrize(("protocol", "name"), MODELS)
+def test_a_path_leads_to_the_same_world_whatever_was_explored_before(protocol: str, name: str) -> None:
+    """What a page shows of it is equal, and is plain data."""
+    first, second = Walk(protocol, name), Walk(protocol, name)
+    path = strolled(first, "somewhere")
+    strolled(second, "elsewhere"), strolled(second, "farther", 40)
+
+    shown, again = (json.loads(json.dumps(walk.view(path))) for walk in (first, second))
+
+    for view in (shown, again):
+        view["net"] = sorted((one["from"], one["to"], one["text"]) for one in view["net"])
+        view["moves"] = sorted((one["id"], one["event"], json.dumps(one["changes"], sort_keys=True)) for one in view["moves"])
+        for said in view["steps"]:
+            said["message"] = said["message"] and said["message"]["text"]
+    assert shown == again
+    assert sorted(first.graph(path).text().splitlines()) == sorted(second.graph(path).text().splitlines())
+
+
+def test_a_change_is_marked_at_the_node_that_has_it() -> None:
+    walk = Walk("scuttlebutt", "tiny")
+    update = next(name for name, move in walk.moves(walk.system.initial()).items() if move.event.startswith("update_local"))
+
+    view = walk.view([update])
+
+    changed = {node["name"]: [field["name"] for field in node["fields"] if field["changed"]] for node in view["nodes"]}
+    assert [fields for fields in changed.values() if fields] == [["store[1].version", "store[1].pairs"]]
+    assert [said["kind"] for said in view["steps"]] == ["local"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [
+        ("scuttlebutt", "BX-01-round-sync"),  # remembers the way
+        ("scuttlebutt", "BX-05-newest-first"),
+        ("peter", "PX-02-overtaken"),
+        ("distkv", "DX-04-own"),
+    ],
+)
+def test_the_shortest_way_to_a_violation_leads_there(protocol: str, name: str) -> None:
+    (model,) = [model for model in models(protocol) if model.name == name]
+    walk = Walk(protocol, name)
+    assert model.violated in {reach.name for reach in walk.reaches()}
+
+    path = walk.way_to(str(model.violated))
+
+    assert path is not None
+    views = [walk.view(path[:steps]) for steps in range(len(path) + 1)]
+    held = [[each["holds"] for each in view["properties"] if each["name"] == model.violated] for view in views]
+    assert held == [[True]] * len(path) + [[False]]
+
+
+def test_what_cannot_happen_has_no_way() -> None:
+    walk = Walk("scuttlebutt", "tiny")
+    reachable = {reach.name for reach in walk.reaches()}
+
+    assert reachable <= questions_of("scuttlebutt").QUESTIONS.keys()
+    assert walk.way_to("OwnerDominates") is None
+
+
+def test_a_path_with_a_move_that_is_not_there_is_refused() -> None:
+    walk = Walk("swim", "small-a")
+    path = strolled(walk, "a", 3)
+
+    with pytest.raises(NoSuchPath, match="no move 'beef' at step 3 of the path"):
+        walk.view([*path[:2], "beef"])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_can_be_explored_opens_and_other_models_are_refused(protocol: str) -> None:
+    """Models of whole rings, and of time, have no nodes of the specification: TLC alone runs them."""
+    for name in [*explorable(protocol)][::9]:
+        assert Walk(protocol, name).view([])["moves"]
+
+    with pytest.raises(NoSuchModel) as refused:
+        Walk(protocol, "routing" if protocol == "wendy" else "nothing")
+    assert "tiny" in refused.value.known
