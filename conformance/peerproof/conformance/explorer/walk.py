@@ -1,8 +1,8 @@
 """
 A walk through a bounded model: what a world looks like, and which moves lead on from it.
 
-A move has an id that depends only on what it does, not on what was explored before. So a path of ids can be sent to another machine, and
-leads to the same world there.
+A move has an id that depends only on what it does, not on what was explored before. So a path of ids leads to the same world on
+another machine.
 """
 
 from __future__ import annotations
