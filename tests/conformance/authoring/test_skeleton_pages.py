@@ -33,4 +33,4 @@ def test_workflow_on_the_page_is_what_is_written(here: Path) -> None:
 
     written = (here / ".github/workflows/conformance-my-node.yml").read_text("utf-8")
     assert f"```yaml\n{written}```\n" in (HOW_TO / "ci-workflow.md").read_text("utf-8")
-    assert f"'peerproof[fuzz]=={version('peerproof')}'" in written
+    assert f'"peerproof[fuzz]=={version("peerproof")}"' in written
