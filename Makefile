@@ -32,6 +32,11 @@ export PYTHONPYCACHEPREFIX ?= $(CURDIR)/$(VENV)/pycache
 MERMAID = 11.17.2
 DRAWING = $(VENV)/.mermaid-$(MERMAID)
 
+# The type checker of the scripts in pages: `make scripts`.
+TYPESCRIPT = 5.9.3
+TSC = $(VENV)/typescript-$(TYPESCRIPT)/package/bin/tsc
+SCRIPTS = $(wildcard conformance/peerproof/conformance/explorer/page/*.js)
+
 # The linter of prose: `make words`.
 VALE = $(VENV)/bin/vale
 VALE_MODULE = github.com/errata-ai/vale/v3/cmd/vale@v3.15.2
@@ -41,7 +46,7 @@ WORDS = README.md CONTRIBUTING.md SECURITY.md docs spec/peerproof tla/peerproof 
 # Those whose parts take longest come first, so that all cores have something to do until the end.
 PROTOCOLS = swim distkv wendy peter scuttlebutt
 
-.PHONY: run foreign test quick check words long search bench demo-pipeline docs help clean
+.PHONY: run foreign test quick check words scripts long search bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
 
 ## run: judge the reference by every vector, write the report to build/, and show what a failure looks like
@@ -95,10 +100,14 @@ words: $(VENV)/.created
 	echo "words not checked: vale is not here, and Go cannot install it" >&2
 	@[ ! -x $(VALE) ] || $(VALE) --config .vale.ini $(WORDS)
 
+## scripts: the types of the scripts in pages, which are in comments; npm brings the checker
+scripts: $(TSC)
+	node $(TSC) --noEmit --allowJs --checkJs --strict --target es2022 --module es2022 --lib es2022,dom,dom.iterable $(SCRIPTS)
+
 ## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, the site
 long: $(VENV)/.developing $(VENV)/.documenting $(DRAWING)
 	@mkdir -p build
-	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs
+	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs scripts
 
 ## search: all small models, longer campaigns of the fuzzer, more generated tests, every vector against the specification and the other readings of it
 search: $(VENV)/.developing
@@ -213,6 +222,13 @@ $(DRAWING): $(VENV)/.created
 	mkdir -p $(VENV)/mermaid
 	npm pack --silent --pack-destination $(VENV)/mermaid mermaid@$(MERMAID)
 	tar -xzf $(VENV)/mermaid/mermaid-$(MERMAID).tgz -C $(VENV)/mermaid package/dist/mermaid.min.js
+	@touch $@
+
+$(TSC): $(VENV)/.created
+	@command -v npm >/dev/null 2>&1 || { $(NO_NPM); exit 2; }
+	mkdir -p $(VENV)/typescript-$(TYPESCRIPT)
+	npm pack --silent --pack-destination $(VENV)/typescript-$(TYPESCRIPT) typescript@$(TYPESCRIPT)
+	tar -xzf $(VENV)/typescript-$(TYPESCRIPT)/typescript-$(TYPESCRIPT).tgz -C $(VENV)/typescript-$(TYPESCRIPT)
 	@touch $@
 
 INSTALL = echo "  Debian, Ubuntu:  sudo apt install python3 python3-venv" >&2; \
