@@ -136,7 +136,9 @@ def spoil(habit: str, argument: str, line: str, reply: dict[str, Any]) -> dict[s
         for part in reply.get("results", [reply]):
             part["duration"] = 3
     if habit == "panics":
-        results = [{"error": {"code": "panic", "message": "boom"}} for _ in reply.get("results", ())]
+        print("panic: boom", file=sys.stderr, flush=True)
+        items = zip(json.loads(line).get("items", ()), reply.get("results", ()), strict=True)
+        results = [{"error": {"code": "panic"}} if argument in json.dumps(item) else result for item, result in items]
         return {"id": reply["id"], **({"ok": True, "results": results} if results else {"error": {"code": "panic"}})}
     return reply
 

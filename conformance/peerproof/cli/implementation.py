@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from peerproof.cli.exits import UNUSABLE, Refusal
+from peerproof.cli.options import Options
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
 from peerproof.conformance.adapter.dialogue import DialogueFile
 from peerproof.conformance.adapter.implementation import create_adapter
@@ -15,8 +16,14 @@ from peerproof.conformance.suite.bounds import USUAL, Bounds
 from peerproof.conformance.suite.timeouts import Timeouts
 
 
-def add_implementation(parser: ArgumentParser, otherwise: str = "the reference") -> None:
+def add_implementation(parser: Options, otherwise: str = "the reference") -> None:
     """Adds `--impl` and the timeouts. Ends the program if PEERPROOF_PATIENCE is not a number."""
+    add_impl(parser, otherwise)
+    add_timeouts(parser)
+
+
+def add_impl(parser: Options, otherwise: str = "the reference") -> None:
+    """Adds `--impl`."""
     parser.add_argument(
         "--impl",
         metavar="WHAT",
@@ -24,10 +31,14 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
         "py:MODULE:CLASS (in process), recorded:FILE (a recorded dialogue), divergence:ID (the reference with a fault of a "
         f"real implementation, such as BD-09) (default: {otherwise})",
     )
+
+
+def add_timeouts(parser: Options) -> None:
+    """Adds the timeouts and the limit of one reply. Ends the program if PEERPROOF_PATIENCE is not a number."""
     try:
         usual = Timeouts()
     except ValueError as error:
-        parser.error(str(error))
+        raise Refusal(str(error)) from None
     for name, seconds, what in (
         ("hello", usual.hello, "for the start and the reply to hello"),
         ("op", usual.op, "for one request"),
@@ -53,14 +64,14 @@ _BOUNDS = {
 }
 
 
-def add_bounds(parser: ArgumentParser) -> None:
-    """Adds the limits on the output of one case; `add_implementation` adds that of one reply."""
+def add_bounds(parser: Options) -> None:
+    """Adds the limits on the output of one case; `add_timeouts` adds that of one reply."""
     for option in _BOUNDS:
         if option != "max-reply":
             _add_bound(parser, option)
 
 
-def _add_bound(parser: ArgumentParser, option: str) -> None:
+def _add_bound(parser: Options, option: str) -> None:
     member, what = _BOUNDS[option]
     usual = getattr(USUAL, member)
     help_text = f"at most N {what} (default {_size_text(usual)})"

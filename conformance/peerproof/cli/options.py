@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from peerproof.cli.command import count, refuse
 from peerproof.cli.exits import NOTHING, Refusal
@@ -16,8 +16,10 @@ from peerproof.spec.protocols import PROTOCOLS
 
 T = TypeVar("T")
 
+Options: TypeAlias = ArgumentParser | _ArgumentGroup  #: a parser, or a group of its options under a heading of the help
 
-def add_protocol(parser: ArgumentParser, what: str = "", *, needed: bool = False, default: str | None = None) -> None:
+
+def add_protocol(parser: Options, what: str = "", *, needed: bool = False, default: str | None = None) -> None:
     """Adds `[PROTOCOL]`, the first positional argument; `what` is its help."""
     otherwise = "" if needed else f"default: {default or 'all'}"
     text = f"{what} ({otherwise})" if what and otherwise else what or otherwise
@@ -33,12 +35,12 @@ def check_protocol(name: str | None, known: Iterable[str], what: str = "") -> No
         raise Refusal(message, tip=tip)
 
 
-def add_jobs(parser: ArgumentParser, what: str, default: int = 1) -> None:
+def add_jobs(parser: Options, what: str, default: int = 1) -> None:
     """Adds `-j N`, `--jobs N`."""
     parser.add_argument("-j", "--jobs", metavar="N", type=count, default=default, help=f"{what} (default {default})")
 
 
-def add_format(parser: ArgumentParser, choices: Collection[str] = ("text", "json"), default: str = "text") -> None:
+def add_format(parser: Options, choices: Collection[str] = ("text", "json"), default: str = "text") -> None:
     """Adds `--format FORMAT`, and `--json`, which is short for `--format json`."""
     add = parser.add_argument
     add("--format", choices=tuple(choices), default=default, help=f"output format (default {default})")
@@ -46,22 +48,22 @@ def add_format(parser: ArgumentParser, choices: Collection[str] = ("text", "json
         add("--json", dest="format", action="store_const", const="json", help="the same as --format json")
 
 
-def add_output(parser: ArgumentParser, what: str = "write to this file", **settings: Any) -> None:
+def add_output(parser: Options, what: str = "write to this file", **settings: Any) -> None:
     """Adds `-o FILE`, `--output FILE`."""
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"{what} (default: standard output)", **settings)
 
 
-def add_vectors(parser: ArgumentParser) -> None:
+def add_vectors(parser: Options) -> None:
     """Adds `--vectors PATH`."""
     parser.add_argument("--vectors", metavar="PATH", type=Path, help="folder or file of vectors (default: the suite's own)")
 
 
-def add_select(parser: ArgumentParser, what: str) -> None:
+def add_select(parser: Options, what: str) -> None:
     """Adds `-k WORDS`, `--select WORDS`."""
     parser.add_argument("-k", "--select", metavar="WORDS", default="", help=what)
 
 
-def add_selection(parser: ArgumentParser) -> None:
+def add_selection(parser: Options) -> None:
     """Adds `[PROTOCOL]` and `-k WORDS`."""
     add_protocol(parser, "only the vectors of this protocol")
     add_select(parser, "only vectors that match all of these words, such as 'clause:B-14 layer:codec !flag:slow digest'")

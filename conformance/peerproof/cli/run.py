@@ -11,6 +11,7 @@ Runs the conformance vectors against an implementation.
   peerproof run -k digest-request-of-one#decode         one case only
   peerproof run --impl ./my-adapter --assume known.txt  continue after known differences, to find later failures
   peerproof run --decisions strict                      also fail where only a decision is violated, not the document
+  peerproof run --write-known-failing known.txt         write the list of the cases that fail now
   peerproof run --known-failing known.txt               expected failures; each must still fail as the list says
   peerproof run --format junit --output report.xml      for other programs; an existing file is replaced as a whole
   peerproof run --format html --output page.html        one page with a diagram of each failure; it needs no network
@@ -33,6 +34,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -43,7 +45,8 @@ from peerproof.cli.console import is_verbose, note, print_error
 from peerproof.cli.exits import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import (
     add_bounds,
-    add_implementation,
+    add_impl,
+    add_timeouts,
     bounds,
     bounds_as_arguments,
     make_reach,
@@ -56,13 +59,16 @@ from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.dialogue import DialogueFile
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.readings.reading import check_claims
-from peerproof.conformance.report.record import case_line
+from peerproof.conformance.report.failure_groups import list_failing
+from peerproof.conformance.report.record import Report, case_line
 from peerproof.conformance.report.session import RunVerdict, Session, begin_report, stale_entries
 from peerproof.conformance.runner import expected_failures, worker
-from peerproof.conformance.runner.cases import select_cases
+from peerproof.conformance.runner.cases import case_ids, select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import DECISIONS, Settings
 from peerproof.conformance.suite import output
+from peerproof.conformance.suite.printable import count_text
+from peerproof.conformance.vectors.suite import Suite
 
 if TYPE_CHECKING:
     from peerproof.conformance.report.assumptions import Assumptions
@@ -91,47 +97,81 @@ EXITS: Final = {
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Declares the options."""
-    add = parser.add_argument
-    options.add_selection(parser)
-    add_implementation(parser)
-    options.add_vectors(parser)
-    add_transports(parser)
-    options.add_jobs(parser, "run N adapter processes in parallel")
-    add("--seed", default="0", help="random seed (default 0)")
-    add(
-        "--known-failing",
-        metavar="FILE",
-        type=Path,
-        help="expected failures, one a line: id-or-pattern failure expiry link reason",
+    """Declares the options, those that matter first."""
+    what = parser.add_argument_group("what to run")
+    add_impl(what)
+    options.add_selection(what)
+    options.add_vectors(what)
+    what.add_argument("--seed", default="0", help="random seed (default 0)")
+    what.add_argument("--fail-fast", action="store_true", help="stop at the first failure; the report is partial")
+    _add_comparison(parser.add_argument_group("what to compare"))
+    report = parser.add_argument_group("report")
+    options.add_format(report, FORMATS)
+    options.add_output(report, "write the report to this file")
+    report.add_argument(
+        "--all",
+        action="store_true",
+        help="show every failure in full, not three of each group with the same first difference (text, md)",
     )
-    add(
-        "--assume",
-        metavar="FILE",
-        type=Path,
-        help="known differences, one a line as peerproof report groups prints them; cases continue after them",
-    )
-    add("--strict", action="store_true", help="treat unmet should vectors as failures")
-    add(
-        "--decisions",
-        choices=tuple(DECISIONS),
-        default="report",
-        help="if a case violates only a decision of the specification, not the document: report a difference (default), fail "
-        "(strict), or ignore it",
-    )
-    add("--fail-fast", action="store_true", help="stop at the first failure; the report is partial")
-    add("--max-restarts", metavar="N", type=positive, default=20, help="restart the implementation at most N times (default 20)")
-    add_bounds(parser)
-    options.add_format(parser, FORMATS)
-    options.add_output(parser, "write the report to this file")
-    add("--record", metavar="FILE", type=Path, help="also write the full report as JSON lines, as cases finish")
-    add(
+    report.add_argument("--record", metavar="FILE", type=Path, help="also write the full report as JSON lines, as cases finish")
+    report.add_argument(
         "--dialogue",
         metavar="FILE",
         type=Path,
         help="record all requests and replies for --impl recorded:FILE; compressed if the name ends in .gz",
     )
+    add_transports(parser.add_argument_group("real sockets and captures"))
+    time = parser.add_argument_group("time and processes")
+    options.add_jobs(time, "run N adapter processes in parallel")
+    add_timeouts(time)
+    time.add_argument(
+        "--max-restarts", metavar="N", type=positive, default=20, help="restart the implementation at most N times (default 20)"
+    )
+    add_bounds(time)
     parser.set_defaults(usual=parser.get_default)
+
+
+def _add_comparison(group: options.Options) -> None:
+    """Adds the options that say which differences make the run fail."""
+    add = group.add_argument
+    add(
+        "--known-failing",
+        metavar="FILE",
+        type=Path,
+        help="expected failures, one a line: id-or-pattern failure expiry link reason. Exactly the listed cases must fail, and "
+        "as listed. For bugs that are fixed later, such as in continuous integration",
+    )
+    add(
+        "--write-known-failing",
+        metavar="FILE",
+        type=Path,
+        help="write such a list of all cases that fail now, and exit with 0. To begin with; FILE must not exist",
+    )
+    add(
+        "--update-known-failing",
+        action="store_true",
+        help="remove the cases that pass from the list of --known-failing. After a fix; what newly fails is not added",
+    )
+    add(
+        "--strict",
+        action="store_true",
+        help="fail also where a vector says should, instead of tolerating it. For an implementation that is to follow the "
+        "document's recommendations as well",
+    )
+    add(
+        "--decisions",
+        choices=tuple(DECISIONS),
+        default="report",
+        help="if a case violates only a decision of the specification, not the document: report that it differs (default), fail "
+        "it (strict), or tolerate it (ignore). strict is for an implementation that is to agree with the reference everywhere",
+    )
+    add(
+        "--assume",
+        metavar="FILE",
+        type=Path,
+        help="known differences, one a line as peerproof report groups prints them: cases continue after them. To find the "
+        "failures that a known fault hides",
+    )
 
 
 def run(args: Namespace) -> int:
@@ -151,6 +191,7 @@ def run(args: Namespace) -> int:
     suite = options.suite(args)
     selected = apply_transports(args, options.select(select_cases, args, suite))
     listed = _load_expected(args)
+    _refuse_lists(args)
     assumed = _load_assumed(args)
     if not selected:
         raise Refusal("no case is selected", NOTHING, tip="peerproof vectors list shows what -k selects")
@@ -162,7 +203,10 @@ def run(args: Namespace) -> int:
             check_claims(hello)
         report = begin_report(hello, suite, selected, seed=args.seed, arguments=_arguments(args))
         report.problems = stale_entries(listed, suite, date.today(), args.slack)
-        return _Run(args, Session(report, selected, listed), assumed).run_cases(reach, adapter, hello)
+        code = _Run(args, Session(report, selected, listed), assumed).run_cases(reach, adapter, hello)
+    if args.update_known_failing or args.write_known_failing:
+        return _write_list(args, report, suite, code)
+    return code
 
 
 @contextmanager
@@ -275,9 +319,11 @@ class _Run:
 
     def _whole(self) -> bool:
         from peerproof.conformance.report.renderings import FORMATS as RENDER
-        from peerproof.conformance.report.renderings import summary
+        from peerproof.conformance.report.renderings import UNCUT
+        from peerproof.conformance.report.summary import summary
 
-        report, path, render = self.report, self.args.output, RENDER[self.args.format]
+        report, path, form = self.report, self.args.output, self.args.format
+        render = UNCUT.get(form, RENDER[form]) if self.args.all else RENDER[form]
         try:
             output.write_whole(path, render(report, self.titles))
         except output.CannotWrite as error:
@@ -310,7 +356,47 @@ def _load_expected(args: Namespace) -> expected_failures.ExpectedFailures:
     if args.known_failing is None:
         return expected_failures.ExpectedFailures("", ())
     with refuse(expected_failures.ListError):
-        return expected_failures.load_expected_failures(args.known_failing)
+        listed = expected_failures.load_expected_failures(args.known_failing)
+    return replace(listed, is_updated=args.update_known_failing)
+
+
+def _refuse_lists(args: Namespace) -> None:
+    """Refuses options about the list of expected failures that do not fit together, and a list that would be overwritten."""
+    written = args.write_known_failing
+    if args.update_known_failing and args.known_failing is None:
+        raise Refusal("--update-known-failing needs the list: add --known-failing FILE")
+    if written is None:
+        return
+    if args.known_failing:
+        raise Refusal("--write-known-failing lists all cases that fail: leave out --known-failing")
+    if written.exists():
+        tip = f"--known-failing {written} --update-known-failing removes what passes; to write it anew, remove it first"
+        raise Refusal(f"{written} exists, and may hold reasons and dates that would be lost", tip=tip)
+    if why_not := output.unwritable(written):
+        raise Refusal(f"cannot write the list of expected failures: {why_not}")
+
+
+def _write_list(args: Namespace, report: Report, suite: Suite, code: int) -> int:
+    """Writes or updates the list of expected failures after a run that ended with this exit code; returns the new one."""
+    path = args.write_known_failing or args.known_failing
+    if report.partial or code not in (OK, FAILED):
+        note(f"{path} is unchanged: not every case was run")
+        return code
+    try:
+        if args.update_known_failing:
+            text, dropped = expected_failures.drop_passing(path, report.results, case_ids(suite, args.slack))
+            done = f"{path}: {count_text(len(dropped), 'case')} removed, which passed"
+        else:
+            failing = list_failing(report)
+            lines = expected_failures.render_expected_failures(report.implementation["name"], failing)
+            text, code = "".join(f"{line}\n" for line in lines), FAILED if report.problems else OK
+            done = f"{path}: {count_text(len(failing), 'case')} written; --known-failing {path} expects that they fail"
+        output.write_whole(path, text)
+    except (expected_failures.ListError, output.CannotWrite) as error:
+        print_error(f"the list of expected failures cannot be written: {error}")
+        return INTERRUPTED
+    note(done)
+    return code
 
 
 def _arguments(args: Namespace) -> dict[str, Any]:

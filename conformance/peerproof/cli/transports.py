@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from peerproof.cli.command import refuse
 from peerproof.cli.console import note
 from peerproof.cli.exits import UNUSABLE, Refusal
+from peerproof.cli.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ COMPLETE_HELP = (
 )
 
 
-def add_transports(parser: ArgumentParser) -> None:
+def add_transports(parser: Options) -> None:
     """Adds `--transport`, `--slack`, `--connect` and `--pcap`, and what goes with them."""
     add = parser.add_argument
     add(

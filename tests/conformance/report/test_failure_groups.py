@@ -17,8 +17,9 @@ from peerproof.cli.main import main
 from peerproof.conformance.report.failure_groups import FailureGroup, group_failures
 from peerproof.conformance.report.html.page import page
 from peerproof.conformance.report.record import Report
-from peerproof.conformance.report.renderings import MOST_GROUPS, as_annotations, as_json, as_junit, as_markdown, as_text
+from peerproof.conformance.report.renderings import as_annotations, as_json, as_junit, as_markdown, as_text
 from peerproof.conformance.report.session import run_implementation
+from peerproof.conformance.report.summary import MOST_GROUPS
 from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings
@@ -113,6 +114,39 @@ def test_the_example_is_the_simplest_case() -> None:
     assert (group.example, group.cases, group.where) == (short.id, (long.id, short.id), "steps[].observe.view[].version")
 
 
+def decoded(vector: str, digits: str) -> Result:
+    """A failing case of this vector that sends one message."""
+    request = {"op": "decode", "protocol": "scuttlebutt", "bytes": digits}
+    return replace(failing("x", *VIEW), id=vector, vector=vector, essence=(request,))
+
+
+@pytest.mark.parametrize(
+    ("others", "example"),
+    [
+        ([("scuttlebutt/exchange/a", "01026e31" + "00" * 8)], "scuttlebutt/codec/p"),  # codec before exchange
+        ([("scuttlebutt/codec/a", "0101" + "00" * 9)], "scuttlebutt/codec/p"),  # a zero byte
+        ([("scuttlebutt/codec/a", "0100" + "00" * 8)], "scuttlebutt/codec/p"),  # an empty text
+        ([("scuttlebutt/codec/a", "0103efbbbf" + "00" * 8)], "scuttlebutt/codec/p"),  # a byte order mark
+        ([("scuttlebutt/codec/z", "01016e" + "00" * 8)], "scuttlebutt/codec/z"),  # shorter
+    ],
+)
+def test_the_example_is_one_that_can_be_read(others: list[tuple[str, str]], example: str) -> None:
+    plain = decoded("scuttlebutt/codec/p", "01046e616d65" + "00" * 8)
+
+    (group,) = group_failures(report(plain, *(decoded(*other) for other in others)))
+
+    assert group.example == example
+
+
+def test_three_failures_of_a_group_are_shown_in_full_and_a_command_shows_all() -> None:
+    found = report(*(failing(f"v-{number}", *VIEW) for number in range(5)))
+    more = "2 more cases like these: peerproof run scuttlebutt --impl './mine --flag' -k clause:B-11 --all\n"
+
+    for render in (as_text, as_markdown):
+        assert (render(found, {}).count("FAILED "), more in render(found, {})) == (3, True)
+        assert (render(found, {}, most=None).count("FAILED "), "more case" in render(found, {}, most=None)) == (5, False)
+
+
 def test_the_most_specific_clause_that_all_cite_comes_first() -> None:
     cases = [failing("one", *VIEW, clauses=("B-01", "B-02", "B-03")), failing("two", *VIEW, clauses=("B-02", "B-01", "B-04"))]
 
@@ -141,7 +175,7 @@ def test_what_follows_from_an_accepted_message_is_in_its_group() -> None:
 
     assert differences(*(replace(result, id=f"{result.vector}#{part}") for part, result in parts.items())) == [
         ("accepted although malformed: … is a whole number from N to N", 2),
-        ("the implementation ended: panic: oh", 1),
+        ("the adapter reported the error panic: oh", 1),
     ]
 
 

@@ -10,8 +10,9 @@ from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.conformance.diagrams.labels import window_texts
 from peerproof.conformance.report.failure_text import MOST_PASTED, side_text
-from peerproof.conformance.report.renderings import as_annotations, as_text, summary
-from peerproof.conformance.vectors.matching import first_difference
+from peerproof.conformance.report.renderings import as_annotations, as_text
+from peerproof.conformance.report.summary import MOST_STALE, summary
+from peerproof.conformance.vectors.matching import Difference, first_difference
 
 
 def test_annotations_are_at_files_of_those_who_run_it(here: Path) -> None:
@@ -38,6 +39,8 @@ def test_skipped_cases_are_grouped_by_what_is_lacking() -> None:
     lines = list(summary(report(PASSED, *skipped)))
 
     assert f"skipped: 3 cases: {lacks} exchange, 2 of which lack something else too" in lines
+    (every,) = [line for line in summary(report(*skipped[1:3])) if line.startswith("skipped")]
+    assert every == f"skipped: 2 cases: {lacks} exchange; each also lacks something else: api.join (1 case), state.load (1 case)"
     assert f"skipped: 1 case: {lacks} restart" in lines
     assert "skipped: 1 case: another" in lines
     assert "cases run by layer: exchange 1 of 1; codec 0 of 5 (1 need state.load)" in lines
@@ -67,6 +70,69 @@ def test_a_null_of_json_is_not_nothing(expected: object, actual: object, sides: 
 
     assert difference
     assert [side_text(difference, side) for side in ("expected", "actual")] == sides
+
+
+DELTA = {"type": "delta", "entries": [{"addr": "a:1", "key": "", "version": "1"}]}
+
+
+@pytest.mark.parametrize(
+    ("where", "side", "text"),
+    [
+        (
+            "the datagram",
+            {"rejected": "no message: need 2 bytes, have 0 (at byte 1: truncated)"},
+            "rejected: need 2 bytes, have 0 (at byte 1: truncated)",
+        ),
+        ("the datagram", {"bytes": "03", "value": DELTA}, 'accepted as delta [a:1 "" 1]'),
+        ("decode", {"value": DELTA}, 'accepted as delta [a:1 "" 1]'),
+        ("decode", {"rejected": {"class": "other"}}, "rejected (other)"),
+        ("decode", {"rejected": {"class": "other", "message": "no text"}}, "rejected: no text (other)"),
+        ("observe.status", {"value": "up"}, '{"value":"up"}'),
+    ],
+)
+def test_what_a_codec_does_is_said_in_words(where: str, side: object, text: str) -> None:
+    assert side_text(Difference(where, None, side), "actual") == text
+
+
+CRASHED = replace(
+    MISSED,
+    status="differs",
+    failure="crashed",
+    decisions=("BA-20",),
+    difference=Difference("reply to decode", {"ok": True}, {"error": {"code": "panic", "message": "index 3"}}),
+    errors="\n".join(f"frame {number}" for number in range(30)),
+)
+
+
+def test_what_only_decisions_demand_names_a_case_and_crashes_come_first() -> None:
+    other = replace(MISSED, status="differs", decisions=("BA-20",), reason="it reads BA-20 as 'unspecified'")
+
+    lines = list(summary(report(other, named(other, "v"), named(other, "w"), named(CRASHED, "c"), named(CRASHED, "d"))))
+
+    assert lines[:3] == [
+        "differs: 2 cases, such as scuttlebutt/exchange/c (crashed): the adapter reported the error panic; only BA-20 demands "
+        "otherwise, not the document",
+        "differs: 3 cases, such as scuttlebutt/exchange/one (messages): only BA-20 demands it, not the document; it reads BA-20 "
+        "as 'unspecified'",
+        "differs: --decisions strict makes these cases fail, and shows each",
+    ]
+
+
+def test_a_reported_crash_says_what_the_adapter_said_and_ends_with_the_last_lines_of_its_errors() -> None:
+    text = as_text(report(replace(CRASHED, status="crashed")), {})
+
+    assert "CRASHED scuttlebutt/exchange/one (crashed: the adapter reported the error panic: index 3)\n" in text
+    assert "the implementation ended" not in text
+    assert [line.removeprefix("    | ") for line in text.splitlines() if "frame" in line] == [f"frame {n}" for n in range(10, 30)]
+
+
+def test_a_stale_case_is_one_line_and_many_are_counted() -> None:
+    stale = replace(PASSED, status="stale", reason="it passes, though known.txt:4 lists it")
+
+    lines = as_text(report(*(named(stale, f"v-{number}") for number in range(MOST_STALE + 2))), {}).splitlines()
+
+    assert lines[0] == "STALE scuttlebutt/exchange/v-0: it passes, though known.txt:4 lists it"
+    assert lines[MOST_STALE : MOST_STALE + 2] == ["… and 2 more", "--update-known-failing removes them from the list"]
 
 
 def lines_of(digits: str, op: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tests.conformance.conftest import Capture
 from tests.support.numbered import COUNT, command, digits, vector_id
 
 from peerproof.cli.main import main
-from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures
+from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, drop_passing, load_expected_failures
 from peerproof.conformance.runner.result import Result
 
 TODAY = date(2026, 6, 1)
@@ -115,4 +116,70 @@ def test_the_exit_code_says_whether_list_and_implementation_agree(
 def test_a_list_that_cannot_be_read_ends_the_command(tmp_path: Path, capfd: Capture, name: str, said: str) -> None:
     (tmp_path / "spoilt.txt").write_text("nonsense\n")
     assert main(["run", "--known-failing", str(tmp_path / name)]) == 2
+    assert said in capfd.readouterr().err
+
+
+CASES = [f"scuttlebutt/codec/{name}#decode" for name in ("one", "two", "three")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "passing", "left"),
+    [
+        (f"{CASES[0]}  value  2027-01-01  -  why", CASES[:1], []),
+        (f"{CASES[0]}  value  2027-01-01  -  why", CASES[1:], [f"{CASES[0]}  value  2027-01-01  -  why"]),
+        ("scuttlebutt/codec/t*  value  -  -  why", CASES, []),
+        ("*  value  -  -  why", CASES[:1], [f"{case}  value  -  -  why" for case in CASES[1:]]),
+    ],
+)
+def test_an_update_drops_the_cases_that_pass_and_keeps_all_else(
+    tmp_path: Path, entry: str, passing: list[str], left: list[str]
+) -> None:
+    listed(tmp_path, entry)
+    results = [replace(result("stale"), id=case) for case in passing]
+
+    text, dropped = drop_passing(tmp_path / "known.txt", results, CASES)
+
+    assert text.splitlines() == ["# id  failure  expiry  link  reason", "", *left]
+    assert bool(dropped) is (entry not in left)
+
+
+def test_a_list_that_is_written_is_met_and_one_that_is_updated_is_met_again(
+    numbered: Path, tmp_path: Path, capfd: Capture
+) -> None:
+    known, more = tmp_path / "known.txt", f"# mine\n{vector_id(4)}#decode  crashed  -  -  it passes\n"
+
+    def run(*options: str) -> tuple[int, str]:
+        code = main(["run", "--vectors", str(numbered), "--impl", command("die", digits(3)), *options])
+        shown = capfd.readouterr()
+        return code, shown.out + shown.err
+
+    code, said = run("--write-known-failing", str(known))
+    written = known.read_text()
+    assert (code, f"{known}: 1 case written" in said) == (0, True)
+    assert f"{vector_id(3)}#decode  crashed   -  -  the implementation ended: the implementation exited with code N\n" in written
+    assert run("--write-known-failing", str(known))[0] == 2
+    assert run("--known-failing", str(known))[0] == 0
+
+    known.write_text(written + more)
+    code, said = run("--known-failing", str(known))
+    assert (code, f"STALE {vector_id(4)}#decode: it passes" in said) == (1, True)
+    assert run("--known-failing", str(known), "--update-known-failing")[0] == 0
+    assert known.read_text() == f"{written}# mine\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--update-known-failing"], "add --known-failing FILE"),
+        (["--known-failing", "known.txt", "--write-known-failing", "new.txt"], "leave out --known-failing"),
+        (["--write-known-failing", "known.txt"], "--known-failing known.txt --update-known-failing removes what passes"),
+        (["--write-known-failing", "no/known.txt"], "the folder no does not exist"),
+    ],
+)
+def test_options_about_the_list_that_would_lose_something_are_refused(
+    here: Path, options: list[str], said: str, capfd: Capture
+) -> None:
+    (here / "known.txt").write_text("")
+
+    assert main(["run", *options]) == 2
     assert said in capfd.readouterr().err

@@ -118,6 +118,13 @@ def test_a_wrong_reply_fails_its_case_without_a_restart(numbered: Path, habit: s
     assert end.because is None
 
 
+def test_a_crash_that_the_adapter_reports_comes_with_its_standard_error(numbered: Path) -> None:
+    results, _ = judged(numbered, "panics", digits(5))
+
+    crashed = results[numbered_case(5)]
+    assert (crashed.errors, crashed.confirmed) == ("panic: boom\n", True)
+
+
 @pytest.mark.slow
 def test_a_case_that_hangs_once_is_not_hung(numbered: Path, tmp_path: Path) -> None:
     results, end = judged(numbered, "slow-once", digits(5), str(tmp_path / "slept"), most_restarts=1)

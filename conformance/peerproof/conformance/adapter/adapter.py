@@ -66,6 +66,10 @@ class Adapter(Protocol):
         """Multiplies the initial time limit of requests by this factor from now on."""
         ...
 
+    def take_errors(self) -> bytes:
+        """Returns the end of what the implementation wrote to standard error since the last call. Never raises."""
+        ...
+
     def stop(self) -> bool:
         """Sends `bye`, then kills the process. Returns True if it exited by itself. Never raises."""
         ...

@@ -79,6 +79,10 @@ class InProcess:
             self.kill()
         return True
 
+    def take_errors(self) -> bytes:
+        """Returns nothing: the standard error is that of this process."""
+        return b""
+
     def kill(self) -> None:
         """Abandons the instance; its thread ends as soon as it returns."""
         if self._worker is not None:

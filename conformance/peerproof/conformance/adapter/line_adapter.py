@@ -132,6 +132,10 @@ class LineAdapter:
         channel, self._channel = self._channel, None
         return channel.close(self._patience.bye or None)
 
+    def take_errors(self) -> bytes:
+        """Returns the end of what the program wrote to standard error since the last call. Never raises."""
+        return self._channel.take_errors() if self._channel else b""
+
     def kill(self) -> None:
         """Kills the program. Never raises."""
         if self._channel is not None:

@@ -96,6 +96,13 @@ class Channel(ABC):
         """Returns the unfinished line."""
         return b"".join(self._parts)
 
+    def take_errors(self) -> bytes:
+        """Returns the end of the standard error since the last call, including what can be read at once."""
+        if self._errors is not None:
+            self._read_errors()
+        taken, self.errors = self.errors, b""
+        return taken
+
     def ending(self) -> str:
         """How it ended, as text."""
         return "closed the connection"

@@ -91,6 +91,10 @@ class Recorded:
     def stretch(self, times: float) -> None:
         """Does nothing: recorded answers take no time."""
 
+    def take_errors(self) -> bytes:
+        """Returns nothing: only the standard error of a process that failed to answer is recorded."""
+        return b""
+
     def kill(self) -> None:
         """Does nothing: no process runs."""
 

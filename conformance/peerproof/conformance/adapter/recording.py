@@ -84,6 +84,10 @@ class Recording:
         """Multiplies the initial time limit of requests by this factor from now on."""
         self._adapter.stretch(times)
 
+    def take_errors(self) -> bytes:
+        """Returns the end of the standard error since the last call; it is not recorded. Never raises."""
+        return self._adapter.take_errors()
+
     def kill(self) -> None:
         """Kills the implementation. Raises CannotWrite only."""
         self._adapter.kill()

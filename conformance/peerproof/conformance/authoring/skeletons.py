@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.expected_failures import render_expected_failures
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite, Deferred
@@ -86,7 +87,9 @@ def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite
     common, own = locations.skeletons_root() / "common", locations.skeletons_root() / language
     found = {folder / path.relative_to(own): _fill_template(path, words) for path in _sources(own)}
     found[folder / "README.md"] = _fill_template(common / "README.md", words)
-    found[folder / KNOWN_FAILING] = "\n".join(render_expected_failures(name, protocol, suite)) + "\n"
+    found[folder / KNOWN_FAILING] = "".join(
+        f"{line}\n" for line in render_expected_failures(name, _empty_codec_failures(protocol, suite))
+    )
     found[workflow_path(folder, name)] = _fill_template(common / "workflow.yml", words)
     return found
 
@@ -162,17 +165,12 @@ def _vocabulary(protocol: str) -> Iterator[str]:
     yield f"- Messages travel over {spec.TRANSPORT}"
 
 
-def render_expected_failures(name: str, protocol: str, suite: Suite) -> Iterator[str]:
-    """Yields the expected failures of an adapter that is not filled in, one line for each case of the codec."""
-    yield f"# Expected failures of {name}. Delete a line when `peerproof run` calls it stale: the case passes then."
-    yield "#"
-    yield "# id-or-pattern  failure-class  expiry-or-dash  link  reason"
+def _empty_codec_failures(protocol: str, suite: Suite) -> Iterator[tuple[str, str, str]]:
+    """Yields id, failure and reason of each case of the codec that an adapter fails which is not filled in."""
     every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
-    found = [(case, _failure(case)) for case in every if case.needs <= {"codec"}]
-    width = max((len(case.id) for case, _ in found), default=0)
-    for case, failure in found:
-        if failure is not None:
-            yield f"{case.id:{width}}  {failure:8}  -  -  not written yet"
+    for case in every:
+        if case.needs <= {"codec"} and (failure := _failure(case)) is not None:
+            yield case.id, failure, "not written yet"
 
 
 def _failure(case: Case) -> str | None:

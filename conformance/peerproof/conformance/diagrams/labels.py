@@ -34,8 +34,10 @@ def _field(value: Any) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """A plain value on one line, a string without its quotes."""
+    """A plain value on one line, a string without its quotes unless it is empty."""
     match value:
+        case "":
+            return '""'
         case str():
             return value
         case {"u64": str() as digits}:

@@ -14,18 +14,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from typing import Any, Final
 
 from peerproof.conformance.report.failure_diagram import find_sent
-from peerproof.conformance.report.failure_text import to_paste
+from peerproof.conformance.report.failure_text import failure_meaning, reported_error, run_command, to_paste
 from peerproof.conformance.report.record import Report, labels
-from peerproof.conformance.runner.result import STATUSES, Result
-from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
+from peerproof.conformance.runner.result import BROKEN, STATUSES, Result
+from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.plain_data import describe_bytes
 
 MOST_CLAUSES: Final = 6  #: of a group
+MOST_COMPARED: Final = 100  #: cases of a group whose texts are read to choose its example
+LAYERS: Final = ("codec", "exchange", "cluster", "model")  #: the simplest first
 MOST_ALSO: Final = 5  #: further differences of a group
 _INDEX: Final = re.compile(r"\[\d+\]")
 _OFFSET: Final = re.compile(r"(\.bytes)?, from byte \d+| \(none of the branches .*\)$")
@@ -115,6 +117,20 @@ def command_of(group: FailureGroup, results: Mapping[str, Result], report: Repor
     return next(command for name, command in to_paste(results[group.example], report.arguments) if name == "again")
 
 
+def command_of_all(group: FailureGroup, report: Report) -> str:
+    """Returns a command that shows every failure in full: of the vectors that cite a clause of all cases, or else of the run."""
+    members = set(group.cases)
+    cited = [result.clauses for result in report.results if result.id in members]
+    shared = [clause for clause in group.clauses if all(clause in clauses for clauses in cited)][:1]
+    return run_command(report.arguments, group.protocol, [f"clause:{clause}" for clause in shared], ["--all"])
+
+
+def list_failing(report: Report) -> list[tuple[str, str, str]]:
+    """Returns id, failure and first difference of each failing case, for a list of expected failures."""
+    reasons = {case: group.difference for group in group_failures(report) for case in group.cases}
+    return [(result.id, result.failure or "error", reasons[result.id]) for result in _failing(report)]
+
+
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
@@ -176,7 +192,7 @@ def _cover(failing: Sequence[Result], found: Mapping[str, Sequence[str]]) -> Ite
 def _group(
     difference: str, members: Sequence[Result], found: Mapping[str, Sequence[str]], cited: Mapping[str, int]
 ) -> FailureGroup:
-    simplest = min(members, key=lambda result: _complexity(result, len(found[result.id])))
+    simplest = _example(members, found)
     also = Counter(other for result in members for other in found[result.id] if other != difference)
     return FailureGroup(
         difference,
@@ -189,10 +205,47 @@ def _group(
     )
 
 
-def _complexity(result: Result, differences: int) -> tuple[int, int, int, int, str]:
-    """A sort key: fewer differences, events and clauses, and shorter messages, are simpler."""
-    size = sum(len(str(request.get("bytes", ""))) for request in result.essence)
-    return differences, len(result.story), len(result.clauses), size, result.id
+def _example(members: Sequence[Result], found: Mapping[str, Sequence[str]]) -> Result:
+    """The simplest case; of the simplest ones the first whose texts are plain, if there is one, or else printable."""
+    simplest = nsmallest(MOST_COMPARED, members, key=lambda result: _complexity(result, len(found[result.id])))
+    fewest = [result for result in simplest if len(found[result.id]) == len(found[simplest[0].id])]
+    return min(fewest, key=_strangeness)
+
+
+def _complexity(result: Result, differences: int) -> tuple[int, int, int, int, int, str]:
+    """A sort key: fewer differences and events, lower layers, shorter messages, and fewer clauses are simpler."""
+    size = sum(len(str(request.get("bytes", request.get("value", "")))) for request in result.essence)
+    size += sum(len(part.label if isinstance(part, Arrow) else part.what) for part in result.story)
+    layer = result.vector.split("/")[1]
+    rank = LAYERS.index(layer) if layer in LAYERS else len(LAYERS)
+    return differences, rank, len(result.story), size, len(result.clauses), result.id
+
+
+def _strangeness(result: Result) -> int:
+    """How hard the texts of its messages are to read: 0 if all are printable ASCII, 1 if all are printable, 2 otherwise."""
+    protocol = _protocol(result)
+    texts = [part.label if isinstance(part, Arrow) else part.what for part in result.story]
+    try:
+        for request in result.essence:
+            if "value" in request or "bytes" in request:
+                message = request["value"] if "value" in request else describe_bytes(protocol, request["bytes"])
+                texts += [text or "\0" for text in _texts(message)]
+    except (KeyError, ValueError):  # an unknown protocol, or an edited record
+        return 2
+    if not all(map(str.isprintable, texts)):
+        return 2
+    return 0 if all(map(str.isascii, texts)) else 1
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yields all texts in plain data; an empty one for bytes that are no text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from ("",) if value.keys() == {"hex"} else ()
+        yield from (text for member in value.values() for text in _texts(member))
+    elif isinstance(value, list):
+        yield from (text for item in value for text in _texts(item))
 
 
 def _typical_clauses(members: Sequence[Result], cited: Mapping[str, int]) -> list[str]:
@@ -239,7 +292,7 @@ def differences_of(result: Result) -> tuple[str, ...]:
 
 
 def _meaning(result: Result) -> str:
-    return FAILURES.get(result.failure or "", result.status)
+    return failure_meaning(result) or result.status
 
 
 def _of_messages(result: Result) -> Iterator[str]:
@@ -397,10 +450,8 @@ def _general_word(word: str) -> str:
 
 def _of_errors(result: Result) -> Iterator[str]:
     """The text of an error or of the end of a process, without numbers, quotations and the part after a semicolon."""
-    actual = result.difference.actual if result.difference else None
-    error = actual.get("error") if isinstance(actual, dict) else None
-    if isinstance(error, dict):
-        kind, text = f"{error.get('code')}: ", str(error.get("message", ""))
+    if error := reported_error(result):
+        kind, text = "" if result.failure in BROKEN else f"{error.get('code')}: ", str(error.get("message", ""))
     else:
         kind, text = "", result.reason or ""
     line = (text.strip().splitlines() or [""])[0].partition(";")[0]

@@ -11,9 +11,9 @@ from typing import Any, Final
 from peerproof.conformance.adapter.implementation import WITHOUT_A_PROGRAM
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams import message_graph
-from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, window_texts
+from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, visible, window_texts
 from peerproof.conformance.diagrams.message_graph import MessageGraph
-from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.result import BROKEN, Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.matching import Difference
@@ -23,6 +23,7 @@ WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram, the last ones
 MOST_CLAUSES: Final = 10  #: clauses shown with their texts
 MOST_ERRORS: Final = 20  #: lines of standard error
+MOST_WORDS: Final = 100  #: characters of an adapter's message in the first line of a failure
 MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits
 SIDES: Final = ("expected", "actual")
 _NO_BYTES: Final = "(no bytes)"
@@ -40,7 +41,7 @@ def demanding(decisions: Sequence[str]) -> str:
 
 def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     """Renders all details of a failure; `arguments` are those of the run."""
-    failing = f" ({result.failure}: {FAILURES[result.failure]})" if result.failure else ""
+    failing = f" ({result.failure}: {_what_happened(result)})" if result.failure else ""
     lines = [f"{result.status.upper()} {result.id}{failing}", *([f"  {title}"] if title else [])]
     lines += [f"  {line}" for line in _clauses(result)]
     if result.decisions:
@@ -48,6 +49,28 @@ def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     lines += [*_diagram_lines(result), *_first_difference(result), *_process(result)]
     lines += [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)]
     return "\n".join(lines) + "\n"
+
+
+def failure_meaning(result: Result) -> str:
+    """What the class of failure means; if the adapter reported a crash or a timeout, that it did so. Empty without a failure."""
+    error = reported_error(result)
+    if error and result.failure in BROKEN:
+        return f"the adapter reported the error {error['code']}"
+    return FAILURES.get(result.failure or "", "")
+
+
+def reported_error(result: Result) -> Mapping[str, Any] | None:
+    """The error that the adapter answered with, code and perhaps message; None if it answered otherwise or not at all."""
+    actual = result.difference.actual if result.difference else None
+    error = actual.get("error") if isinstance(actual, dict) else None
+    return error if isinstance(error, dict) else None
+
+
+def _what_happened(result: Result) -> str:
+    """The meaning of a failure, with the adapter's words for a crash."""
+    error = reported_error(result) or {}
+    words = str(error.get("message", "")) if result.failure in BROKEN else ""
+    return ": ".join(filter(None, [failure_meaning(result), shorten(visible(words), MOST_WORDS, placeholder=" …")]))
 
 
 def _clauses(result: Result) -> Iterator[str]:
@@ -129,7 +152,25 @@ def render_sides(difference: Difference, most: int = MOST_SHOWN) -> Iterator[tup
 def side_text(difference: Difference, side: str) -> str:
     """One side of a difference in full; JSON's null differs from a missing value."""
     value = getattr(difference, side)
+    if isinstance(value, dict) and (words := _verdict_text(difference.where, value)):
+        return words
     return "null" if side in difference.nulls else value_text(value)
+
+
+def _verdict_text(where: str, side: Mapping[str, Any]) -> str | None:
+    """What a codec does with bytes, in words: it accepts or rejects them; None if the side is something else."""
+    match side:
+        case {"rejected": str() as reason}:
+            return f"rejected: {reason.removeprefix('no message: ')}"
+        case {"rejected": {"class": name, "message": str() as message}}:
+            return f"rejected: {message} ({name})"
+        case {"rejected": {"class": name}}:
+            return f"rejected ({name})"
+        case {"bytes": _, "value": message}:
+            return f"accepted as {message_text(message)}"
+        case {"value": message} if where == "decode":
+            return f"accepted as {message_text(message)}"
+    return None
 
 
 def _process(result: Result) -> list[str]:
@@ -166,6 +207,14 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
             digits = request["bytes"] or _NO_BYTES
             yield "message", digits if len(digits) <= MOST_PASTED else truncate_text(digits)
     yield "by hand", f"{replay} --emit stdin{shell}"
+
+
+def run_command(arguments: Mapping[str, Any], protocol: str, words: Sequence[str], more: Sequence[str]) -> str:
+    """Returns the command of a run of one protocol, with further words for `-k` and further options."""
+    select = " ".join(filter(None, [arguments.get("select"), *words]))
+    shown = {**arguments, "select": select, "protocol": None}
+    options = [f"--{name}" if value is True else f"--{name} {shlex.quote(str(value))}" for name, value in shown.items() if value]
+    return " ".join(["peerproof run", protocol, *options, *more]).replace("--select ", "-k ")
 
 
 def _way(result: Result, arguments: Mapping[str, Any]) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as Xml
 
-from peerproof.conformance.report.failure_groups import group_failures, markdown_table, render_groups
-from peerproof.conformance.report.failure_text import brief_difference, demanding, explain
+from peerproof.conformance.report.failure_groups import command_of_all, group_failures, markdown_table
+from peerproof.conformance.report.failure_text import demanding, explain, failure_meaning
 from peerproof.conformance.report.record import Report, as_json_lines
-from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
-from peerproof.conformance.runner.trial import FAILURES
+from peerproof.conformance.report.summary import counts_text, implementation_text, not_run_text, stale_lines, summary
+from peerproof.conformance.runner.result import BROKEN, STATUSES, Result, transport_lines
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.printable import count_text
 
@@ -23,91 +23,29 @@ from peerproof.conformance.suite.printable import count_text
 Titles = Mapping[str, str]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ERRORS: Final = ("crashed", "hung", "flooded")  #: statuses that JUnit calls errors
+MOST_OF_A_GROUP: Final = 3  #: failures of a group that are shown in full
 SHOWN: Final = 10  #: the most annotations of one kind that a workflow shows
-LACKS: Final = "the implementation does not offer"  #: the beginning of most reasons for skipping
-MOST_GROUPS: Final = 5  #: of failures, in the summary of a run
 
 #: Escapes in the data and properties of a workflow command.
 _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def as_text(report: Report, titles: Titles) -> str:
-    """Renders each failing case, then the summary."""
-    blocks = [explain(result, titles.get(result.vector, ""), report.arguments) for result in _wrong(report)]
-    return "\n".join([*blocks, *summary(report)]) + "\n"
+def as_text(report: Report, titles: Titles, most: int | None = MOST_OF_A_GROUP) -> str:
+    """Renders the failures, at most `most` of each group, then the summary."""
+    blocks = (text for block in _failures(report, titles, most) for text in (block, ""))
+    return "\n".join([*blocks, *stale_lines(report), *summary(report)]) + "\n"
 
 
-def summary(report: Report) -> Iterator[str]:
-    """The end of the text: the implementation, the vectors, and the counts of each status."""
-    yield from _expected(report.results)
-    differing = Counter((result.decisions, result.reason) for result in report.results if result.status == "differs")
-    for (decisions, reason), count in differing.most_common():
-        more = f"; {reason}" if reason else ""
-        yield f"differs: {count_text(count, 'case')}: only {demanding(decisions)} it, not the document{more}"
-    yield from _skipped(report.results)
-    yield from (f"list: {problem}" for problem in report.problems)
-    yield from transport_lines(report.results)
-    if len(_wrong(report)) > 1:
-        yield from render_groups(report, group_failures(report), MOST_GROUPS)
-    yield f"{_who(report)}, vectors {report.vectors['version']}"
-    if report.totals["differs"]:
-        violations = "1 case violates" if report.violates == 1 else f"{report.violates:,} cases violate"
-        yield f"{violations} the document, {report.totals['differs']:,} differ in what only a decision demands"
-    vectors = count_text(len({result.vector for result in report.results}), "vector")
-    yield f"{count_text(report.selected, 'case')}, {vectors}: {_counted(report)}"
-    if report.partial:
-        yield f"PARTIAL: {report.because}; {_not_run(report)}"
-
-
-def _not_run(report: Report) -> str:
-    return f"not run: {count_text(report.selected - len(report.results), 'case')}"
-
-
-def _expected(results: Sequence[Result]) -> Iterator[str]:
-    """Yields expected and tolerated failures, by reason; a single one has its difference."""
-    groups: dict[tuple[str, str | None], list[Result]] = {}
-    for result in results:
-        if result.status in ("tolerated", "known"):
-            groups.setdefault((result.status, result.reason), []).append(result)
-    for (status, reason), group in groups.items():
-        first = group[0]
-        failure = f" ({first.failure})" if first.failure else ""
-        if len(group) == 1:
-            yield f"{status}: {first.id}{failure}: {reason}"
-            yield from brief_difference(first)
-        else:
-            yield f"{status}: {count_text(len(group), 'case')}, such as {first.id}{failure}: {reason}"
-
-
-def _skipped(results: Sequence[Result]) -> Iterator[str]:
-    """Yields the reasons why cases were skipped, and how many cases of each layer were run."""
-    left = [result for result in results if result.status == "skipped"]
-    if not left:
-        return
-    while left:  # the most frequent missing capability, then the most frequent one of the remaining cases, and so on
-        because, count = Counter(reason for result in left for reason in _reasons(result)).most_common(1)[0]
-        alone = sum(_reasons(result) == [because] for result in left)
-        more = f", {count - alone:,} of which lack something else too" if alone < count else ""
-        yield f"skipped: {count_text(count, 'case')}: {because}{more}"
-        left = [result for result in left if because not in _reasons(result)]
-    layers = Counter(result.id.split("/")[1] for result in results)
-    run = Counter(result.id.split("/")[1] for result in results if result.status != "skipped")
-    loads = Counter(result.id.split("/")[1] for result in results if f"{LACKS} state.load" in _reasons(result))
-    layer_texts = (
-        f"{layer} {run[layer]:,} of {count:,}" + (f" ({loads[layer]:,} need state.load)" if loads[layer] else "")
-        for layer, count in layers.items()
-    )
-    yield f"cases run by layer: {'; '.join(layer_texts)}"
-
-
-def _reasons(result: Result) -> list[str]:
-    """The missing capabilities of a skipped case, or another reason."""
-    reason = result.reason or "no reason given"
-    if not reason.startswith(LACKS):
-        return [reason]
-    return [f"{LACKS} {capability}" for capability in reason.removeprefix(LACKS).strip().split(", ")]
+def _failures(report: Report, titles: Titles, most: int | None) -> Iterator[str]:
+    """Yields the failing cases in full, group by group, the largest first; then how many more the group has, and a command."""
+    results = {result.id: result for result in report.results}
+    for group in group_failures(report):
+        cases = [group.example, *(case for case in group.cases if case != group.example)]
+        for case in cases[:most]:
+            yield explain(results[case], titles.get(results[case].vector, ""), report.arguments).rstrip()
+        if left := len(cases[len(cases[:most]) :]):
+            yield f"{count_text(left, 'more case')} like {'this' if most == 1 else 'these'}: {command_of_all(group, report)}"
 
 
 def as_json(report: Report) -> str:
@@ -118,11 +56,11 @@ def as_json(report: Report) -> str:
     return json.dumps({**plain, "groups": groups, "cases": cases}, ensure_ascii=True, indent=1) + "\n"
 
 
-def as_markdown(report: Report, titles: Titles) -> str:
-    """Renders a table of counts, a table of the cases that did not pass, and the failures in full."""
-    lines = [f"# {_who(report)}", "", f"Vectors {report.vectors['version']}, seed `{report.seed}`.", ""]
+def as_markdown(report: Report, titles: Titles, most: int | None = MOST_OF_A_GROUP) -> str:
+    """Renders a table of counts, a table of the cases that did not pass, and the failures, at most `most` of each group."""
+    lines = [f"# {implementation_text(report)}", "", f"Vectors {report.vectors['version']}, seed `{report.seed}`.", ""]
     if report.partial:
-        lines += [f"**Partial:** {report.because}; {_not_run(report)}.", ""]
+        lines += [f"**Partial:** {report.because}; {not_run_text(report)}.", ""]
     totals = report.totals
     lines += [f"| {' | '.join(totals)} |", f"|{' ---: |' * len(totals)}", f"| {' | '.join(map(str, totals.values()))} |", ""]
     lines += [f"- {problem}" for problem in report.problems] + [""] * bool(report.problems)
@@ -136,8 +74,8 @@ def as_markdown(report: Report, titles: Titles) -> str:
             lines.append(f"| {' | '.join(map(_cell, cells))} |")
         lines.append("")
     lines += [f"- {line}" for line in transport_lines(report.results)] + [""] * report.is_over_sockets
-    for result in _wrong(report):
-        lines += ["```text", explain(result, titles.get(result.vector, ""), report.arguments).rstrip(), "```", ""]
+    for block in _failures(report, titles, most):
+        lines += ["```text", block, "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -157,10 +95,10 @@ def as_junit(report: Report, titles: Titles) -> str:
     totals = report.totals
     suite = Xml.Element(
         "testsuite",
-        name=_xml(_who(report)),
+        name=_xml(implementation_text(report)),
         tests=str(len(report.results) + report.partial + len(report.problems)),
         failures=str(totals["failed"] + totals["stale"] + len(report.problems)),
-        errors=str(sum(totals[status] for status in _ERRORS) + report.partial),
+        errors=str(sum(totals[status] for status in BROKEN) + report.partial),
         skipped=str(totals["skipped"] + totals["known"]),
         time=f"{sum(result.milliseconds or 0 for result in report.results) / 1000:.3f}",
     )
@@ -187,7 +125,7 @@ def _junit_case(suite: Xml.Element, result: Result, report: Report, titles: Titl
     time = f"{(result.milliseconds or 0) / 1000:.6f}"
     case = Xml.SubElement(suite, "testcase", classname=f"{protocol}.{layer}", name=name, time=time)
     if STATUSES[result.status]:
-        kind = "error" if result.status in _ERRORS else "failure"
+        kind = "error" if result.status in BROKEN else "failure"
         element = Xml.SubElement(case, kind, message=_xml(_why(result)), type=result.failure or result.status)
         element.text = _xml(explain(result, titles.get(result.vector, ""), report.arguments))
     elif result.status in ("skipped", "known"):
@@ -199,7 +137,7 @@ def _junit_case(suite: Xml.Element, result: Result, report: Report, titles: Titl
 
 def _why(result: Result) -> str:
     if result.difference:
-        return f"{FAILURES[result.failure or 'error']}: {result.difference.where}"
+        return f"{failure_meaning(result)}: {result.difference.where}"
     return result.reason or result.status
 
 
@@ -210,17 +148,6 @@ def _xml(text: str) -> str:
 
 def _wrong(report: Report) -> list[Result]:
     return [result for result in report.results if STATUSES[result.status]]
-
-
-def _who(report: Report) -> str:
-    implementation = report.implementation
-    language = f" ({implementation['language']})" if "language" in implementation else ""
-    return f"{implementation['name']} {implementation['version']}{language}"
-
-
-def _counted(report: Report) -> str:
-    counted = [f"{count:,} {status}" for status, count in report.totals.items() if count and status != "selected"]
-    return ", ".join(counted) or "none run"
 
 
 def as_annotations(report: Report) -> str:
@@ -237,14 +164,14 @@ def _annotations(report: Report) -> Iterator[str]:
     for problem in report.problems:
         yield _command("error", problem, title="list of expected failures")
     if report.partial:
-        yield _command("error", f"{report.because}; {_not_run(report)}", title="the report is partial")
+        yield _command("error", f"{report.because}; {not_run_text(report)}", title="the report is partial")
     if len(wrong) > SHOWN:
         yield _command("notice", f"{len(wrong)} cases failed; a workflow shows the first {SHOWN}, its log has all of them")
-    yield f"{count_text(report.selected, 'case')}: {_counted(report)}{' PARTIAL' * report.partial}"
+    yield f"{count_text(report.selected, 'case')}: {counts_text(report)}{' PARTIAL' * report.partial}"
 
 
 def _title(result: Result) -> str:
-    meaning = FAILURES.get(result.failure or "", "")
+    meaning = failure_meaning(result)
     return f"{result.id}: {meaning}" if meaning else f"{result.id}: {result.status}"
 
 
@@ -290,4 +217,10 @@ FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
     "md": as_markdown,
     "html": as_html,
     "github": lambda report, _: as_annotations(report),
+}
+
+#: `--format` -> the renderer that shows every failure in full, where that is another one.
+UNCUT: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
+    "text": partial(as_text, most=None),
+    "md": partial(as_markdown, most=None),
 }

@@ -151,8 +151,8 @@ def _report(trial: Trial, op: str, asked: Plain, answer: Plain) -> None:
 
 
 def plain_text(plain: Plain) -> str:
-    """Plain data as JSON; a text without quotes."""
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    """Plain data as JSON; a text without quotes unless it is empty."""
+    return plain if isinstance(plain, str) and plain else json.dumps(plain, ensure_ascii=False)
 
 
 def survives(trial: Trial) -> Dialogue:

@@ -7,6 +7,8 @@ The list of expected failures, checked in both directions so that it stays curre
 
 A case that the list names must fail, and in the listed way. The run fails if a listed case passes, if an entry matches no
 case, or if an entry has expired; if the list cannot be read the run does not start.
+
+`render_expected_failures` writes a list, `drop_passing` rewrites one without the cases that pass.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.locations import path_text
 
 COLUMNS: Final = ("id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason")
+_PASSING: Final = ("passed", "tolerated", "stale")  #: statuses of cases that no list may name
 
 
 class ListError(Exception):
@@ -51,13 +54,16 @@ class ExpectedFailures:
 
     file: str
     entries: Sequence[Entry]
+    is_updated: bool = False  #: the list is rewritten after the run (`drop_passing`), so that no case is stale
 
     def apply_to(self, result: Result) -> Result:
         """Returns the result with the list applied."""
         named = [entry for entry in self.entries if entry.fits(result.id)]
         if not named or result.status == "skipped":
             return result
-        if result.status in ("passed", "tolerated"):
+        if result.status in _PASSING:
+            if self.is_updated:
+                return result
             passes = "passes" if result.status == "passed" else "is tolerated in any case"
             return replace(result, status="stale", reason=f"it {passes}, though {self.file}:{named[0].line} lists it")
         for entry in named:
@@ -99,6 +105,39 @@ def load_expected_failures(path: Path) -> ExpectedFailures:
                 )
             entries.append(entry)
     return ExpectedFailures(file, entries)
+
+
+def render_expected_failures(name: str, cases: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Yields the lines of a list of expected failures of an implementation, from the id, failure and reason of each case."""
+    found = list(cases)
+    yield f"# Expected failures of {name}. `peerproof run --update-known-failing` removes the lines of cases that pass."
+    yield "#"
+    yield f"# {'  '.join(COLUMNS)}"
+    width = max((len(case) for case, _, _ in found), default=0)
+    for case, failure, reason in found:
+        yield f"{case:{width}}  {failure:8}  -  -  {' '.join(reason.split())}"
+
+
+def drop_passing(path: Path, results: Sequence[Result], case_ids: Iterable[str]) -> tuple[str, list[str]]:
+    """
+    Returns the text of a list without the cases that passed, and the ids of these cases; `case_ids` are all ids of the suite.
+
+    Comments stay, and so do entries of cases that fail or did not run. An entry for several cases of which some passed is
+    replaced by an entry for each of the others. Raises ListError.
+    """
+    listed = load_expected_failures(path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    passed = {result.id for result in results if result.status in _PASSING}
+    ids = dict.fromkeys((*(result.id for result in results), *(case for case in case_ids if "@" not in case)))
+    dropped: dict[str, None] = {}
+    kept: dict[int, list[str]] = {}  #: number of a line -> what replaces it
+    for entry in listed.entries:
+        if passing := [case for case in ids if case in passed and entry.fits(case)]:
+            dropped |= dict.fromkeys(passing)
+            others = [case for case in ids if case not in passed and entry.fits(case)]
+            kept[entry.line] = [lines[entry.line - 1].replace(entry.pattern, case, 1) for case in others]
+    text = [line for number, old in enumerate(lines, start=1) for line in kept.get(number, [old])]
+    return "".join(f"{line}\n" for line in text), list(dropped)
 
 
 def _entry(line: str, number: int, file: str) -> Entry:

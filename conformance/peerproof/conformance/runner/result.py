@@ -13,6 +13,9 @@ from peerproof.conformance.vectors.matching import Difference
 #: Statuses that mean a violation of the document's own words.
 VIOLATIONS: Final = ("failed", "crashed", "hung", "flooded")
 
+#: Failures that are statuses of their own: the implementation gave no proper answer at all.
+BROKEN: Final = ("crashed", "hung", "flooded")
+
 #: Every status of a case, and whether it makes the run fail.
 STATUSES: Final[Mapping[str, bool]] = {
     "passed": False,

@@ -153,6 +153,10 @@ class Running:
         """Does nothing: the node belongs to the user."""
         return True
 
+    def take_errors(self) -> bytes:
+        """Returns nothing: the node's standard error belongs to the user."""
+        return b""
+
     def kill(self) -> None:
         """Does nothing: the node belongs to the user."""
 

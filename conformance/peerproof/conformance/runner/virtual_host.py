@@ -270,4 +270,4 @@ def _event_text(event: Mapping[str, Plain]) -> str:
 
 
 def _members(shown: Mapping[str, Plain]) -> list[str]:
-    return [f"{name}={value}" for name, value in shown.items()]
+    return [f"{name}=" + ('""' if value == "" else f"{value}") for name, value in shown.items()]

@@ -25,7 +25,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import DIALOGUES
 from peerproof.conformance.runner.cutting import cut_to
 from peerproof.conformance.runner.exchange import AFTER, JUDGING
-from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.result import BROKEN, SILENT, Result
 from peerproof.conformance.runner.trial import (
     Arrow,
     Case,
@@ -52,7 +52,6 @@ TRIALS: Final = 3  #: the most runs of a socket case that seems to fail
 INTERRUPTED: Final = "interrupted"  #: why a run ends that the user or a signal ends
 ADAPTERS_OWN: Final = ("garbled", "misshapen", "error")  #: failures that show no reading of the document
 _OF_MANY: Final = ("hung", "flooded")  #: failures that many small requests may cause together, although each one alone is correct
-_OUTRIGHT: Final = ("crashed", "hung", "flooded")  #: failures that are statuses of their own, whatever the level
 #: Timeout factor of the second run of a case that timed out; it grows with the start time.
 MORE_TIME: Final = 4
 MOST_TIME: Final = 20
@@ -121,6 +120,8 @@ class RunningTrial:
             return None
         if error["code"] == "unsupported" and not contradicts_hello(request, self.trial.offered, self._needed()):
             return Unsupported(f"the implementation does not support this {op}: {error.get('message', 'no reason given')}")
+        if op == "decode":  # perhaps one of many malformed messages
+            self.trial.essence = [request]
         failure = _FAILURE_OF_ERROR.get(error["code"], "error")
         return Failure(failure, Difference(f"reply to {op}", {"ok": True}, {"error": error}))
 
@@ -251,7 +252,10 @@ class Worker:
             if playing.outcome is None:
                 _tell_unanswered(playing, len(trouble.answered))
             return _error_result(trial, trouble, _since(begin)), False
-        return result_of(trial, playing.outcome, _since(begin)), True
+        result = result_of(trial, playing.outcome, _since(begin))
+        if result.failure == "crashed":  # the adapter reported it, and the process goes on
+            result = replace(result, errors=self._adapter.take_errors().decode("utf-8", "backslashreplace"))
+        return result, True
 
     def _trial(self, case: Case) -> Trial:
         return Trial(case, self._seed, self._hello, self._bounds, assume=self._known if self._assume else None)
@@ -267,6 +271,7 @@ class Worker:
     def _run_pack(self, pack: Sequence[Case], emit: Emit) -> None:
         open_ones = [RunningTrial(self._trial(case)) for case in pack]
         doubtful: list[Case] = []
+        reported: list[tuple[Case, Result]] = []  #: crashes that the adapter reported
         trouble: AdapterError | None = None
         while open_ones and trouble is None:
             begin = time.perf_counter()
@@ -287,12 +292,29 @@ class Worker:
             for playing in open_ones:
                 if isinstance(playing.outcome, Failure) and (playing.trial.case.over or playing.outcome.failure == "hung"):
                     doubtful.append(playing.trial.case)
+                elif isinstance(playing.outcome, Failure) and playing.outcome.failure == "crashed":
+                    reported.append((playing.trial.case, result_of(playing.trial, playing.outcome, milliseconds)))
                 elif playing.outcome is not None:
                     self._emit(result_of(playing.trial, playing.outcome, milliseconds), emit)
             open_ones = [playing for playing in open_ones if playing.outcome is None]
         self._one_by_one(doubtful, emit)
         if trouble:
             self._suspect([playing.trial.case for playing in open_ones], trouble, emit)
+        for case, result in reported:
+            self._emit(self._confirm(case, result), emit)
+
+    def _confirm(self, case: Case, result: Result) -> Result:
+        """Runs a case whose crash the adapter reported in a pack again alone, for its own standard error."""
+        if self._control.ended:
+            return result
+        self._adapter.take_errors()
+        again = self.alone(case)
+        if again.status in SILENT:
+            return result
+        if again.failure != "crashed":
+            reason = f"run again alone: {again.outcome}"
+            return replace(result, confirmed=False, reason=f"{result.reason}; {reason}" if result.reason else reason)
+        return replace(again, confirmed=again.confirmed is not False)
 
     def _suspect(self, cases: Sequence[Case], trouble: AdapterError, emit: Emit) -> None:
         """Re-runs each suspect alone to find which one broke the pack."""
@@ -347,7 +369,7 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
     if isinstance(outcome, Unanswered):
         return _result(trial, "undetermined", milliseconds, reason=outcome.because)
     failure = outcome.failure
-    status, reason = failure if failure in _OUTRIGHT else "failed", None
+    status, reason = failure if failure in BROKEN else "failed", None
     decisions = {} if failure in ADAPTERS_OWN else _decisions(trial, outcome)
     if status == "failed" and trial.vector.level != "must":
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
@@ -375,7 +397,7 @@ def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
     steps = [(f"steps[{index}]", step) for index, step in enumerate(vector.body.get("steps", ()))]
     later = steps[next((at for at, (name, _) in enumerate(steps) if name == place), len(steps)) :]
     judges = next((name for name, step in later if not step.keys().isdisjoint(JUDGING)), AFTER)
-    ended = miss is None or (miss.failure in _OUTRIGHT and miss.failure != "flooded")
+    ended = miss is None or (miss.failure in BROKEN and miss.failure != "flooded")
     came = None if ended or miss is None else miss.fingerprint
     alone = trial.hello.oracle or "choices.oracle" not in vector.needs
     return decisions_at(vector.clauses, vector.rests_on, (place, judges), came, failure=miss.failure if miss else "", alone=alone)

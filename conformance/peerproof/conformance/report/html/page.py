@@ -23,11 +23,10 @@ from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.report.failure_diagram import draw_failure
 from peerproof.conformance.report.failure_groups import FailureGroup, command_of, group_failures
-from peerproof.conformance.report.failure_text import MOST_ERRORS, render_sides, to_paste, truncate_text
+from peerproof.conformance.report.failure_text import MOST_ERRORS, failure_meaning, render_sides, to_paste, truncate_text
 from peerproof.conformance.report.html.environment import make_environment
 from peerproof.conformance.report.record import Report, implementation_name, labels
 from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
-from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.suite import Suite
 
@@ -52,7 +51,7 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
     """Renders the whole page; `titles` are those of the known vectors."""
     environment = make_environment(longest=2 * MOST_SHOWN)
     environment.globals |= {
-        "failures": FAILURES,
+        "failure_meaning": failure_meaning,
         "last_lines": _last_lines,
         "run_facts": _run_facts,
         "survivor_text": _survivor_text,
