@@ -36,6 +36,7 @@ from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.runtime.protocol import Runtime
 from peerproof.spec.errors import REASONS
 from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla import manifest
 
 HELP_WIDTH = "100"
 
@@ -63,6 +64,7 @@ def pages() -> Iterator[Page]:
     """Each page: its name below the folder, and its lines. What is long is a page for each protocol, group or package."""
     yield "tables", tables()
     yield "vectors", vectors()
+    yield "constants", constants()
     for section in (commands, messages, clauses, decisions, adapter, library):
         yield from section()
 
@@ -102,7 +104,63 @@ def messages() -> Iterator[Page]:
     links = (f"- [{protocol}](messages/{protocol}.md)" for protocol in PROTOCOLS)
     yield "messages", ["# Messages", "", *form_tables.INTRODUCTION, "", *links]
     for protocol in PROTOCOLS:
-        yield f"messages/{protocol}", [f"# Messages of {protocol}", "", *form_tables.message_tables(protocol)]
+        wire = f"Their bytes are under [the wire format](../../specification/{protocol}.md#the-wire-format) of the specification."
+        yield f"messages/{protocol}", [f"# Messages of {protocol}", "", wire, "", *form_tables.message_tables(protocol)]
+
+
+#: How constants are given, above their tables.
+ABOUT_CONSTANTS = (
+    "A configuration in `PROTOCOL/constants.json` gives the constants of a model their values. These are the bounds within which",
+    "TLC and our explorer look at every state. A constant that a configuration does not name has its default. A text such as",
+    '`"1 leave 2"` stands for a tuple, since the configuration files of TLC have none; in `constants.json` it is a list.',
+    "[Change a model](../how-to/change-a-model.md) shows how to run TLC with other constants.",
+)
+
+
+def constants() -> Iterator[str]:
+    """The constants of the models of each protocol, and the definitions that models replace; their meaning from the modules."""
+    yield from ("# Constants of the models", "", *ABOUT_CONSTANTS)
+    for protocol in catalogue.protocols():
+        yield from ("", f"## {protocol}", "")
+        yield from constants_of(protocol)
+
+
+def constants_of(protocol: str) -> Iterator[str]:
+    """The constants of one protocol's models, and the definitions that its models replace."""
+    given = json.loads((manifest.root(protocol) / protocol / "constants.json").read_bytes())
+    defaults = [members for name, members in given.items() if name != "configurations"]
+    modules = {path.stem: path.read_text("utf-8") for path in sorted((manifest.root(protocol) / protocol).glob("*.tla"))}
+    extended = [name for name in ("Network",) if any(re.search(rf"EXTENDS .*\b{name}\b", text) for text in modules.values())]
+    modules |= {name: (manifest.root(protocol) / f"{name}.tla").read_text("utf-8") for name in extended}
+    yield from ("| constant | module | what it is | default |", "| --- | --- | --- | --- |")
+    for module, text in modules.items():
+        for name, about in declared_constants(text):
+            default = next((manifest.tla(members[name]) for members in _nearest(module, given, defaults) if name in members), "")
+            yield f"| `{name}` | {module} | {about} | {f'`{default}`' if default else ''} |"
+    replaced = {pair: model.name for model in manifest.models(protocol) for pair in model.replace.items()}
+    if replaced:
+        yield from ("", "Definitions that some models replace by others (`Definition <- Other` in a configuration of TLC):", "")
+        yield from ("| definition | other | what the other one does | such as in |", "| --- | --- | --- | --- |")
+        comments = {name: about for text in modules.values() for name, about in commented_definitions(text)}
+        yield from (f"| `{old}` | `{new}` | {comments.get(new, '')} | `{model}` |" for (old, new), model in replaced.items())
+
+
+def _nearest(module: str, given: Mapping[str, Any], defaults: list[Any]) -> list[Any]:
+    """The members of `constants.json` with default values, those of a module's own name first."""
+    own = given.get(module.lower())
+    return [own, *defaults] if own else defaults
+
+
+def declared_constants(module: str) -> Iterator[tuple[str, str]]:
+    """Each constant that a TLA+ module declares, with its comment."""
+    for block in re.findall(r"^CONSTANTS?\b(.*?)\n\n", module, re.DOTALL | re.MULTILINE):
+        yield from re.findall(r"^\s*(\w+),?\s*\\\* (.+)$", block, re.MULTILINE)
+
+
+def commented_definitions(module: str) -> Iterator[tuple[str, str]]:
+    """Each definition of a TLA+ module that has a comment above it, with the comment."""
+    above = re.findall(r"((?:^\\\* .*\n)+)(?:RECURSIVE .*\n)?^(\w+)(?:\(.*?\))? ==", module, re.MULTILINE)
+    yield from ((name, re.sub(r"\s*^\\\* ", " ", comment, flags=re.MULTILINE).strip()) for comment, name in above)
 
 
 def clauses() -> Iterator[Page]:

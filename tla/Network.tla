@@ -14,9 +14,9 @@
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS
-    MaxNet,       \* so many different messages are on their way at most
-    Loss,         \* whether messages may get lost
-    Duplication   \* whether messages may be received more than once
+    MaxNet,        \* the most different messages under way
+    Loss,          \* whether messages may get lost
+    Duplication    \* whether messages may be received more than once
 
 VARIABLE net      \* the messages on their way
 

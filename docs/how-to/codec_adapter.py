@@ -1,7 +1,7 @@
 """
 An adapter around a small codec of Scuttlebutt: the upper half stands for your implementation, the lower half is the adapter.
 
-    peerproof run --impl 'python docs/how-to/codec_adapter.py'
+    peerproof run --impl 'python codec_adapter.py'
 """
 
 import json

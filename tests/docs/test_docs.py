@@ -26,7 +26,7 @@ from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.vectors.suite import load
 from peerproof.reference.harness.harness import Harness
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.tla.manifest import models
+from peerproof.tla.manifest import configurations, models
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("spec/*.md"), *(ROOT / "docs").glob("**/*.md")])
@@ -70,6 +70,16 @@ def test_reference_pages_are_generated(tmp_path: Path, monkeypatch: pytest.Monke
         assert all(f"`{case}`" in made[f"messages/{name}.md"] for case in protocol.specification().MESSAGE.form.cases)
         assert all(f"| {clause.id} |" in made[f"clauses/{name}.md"] for clause in catalogue.load(name).with_level)
     assert all(re.search(rf"(^### |\.){name}$", library, re.MULTILINE) for package in PACKAGES for name, _ in public(package))
+
+
+@pytest.mark.parametrize("protocol", RUNTIMES)
+def test_every_constant_and_replaced_definition_of_a_model_is_explained(protocol: str) -> None:
+    rows = [line.strip("| ").split(" | ") for line in generate.constants_of(protocol) if line.startswith("| `")]
+    constants = {name for configuration in configurations(protocol).values() for name in configuration.constants}
+    replaced = {name for model in models(protocol) for name in model.replace}
+
+    assert constants | replaced == {row[0].strip("`") for row in rows}
+    assert [row for row in rows if not row[2]] == []
 
 
 @pytest.mark.slow

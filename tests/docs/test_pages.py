@@ -34,6 +34,9 @@ MINUTES = "it takes minutes; `make test` or `make long` does the same"
 CLUSTER = "it needs a cluster; tests/pipeline starts one"
 CAPTURES = "it needs the rights of an administrator"
 
+#: A file of the source tree as part of a page.
+_INCLUDE = re.compile(r'^--8<-- "([^"]+)"$', re.MULTILINE)
+
 #: Commands that are not typed, by their beginnings, and why.
 UNTYPED = {
     ("README.md", "make run"): "it takes minutes; .ci/run runs it",
@@ -52,7 +55,9 @@ UNTYPED = {
     ("docs/quick-start/model-check.md", "pip install"): INSTALLS,
     ("docs/quick-start/port-a-protocol.md", "pip install"): INSTALLS,
     ("docs/quick-start/test-an-implementation.md", "pip install"): INSTALLS,
-    ("docs/tutorial/first-verdict.md", "make run"): "it takes minutes; .ci/run runs it",
+    ("docs/tutorial/first-verdict.md", "python3 -m venv .venv"): INSTALLS,
+    ("docs/tutorial/first-verdict.md", ". .venv/bin/activate"): INSTALLS,
+    ("docs/tutorial/first-verdict.md", "pip install"): INSTALLS,
     (
         "docs/how-to/add-a-clause.md",
         "peerproof vectors lint --reviewed",
@@ -158,7 +163,7 @@ HAS: dict[str, tuple[Callable[[Path], None], ...]] = {
 
 def typed(page: str) -> list[Step]:
     """What a reader does, with ports that are free here in place of those of the page."""
-    text = (ROOT / page).read_text("utf-8")
+    text = _INCLUDE.sub(lambda found: (ROOT / found[1]).read_text("utf-8").rstrip("\n"), (ROOT / page).read_text("utf-8"))
     todo = steps(with_free_ports(text))
     return [step for step in todo if not is_untyped(page, step)]
 

@@ -20,26 +20,26 @@
 EXTENDS Chains, Texts, TLC
 
 CONSTANTS
-    Node,
-    Path,
-    MaxChange,    \* change.length
-    MaxPing,      \* ping.length
-    Starting,     \* how each node starts: texts such as "1 ready", or "new", "first", "old"
-    Had,          \* entries at the start: "n p v tock cut m1 t1 m2 t2"; cut is 0 or 1
-    Gone,         \* what is superseded at the start: "n m t"
-    Shown,        \* ticks at the start, beside those that follow: "n m t"
-    Last,         \* the ping accepted last: "n tock cut m1 t1 m2 t2"
-    Tock,         \* tocks at the start, where another than what follows: "n tock"
-    Heard,        \* the highest tocks of others' pings, beside what follows from Last: "n m tock"
-    UnderWay,     \* pings under way at the start: "from to tock cut m1 t1"
-    Todo,         \* what applications do, one after the other: "n i set p v", "n i delete p 0", "n i crash 0 0"
-    Firing,       \* which timers may expire at all: "n ping"
-    Loss,         \* whether any message may be lost
-    Restarting,   \* the nodes that may start again
-    Forgetful,    \* those of them that come back without data
-    MaxRestarts,  \* so many restarts at most, of all nodes together
-    MaxTock,      \* no tock is higher
-    MaxNet        \* so many messages are under way at most
+    Node,          \* the nodes
+    Path,          \* the paths of entries, as numbers
+    MaxChange,     \* change.length, the longest chain of an entry
+    MaxPing,       \* ping.length, the longest chain of a ping
+    Starting,      \* how each node starts: texts such as "1 ready", or "new", "first", "old"
+    Had,           \* entries at the start: texts "n p v tock cut m1 t1 m2 t2"; cut is 0 or 1
+    Gone,          \* what is superseded at the start: texts "n m t"
+    Shown,         \* ticks at the start, beside those that follow: texts "n m t"
+    Last,          \* the ping accepted last: texts "n tock cut m1 t1 m2 t2"
+    Tock,          \* tocks at the start, where another than what follows: texts "n tock"
+    Heard,         \* the highest tocks of others' pings, beside what follows from Last: texts "n m tock"
+    UnderWay,      \* pings under way at the start: texts "from to tock cut m1 t1"
+    Todo,          \* commands of applications, in this order: texts "n i set p v", "n i delete p 0", "n i crash 0 0"
+    Firing,        \* which timers may expire at all: texts such as "n ping"
+    Loss,          \* whether any message may be lost
+    Restarting,    \* the nodes that may start again
+    Forgetful,     \* the nodes in Restarting that come back without data
+    MaxRestarts,   \* the most restarts, of all nodes together
+    MaxTock,       \* the highest tock
+    MaxNet         \* the most messages under way
 
 VARIABLES
     phase,        \* "empty", "old", "settling" or "ready" [DA-59]

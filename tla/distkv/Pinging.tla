@@ -16,21 +16,21 @@
 EXTENDS Chains, Texts
 
 CONSTANTS
-    Node,
-    Shows,       \* the tick that a node shows all the time: texts "n t"; it is 0 otherwise
-    Last,        \* the pings that nodes have just accepted: texts "n tock cut m1 t1 …"; these nodes are up
-    Joining,     \* the nodes that start at some time; others without a last have just been started
-    Crashing,    \* the nodes that may go, at any time
-    Passive,     \* the nodes that have no data, or old data, all the time [DA-59]
-    Early,       \* the nodes for which the early moment may be chosen [DA-39]
-    OneSide,     \* the nodes on one side of the split that may come; none: it does not come
-    Length,      \* ping.length
-    Clock,       \* so many units are ping.clock
-    Delay,       \* so many units may a message take
-    Copies,      \* whether it may arrive more than once
-    Losses,      \* so many messages get lost at most
-    MaxLag,      \* during the split, or before all have started, no tock goes above
-    MaxTock      \* nor above this, ever
+    Node,       \* the nodes
+    Shows,      \* the tick that a node shows all the time: texts "n t"; it is 0 otherwise
+    Last,       \* the pings that nodes have just accepted: texts "n tock cut m1 t1 …"; these nodes are up
+    Joining,    \* the nodes that start at some time; others without a last ping have just been started
+    Crashing,   \* the nodes that may crash, at any time
+    Passive,    \* the nodes that have no data, or old data, all the time [DA-59]
+    Early,      \* the nodes for which the early moment may be chosen [DA-39]
+    OneSide,    \* the nodes on one side of the split that may come; none: it does not come
+    Length,     \* ping.length, the longest chain of a ping
+    Clock,      \* units of time in ping.clock
+    Delay,      \* the most units of time that a message takes
+    Copies,     \* whether a message may arrive more than once
+    Losses,     \* the most messages that get lost
+    MaxLag,     \* the highest tock during the split, or before all have started
+    MaxTock     \* the highest tock at any time
 
 VARIABLES
     status,      \* "before" its start, "up", or "gone" for good

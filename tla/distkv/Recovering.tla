@@ -13,19 +13,19 @@
 EXTENDS Chains, Texts
 
 CONSTANTS
-    Node,
+    Node,        \* the nodes
     Last,        \* the pings that nodes have accepted: texts "n tock cut m1 t1 …"
-    Pinging,     \* whose last ping is under way to all others
+    Pinging,     \* the nodes whose last ping is under way to all others
     Entries,     \* the entries that there are: texts "e cut m1 t1 …"
-    Has,         \* which nodes have which: texts "n e"
+    Has,         \* which nodes have which entries: texts "n e"
     Gone,        \* what is superseded at which node: texts "n m t"
-    Crashing,    \* the nodes that may go, at any time
+    Crashing,    \* the nodes that may crash, at any time
     Repairing,   \* the nodes that ask again at random times [DA-79]
-    Length,      \* ping.length
-    Clock,       \* so many units are ping.clock
-    Delay,       \* so many units may a message take
+    Length,      \* ping.length, the longest chain of a ping
+    Clock,       \* units of time in ping.clock
+    Delay,       \* the most units of time that a message takes
     Causal,      \* whether what a message has caused never overtakes it
-    Losses       \* so many messages get lost at most
+    Losses       \* the most messages that get lost
 
 VARIABLES
     up,

@@ -21,19 +21,19 @@
 EXTENDS Naturals, FiniteSets, Sequences, TLC
 
 CONSTANTS
-    Node,
-    Topic,
+    Node,         \* the nodes
+    Topic,        \* the topics
     Order,        \* which node is closer to a topic: texts such as "1 3 2 4": of topic 1, node 3 is the closest, and then 2
     Members,      \* the nodes that are up from the start; others are once they have joined
     Knows,        \* which nodes a node knows from then on: texts such as "1 2", node 1 knows node 2
     Astray,       \* routes that disagree with Order: texts such as "1 1 2", from node 1 for topic 1 to node 2
     Subscribed,   \* the nodes that have subscribed before the first state: texts such as "2 1", node 2 to topic 1
-    Todo,         \* what applications do, one after the other: texts such as "2 1 publish 1 3", see ThingText
+    Todo,         \* commands of applications, in this order: texts such as "2 1 publish 1 3", see ThingText
     Beating,      \* which node asks which whether it is up, at any moment: texts such as "1 2" [PL-01]
-    Hops,         \* "any": a next hop is any that one knows; "closest": the closest of them
-    Fifo,         \* whether messages between the same two arrive in the order sent [PA-19]
-    MaxNet,       \* so many messages are under way at most
-    MaxHops       \* an event that so many nodes have received is not copied any more [PA-25]
+    Hops,         \* "any": a next hop is any node that is known; "closest": the closest of them
+    Fifo,         \* whether messages between the same two nodes arrive in the order sent [PA-19]
+    MaxNet,       \* the most messages under way
+    MaxHops       \* an event that has passed this many nodes is not copied any more [PA-25]
 
 VARIABLES
     local,        \* the topics that the node's application has subscribed to

@@ -184,6 +184,7 @@ OwnRecord(n) == [peer \in {n} |-> store[n][n]]
 \* Entries say for which version they were computed, and are applied only up to there. [mends BX-04]
 EntrySince(peer, pair, since) == <<peer, pair[1], pair[2], pair[3], since>>
 
+\* Of these entries, those that start from what the node knows are news. [mends BX-04]
 IsNewsSince(n, records, entry) ==
     /\ entry[1] # n
     /\ entry[1] \in DOMAIN records

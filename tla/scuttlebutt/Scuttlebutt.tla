@@ -16,20 +16,20 @@
 EXTENDS Network, Sequences
 
 CONSTANTS
-    Node,             \* 1..N; the order of the numbers is the order of the addresses
-    Key,
-    Value,
-    Seeds,            \* the nodes that every node is configured to start with
-    MaxVersion,       \* a node makes so many changes at most
-    MaxPayload,       \* the largest datagram, in bytes
-    Roomy,            \* nodes that are configured with RoomyPayload instead
-    RoomyPayload,
-    DigestEntrySize,
-    DeltaEntrySize,
-    BigKey,           \* entries of these keys are larger, by BigKeySize
-    BigKeySize,
-    MaxRestarts,      \* the nodes of Restarting may restart so often, together
-    Restarting
+    Node,              \* the nodes 1..N; the order of the numbers is the order of the addresses
+    Key,               \* the keys that nodes may set
+    Value,             \* the values that nodes may set
+    Seeds,             \* the nodes that every node is configured to start with
+    MaxVersion,        \* the highest version of a node's own record, which is the most changes that it makes
+    MaxPayload,        \* the largest datagram, in bytes
+    Roomy,             \* nodes that are configured with RoomyPayload instead of MaxPayload
+    RoomyPayload,      \* the largest datagram of the nodes in Roomy, in bytes
+    DigestEntrySize,   \* bytes of an entry of a digest
+    DeltaEntrySize,    \* bytes of an entry of a delta
+    BigKey,            \* keys whose entries are larger, by BigKeySize
+    BigKeySize,        \* bytes that an entry of a key in BigKey has more
+    MaxRestarts,       \* the most restarts of the nodes in Restarting, together
+    Restarting         \* the nodes that may restart
 
 VARIABLES
     store,            \* store[n][p]: what n knows about p, for the peers p that n knows, itself included [B-01]

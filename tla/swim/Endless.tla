@@ -16,7 +16,7 @@
 (***************************************************************************)
 EXTENDS Prompt
 
-CONSTANT MaxLosses   \* so many datagrams get lost at most; 0: any number
+CONSTANT MaxLosses   \* the most datagrams that get lost; 0: any number
 
 VARIABLE losses      \* how many have been, if they are counted
 

@@ -299,6 +299,7 @@ AckOfThisLife ==
 \* Acks name the restart counter too. [mends SX-08]
 HeaderWithLife(state, m) == <<state.own[1], state.own[2], m[4][2], m[4][1]>>
 
+\* An ack with another restart counter than the node's own is no answer. [mends SX-08]
 IsAnswerOfLife(state, m) == m[4][3] \in Range(state.table[m[1]].unanswered) /\ m[4][4] = state.own[1]
 
 \* No message lowers a key. [SX-10]

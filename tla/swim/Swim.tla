@@ -21,17 +21,17 @@
 EXTENDS Network, Sequences, TLC
 
 CONSTANTS
-    Node,             \* 1..N; the order of the numbers is the order of the ids
-    Start,            \* "fresh": all but the first have the first as seed; "acquainted": all nodes know each other
-    Active,           \* the nodes that have quanta; the others only answer
-    AeSize,           \* so many rows are in anti-entropy at most [SA-28]
-    EmitIncarnation,  \* whether normal, suspicious and dead are sent with an incarnation [SA-12]
-    MaxTx,            \* no quantum, message or command takes a node beyond this incarnation
-    MaxRestart,
-    MaxRestarts,      \* the nodes of Restarting may restart so often, together
-    Restarting,
-    Forgetful,        \* the nodes that lose their restart counter [SX-09]
-    Todo              \* what applications may ask for, once each: texts such as "1 leave 2", see CommandText
+    Node,              \* the nodes 1..N; the order of the numbers is the order of the ids
+    Start,             \* "fresh": all but the first have the first as seed; "acquainted": all nodes know each other
+    Active,            \* the nodes that have quanta; the others only answer
+    AeSize,            \* the most rows in anti-entropy [SA-28]
+    EmitIncarnation,   \* whether normal, suspicious and dead are sent with an incarnation [SA-12]
+    MaxTx,             \* no quantum, message or command takes a node beyond this incarnation
+    MaxRestart,        \* the highest restart counter
+    MaxRestarts,       \* the most restarts of the nodes in Restarting, together
+    Restarting,        \* the nodes that may restart
+    Forgetful,         \* the nodes that lose their restart counter when they restart [SX-09]
+    Todo               \* commands of applications, once each, in any order: texts such as "1 leave 2", see CommandText
 
 VARIABLES
     own,              \* own[n] = <<restart, tx>>, the incarnation [S-14]

@@ -331,7 +331,7 @@ LateNext == Next \/ LateVersions
 GoneStaysAway ==
     \A m \in Arriving : \A n \in Node : IsGone(n) /\ n \notin Known(Local(m[2])) => n \notin Known(After(m))
 
-\* [WX-09]
+\* A node that is removed from the tables is not remembered as departed. [WX-09]
 Forgotten(state, id) == state
 
 \* No node has one in its tables that has gone.

@@ -11,9 +11,9 @@
 EXTENDS Tables
 
 CONSTANTS
-    MaxRing,     \* rings of so many nodes at most
-    AnyRing,     \* whether skewed rings are among them
-    Complete     \* whether there is a node in each cell for which there is one; otherwise cells may be empty
+    MaxRing,    \* the most nodes of a ring
+    AnyRing,    \* whether skewed rings are among them
+    Complete    \* whether there is a node in each cell for which there is one; otherwise cells may be empty
 
 VARIABLES
     ring,        \* the ids of the nodes

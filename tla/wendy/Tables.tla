@@ -12,9 +12,9 @@
 EXTENDS Naturals, FiniteSets, Sequences
 
 CONSTANTS
-    Digits,      \* of an id [W-14]
-    DigitBits,
-    LeafSide,    \* so many nodes fit into one side of a leaf set [W-23]
+    Digits,      \* the digits of an id [W-14]
+    DigitBits,   \* the bits of a digit
+    LeafSide,    \* the most nodes on one side of a leaf set [W-23]
     TwoSided     \* whether a node may be on both sides of a leaf set; otherwise it is on the nearer one [WA-05]
 
 ASSUME TablesAssumption ==

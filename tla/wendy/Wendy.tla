@@ -21,19 +21,19 @@
 EXTENDS Tables, TLC
 
 CONSTANTS
-    Node,            \* ids
-    Neighborhood,    \* so many nodes fit into a neighborhood set [W-32]
-    Start,           \* "alone": no node knows another; "stable": Founders are a cluster
-    Founders,
-    Todo,            \* what applications ask for, once each: texts such as "2 join 0", see CommandText
-    Acquainted,      \* whether each cache has the scores of all nodes; otherwise none has any
-    Score,           \* scores that are not 1: texts such as "0 2 5", from 0 to 2
-    Flush,           \* whether caches may be emptied, at any moment [W-09]
-    Heartbeats,      \* the nodes whose heartbeats may fall due, at any moment [WA-24]
-    MaxNet,          \* so many different messages are under way at most
-    MaxVersion,      \* no step takes a version beyond this
-    MaxRestarts,     \* the nodes of Restarting may restart so often, together
-    Restarting
+    Node,           \* the ids of the nodes
+    Neighborhood,   \* the most nodes in a neighborhood set [W-32]
+    Start,          \* "alone": no node knows another; "stable": Founders are a cluster
+    Founders,       \* the nodes that are a cluster from the start, if Start is "stable"
+    Todo,           \* commands of applications, once each, in any order: texts such as "2 join 0", see CommandText
+    Acquainted,     \* whether each cache has the scores of all nodes; otherwise none has any
+    Score,          \* scores that are not 1: texts such as "0 2 5", from 0 to 2
+    Flush,          \* whether caches may be emptied, at any moment [W-09]
+    Heartbeats,     \* the nodes whose heartbeats may fall due, at any moment [WA-24]
+    MaxNet,         \* the most different messages under way
+    MaxVersion,     \* no step takes the version of a table beyond this
+    MaxRestarts,    \* the most restarts of the nodes in Restarting, together
+    Restarting      \* the nodes that may restart
 
 VARIABLES
     stage,           \* "alone", "joining", "waiting" for stragglers, "joined", "left"
