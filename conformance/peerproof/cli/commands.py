@@ -92,6 +92,21 @@ GROUPS = {
     ),
 }
 
+#: Commands, with their groups, that only maintainers of the specifications, the vectors or a pipeline need.
+FOR_MAINTAINERS = {
+    "vectors lint",
+    "vectors generate",
+    "vectors coverage",
+    "model graph",
+    "model mutants",
+    "report edges",
+    "pipeline gc",
+    "pipeline warm",
+}
+
+#: Group -> what its commands for maintainers are for, where that is not the suite.
+UPKEEP = {"pipeline": "for the upkeep of folders and of this machine:"}
+
 #: Exit code -> its meaning, for commands without their own meaning of it.
 EXIT_CODES = {
     0: "success",
@@ -118,6 +133,9 @@ def usage() -> str:
             "groups of commands (peerproof GROUP --help):",
             *(f"  {name:{width}}  {about}" for name, about in groups),
             "",
+            "clauses (B-14) and decisions (BA-07) have a letter for their protocol; peerproof explain B-14 explains one:",
+            "  B scuttlebutt, S swim, W wendy, P peter, D distkv",
+            "",
             "first steps:",
             "  peerproof run                                    run every vector against the reference",
             "  peerproof run swim --impl './my-adapter --flag'  run SWIM's vectors against yours",
@@ -131,8 +149,12 @@ def group_usage(group: str) -> str:
     """Returns what `peerproof GROUP --help` prints."""
     about, commands = GROUPS[group]
     width = max(len(name) for name, _, _ in commands)
-    rows = "\n".join(f"  {name:{width}}  {what}" for name, _, what in commands)
-    return f"usage: peerproof {group} COMMAND [options]        peerproof {group} COMMAND --help\n\n{about}\n\n{rows}\n"
+    rows: dict[bool, list[str]] = {False: [], True: []}
+    for name, _, what in commands:
+        rows[f"{group} {name}" in FOR_MAINTAINERS].append(f"  {name:{width}}  {what}")
+    upkeep = ["", UPKEEP.get(group, "for maintainers of the suite:"), *rows[True]] if rows[True] else []
+    usage = f"usage: peerproof {group} COMMAND [options]        peerproof {group} COMMAND --help"
+    return "\n".join([usage, "", about, "", *rows[False], *upkeep, ""])
 
 
 def command_names() -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from peerproof.cli.command import count, refuse
+from peerproof.cli.console import note
 from peerproof.cli.exits import NOTHING, Refusal
 from peerproof.cli.parser import did_you_mean
-from peerproof.conformance.vectors.selection import NothingFits, SelectionError, VectorNotFound, find_vector
+from peerproof.conformance.vectors.selection import NothingFits, SelectionError, VectorNotFound, find_vector, note_on_models
 from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -63,10 +64,17 @@ def add_select(parser: Options, what: str) -> None:
     parser.add_argument("-k", "--select", metavar="WORDS", default="", help=what)
 
 
+#: The help of `-k` where it selects vectors.
+SELECTION: Final = (
+    "only vectors that match each of these words: a clause, a part of an id, or KEY:VALUE, with ! in front for those that do not "
+    "match; such as -k B-14, -k 'clause:B-14,BA-07 !layer:model', -k 'layer:codec digest'"
+)
+
+
 def add_selection(parser: Options) -> None:
     """Adds `[PROTOCOL]` and `-k WORDS`."""
     add_protocol(parser, "only the vectors of this protocol")
-    add_select(parser, "only vectors that match all of these words, such as 'clause:B-14 layer:codec !flag:slow digest'")
+    add_select(parser, SELECTION)
 
 
 def suite(args: Namespace, protocol: str | None = None) -> Suite:
@@ -86,6 +94,12 @@ def select(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace,
     """Returns the selection of `choose` for `-k` and the protocol; a word that no vector matches ends the command."""
     with refuse(SelectionError, prefix="-k: "), refuse(NothingFits, code=NOTHING):
         return choose(vectors, args.select, args.protocol)
+
+
+def note_models(args: Namespace, vectors: Iterable[Vector]) -> None:
+    """Says how to leave out vectors made from state graphs, if a selection by clause has many."""
+    if remark := note_on_models(args.select, vectors):
+        note(remark)
 
 
 def vector(suite: Suite, name: str) -> Vector:

@@ -190,6 +190,7 @@ def run(args: Namespace) -> int:
         return run_check(args)
     suite = options.suite(args)
     selected = apply_transports(args, options.select(select_cases, args, suite))
+    options.note_models(args, (case.vector for case in selected))
     listed = _load_expected(args)
     _refuse_lists(args)
     assumed = _load_assumed(args)

@@ -94,6 +94,12 @@ def test_what_cannot_be_started_is_refused_with_the_reason_and_what_to_do(
     assert all(words.replace("FOLDER", str(folder)) in shown for words in said)
 
 
+def test_a_program_of_this_folder_is_written_with_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+    assert "write ./orphan: " in refused("orphan --flag")
+
+
 def test_an_adapter_that_does_not_answer_hello_is_refused() -> None:
     assert "wrote nothing within 0.3 s" in refused(command("silent"), Timeouts(hello=0.3, op=2, bye=1))
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -162,3 +163,36 @@ def test_vectors_of_a_protocol_that_is_not_offered_are_skipped(tmp_path: Path, c
 
     assert main(["run", "--vectors", str(tmp_path)]) == 4
     assert "the implementation does not offer demo" in capsys.readouterr().out
+
+
+def test_a_list_counts_the_vectors_of_the_protocol(capsys: Capture) -> None:
+    assert main(["vectors", "list", "wendy", "-k", "W-01"]) == 0
+
+    assert re.search(r"^2 of [\d,]+ vectors of wendy, ", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("options", "protocols"),
+    [([], ["scuttlebutt", "…"]), (["-v"], ["scuttlebutt", "swim", "wendy", "peter", "distkv"])],
+)
+def test_a_replay_shows_the_protocol_of_the_vector_in_hello(options: list[str], protocols: list[str], capsys: Capture) -> None:
+    assert main(["vectors", "replay", "digest-request-of-one", *options]) == 0
+
+    hello = json.loads(capsys.readouterr().out.splitlines()[1].removeprefix("< "))
+    assert list(hello["protocols"]) == protocols
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["--help"], "\n  B scuttlebutt, S swim, W wendy, P peter, D distkv\n"),
+        (["vectors", "--help"], "\nfor maintainers of the suite:\n  lint "),
+        (["pipeline", "--help"], "\nfor the upkeep of folders and of this machine:\n  gc "),
+        (["model", "check", "--model", "tiny", "--list"], "\nswim tiny         small "),  # of several protocols
+        (["model", "check", "swim", "--model", "tiny", "--list"], "tiny  small "),
+    ],
+)
+def test_help_and_lists_say_what_belongs_where(arguments: list[str], shown: str, capsys: Capture) -> None:
+    assert main(arguments) == 0
+
+    assert shown in capsys.readouterr().out

@@ -129,6 +129,7 @@ def test_in_a_ring_of_three_what_is_typed_is_delivered_at_the_closest_and_who_ha
         second.type(nonsense)
     second.logged("refused: .*joins once")
     assert any("KEY: expected 32 hexadecimal digits" in error for error in second.errors)
+    assert any("unknown command 'nonsense'; there are:" in error for error in second.errors)
     assert any("route KEY payload" in error for error in second.errors)
 
     second.end(signal.SIGKILL)
@@ -153,6 +154,7 @@ def test_a_node_without_an_id_has_that_of_its_address_and_tries_contacts_in_turn
         assert first.latest["own"]["id"] == digest(first.addr)
         second.now(lambda node: node.leaves == {digest(first.addr)})
         assert any("join_failed" in line for line in second.told)
+        second.logged("cannot join: the contact cannot be reached")
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.options import add_protocol, check_protocol
 from peerproof.cli.parser import did_you_mean
 from peerproof.cli.ticker import ModelTicker
+from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.printable import count_text
 
 if TYPE_CHECKING:
@@ -80,8 +81,10 @@ def run(args: Namespace) -> int:
     if not chosen:
         raise Refusal("no model is that small", NOTHING, tip="add --size medium")
     if args.list:
-        width = max(len(model.name) for model in chosen)
-        print("\n".join(f"{model.name:{width}}  {model.size:6}  {model.question}" for model in chosen))
+        names = _names(chosen)
+        width = max(map(len, names))
+        rows = zip(names, chosen, strict=True)
+        print("\n".join(f"{name:{width}}  {model.size:6}  {model.question}" for name, model in rows))
         return OK
     tools = None
     if any(model.by == "tlc" for model in chosen):
@@ -89,32 +92,40 @@ def run(args: Namespace) -> int:
             tools = find()
         except ToolsUnusable as problem:
             raise Refusal(str(problem), UNUSABLE) from None
-        note(f"TLC in {tools.jar.name}, Java {tools.java_version}, modules in {root().name}/")
+        folders = ", ".join(dict.fromkeys(path_text(root(model.protocol)) for model in chosen))
+        note(f"TLC in {tools.jar.name}, Java {tools.java_version}, modules in {folders}/")
     with interruptible():
         return _check(args, tools, chosen)
+
+
+def _names(chosen: list[Model]) -> list[str]:
+    """The names of models, after those of their protocols if there are several."""
+    several = len({model.protocol for model in chosen}) > 1
+    return [f"{model.protocol} {model.name}" if several else model.name for model in chosen]
 
 
 def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
     from peerproof.conformance.models import model_check
     from peerproof.tla.output.outcome import RunFailed
 
-    width = max(len(model.name) for model in chosen)
+    names = _names(chosen)
+    width = max(map(len, names))
     surprising, failed = 0, 0
-    for model in chosen:
+    for model, name in zip(chosen, names, strict=True):
         begun = time.monotonic()
         try:
-            with ModelTicker(model.name, width) as ticker:
+            with ModelTicker(name, width) as ticker:
                 on_tlc, on_explored = ticker.show_tlc, ticker.show_exploration
                 found = model_check.check_model(
                     model, tools, seconds=args.seconds, rewrite=args.rewrite, on_tlc=on_tlc, on_explored=on_explored
                 )
         except RunFailed as problem:
-            print(f"{model.name:{width}}  NO VERDICT: {problem}", flush=True)
+            print(f"{name:{width}}  NO VERDICT: {problem}", flush=True)
             failed += 1
             continue
         surprising += not found.is_as_expected
         line = found.text if found.is_as_expected else f"UNEXPECTED: {'; '.join(found.surprises)}"
-        print(f"{model.name:{width}}  {line}  {time.monotonic() - begun:.1f} s", flush=True)
+        print(f"{name:{width}}  {line}  {time.monotonic() - begun:.1f} s", flush=True)
         if found.diagram and (args.show or not found.is_as_expected):
             print("\n".join(f"    {row}" for row in found.diagram.splitlines()), flush=True)
     if args.rewrite:

@@ -2,31 +2,11 @@
 Runs a seeded cluster in virtual time: reference nodes on a network with faults.
 
   peerproof node simulate scuttlebutt --nodes 5 --rounds 50 --loss 0.1 --seed 7 --check
-  peerproof node simulate scuttlebutt --nodes 5 --rounds 50 --seed 7 --trace out.jsonl
-  peerproof node simulate scuttlebutt --nodes 6 --rounds 60 --partition 10-30 --check
-  peerproof node simulate scuttlebutt --nodes 5 --rounds 60 --crash 2@10 --restart 2@30
   peerproof node simulate swim --nodes 8 --rounds 60 --loss 0.05 --crash 3@20 --check
   peerproof node simulate wendy --nodes 20 --rounds 80 --updates 50 --crash 3@60 --check
-  peerproof node simulate peter --nodes 20 --rounds 80 --updates 20 --topics 6 --subscriptions 3 --churn 0.02
 
-The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, start within the first round, and
-all but the first know the first as their seed. In the first half of the run each sets pairs of its own: in its
-record, or in its payload. A round is one of a node's timer: Scuttlebutt's round, SWIM's quantum, Wendy's network timeout.
-
-Wendy's nodes join by the node that has been running longest, all at once or --apart by so many rounds; a join takes two rounds.
-In the second half of the run each node routes messages to random keys. The report has the hops of these messages, whether they
-arrived at the closest node of the time, and the messages of each join. Over connections nothing is lost or duplicated.
-
-Peter's nodes do the same, and subscribe to some topics before the first publication; in the second half each node publishes on
-random topics. An event is due to the nodes that are up and subscribed all the time. The report has lost and duplicate events, the
-depth of the trees, the children of a node, and the messages with events over each link.
---churn P crashes each node but the first in each round of the second half with this probability; they restart three rounds later,
-with their old subscriptions. With the same probability a node of Peter changes one topic for another.
-
---check checks the protocol's properties at every step. Eventual properties are only reported: no finite run refutes them.
-Properties apply to runs without restarts; with --restart or --churn, a violation shows what a restart breaks (BX-03 and BX-04 in
-spec/scuttlebutt.md). The properties of Wendy and Peter about a ring at rest apply only while no node has left, so not with
---crash.
+The same options give the same run, bit for bit. `peerproof node simulate PROTOCOL --help` describes the simulation of a protocol:
+what its nodes do, the report, and the options.
 """
 
 from __future__ import annotations
@@ -36,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import count, refuse, trace_file
 from peerproof.cli.exits import FAILED, OK
+from peerproof.cli.node.descriptions import describe_simulation
 from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
@@ -52,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     from peerproof.reference.node.configuration import protocol_commands
 
-    for protocol, command in protocol_commands(parser, "a cluster"):
+    for protocol, command in protocol_commands(parser, "a cluster", describe_simulation):
         add_common(command)
         _add_options(command)
         if protocol.subscribes:

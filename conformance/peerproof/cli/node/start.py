@@ -1,43 +1,12 @@
 """
-Runs a reference node on a real socket.
-
-Start three in three terminals, and watch them converge:
+Runs a reference node on a real socket, or of DistKV through an agent of Serf.
 
   peerproof node start scuttlebutt --bind 127.0.0.1:8119 --set colour=red
-  peerproof node start scuttlebutt --bind 127.0.0.1:8120 --peer 127.0.0.1:8119 --set colour=green
-  peerproof node start scuttlebutt --bind 127.0.0.1:8121 --peer 127.0.0.1:8119 --set colour=blue
+  peerproof node start wendy --bind 127.0.0.1:8119
+  peerproof node start distkv --loopback --name n1 --first '"the root"'
 
-Or three that form a ring, and route a message to the node whose id is closest to its key:
-
-  peerproof node start wendy --bind 127.0.0.1:8119 --id 11111111111111111111111111111111
-  peerproof node start wendy --bind 127.0.0.1:8120 --id 77777777777777777777777777777777 --peer 127.0.0.1:8119
-  peerproof node start wendy --bind 127.0.0.1:8121 --id cccccccccccccccccccccccccccccccc --peer 127.0.0.1:8119
-  route 70000000000000000000000000000000 hello      (typed at any of them; the second prints what was delivered)
-
-With "peter" instead of "wendy" the same three nodes also have topics. Type at the first two, and at the third:
-
-  subscribe weather/london/today
-  publish weather/london/today rain, later sun      (the first two print the update)
-  unsubscribe weather/london/today
-
-A topic has at least 16 bytes, and is identified by the first 16. It is one word, or is quoted:
-publish "weather in london" rain. The rest of the line is the event.
-
-A node of "distkv" communicates through an agent of Serf, or with other nodes on its machine through a folder. It reads and prints
-changes as JSON. Its data is stored in a file, from which it starts again:
-
-  serf agent -node=a -bind=127.0.0.1:7946 -rpc-addr=127.0.0.1:7373 -profile=local
-  peerproof node start distkv --serf 127.0.0.1:7373 --name n1 --state n1.state --first '"the root"'
-  peerproof node start distkv --serf 127.0.0.1:7373 --name n2 --state n2.state
-  set ["weather","london"] {"rain":true}            (typed at any of them as soon as it is ready; each prints the change)
-  delete ["weather","london"]
-  get ["weather","london"]                          (also: dump, own, state)
-
-A node of Scuttlebutt or SWIM prints its view whenever it changes. Type "set colour=black" to change a pair, "view" to print the
-view, "quit" or Ctrl-C to stop. A node of a ring prints deliveries and membership changes as JSON lines; joining takes two network
-timeouts. After "quit" it stops without notice, after "leave" it notifies its peers. If its contact cannot be reached, it tries
-again, or the next one. A restarted node is a new node with an old address: its peers keep its old data until its version exceeds
-the old one (BX-03 in spec/scuttlebutt.md).
+`peerproof node start PROTOCOL --help` describes the nodes of a protocol: a small cluster to start, what can be typed at a running
+node, and the options.
 """
 
 from __future__ import annotations
@@ -49,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from peerproof.cli.command import refuse, trace_file
 from peerproof.cli.console import print_error, warn
 from peerproof.cli.exits import FAILED, OK
+from peerproof.cli.node.descriptions import describe_start
 from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
@@ -68,7 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     from peerproof.reference.node.configuration import protocol_commands
 
-    for protocol, command in protocol_commands(parser, "a node"):
+    for protocol, command in protocol_commands(parser, "a node", describe_start):
         _add_options(command, protocol)
         add_common(command)
 

@@ -10,9 +10,15 @@ Refused while a stage runs there.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
-from peerproof.cli.exits import OK
-from peerproof.cli.pipeline.options import add_in, stage
+from peerproof.cli.exits import OK, UNUSABLE
+from peerproof.cli.pipeline.options import CANNOT_RUN, add_in, stage
+
+EXITS: Final = {
+    OK: "the leftovers are removed",
+    UNUSABLE: CANNOT_RUN,
+}
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import refuse
 from peerproof.cli.console import warn
-from peerproof.cli.exits import NOTHING, OK, OWN_FAULT, Refusal
+from peerproof.cli.exits import NOTHING, OK, OWN_FAULT, UNUSABLE, Refusal
 from peerproof.cli.options import check_protocol
 from peerproof.cli.pipeline.options import (
+    CANNOT_RUN,
     add_input,
     add_out,
     add_spark,
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
 
 #: Rows of quarantine that are shown as examples.
 EXAMPLES = 3
+
+
+EXITS: Final = {
+    OK: "every record is in the tables, or in quarantine",
+    UNUSABLE: CANNOT_RUN,
+    NOTHING: "nothing to read, or nothing readable",
+    OWN_FAULT: "internal error, or the numbers of records do not add up",
+}
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -19,15 +19,24 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
+from typing import Final
 
 from peerproof.cli import options
 from peerproof.cli.console import shows_progress
-from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
+from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import refuse_unavailable
 from peerproof.cli.pipeline.options import add_out, add_spark, engine, print_outcome, stage
 from peerproof.conformance.adapter.implementation import REFERENCE
 
 PEERPROOF = (sys.executable, "-m", "peerproof.cli.main")
+
+
+EXITS: Final = {
+    OK: "every implementation passes",
+    FAILED: "an implementation fails",
+    UNUSABLE: "an implementation, Spark, a package or a file cannot be used",
+    NOTHING: "no case or no mutant selected",
+}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -62,6 +71,7 @@ def run(args: Namespace) -> int:
 
     suite = options.suite(args)
     selected = options.select(select_cases, args, suite)
+    options.note_models(args, (case.vector for case in selected))
     if not selected:
         raise Refusal("no case is selected", NOTHING)
     mutants = [] if args.mutants is None else _mutants(args.mutants, {case.vector.protocol for case in selected})

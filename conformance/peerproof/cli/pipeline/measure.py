@@ -16,10 +16,17 @@ that the times of logs are of one clock.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 from peerproof.cli.command import refuse
-from peerproof.cli.exits import NOTHING, OK
-from peerproof.cli.pipeline.options import add_in, add_out, add_spark, engine, print_outcome, progress_of, stage
+from peerproof.cli.exits import NOTHING, OK, UNUSABLE
+from peerproof.cli.pipeline.options import CANNOT_RUN, add_in, add_out, add_spark, engine, print_outcome, progress_of, stage
+
+EXITS: Final = {
+    OK: "the figures are in the tables",
+    UNUSABLE: CANNOT_RUN,
+    NOTHING: "nothing to measure in the folder",
+}
 
 
 def configure(parser: ArgumentParser) -> None:

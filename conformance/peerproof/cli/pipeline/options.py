@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from peerproof.pipeline.storage.batches import Success
     from peerproof.pipeline.storage.tables import Table
 
+CANNOT_RUN: Final = "Spark, a package or a file cannot be used"  #: exit code 3 of every stage
 EXTRA: Final = "pip install 'peerproof[pipeline]'"
 MAX_PORT: Final = 65_535
 LOCAL = "local[*,4]"  # as in conformance.pipeline.session, which --help need not import

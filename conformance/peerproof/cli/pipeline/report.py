@@ -12,11 +12,18 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Final
 
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.options import add_format
-from peerproof.cli.pipeline.options import EXTRA, add_in, stage
+from peerproof.cli.pipeline.options import CANNOT_RUN, EXTRA, add_in, stage
+
+EXITS: Final = {
+    OK: "the page is written, whatever its verdict",
+    UNUSABLE: CANNOT_RUN,
+    NOTHING: "nothing to report in the folder",
+}
 
 
 def configure(parser: ArgumentParser) -> None:

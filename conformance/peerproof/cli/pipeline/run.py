@@ -20,17 +20,26 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli.command import count
-from peerproof.cli.exits import FAILED, OK, Refusal
+from peerproof.cli.exits import FAILED, NOTHING, OK, OWN_FAULT, UNUSABLE, Refusal
 from peerproof.cli.parser import Parser
 from peerproof.cli.pipeline.measure import add_shared_clock
-from peerproof.cli.pipeline.options import add_complete, add_input, add_out, add_spark, engine, stage
+from peerproof.cli.pipeline.options import CANNOT_RUN, add_complete, add_input, add_out, add_spark, engine, stage
 from peerproof.conformance.suite.locations import examples, path_text
 
 if TYPE_CHECKING:
     from peerproof.pipeline.spark.execution import Engine
+
+
+EXITS: Final = {
+    OK: "all stages ran, and validate found nothing",
+    FAILED: "validate found a violation, or a fault of a log",
+    UNUSABLE: CANNOT_RUN,
+    NOTHING: "nothing to read, or nothing readable",
+    OWN_FAULT: "internal error, such as records that are missing from the sum of ingest",
+}
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -25,11 +25,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Final
 
 from peerproof.cli.command import count, refuse
-from peerproof.cli.exits import OK, Refusal
+from peerproof.cli.exits import OK, UNUSABLE, Refusal
 from peerproof.cli.options import add_protocol, check_protocol
-from peerproof.cli.pipeline.options import add_out, add_spark, engine, execute_stage, stage
+from peerproof.cli.pipeline.options import CANNOT_RUN, add_out, add_spark, engine, execute_stage, stage
+
+EXITS: Final = {
+    OK: "all runs are in the tables",
+    UNUSABLE: CANNOT_RUN,
+}
 
 
 def configure(parser: ArgumentParser) -> None:

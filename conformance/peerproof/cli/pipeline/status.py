@@ -9,10 +9,17 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
-from peerproof.cli.exits import NOTHING, OK, Refusal
+from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.options import add_format
-from peerproof.cli.pipeline.options import add_in, stage
+from peerproof.cli.pipeline.options import CANNOT_RUN, add_in, stage
+
+EXITS: Final = {
+    OK: "the batches are listed",
+    UNUSABLE: CANNOT_RUN,
+    NOTHING: "no batch in the folder",
+}
 
 
 def configure(parser: ArgumentParser) -> None:

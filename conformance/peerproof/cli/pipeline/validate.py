@@ -25,11 +25,21 @@ import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from peerproof.cli.command import count, refuse
-from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
-from peerproof.cli.pipeline.options import add_complete, add_out, add_spark, engine, first_rows, last_lines, progress_of, stage
+from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
+from peerproof.cli.pipeline.options import (
+    CANNOT_RUN,
+    add_complete,
+    add_out,
+    add_spark,
+    engine,
+    first_rows,
+    last_lines,
+    progress_of,
+    stage,
+)
 
 if TYPE_CHECKING:
     from peerproof.pipeline.stages.validate import Validated, Validation
@@ -37,6 +47,14 @@ if TYPE_CHECKING:
 
 #: Violations that are shown as examples.
 EXAMPLES = 3
+
+
+EXITS: Final = {
+    OK: "no violation, and no fault of a log",
+    FAILED: "a violation, or a fault of a log",
+    UNUSABLE: CANNOT_RUN,
+    NOTHING: "no such run or node",
+}
 
 
 def configure(parser: ArgumentParser) -> None:

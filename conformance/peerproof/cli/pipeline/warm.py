@@ -7,9 +7,15 @@ Makes Spark start faster on this machine: writes an archive of its classes, once
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
-from peerproof.cli.exits import OK
-from peerproof.cli.pipeline.options import stage
+from peerproof.cli.exits import OK, UNUSABLE
+from peerproof.cli.pipeline.options import CANNOT_RUN, stage
+
+EXITS: Final = {
+    OK: "the archive is written",
+    UNUSABLE: CANNOT_RUN,
+}
 
 
 def configure(parser: ArgumentParser) -> None:

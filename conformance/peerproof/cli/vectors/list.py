@@ -8,19 +8,22 @@ Lists vectors: id, level, clauses and title.
   peerproof vectors list -k 'flag:bd-0* level:must'       * matches any characters
   peerproof vectors list --json                           for programs
 
-A word is a whole id, a part of an id, or KEY:VALUE with a key of id, protocol, layer, level, clause, flag, need, file; `a,b`
-means either. A word that matches no vector is an error.
+A word is a clause in any case, a whole id, a part of an id, or KEY:VALUE with a key of id, protocol, layer, level, clause, flag,
+need, file; `a,b` means either. A word that matches no vector is an error.
 """
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 from peerproof.cli import options
 from peerproof.cli.exits import NOTHING, OK
 from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.selection import select_vectors, vector_row
+
+EXITS: Final = {OK: "vectors are listed", NOTHING: "no vector is selected"}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -34,6 +37,7 @@ def run(args: Namespace) -> int:
     """Prints the selected vectors. Returns 4 if there are none."""
     suite = options.suite(args)
     vectors = options.select(select_vectors, args, suite)
+    options.note_models(args, vectors)
     if args.format == "json":
         print(json.dumps([vector_row(suite, vector) for vector in vectors], indent=2, ensure_ascii=False))
     elif args.format == "ids":
@@ -42,5 +46,6 @@ def run(args: Namespace) -> int:
         width = max((len(vector.id) for vector in vectors), default=0)
         for vector in vectors:
             print(f"{vector.id:{width}}  {vector.level:6}  {' '.join(vector.clauses)}  {vector.title}")
-        print(f"{len(vectors):,} of {count_text(len(suite.vectors), 'vector')}, {suite.version}")
+        every = count_text(sum(args.protocol in (None, vector.protocol) for vector in suite.vectors), "vector")
+        print(f"{len(vectors):,} of {every}{f' of {args.protocol}' if args.protocol else ''}, {suite.version}")
     return OK if vectors else NOTHING

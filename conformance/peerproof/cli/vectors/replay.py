@@ -5,17 +5,22 @@ Runs one vector exactly once, and prints every line between runner and implement
   peerproof vectors replay ID#decode --impl './my-adapter'     one case of it
   peerproof vectors replay ID --emit stdin > lines             the requests alone, to feed a program: ./my-adapter < lines
 
-With the --seed of a run that failed, all random choices are those of that run. The lines of --emit stdin include the answers to
-the questions of the implementation given with --impl.
+Of the reply to hello, only what concerns the vector's protocol is shown; -v shows all. With the --seed of a run that failed, all
+random choices are those of that run. The lines of --emit stdin include the answers to the questions of the implementation given
+with --impl.
 """
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
+from functools import partial
+from typing import Any, Final
 
 from peerproof.cli import options
 from peerproof.cli.command import refuse
-from peerproof.cli.exits import NOTHING
+from peerproof.cli.console import is_verbose
+from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE
 from peerproof.cli.implementation import (
     add_bounds,
     add_implementation,
@@ -29,6 +34,13 @@ from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.selection import VectorNotFound
+
+EXITS: Final = {
+    OK: "the vector passes",
+    FAILED: "it fails",
+    UNUSABLE: "the adapter cannot be used",
+    NOTHING: "the implementation lacks what the vector needs, so it is skipped",
+}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -48,7 +60,9 @@ def run(args: Namespace) -> int:
     with refuse(VectorNotFound, CaseNotFound):
         chosen = find_cases(suite, args.id)
     with refuse_unavailable():
-        results = replay_cases(chosen, make_reach(args, suite.version, _emit if args.emit else _show)(), args.seed, bounds(args))
+        show = _show if is_verbose() else partial(_show_briefly, chosen[0].vector.protocol)
+        watch = _emit if args.emit else show
+        results = replay_cases(chosen, make_reach(args, suite.version, watch)(), args.seed, bounds(args))
     if not args.emit:
         for case, result in zip(chosen, results, strict=True):
             _print_outcome(case, result, args)
@@ -59,6 +73,32 @@ def run(args: Namespace) -> int:
 
 def _show(direction: str, line: str) -> None:
     print(f"{direction} {line}", flush=True)
+
+
+def _show_briefly(protocol: str, direction: str, line: str) -> None:
+    """Shows a line; of a reply to hello, only what concerns the protocol."""
+    _show(direction, shorten_hello(line, protocol) if direction == "<" and '"protocols"' in line else line)
+
+
+def shorten_hello(line: str, protocol: str) -> str:
+    """
+    Returns a reply to hello with one protocol; a reply of another form is returned as it is.
+
+    >>> shorten_hello('{"id":0,"protocols":{"raft":{},"swim":{},"wendy":{}}}', "swim")
+    '{"id":0,"protocols":{"swim":{},"…":"2 more, shown by -v"}}'
+    """
+    match _parsed(line):
+        case {"id": 0, "protocols": {**protocols}} as hello if protocol in protocols and len(protocols) > 1:
+            brief = {protocol: protocols[protocol], "…": f"{len(protocols) - 1} more, shown by -v"}
+            return json.dumps({**hello, "protocols": brief}, ensure_ascii=False, separators=(",", ":"))
+    return line
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def _emit(direction: str, line: str) -> None:

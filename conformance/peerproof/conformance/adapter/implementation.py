@@ -102,10 +102,12 @@ def _start_program(argv: Sequence[str]) -> Channel:
         tip = "check the path"
         if argv[0].startswith("tcp:"):
             tip = f"an address is written tcp://{argv[0].removeprefix('tcp:').lstrip('/')}"
-        elif os.path.exists(argv[0]):
-            tip = "install the interpreter that its first line names"
+        elif os.sep not in argv[0] and os.path.isfile(argv[0]):
+            tip = f"write ./{argv[0]}: without a folder, a program is looked for on the PATH only"
         elif os.sep not in argv[0]:
             tip = f"a program in this folder is ./{argv[0]}; others are looked for on the PATH"
+        elif os.path.exists(argv[0]):
+            tip = "install the interpreter that its first line names"
         raise AdapterUnavailable(f"cannot start {argv[0]!r}: there is no such program", tip=tip) from None
     except PermissionError:
         tip = "name a program in it" if os.path.isdir(argv[0]) else f"chmod +x {shlex.quote(argv[0])}"

@@ -16,9 +16,11 @@ from difflib import get_close_matches
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
+from peerproof.conformance.authoring.property_report import listed, property_names
 from peerproof.conformance.authoring.reviewed import stale
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Clauses, in_order
+from peerproof.conformance.readings.reading import readings_of, settled_by
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import KINDS, Suite, Vector, load
@@ -197,6 +199,19 @@ def as_json(matrices: Mapping[str, Sequence[Row]]) -> str:
 WIDTH = 100
 
 
+#: The letters between that of the protocol and the dash -> the kind of item.
+_KINDS_OF_ITEMS = {
+    "none": "a clause",
+    "A": "a decision",
+    "D": "where an original implementation differs",
+    "I": "an invariant",
+    "L": "a liveness property",
+    "X": "a false claim with its counterexample",
+    "Z": "a proof",
+    "C": "a worked case",
+}
+
+
 class ClauseNotFound(LookupError):
     """No protocol has such a clause; `tip` names some that exist."""
 
@@ -207,16 +222,24 @@ class ClauseNotFound(LookupError):
 
 def clause_tip(name: str, known: Collection[str]) -> str:
     """
-    Returns a tip for an unknown clause: clauses with the same letters, or else one that looks similar.
+    Returns a tip for an unknown clause: clauses with the same letters, one that looks similar, or else what the letters mean.
 
-    >>> clause_tip("B-999", ["B-01", "B-02", "D-99"])
+    >>> clause_tip("b-999", ["B-01", "B-02", "D-99"])
     'there are B-01 to B-02'
     """
-    letters = name.partition("-")[0]
-    if same := [clause for clause in known if clause.partition("-")[0] == letters]:
+    letters, dash, digits = name.upper().partition("-")
+    if same := sorted((clause for clause in known if clause.partition("-")[0] == letters), key=in_order):
         return f"there are {same[0]} to {same[-1]}" if len(same) > 1 else f"there is {same[0]}"
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]}?" if close else "peerproof vectors coverage lists the clauses"
+    close = get_close_matches(name, known, n=1) or get_close_matches(name.upper(), known, n=1)
+    return f"did you mean {close[0]}?" if close and not (dash and digits.isdecimal()) else _letters()
+
+
+def _letters() -> str:
+    known = [protocol for protocol in PROTOCOLS if protocol in catalogue.protocols()]
+    first = ((next(iter(catalogue.load(protocol).items), "")[:1], protocol) for protocol in known)
+    of_protocols = ", ".join(f"{letter} {protocol}" for letter, protocol in first)
+    of_kinds = ", ".join(f"{letter} {kind}" for letter, kind in _KINDS_OF_ITEMS.items())
+    return f"as in B-14 and BA-07, the first letter is the protocol ({of_protocols}), the second the kind ({of_kinds})"
 
 
 @dataclass(frozen=True)
@@ -253,12 +276,12 @@ def explain_clause(name: str, suite: Suite | None = None) -> str:
     >>> explain_clause("B-14").splitlines()[0].startswith("B-14 (scuttlebutt: ")
     True
     """
-    name = name.strip("[]").upper()
+    typed, name = name, name.strip("[]").upper()
     every = [catalogue.load(protocol) for protocol in catalogue.protocols()]
     if found := [clauses for clauses in every if name in clauses.items]:
         return "\n\n".join(_explain_clause(clauses, name, suite or load(protocol=clauses.protocol)) for clauses in found)
     known = [clause for clauses in every for clause in clauses.items]
-    raise ClauseNotFound(name, known)
+    raise ClauseNotFound(typed, [*known, *property_names(), *PROTOCOLS])
 
 
 def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
@@ -267,8 +290,11 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     code = [f"{where.within}  {path_text(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
     of_protocol = (vector for vector in suite.vectors if vector.protocol == clauses.protocol)
     citing = [vector for vector in of_protocol if name in vector.clauses or name.lower() in vector.flags]
-    vectors = [f"{vector.id}  {vector.title}" for vector in citing if vector.layer != LAYER]
-    if made := len(citing) - len(vectors):
+    written = [f"{vector.id}  {vector.title}" for vector in citing if vector.layer != LAYER]
+    made = len(citing) - len(written)
+    words = f"'clause:{name} !layer:{LAYER}'" if made else f"clause:{name}"
+    vectors = [*listed(written, f"peerproof vectors list -k {words}")]
+    if made:
         edges = Counter(vector.body["model"]["config"] for vector in citing if vector.layer == LAYER)
         vectors.append(f"{made} made from state graphs: peerproof vectors list -k 'layer:{LAYER} clause:{name}'")
         vectors.append(f"  edges of {', '.join(f'{config} ({count})' for config, count in sorted(edges.items()))}")
@@ -278,7 +304,17 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     divergences = PROTOCOLS[clauses.protocol].divergences
     is_divergence = divergences is not None and name in divergences.load()
     run = [f"peerproof run --impl divergence:{name} -k flag:{name.lower()}"] if is_divergence else []
-    lists = (("code", code), ("vectors", vectors), *about, ("cited by", beside), ("to see them fail", run))
+    readings = [f"{each.name!r}  {each.text}" for each in readings_of(clauses.protocol) if each.clause == name]
+    if reason := settled_by(clauses.protocol).get(name):
+        readings.append(f"none: {reason}")
+    lists = (
+        ("other readings that were tried, by the names in reports", readings),
+        ("code", code),
+        ("vectors", vectors),
+        *about,
+        ("cited by", beside),
+        ("to see them fail", run),
+    )
     is_stale = any(one.clause == clause for one in stale(clauses))
     to_do = (
         f"\nSTALE: it has changed since its vectors were reviewed; if they are right: peerproof vectors lint --reviewed {name}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from peerproof.conformance.models import counterexample_vectors, counterexamples
 from peerproof.conformance.models.counterexamples import Answer, Unlike
+from peerproof.conformance.models.run_diagram import describe_start
 from peerproof.conformance.suite import locations
 from peerproof.tla import checking, manifest
 from peerproof.tla.checking import Checked
@@ -85,7 +86,9 @@ def check_model(
     elif model.counterexample_path:
         surprises += _not_replayed(model)
     results.append(_answer_line(model, answer))
-    return ModelCheck(model, "; ".join(results), tuple(surprises), counterexamples.draw_path(answer.graph, answer.path).text())
+    drawn = counterexamples.draw_path(answer.graph, answer.path).text()
+    start = describe_start(counterexamples.system_of(answer.graph)) if drawn else []
+    return ModelCheck(model, "; ".join(results), tuple(surprises), "\n".join([*start, drawn]))
 
 
 def rewrite_vectors(protocols: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
@@ -23,6 +24,21 @@ def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ())
     (`change_texts`) in its own way.
     """
     return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path, without)))
+
+
+def describe_start(system: System) -> list[str]:
+    """Returns a line for each node that does not begin as a new node: what it has already."""
+    lines = []
+    for place, number in zip(system.places, system.initial(), strict=False):
+        state = system.states[number]
+        fresh, _ = system.model.spec.initial(place, state.config)
+        if system.model.project_state(fresh) == system.model.project_state(state):
+            continue
+        new = replace(state, **{field.name: getattr(fresh, field.name) for field in fields(fresh)})
+        both = zip(system.model.node_variables, *map(system.model.node_values, (new, state)), strict=True)
+        changed = ", ".join(text for name, was, now in both for text in _change_texts(name, was, now, ()))
+        lines.append(f"{place} begins with {changed}")
+    return lines
 
 
 class Happened(NamedTuple):
@@ -71,7 +87,8 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
         if taken.message is not None:
             yield _arrow(system, number, edge.label, taken.message, sent.of(taken.message))
         elif taken.place is not None:
-            yield Note(str(system.places[taken.place]), f"{number}. {edge.label}")
+            command = _command_text(system, world, edge.target, taken.place)
+            yield Note(str(system.places[taken.place]), f"{number}. {edge.label}{command}")
         for place in dict.fromkeys((taken.place, taken.sender)):
             if place is not None and (changed := changes(system, world, edge.target, place, without)):
                 yield Note(str(system.places[place]), changed)
@@ -82,6 +99,13 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
         step = sent.of(message)
         when = "" if step is None else f", sent in {step}"
         yield Note(str(sender), f"still under way to {to}{when}: {message_content(system, message)}")
+
+
+def _command_text(system: System, before: World, after: World, place: int) -> str:
+    """Renders the pending command of its application that a node has executed in a step, such as `: crash`; empty if none."""
+    old, new = ([*getattr(system.states[world[place]], "todo", ())] for world in (before, after))
+    done = old[: len(old) - len(new)] if old[len(old) - len(new) :] == new else [todo for todo in old if todo not in new]
+    return "".join(f": {' '.join(map(value_text, todo))}" for todo in done)
 
 
 def _arrow(system: System, number: int, label: str, message: int, sent: int | None) -> Arrow:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.diagrams.labels import message_text, plain_text
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.suite.schema import unfit
 from peerproof.conformance.suite.strict_yaml import Place, VectorError
 from peerproof.conformance.vectors.model_table import KINDS, LAYER, Table, beginning, table_of
@@ -125,15 +126,14 @@ def identity(table: Table, kind: str, number: int) -> str:
 
 def _title(table: Table, kind: str, number: int) -> str:
     place, state, _ = beginning(table, kind, number)
-    who = f"{table.configuration}: node {table.nodes[place]['addr']}"
+    who, graph = f"node {table.nodes[place]['addr']}", f"the state graph {table.configuration}"
     if kind == "path":
-        count = len(table.paths[table.walks[number][1]])
-        return f"{who} on a path of {count} edges, in {len(table.steps_of(number))} of which it moves"
+        return f"{count_text(len(table.steps_of(number)), 'step')} of {who} along a path through {graph}"
     picks = table.steps[number].picks if kind == "step" else []
     draws = ", ".join(" ".join(map(plain_text, answer)) for _, answer in picks)
     what = ", ".join(_what(table, event) for event in events_of(table, kind, number))
     what = f"refuses {what}" if kind == "refusal" else what
-    title = f"{who} in state {state} {what}{f', drawing {draws}' if draws else ''}"
+    title = f"{who} in state {state} of {graph} {what}{f', choosing {draws}' if draws else ''}"
     return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
 
 

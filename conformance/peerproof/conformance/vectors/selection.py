@@ -2,13 +2,15 @@
 Selects vectors: one by its name, or many by an expression: `-k 'clause:B-14 layer:codec !flag:slow digest'`.
 
 Words are separated by blanks, and a vector is selected if it matches all of them. A plain word matches an id that contains
-it; a whole id matches only itself. `key:value` matches a vector with that value; `a,b` is either; `*` stands for any
+it; a whole id matches only itself, and the number of a clause, `B-14`, the vectors that cite it. `key:value` matches a vector
+with that value, clauses in any case; `a,b` is either, and `b` has the key of `a` unless it has its own; `*` stands for any
 characters; a leading `!` negates a word. A word that matches no vector is an error, not an empty selection.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -18,13 +20,21 @@ from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import Suite, Vector
 
+_CLAUSE: Final = re.compile(r"[A-Z]{1,3}-[0-9]+", re.IGNORECASE)
+
+
+def _clauses(vector: Vector) -> Sequence[str]:
+    """The clauses of a vector, and the divergences that it is flagged with."""
+    return (*vector.clauses, *(flag.upper() for flag in vector.flags if _CLAUSE.fullmatch(flag)))
+
+
 #: key -> the values of a vector for it
 KEYS: Final[Mapping[str, Callable[[Vector], Sequence[str]]]] = {
     "id": lambda vector: (vector.id,),
     "protocol": lambda vector: (vector.protocol,),
     "layer": lambda vector: (vector.layer,),
     "level": lambda vector: (vector.level,),
-    "clause": lambda vector: vector.clauses,
+    "clause": _clauses,
     "flag": lambda vector: vector.flags,
     "need": lambda vector: vector.needs,
     "file": lambda vector: (vector.file,),
@@ -32,6 +42,9 @@ KEYS: Final[Mapping[str, Callable[[Vector], Sequence[str]]]] = {
 
 
 MOST_LISTED: Final = 20
+
+#: The most vectors made from models in a selection by clause that need no remark.
+MANY_FROM_MODELS: Final = 100
 
 
 class SelectionError(ValueError):
@@ -70,38 +83,59 @@ def select_vectors(suite: Suite, expression: str = "", protocol: str | None = No
     return select(suite.vectors, expression + (f" protocol:{protocol}" if protocol else ""), suite.aliases)
 
 
+def note_on_models(expression: str, vectors: Iterable[Vector]) -> str | None:
+    """
+    Returns how to leave out the vectors made from models, if a selection by clause has many of them.
+
+    >>> note_on_models("layer:codec", [])
+    """
+    words = expression.split()
+    wanted = (pair for word in words if not word.startswith("!") for pair in _alternatives(word))
+    by_clause = any(key == "clause" or (not key and _CLAUSE.fullmatch(value)) for key, value in wanted)
+    layers = {vector.id: vector.layer for vector in vectors}
+    count = sum(layer == LAYER for layer in layers.values())
+    if count <= MANY_FROM_MODELS or not by_clause or f"layer:{LAYER}" in words:
+        return None
+    those = f"{count:,} of these {len(layers):,} vectors"
+    return f"{those} are made from state graphs; without them: -k '{expression} !layer:{LAYER}'"
+
+
+def _alternatives(word: str) -> Iterator[tuple[str, str]]:
+    """Yields the key and the value of each alternative of a word; the key of a plain one is empty."""
+    key = ""
+    for alternative in word.split(","):
+        named, colon, value = alternative.rpartition(":")
+        key = named if colon else key
+        yield key, value
+
+
 def _fitting(pool: Sequence[Vector], word: str, former: Mapping[str, str]) -> set[int]:
     """Indices of the vectors that match one word; each alternative in it must match a vector."""
-    key, colon, rest = word.partition(":")
-    if not colon:
-        return _union(pool, word, lambda value: _with_id(pool, former.get(value, value)), _names)
-    if key not in KEYS:
-        close = get_close_matches(key, KEYS, n=1)
-        tip = f"did you mean {close[0]}:{rest}?" if close else f"there are {', '.join(KEYS)}"
-        raise SelectionError(f"unknown key {key!r} in {word!r}", tip)
-    values = KEYS[key]
-
-    def with_value(pattern: str) -> set[int]:
-        return {index for index, vector in enumerate(pool) if any(fnmatchcase(value, pattern) for value in values(vector))}
-
-    return _union(pool, rest, with_value, lambda vector: list(values(vector)))
-
-
-def _union(
-    pool: Sequence[Vector], alternatives: str, fitting: Callable[[str], set[int]], words: Callable[[Vector], list[str]]
-) -> set[int]:
     union: set[int] = set()
-    for alternative in alternatives.split(","):
-        if not (found := fitting(alternative)):
-            known = sorted({word for vector in pool for word in words(vector)})
-            raise NothingFits(f"no vector matches {alternative!r}", _tip(alternative, known))
+    for key, value in _alternatives(word):
+        if key and key not in KEYS:
+            close = get_close_matches(key, KEYS, n=1)
+            tip = f"did you mean {close[0]}:{value}?" if close else f"there are {', '.join(KEYS)}"
+            raise SelectionError(f"unknown key {key!r} in {word!r}", tip)
+        by_key = key or ("clause" if _CLAUSE.fullmatch(value) else "")
+        found = _with_value(pool, by_key, value) if by_key else set()
+        if not found and not key:
+            found = _with_id(pool, former.get(value, value))
+        if not found:
+            values = KEYS.get(by_key, _names)
+            raise NothingFits(f"no vector matches {value!r}", _tip(value, sorted({one for each in pool for one in values(each)})))
         union |= found
     return union
 
 
+def _with_value(pool: Sequence[Vector], key: str, pattern: str) -> set[int]:
+    values, matched = KEYS[key], pattern.upper() if key == "clause" else pattern
+    return {index for index, vector in enumerate(pool) if any(fnmatchcase(value, matched) for value in values(vector))}
+
+
 def _tip(word: str, known: Sequence[str]) -> str | None:
     """What may have been meant: of a clause that does not exist, those with the same letters."""
-    letters, dash, digits = word.partition("-")
+    letters, dash, digits = word.upper().partition("-")
     alike = [name for name in known if name.partition("-")[0] == letters]
     if dash and digits.isdecimal() and alike:
         return f"there are {alike[0]} to {alike[-1]}"

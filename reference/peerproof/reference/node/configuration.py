@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final, NamedTuple
 
@@ -37,18 +37,20 @@ class Setting(NamedTuple):
         return "-".join(self.path).replace("_", "-")
 
 
-def protocol_commands(parser: ArgumentParser, about: str) -> Iterator[tuple[Runtime, ArgumentParser]]:
+def protocol_commands(
+    parser: ArgumentParser, about: str, describe: Callable[[Runtime], str]
+) -> Iterator[tuple[Runtime, ArgumentParser]]:
     """
     Adds a subcommand for each protocol, with the options of its configuration; the caller adds further options.
 
-    Its help is `about`, followed by "of" and the protocol's name.
+    Its help is `about`, followed by "of" and the protocol's name; `describe` returns its description.
     """
     commands = parser.add_subparsers(dest="protocol", metavar="PROTOCOL", required=True)
     for protocol in RUNTIMES.values():
         command = commands.add_parser(
             protocol.name,
             help=f"{about} of {protocol.name}",
-            description=parser.description,
+            description=describe(protocol),
             epilog=parser.epilog,
             formatter_class=parser.formatter_class,
         )

@@ -66,6 +66,7 @@ class RunningNode:
         self._gathering: asyncio.TimerHandle | None = None
         self._shown: dict[str, Any] = {}
         self._shown_state: Any = None
+        self._last_notice: Any = None
         self._tries = 0
         try:
             config = setup.config(self.self_id)
@@ -96,9 +97,13 @@ class RunningNode:
         if self._connected is None:
             return
         if self._connected.is_alone(notice):
+            again = f"; it is tried again in {AGAIN:g} s, or the next one" if self._setup.contacts else ""
+            logger.warning("cannot join: the contact cannot be reached, or does not answer%s", again)
             self._loop.call_later(AGAIN, self._join)
-        if shown := self._connected.render_notice(notice):
+        shown = self._connected.render_notice(notice)
+        if shown and (self._setup.as_json or shown != self._last_notice):  # a node may announce itself several times
             self._terminal.print(display.json_line(self.self_id, self._node.now(), shown))
+        self._last_notice = shown
 
     def _join(self) -> None:
         """Joins through the next contact; called again until one is reachable."""
@@ -125,8 +130,9 @@ class RunningNode:
         if self._setup.as_json:
             self._terminal.print(display.json_line(self.self_id, self._node.now(), known))
         else:
+            shown = {**known, **(self._connected.readable(self._shown_state) if self._connected else {})}
             self._terminal.print(
-                f"-- {self.self_id} after {self._node.now() / 1000:.1f} s\n{display.table(self.self_id, known)}\n"
+                f"-- {self.self_id} after {self._node.now() / 1000:.1f} s\n{display.table(self.self_id, shown)}\n"
             )
 
     def _command(self, line: str) -> None:
@@ -142,6 +148,8 @@ class RunningNode:
         match words:
             case []:
                 pass
+            case ["help"]:
+                print(self._usage(), file=sys.stderr)
             case ["view"]:
                 self._show(anyway=True)
             case ["quit"]:
@@ -150,7 +158,7 @@ class RunningNode:
                 self._ask(name, arguments)
 
     def _ask(self, name: str, arguments: list[str]) -> None:
-        """Executes a typed command of the protocol; prints the usage if it is unknown."""
+        """Executes a typed command of the protocol; prints what there is if it is unknown."""
         form, protocol = self._specification.COMMAND, self._setup.protocol
         if name == "set" and len(arguments) == 1 and "=" in arguments[0]:
             key, _, value = arguments[0].partition("=")
@@ -158,7 +166,11 @@ class RunningNode:
         elif name in form.cases:
             self._ask_for(partial(typed_commands.command, form, name, arguments))
         else:
-            print(typed_commands.help_of(form, self._connected.typed if self._connected else {}), file=sys.stderr)
+            print(f"unknown command {name!r}; there are:\n{self._usage()}", file=sys.stderr)
+
+    def _usage(self) -> str:
+        typed = self._connected.typed if self._connected else {}
+        return typed_commands.help_of(self._specification.COMMAND, typed)
 
     def _ask_for(self, command: Callable[[], Any]) -> None:
         try:

@@ -60,10 +60,14 @@ def text(value: Plain) -> str:
 
 
 def _plainly(known: dict[str, Plain]) -> Iterator[str]:
-    """Renders answers that are not about peers: an object on one line, each item of a list on its own line."""
+    """Renders answers that are not about peers: an object on one line, a list of objects as a table, other items line by line."""
     for name, answer in known.items():
         if isinstance(answer, dict):
             yield f"{name}: " + "  ".join(f"{member}={text(value)}" for member, value in answer.items())
+        elif answer and isinstance(answer[0], dict):
+            yield f"{name}:"
+            rows = align_rows({member: text(value) for member, value in row.items()} for row in answer)
+            yield from (f"  {line}" for line in rows.splitlines())
         else:
             yield f"{name}:"
             for item in answer:

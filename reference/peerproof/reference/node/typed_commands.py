@@ -29,7 +29,7 @@ def help_of(form: Tagged, others: Mapping[str, str]) -> str:
     usages = [
         others.get(name) or " ".join([name, *(member.upper() for member in record.forms)]) for name, record in form.cases.items()
     ]
-    return "\n".join(["set KEY=VALUE    view    quit", *usages])
+    return "\n".join(["set KEY=VALUE    view    help    quit", *usages])
 
 
 def _plain(form: Tagged, name: str, member: str, text: str) -> Plain:

@@ -48,6 +48,8 @@ class Connected:
     is_alone: Callable[[Any], bool]  #: notice -> whether the contact is unreachable, and another may be tried
     render_notice: Callable[[Any], Mapping[str, Plain] | None]  #: notice -> the members that a running node prints; None: no line
     parse_command: Callable[[str, str], Any]  #: name of one of `typed`, rest of the line -> command. Raises MalformedMessage.
+    #: State -> answers with words and addresses for a reader, instead of those of the queries of the same names.
+    readable: Callable[[Any], Mapping[str, Plain]]
     figures: Callable[[Any], Figures]  #: simulation -> its measurements
     #: Received message -> a warning for the operator; None: no warning.
     remark: Callable[[Any], str | None] = lambda _: None

@@ -48,8 +48,8 @@ class Stored(NamedTuple):
 class Config:
     """The configuration of a node; `ping.clock` and the like are the names of the document. [DA-56]"""
 
-    clock: Duration = DEFAULT_CLOCK  #: `ping.clock`, the unit of all delays [D-91]
-    ping_length: int = DEFAULT_PING_LENGTH  #: `ping.length`, the maximum length of chains of pings [D-93]
+    clock: Duration = DEFAULT_CLOCK  #: time unit of all delays, `ping.clock` of the document [D-91]
+    ping_length: int = DEFAULT_PING_LENGTH  #: maximum length of chains of pings, `ping.length` of the document [D-93]
     change_length: int = DEFAULT_CHANGE_LENGTH  #: maximum length of chains of changes [DA-14]
     max_payload: int = DEFAULT_PAYLOAD  #: largest event in bytes, without its name [DA-12]
     start: Duration | None = None  #: delay of the first message, from clock/2 to clock; default: clock [DA-65]

@@ -44,10 +44,10 @@ class Config:
     uuid: Uuid  #: UUID of the node
     restart_counter: int = 0  #: number of earlier restarts; increase it with each restart [SA-48]
     seeds: tuple[Seed, ...] = ()
-    interval: Duration = PING_INTERVAL_MS  #: time between quanta [S-02, SA-01]
-    ae_size: int = 2  #: number of rows in anti-entropy [SA-28]
+    interval: Duration = PING_INTERVAL_MS  #: time from one group of pings to the next (a quantum) [S-02, SA-01]
+    ae_size: int = 2  #: how many live nodes a ping names, so that lost news still spreads (anti-entropy) [SA-28]
     max_datagram: int = DEFAULT_DATAGRAM  #: largest datagram in bytes
-    emit_incarnation: bool = False  #: send events always with an incarnation [SA-12]
+    emit_incarnation: bool = False  #: name the incarnation in every event, not only in answers to outdated messages [SA-12]
     cluster_events: tuple[EventType, ...] = ()  #: kinds of events to notify from the start [S-57]
 
     def __post_init__(self) -> None:

@@ -302,6 +302,7 @@ CONNECTED: Final = replace(
     has_left=lambda state: wendy.has_left(state.lower),
     render_notice=render_notice,
     parse_command=parse_command,
+    readable=lambda state: wendy.readable(state.lower),
     figures=Figures,
     remark=remark,
 )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from peerproof.reference.runtime.protocol import Connected, Runtime
 from peerproof.reference.simulation.simulator import Simulation
+from peerproof.spec import wendy
 from peerproof.spec.core import Expired, NodeId, Send
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain, Tagged
@@ -16,7 +17,7 @@ from peerproof.spec.properties import Taken
 from peerproof.spec.wendy import framing, messages
 from peerproof.spec.wendy.forms import ID, MESSAGE_FORM
 from peerproof.spec.wendy.ids import ID_BYTES, REAL, Id, id_text
-from peerproof.spec.wendy.state import Stage, State
+from peerproof.spec.wendy.state import Stage, State, address_of
 from peerproof.spec.wendy.transitions import is_admitted
 
 TEXTS: Final = {
@@ -72,6 +73,22 @@ def render_notice(notice: Any) -> Mapping[str, Plain] | None:
         case messages.NodeExited(node):
             return {"node_exited": id_text(node.id)}
     return None
+
+
+def readable(state: State) -> Mapping[str, Plain]:
+    """Returns the own data, and the tables with addresses and with columns as hexadecimal digits, for a reader."""
+    own: Any = wendy.QUERIES["own"](state)
+    stage = "started the ring" if state.stage is Stage.ALONE and state.known else own["stage"]
+    cells = sorted(state.routing_table.items())
+    return {
+        "own": {**own, "stage": stage},
+        "neighborhood_set": [_node(state, node) for node in state.neighborhood_set],
+        "routing_table": [{"row": row, "column": f"{column:x}", **_node(state, node)} for (row, column), node in cells],
+    }
+
+
+def _node(state: State, node: messages.Node) -> Mapping[str, Plain]:
+    return {"address": address_of(state.config, node) or "none", "id": id_text(node.id)}
 
 
 def parse_command(_: str, rest: str) -> messages.Route:
@@ -193,6 +210,7 @@ CONNECTED: Final = Connected(
     is_alone=lambda notice: isinstance(notice, messages.JoinFailed),
     render_notice=render_notice,
     parse_command=parse_command,
+    readable=readable,
     figures=Figures,
 )
 
