@@ -39,7 +39,8 @@ def run_check(args: Namespace) -> int:
     with refuse(output.CannotWrite, prefix="the report cannot be written: "):
         output.write_whole(args.output, text + "\n")
     if not passive.messages:
-        note(f"the capture has no message of {protocol}")
+        ports = f"; the packets had the ports {', '.join(map(str, passive.ports))}" if passive.ports else ""
+        note(f"the capture has no message of {protocol}{ports}")
     return EXIT_CODES[verdict.name]
 
 
@@ -78,8 +79,10 @@ def _lines(passive: Passive) -> Iterator[str]:
     if aside:
         yield f"set aside: {aside}; for example"
         yield from (f"  packet {one.number}, byte {one.offset}: {one.reason}: {one.detail}" for one in passive.examples)
+    if not passive.nodes:
+        return
     counts = ", ".join(f"{count} {verdict}" for verdict, count in passive.counts.items() if count)
-    yield f"{len(passive.nodes)} nodes: {counts or 'none'}; accepted means that no message contradicts the rules"
+    yield f"{len(passive.nodes)} nodes: {counts}; accepted means that no message contradicts the rules"
 
 
 def _node(node: Judged) -> Iterator[str]:

@@ -54,6 +54,17 @@ def test_the_node_whose_message_contradicts_a_rule_is_rejected_and_no_other(tmp_
     assert first["first"]["seq"] == 4
 
 
+def test_a_capture_of_another_protocol_is_answered_with_its_ports(tmp_path: Path, capsys: Capture) -> None:
+    path = capture(tmp_path / "c.pcapng", (A, B, b"?"))
+
+    assert main(["run", "--pcap", str(path), "scuttlebutt"]) == 4
+
+    out, err = capsys.readouterr()
+    assert "0 nodes" not in out
+    assert "has no message of scuttlebutt; the packets had the ports " in err
+    assert all(address.rpartition(":")[2] in err for address in (A, B))
+
+
 ONE, OTHER = (swim.Uuid(f"00000000-0000-0000-0000-00000000000{name}") for name in "ab")
 
 #: Four pings of A and B's acks; the third ping is not in the capture.

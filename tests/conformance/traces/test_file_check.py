@@ -95,6 +95,70 @@ def test_a_divergence_is_shown_with_its_place_its_clauses_and_what_is_around_it(
     assert [row[:200] for row in shown] == [line[:200] for line in own[here - 5 : here + 3]]
 
 
+def drop_one(lines: list[str]) -> None:
+    del lines[20]
+
+
+def double(lines: list[str]) -> None:
+    lines.insert(20, lines[19])
+
+
+def swap(lines: list[str]) -> None:
+    at = next(at for at in range(20, len(lines)) if parse(lines[at]).node == parse(lines[19]).node)
+    lines[19], lines[at] = lines[at], lines[19]
+
+
+def cut_the_start(lines: list[str]) -> None:
+    del lines[: of(lines, "start", "") + 1]
+
+
+@pytest.mark.parametrize(
+    ("disturb", "words"),
+    [
+        (drop_one, "line missing, duplicated or out of place: expected seq "),
+        (double, "line missing, duplicated or out of place: expected seq "),
+        (swap, "line missing, duplicated or out of place: expected seq "),
+        (cut_the_start, "the trace begins in the middle: its first line is seq 1"),
+    ],
+)
+def test_a_fault_of_the_log_is_none_of_the_node(
+    disturb: Callable[[list[str]], None], words: str, lines: list[str], written: Written, capsys: Capture
+) -> None:
+    disturb(lines)
+    path = written(lines)
+
+    assert main(["trace", "check", path]) == WRONG
+
+    out = capsys.readouterr().out
+    assert out.count("  LOG       n") == 1
+    assert words in out
+    assert "REJECTED" not in out
+    assert "clauses" not in out
+
+    assert main(["trace", "check", "--format", "json", path]) == WRONG
+    nodes = json.loads(capsys.readouterr().out)["files"][0]["nodes"]
+    assert sorted(node["verdict"] for node in nodes) == ["accepted", "accepted", "log"]
+
+
+def test_one_number_of_a_long_message_is_shown_with_its_path(tmp_path: Path, written: Written, capsys: Capture) -> None:
+    """And ids are short."""
+    trace = tmp_path / "swim.jsonl"
+    assert main(["node", "simulate", "swim", *f"--nodes 4 --rounds 8 --seed 3 --trace {trace}".split()]) == 0
+    lines = trace.read_text(encoding="utf-8").splitlines()
+    at = of(lines, "recv", '"effects":[{"send"', after=len(lines) // 2)
+    begin = lines[at].index('"effects"')
+    lines[at] = lines[at][:begin] + re.sub(r'"tx":"\d+"', '"tx":"999"', lines[at][begin:], count=1)
+    capsys.readouterr()
+
+    assert main(["trace", "check", written(lines)]) == WRONG
+
+    out = capsys.readouterr().out
+    path = r"effect\[0\]\.send\.message\.incarnation\.tx"
+    assert re.search(rf"^      {path}: 999, expected \d+\n      effect 1, expected", out, re.MULTILINE)
+    assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}", out)
+    assert max(len(row) for row in out.splitlines() if "effect 1" in row) < 300
+
+
 def test_the_same_as_json(lines: list[str], written: Written, capsys: Capture) -> None:
     at = of(lines, "timer", "round.partner")
     lines[at] = lines[at].replace('"round.partner"', '"round.seed"')
@@ -227,6 +291,9 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
     said = capsys.readouterr().out
     assert said.count("accepted") == 3
     assert "no verdict: there is no TLA+ module for traces of swim" in said
+
+    path = written(Path(trace).read_text(encoding="utf-8").replace('"state":"', '"state":"0', 1).splitlines())
+    assert main(["trace", "check", path, "--tlc"]) == WRONG
 
 
 @pytest.mark.usefixtures("no_java")

@@ -69,6 +69,11 @@ def test_nothing_of_that_time_is_told(trace: Path, capsys: Capture) -> None:
     assert "nothing to draw" in capsys.readouterr().err
 
 
+def test_a_node_that_is_not_there_is_answered_with_those_that_are(trace: Path, capsys: Capture) -> None:
+    assert ended(trace, "--node", "c") == 4
+    assert "tip: --node: there are a, b, x" in capsys.readouterr().err
+
+
 def test_a_trace_may_come_on_stdin(trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert ended(trace) == 0
     expected = capsys.readouterr().out
@@ -159,20 +164,32 @@ def test_every_datagram_of_a_simulated_run_is_an_arrow(tmp_path: Path, capsys: C
     assert 0 < sum(each.lost for each in found) < count
 
 
-def test_nodes_with_clocks_of_their_own_are_brought_together(tmp_path: Path, capsys: Capture) -> None:
-    """The files of three nodes that began at different times show the messages of the one file of all."""
-    whole = simulated("scuttlebutt", tmp_path / "run.jsonl", "--nodes", "3", "--rounds", "6", "--loss", "0.2")
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "wendy", "peter"])
+def test_nodes_with_clocks_of_their_own_are_brought_together(protocol: str, tmp_path: Path, capsys: Capture) -> None:
+    """
+    The files of nodes that began at different times show the messages of the one file of all.
+
+    Over connections, each message comes from a port of its own.
+    """
+    how = ("--loss", "0.2") if protocol == "scuttlebutt" else ()
+    whole = simulated(protocol, tmp_path / "run.jsonl", "--nodes", "4", "--rounds", "6", *how)
     files = []
-    by_node: dict[str, list[str]] = {}
-    for text in whole.read_text(encoding="utf-8").splitlines():
-        by_node.setdefault(json.loads(text)["node"], []).append(text)
-    for number, texts in enumerate(by_node.values()):
-        begun = json.loads(texts[0])["t_us"]
-        shifted = [re.sub(r'"t_us":(\d+)', lambda found: f'"t_us":{int(found[1]) - begun}', text, count=1) for text in texts]  # noqa: B023
+    by_node: dict[str, list[dict[str, Any]]] = {}
+    for number, text in enumerate(whole.read_text(encoding="utf-8").splitlines()):
+        entry = json.loads(text)
+        if entry["kind"] == "recv" and protocol != "scuttlebutt":
+            entry["peer"] = f"{entry['peer'].rpartition(':')[0]}:{50_000 + number}"
+        by_node.setdefault(entry["node"], []).append(entry)
+    for number, entries in enumerate(by_node.values()):
+        begun = entries[0]["t_us"]
         files.append(tmp_path / f"{number}.jsonl")
+        shifted = (json.dumps(each | {"t_us": each["t_us"] - begun}) for each in entries)
         files[-1].write_text("\n".join(shifted), encoding="utf-8")
 
-    assert Counter(arrows(*files)) == Counter(arrows(whole))
+    found = Counter(arrows(*files))
+
+    assert found == Counter(arrows(whole))
+    assert any(each.lost for each in found) is (protocol == "scuttlebutt")
 
 
 # The lines of several nodes become one record: what is received was sent before, whatever the clocks say.

@@ -144,7 +144,11 @@ def test_damaged_compressed_file_says_so(tmp_path: Path, at: int) -> None:
     [
         ("nothing.jsonl", "jsonl", "nothing.jsonl does not exist"),
         ("", "jsonl", "is a directory: name the files in it, as"),
-        ("log", "pcap", "log is not a capture: it is neither pcap nor pcapng; a log of JSON lines is read with --format jsonl"),
+        (
+            "log",
+            "pcap",
+            "it is neither pcap nor pcapng; a log of JSON lines is read with --input-format jsonl",
+        ),
         ("capture", "jsonl", "capture is a capture: read it with --input-format pcap"),
         ("log.zst", "jsonl", "log.zst is compressed, but not with gzip: decompress it with zstd -d first"),
         ("pipe", "jsonl", "pipe is not a regular file"),

@@ -168,7 +168,7 @@ def test_what_is_finished_needs_no_java_and_what_is_something_else_ends_with_2(
     assert main(["pipeline", *simulate(tmp_path)]) == 0
     assert "committed before, nothing to do" in capsys.readouterr().out
     assert main(["pipeline", *simulate(tmp_path, "--seed", "1")]) == 2
-    assert re.search(r'seeds: \["0"\] there, \["1"\] now\): choose another --output, or remove', capsys.readouterr().err)
+    assert re.search(r'seeds: \["0"\] there, \["1"\] now; use another --output, or remove', capsys.readouterr().err)
 
 
 @pytest.mark.slow

@@ -108,6 +108,21 @@ def test_runs_are_counted(tmp_path: Path) -> None:
     assert len({row["digest"] for row in together}) == 2
 
 
+def test_names_that_the_mapping_and_the_log_do_not_share_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An address needs no entry."""
+    nodes = ("web-1", "web-2", "web-2", "10.0.0.7:8119", "10.0.0.3:8119")
+    lines = [json.dumps({"node": node, "t": number, "kind": "round"}) for number, node in enumerate(nodes)]
+    mapping = tmp_path / "mapping.yaml"
+    mapping.write_text(f'{MAPPING}names: {{web-1: "10.0.0.1:8119", web-3: "10.0.0.3:8119"}}\n', encoding="utf-8")
+    options = ["--mapping", str(mapping), "--output", str(tmp_path / "out"), "--master", "none", "--format", "json"]
+
+    assert main(["pipeline", "ingest", written(tmp_path / "a.log", lines), *options]) == 0
+
+    out, err = capsys.readouterr()
+    assert "names: web-3 occurs in no line; web-2 (2 times) is named by no entry" in err
+    assert json.loads(out)["names"] == {"unused": ["web-3"], "unlisted": {"web-2": 2}}
+
+
 @pytest.mark.slow
 def test_each_file_of_traces_is_sorted_and_has_whole_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From lines in any order, in small parts and chunks."""
@@ -277,6 +292,31 @@ def test_packets_of_other_ports_are_left_out_and_counted(tmp_path: Path) -> None
     assert expected.items() <= counts.items()
 
 
+def test_packets_that_are_no_messages_are_no_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither of the nodes nor of the capture, in one process and in the pipeline."""
+    capture = str(write_frames(tmp_path / "a.pcap", enumerate([udp(EMPTY), udp(b"?")])))
+    out = ["--output", str(tmp_path / "out"), "--master", "none"]
+
+    assert main(["run", "scuttlebutt", "--pcap", capture]) == 0
+    assert main(["pipeline", "run", capture, "--input-format", "pcap", "--protocol", "scuttlebutt", *out]) == 0
+    shown = capsys.readouterr().out
+    assert "checked: 2 nodes by messages alone\n" in shown
+    assert "\nruns" not in shown
+    assert "accepted; the report: " in shown
+
+
+def test_another_mapping_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = written(tmp_path / "a.log", ['{"node": "a", "t": 1, "kind": "round"}'])
+    for name, impl in (("one", "x"), ("two", "z")):
+        (tmp_path / f"{name}.yaml").write_text(f"{MAPPING}impl: {impl}\n", encoding="utf-8")
+    out = ["--output", str(tmp_path / "out"), "--master", "none"]
+
+    codes = [main(["pipeline", "ingest", log, "--mapping", str(tmp_path / f"{name}.yaml"), *out]) for name in ("one", "two")]
+
+    assert codes == [0, 2]
+    assert f"out has another ingest: {tmp_path}/one.yaml differs from {tmp_path}/two.yaml; use another" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_interrupted_work_goes_on_where_it_was(tmp_path: Path) -> None:
     """Finished parts are not read again, and the result is the same."""
@@ -351,7 +391,7 @@ def test_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[s
     mapping = written(tmp_path / "m.yaml", ["format: 2"])
     for arguments, code, message in (
         ([empty], 4, "nothing to read: every file is empty"),
-        ([log], 4, "no event could be read: is the mapping right?"),
+        ([log], 4, "these are no traces of peerproof\ntip: for a log of another program write a mapping: --mapping FILE"),
         ([str(tmp_path)], 2, "is a directory"),
         ([log, "--mapping", mapping], 2, "m.yaml:1:1: missing field 'protocol'"),
         ([log, "--mapping", str(tmp_path / "none")], 2, "cannot read the mapping"),

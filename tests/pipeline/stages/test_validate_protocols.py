@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,7 +64,7 @@ def test_a_log_without_effects_is_explained(protocol: str, plan: dict[str, Any],
     verdict, rows = checked(events, lot=1 if protocol == "scuttlebutt" else 7)
 
     assert (rows, verdict.way, verdict.verdict) == ([], "relation", "accepted")
-    assert verdict.judged == sum(event.kind != "send" for event in events)
+    assert verdict.judged == len(events)
 
 
 @pytest.mark.slow
@@ -99,6 +100,35 @@ def test_a_log_that_does_not_say_what_became_of_messages_is_not_judged() -> None
 
     assert (verdict.verdict, row["severity"], row["property"]) == ("undetermined", "undetermined", "Outcomes")
     assert "kind sent" in row["message"]
+
+
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "swim"])
+@pytest.mark.parametrize("dropped", ["all", "one"])
+def test_a_log_without_the_line_of_a_timer_accuses_no_node(protocol: str, dropped: str) -> None:
+    """What the node sends by the timer stands behind the line before, which does not explain it."""
+    events = foreign(calm(protocol))
+    timers = [event.seq for event in events if event.kind == "timer"]
+    timers = timers if dropped == "all" else timers[3:4]
+
+    verdict, (row,) = checked(numbered([event for event in events if event.seq not in timers]))
+
+    assert (verdict.verdict, row["severity"], row["property"]) == ("undetermined", "undetermined", "NoTimer")
+    assert re.search(r"a timer \(\w+.*\) was due at [\d,]+ ms, and the log has no line for it", row["message"])
+    assert "a timer" in (verdict.remark or "")
+
+
+@pytest.mark.parametrize(("restarts", "way"), [(False, "monitor"), (True, "relation")])
+def test_a_log_that_begins_in_the_middle_is_reported(restarts: bool, way: str) -> None:
+    """What is checked then, messages alone or nothing, is less than the log holds."""
+    whole = foreign(calm("scuttlebutt"))
+    end = next(at for at, event in enumerate(whole) if at > 20 and event.kind != "send")
+    later = [event._replace(t_us=event.t_us + 10**8) for event in whole[:end]]
+    events = whole[1:20] + (later if restarts else [])
+
+    verdict, (row,) = checked(numbered(events), lot=len(events))
+
+    assert (verdict.way, verdict.verdict, row["severity"], row["property"]) == (way, "undetermined", "log", "NoStart")
+    assert 0 < verdict.judged < len(events)
 
 
 def numbered(events: Sequence[Event]) -> list[Event]:

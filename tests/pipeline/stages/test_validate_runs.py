@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,11 +11,13 @@ import pytest
 from tests.pipeline.clusters import judged, lots, place_of, recorded, rows, simulated, validated
 
 from peerproof.cli.main import main
+from peerproof.pipeline.judging.again import findings
 from peerproof.pipeline.spark.execution import Engine
 from peerproof.pipeline.spark.execution import execute as run_stage
 from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.stages.grid import read
 from peerproof.pipeline.stages.simulate import simulation
+from peerproof.pipeline.stages.validate import Validation
 from peerproof.pipeline.storage.batches import Refused, successes
 from peerproof.pipeline.storage.tables import VIOLATIONS
 from peerproof.reference.protocols.registry import RUNTIMES
@@ -72,8 +75,32 @@ def test_a_node_leaves_the_cluster_where_it_diverges(tmp_path: Path) -> None:
 
     assert [(row["property"], row["node"]) for row in violations] == [("StateDigest", "n0:1")]
     assert verdicts[""]["verdict"] == "undetermined"
-    assert "which receives from n0:1 a message that no log contains" in verdicts[""]["remark"]
+    remark = "receives from n0:1 a message that it may have sent after event 40, from which its state is not known"
+    assert remark in verdicts[""]["remark"]
     assert verdicts[""]["judged"] == len(lines) - len(nodes[0]) + 40
+
+
+@pytest.mark.parametrize("is_cut", [False, True], ids=["the sender's log is whole", "it ends before"])
+def test_a_message_that_no_node_has_sent_is_a_fault_of_the_log(is_cut: bool, tmp_path: Path) -> None:
+    """What the node did then shows nothing; without the sender's log nothing is known of the message."""
+    nodes = lots(simulated(nodes=3))
+    deltas = ((at, event) for at, event in enumerate(nodes[1]) if (event.kind, event.msg_type) == ("recv", "delta"))
+    at, event = next((at, event) for at, event in deltas if '"value"' in (event.args or ""))
+    args = json.loads(event.args or "")
+    args["entries"][-1]["value"] = "another"
+    nodes[1][at] = event._replace(args=json.dumps(args, separators=(",", ":")))
+    if is_cut:
+        nodes = [[each for each in node if each.node != event.peer or each.t_us < event.t_us] for node in nodes]
+
+    violations, verdicts = validated(place_of(tmp_path, nodes))
+
+    found = [(row["severity"], row["property"]) for row in violations if row["node"] in ("", "n1:1")]
+    severity = "violates" if is_cut else "undetermined"
+    assert found == [("log", "NeverSent"), (severity, "Effects")]
+    assert verdicts["n1:1"]["verdict"] == ("rejected" if is_cut else "undetermined")
+    options = Validation(tmp_path, complete=True)
+    ((again, rows_again),) = findings(options, "seed-v", "n1:1")
+    assert (again.verdict, rows_again[0][VIOLATIONS.schema.names.index("severity")]) == (verdicts["n1:1"]["verdict"], severity)
 
 
 @pytest.mark.slow
@@ -111,7 +138,9 @@ def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.Capt
     bad = place_of(tmp_path / "bad", nodes)
 
     assert main(["pipeline", "validate", "--in", str(good), "--output", str(good), "--master", "none"]) == 0
-    assert "nodes: 2 accepted, 0 rejected, 0 undetermined" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "nodes: 2 accepted, 0 rejected, 0 undetermined\nchecked: 2 nodes by replay\n" in shown
+    assert "runs, all nodes of each together: 1 accepted" in shown
     assert main(["pipeline", "validate", "--in", str(bad), "--output", str(bad), "--master", "none", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["counts"]["nodes rejected"] == told["counts"]["violations violates"] == 1
@@ -143,6 +172,23 @@ def test_a_contradiction_is_told(arguments: list[str], capsys: pytest.CaptureFix
 def test_a_place_without_events_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no committed batch with events"):
         validated(tmp_path)
+
+
+def test_a_fault_of_the_log_is_said_beside_the_verdict_with_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [line.json() for line in simulated(nodes=1)]
+    lines[3], lines[4] = lines[4], lines[3]
+    Path("n0.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+    assert main(["pipeline", "run", "n0.jsonl", "--output", "out", "--master", "none"]) == 1
+
+    shown = capsys.readouterr().out
+    assert re.search(r"LOG SwappedLine: node n0:1, event (3, n0\.jsonl:5|4, n0\.jsonl:4), byte \d+: ", shown)
+    assert "accepted, but the log has faults; the report: out/report.html" in shown
+    assert "exit 1: " in shown
+    assert "digest" not in shown
 
 
 def test_what_was_set_aside_is_told_with_its_number(tmp_path: Path) -> None:

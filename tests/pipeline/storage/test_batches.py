@@ -61,7 +61,7 @@ def test_other_arguments_in_the_same_place_are_refused_and_the_difference_is_nam
         if is_complete:
             batch.commit([], (METRICS,))
 
-    with pytest.raises(Refused, match=r"a figures with another plan \(arguments\.runs: 3 there, 4 now\): choose"):
+    with pytest.raises(Refused, match=r"another figures: arguments\.runs: 3 there, 4 now; use another"):
         complete(tmp_path, runs=4)
 
 

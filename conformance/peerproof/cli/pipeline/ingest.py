@@ -36,10 +36,15 @@ from peerproof.cli.pipeline.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from peerproof.pipeline.stages.ingest import Ingested, Reading
 
 #: Rows of quarantine that are shown as examples.
 EXAMPLES = 3
+
+#: Names without an entry that are shown.
+NAMES = 5
 
 
 EXITS: Final = {
@@ -85,11 +90,21 @@ def run(args: Namespace) -> int:
     except WrongSum as error:
         message = f"internal error: {error}; nothing was committed"
         raise Refusal(message, OWN_FAULT) from None
+    for remark in _remarks_on_names(result):
+        warn(remark)
     print(json.dumps(_plain(result)) if args.format == "json" else _text(result, reading), flush=True)
     if not result.counts["traces"]:
-        hint = "is the mapping right?" if args.input_format == "jsonl" else "are protocol and ports right?"
-        raise Refusal(f"no event could be read: {hint}", NOTHING)
+        raise _nothing_read(args)
     return OK
+
+
+def _nothing_read(args: Namespace) -> Refusal:
+    if args.input_format != "jsonl":
+        return Refusal(f"no message of {args.protocol} was found", NOTHING, tip="are --protocol and --port right?")
+    if args.mapping:
+        return Refusal("no event could be read", NOTHING, tip=f"is the mapping {args.mapping} right?")
+    tip = "for a log of another program write a mapping: --mapping FILE (docs/how-to/ingest-logs.md)"
+    return Refusal("no event could be read: these are no traces of peerproof", NOTHING, tip=tip)
 
 
 def _contradiction(args: Namespace) -> str | None:
@@ -130,6 +145,22 @@ def _reading(args: Namespace) -> Reading:
         ports=tuple(sorted(set(args.port or ()))),
         mapping=mapping,
     )
+
+
+def _remarks_on_names(result: Ingested) -> Iterator[str]:
+    """Yields what does not fit in `names` of the mapping: the names of the log, and the entries."""
+    unused, unlisted = result.names["unused"], result.names["unlisted"]
+    parts = [f"{', '.join(unused)} {_verb(unused, 'occurs', 'occur')} in no line"] if unused else []
+    if unlisted:
+        counted = [f"{name} ({'once' if count == 1 else f'{count:,} times'})" for name, count in unlisted.items()]
+        shown = ", ".join([*counted[:NAMES], *([f"{len(counted) - NAMES:,} more"] if len(counted) > NAMES else [])])
+        parts.append(f"{shown} {_verb(unlisted, 'is', 'are')} named by no entry")
+    if parts:
+        yield f"names: {'; '.join(parts)}"
+
+
+def _verb(names: Collection[str], one: str, several: str) -> str:
+    return one if len(names) == 1 else several
 
 
 def _plain(result: Ingested) -> dict[str, object]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from peerproof.cli.command import interruptible, refuse
-from peerproof.cli.console import note, shows_progress
+from peerproof.cli.console import is_verbose, note, shows_progress
 from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.cli.options import add_format
 
@@ -128,7 +128,11 @@ def last_lines(success: Success, done: Sequence[Done]) -> list[str]:
     if not done:
         return [f"committed before, nothing to do: {success.folder}"]
     took, peak = sum(each.wall_s for each in done), max(each.peak_mib for each in done)
-    return [f"{took:.1f} s; a worker took at most {peak:.0f} MiB", f"committed: {success.folder}"]
+    return [f"{took:.1f} s{_memory(peak)}", f"committed: {success.folder}"]
+
+
+def _memory(peak_mib: float) -> str:
+    return f"; a worker took at most {peak_mib:.0f} MiB" if is_verbose() else ""
 
 
 def first_rows(success: Success, table: Table, most: int) -> list[dict[str, Any]]:
@@ -174,13 +178,14 @@ def _plain(spark: Engine, result: Executed) -> dict[str, object]:
 def _text(spark: Engine, result: Executed) -> str:
     facts, done = result.success.told, result.done
     width = max(len(name) for name in facts["tables"])
-    lines = [f"{name:{width}}  {total['rows']:>12,} rows  digest {total['digest']}" for name, total in facts["tables"].items()]
+    tables = facts["tables"].items() if is_verbose() else ()
+    lines = [f"{name:{width}}  {total['rows']:>12,} rows  digest {total['digest']}" for name, total in tables]
     if done is None:
         return "\n".join((*lines, f"committed before, nothing to do: {result.success.folder}"))
     before = f", {done.found_finished:,} of them finished before" if done.found_finished else ""
     start = f", and {spark.start_s:.1f} s the start of Spark" if spark.start_s else ""
     lines += [
-        f"{done.units:,} units{before}: {done.wall_s:.1f} s{start}; a worker took at most {done.peak_mib:.0f} MiB",
+        f"{done.units:,} units{before}: {done.wall_s:.1f} s{start}{_memory(done.peak_mib)}",
         f"committed: {result.success.folder}",
     ]
     return "\n".join(lines)

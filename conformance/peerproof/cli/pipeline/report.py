@@ -46,5 +46,5 @@ def run(args: Namespace) -> int:
     with refuse(NothingToReport, code=NOTHING):
         path, found = write(args.place, args.output)
     shown = {"report": str(path), "verdict": found.verdict, "runs": found.runs, "events": found.events}
-    print(json.dumps(shown) if args.format == "json" else f"{found.verdict}; the report: {path}")
+    print(json.dumps(shown) if args.format == "json" else f"{found.shown_verdict}; the report: {path}")
     return OK

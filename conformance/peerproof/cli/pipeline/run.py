@@ -81,6 +81,8 @@ def run(args: Namespace) -> int:
     else:
         start = f", of which the start of Spark {spark.start_s:.1f} s" if spark.start_s else ""
         print(f"all stages: {facts['wall_s']:.1f} s{start}")
+        if worst == FAILED:
+            print("exit 1: a node violates the protocol, or a log has faults; see validate above")
     return worst
 
 

@@ -25,7 +25,7 @@ import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli.command import count, refuse
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
@@ -42,8 +42,13 @@ from peerproof.cli.pipeline.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from peerproof.pipeline.stages.validate import Validated, Validation
     from peerproof.spec.forms.form import Plain
+
+#: Way to check a node -> how it is called in the report.
+WAYS: Final = {"replay": "replay", "relation": "relation", "monitor": "messages alone"}
 
 #: Violations that are shown as examples.
 EXAMPLES = 3
@@ -162,19 +167,33 @@ def _text(result: Validated, counts: dict[str, int]) -> str:
     from peerproof.pipeline.storage.tables import VIOLATIONS
 
     lines = [f"{counts.get('events', 0):,} events"]
-    for what in ("nodes", "runs"):
+    for what, title in (("nodes", "nodes"), ("runs", "runs, all nodes of each together")):
         numbers = {verdict: counts.get(f"{what} {verdict}", 0) for verdict in VERDICTS}
-        lines.append(f"{what}: {', '.join(f'{n:,} {verdict}' for verdict, n in numbers.items() if n or verdict != DIFFERS)}")
+        if what == "nodes" or any(numbers.values()):
+            lines.append(f"{title}: {', '.join(f'{n:,} {verdict}' for verdict, n in numbers.items() if n or verdict != DIFFERS)}")
+    if ways := ", ".join(_ways(counts)):
+        lines.insert(2, f"checked: {ways}")
     parts = [f"{counts[f'violations {name}']:,} {name}" for name in SEVERITIES if f"violations {name}" in counts]
     lines.append(f"violations: {', '.join(parts) or 'none'}")
     lines += map(_violation, first_rows(result.success, VIOLATIONS, EXAMPLES))
     return "\n".join([*lines, *last_lines(result.success, result.done)])
 
 
-def _violation(row: dict[str, object], *, whole: bool = False) -> str:
-    from peerproof.conformance.traces.findings import violation_text
+def _ways(counts: dict[str, int]) -> Iterator[str]:
+    """Yields how many nodes were checked in each way, and how many of their events, if not all."""
+    for way, text in WAYS.items():
+        if nodes := counts.get(f"by {way}"):
+            checked, events = counts[f"checked by {way}"], counts[f"events by {way}"]
+            of_all = f" ({checked:,} of {events:,} events)" if checked < events else ""
+            yield f"{nodes:,} node{'s' if nodes > 1 else ''} by {text}{of_all}"
 
-    return violation_text(row, whole=whole)
+
+def _violation(row: dict[str, Any], *, whole: bool = False) -> str:
+    from peerproof.conformance.traces.findings import violation_text
+    from peerproof.pipeline.ingest.inputs import find_line_number
+
+    line = find_line_number(row["src_file"], row["src_off"])
+    return violation_text({**row, "src_line": line}, whole=whole)
 
 
 def _config(text: str) -> Plain:

@@ -11,9 +11,11 @@ Every event is replayed with the recorded random choices, and what the node did 
 digest of its state. Nodes are checked one by one. The first divergence of a node is shown with what the specification would have
 done, the clauses of the step, and the events around it (-v: the lines of the file). Later divergences are left out, up to the
 next start of the node. Files are read line by line, whatever their size, and each is checked by itself.
+A line that is missing, duplicated or out of place is a fault of the log (LOG), not of the node.
 
---tlc also runs TLC, which checks against the TLA+ model, with other code. The model has no time; the output names what TLC does
-not compare. If the two disagree, one of them is wrong, and the result is an internal error.
+--tlc also runs TLC, which checks against the TLA+ model, with other code; only Scuttlebutt has a module for traces. The model has
+no time; the output names what TLC does not compare. If the two disagree, one of them is wrong, and the result is an internal
+error.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from peerproof.cli.options import add_format
 from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from peerproof.conformance.traces.file_check import Found, NodeReport, Report
     from peerproof.spec.forms.form import Plain
@@ -47,13 +49,17 @@ MOST_LISTED: Final = 20
 
 _LONGEST_SHOWN: Final = 2000
 _LONGEST_BESIDE: Final = 300
+_LONGEST_DIFFERENCE: Final = 200
+
+#: Verdict -> how it is shown.
+_VERDICTS: Final = {"accepted": "accepted", "rejected": "REJECTED", "log": "LOG     "}
 
 
 EXITS: Final = {
     0: "all accepted",
-    1: "a divergence, or a line that cannot be read",
+    1: "a divergence, or a fault of the log (LOG, UNREADABLE)",
     2: "no trace, or of an unknown protocol",
-    3: "TLC gave no verdict on some node",
+    3: "nothing is wrong, but TLC gave no verdict on some node",
     4: "no line at all",
     5: "replay and TLC disagree, or another internal error",
 }
@@ -64,7 +70,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("files", metavar="FILE", nargs="*", help="a trace, a JSON line for each step; - for stdin")
     add("--examples", action="store_true", help="check the bundled example traces; one of them is of a wrong implementation")
-    add("--tlc", action="store_true", help="check with TLC as well (needs Java and the extra tla)")
+    add("--tlc", action="store_true", help="check with TLC as well (Scuttlebutt only; needs Java and the extra tla)")
     many = partial(count, digits=12)
     add("--tlc-events", metavar="N", type=many, default=1_000_000, help="events of a file that TLC checks (default 1000000)")
     add_format(parser)
@@ -83,8 +89,10 @@ def run(args: Namespace) -> int:
     for name in [path_text(path) for path in examples()] if args.examples else args.files:
         try:
             report = _check(name, tools, args.tlc_events)
-        except (OSError, file_check.NoTrace) as problem:
-            raise Refusal(f"{name}: {getattr(problem, 'strerror', None) or problem}") from None
+        except OSError as problem:
+            raise Refusal(f"{name}: {problem.strerror or problem}") from None
+        except file_check.NoTrace as problem:
+            raise _no_trace(name, problem) from None
         if args.tlc and tools is None:
             report.tlc_problem = "not run"
         reports.append(report)
@@ -96,6 +104,18 @@ def run(args: Namespace) -> int:
     elif len(reports) > 1:
         print(f"{len(reports)} files, {sum(report.is_accepted for report in reports)} accepted")
     return code
+
+
+def _no_trace(name: str, problem: Exception) -> Refusal:
+    """Returns the error for a file that is no trace, and what reads it."""
+    from pathlib import Path
+
+    from peerproof.conformance.captures.pcap import is_capture
+
+    if name != "-" and is_capture(Path(name)):
+        return Refusal(f"{name} is a capture, not a trace", tip=f"peerproof run PROTOCOL --pcap {name}")
+    tip = f"peerproof pipeline ingest {name} --mapping FILE reads the log of another program (docs/how-to/ingest-logs.md)"
+    return Refusal(f"{name}: {problem}", tip=tip)
 
 
 def _tools() -> Tools | None:
@@ -132,12 +152,13 @@ def _rows(report: Report) -> Iterator[str]:
         yield f"  UNREADABLE  {report.name}:{bad.line}: {_safe_text(bad.problem)}"
     if report.unreadable_lines > len(report.unreadable):
         yield f"  UNREADABLE  {report.unreadable_lines:,} lines in all"
+    shorten = _id_shortener(report)
     listed = [node for node in report.nodes.values() if len(report.nodes) <= MOST_LISTED or _is_remarkable(node)]
     for node in listed:
-        verdict = "accepted" if node.is_accepted else "REJECTED"
-        yield f"  {verdict}  {_safe_text(node.node)} in {_safe_text(node.run)}: {node.events:,} events{_tlc(node, report.unseen)}"
+        name = f"{_safe_text(node.node)} in {_safe_text(node.run)}"
+        yield f"  {_VERDICTS[node.verdict]}  {name}: {node.events:,} events{_tlc(node, report.unseen)}"
         for found in node.found:
-            yield from (f"    {row}" for row in _render_finding(report.name, found))
+            yield from (f"    {row}" for row in _render_finding(report.name, found, shorten))
         if node.further:
             yield f"    {node.further:,} more after later starts"
     if len(listed) < len(report.nodes):
@@ -169,10 +190,23 @@ def _tlc(node: NodeReport, unseen: str) -> str:
     return f"; TLC DISAGREES: it {says}"
 
 
-def _render_finding(name: str, found: Found) -> Iterator[str]:
+def _id_shortener(report: Report) -> Callable[[str], str]:
+    from peerproof.conformance.diagrams.labels import id_shortener
+
+    names = [part for node in report.nodes.values() for part in (node.run, node.node)]
+    found = [found for node in report.nodes.values() for found in node.found]
+    texts = (line for each in found for line in (*each.before, each.text, *each.after, json.dumps(each.divergence.expected)))
+    return id_shortener(texts, [report.name, *names])
+
+
+def _render_finding(name: str, found: Found, shorten: Callable[[str], str]) -> Iterator[str]:
     divergence = found.divergence
-    yield f"{name}:{found.line}: seq {divergence.line.seq}, {_event(divergence.line)}: differs in {divergence.what}"
-    yield from _render_diff(divergence.what, divergence.expected, divergence.actual)
+    if found.log_fault:
+        yield f"{name}:{found.line}: {found.log_fault}; nothing is checked from there to the next start"
+    else:
+        event = _event(divergence.line, shorten)
+        yield f"{name}:{found.line}: seq {divergence.line.seq}, {event}: differs in {divergence.what}"
+        yield from _render_diff(divergence.what, divergence.expected, divergence.actual, shorten)
     if found.clauses:
         yield f"  clauses of this step: {', '.join(found.clauses)}"
     if is_verbose():
@@ -181,10 +215,10 @@ def _render_finding(name: str, found: Found) -> Iterator[str]:
         return
     yield "  events of the node around it (-v: the lines of the file):"
     for mark, lines in ((" ", found.before), (">", [found.text]), (" ", found.after)):
-        yield from (f"  {mark} {_summary(line)}" for line in lines)
+        yield from (f"  {mark} {_summary(line, shorten)}" for line in lines)
 
 
-def _summary(text: str) -> str:
+def _summary(text: str, shorten: Callable[[str], str]) -> str:
     """A line of the file in short."""
     from peerproof.spec.errors import MalformedMessage
     from peerproof.spec.traces.trace import parse
@@ -193,28 +227,36 @@ def _summary(text: str) -> str:
         line = parse(text)
     except MalformedMessage:
         return _safe_text(text, _LONGEST_BESIDE)
-    return f"seq {line.seq}  {line.t_us / 1000:,.0f} ms  {_event(line)}"
+    return f"seq {line.seq}  {line.t_us / 1000:,.0f} ms  {_event(line, shorten)}"
 
 
-def _event(line: Line) -> str:
+def _event(line: Line, shorten: Callable[[str], str]) -> str:
     from peerproof.conformance.traces.event_text import event_text
 
     try:
-        return _safe_text(event_text(line), _LONGEST_BESIDE)
+        return _safe_text(shorten(event_text(line)), _LONGEST_BESIDE)
     except (AttributeError, TypeError):  # the divergence is that these are not the arguments of an event
         return _safe_text(line.kind)
 
 
-def _render_diff(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
+def _render_diff(what: str, expected: Plain, actual: Plain, shorten: Callable[[str], str]) -> Iterator[str]:
+    from peerproof.conformance.diagrams.labels import window_texts
+    from peerproof.conformance.traces.findings import differences
+
     if what != "effects":
-        yield f"  expected  {_json(expected)}"
-        yield f"  found     {_json(actual)}"
+        allowed, found = window_texts(shorten(_json(expected)), shorten(_json(actual)))
+        yield f"  expected  {allowed}"
+        yield f"  found     {found}"
         return
+    where, should, does = next(differences(expected, actual, "effect"))
+    if where.count(".") or where.count("[") > 1:
+        yield f"  {where}: {shorten(_json(does))}, expected {shorten(_json(should))}"
     for place in range(max(len(expected), len(actual))):
         allowed, found = _effects(*(effects[place] if place < len(effects) else None for effects in (expected, actual)))
         if allowed == found:
-            yield f"  effect {place + 1}, as expected  {found}"
+            yield f"  effect {place + 1}, as expected  {shorten(found)}"
         else:
+            allowed, found = window_texts(shorten(allowed), shorten(found), _LONGEST_DIFFERENCE)
             yield f"  effect {place + 1}, expected     {allowed}"
             yield f"  effect {place + 1}, found        {found}"
 

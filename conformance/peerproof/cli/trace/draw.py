@@ -83,15 +83,18 @@ def run(args: Namespace) -> int:
     """Draws the graph."""
     from peerproof.conformance.authoring.drawing import CannotDraw
 
+    excerpt = _excerpt(args)
     try:
         with refuse(CannotDraw):
-            drawing = _draw(args)
+            drawing = _draw(args, excerpt)
     except OSError as problem:
         raise Refusal(f"{problem.filename or args.sources[0]}: {problem.strerror or problem}") from None
     for remark in drawing.remarks:
         note(remark)
     if not drawing.graph.happenings:
-        raise Refusal("nothing to draw", NOTHING, tip="--from, --to, --node, --port or --run excludes everything")
+        others = [name for name in excerpt.others if name not in args.node]
+        tip = f"--node: there are {', '.join(others)}" if others else "--from, --to, --node, --port or --run excludes everything"
+        raise Refusal("nothing to draw", NOTHING, tip=tip)
     form = args.format or _BY_NAME.get(args.output.suffix if args.output else "", "text")
     graph, title = drawing.graph, drawing.title
     drawn = render_svg(graph, title) if form == "svg" else graph.mermaid() if form == "mermaid" else graph.text()
@@ -108,7 +111,7 @@ def run(args: Namespace) -> int:
     return OK
 
 
-def _draw(args: Namespace) -> Drawing:
+def _draw(args: Namespace, excerpt: Excerpt) -> Drawing:
     """Reads and draws the sources. Raises CannotDraw and OSError."""
     from peerproof.conformance.authoring import drawing
     from peerproof.conformance.vectors.selection import VectorNotFound
@@ -119,10 +122,10 @@ def _draw(args: Namespace) -> Drawing:
     try:
         match subject.kind:
             case "TRACE":
-                return drawing.draw_traces(subject.files, _excerpt(args), args.run)
+                return drawing.draw_traces(subject.files, excerpt, args.run)
             case "CAPTURE":
                 protocol = drawing.check_protocol(args.protocol, path)
-                return drawing.draw_capture(path, protocol, args.port, _excerpt(args))
+                return drawing.draw_capture(path, protocol, args.port, excerpt)
             case "VECTORS":
                 return drawing.draw_vector_file(path, subject.within)
             case "COUNTEREXAMPLE":

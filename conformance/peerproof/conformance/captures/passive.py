@@ -32,6 +32,9 @@ LOT: Final = 512
 #: Number of refused pieces that are reported as examples.
 MOST: Final = 3
 
+#: Number of ports that are reported.
+MOST_PORTS: Final = 8
+
 RUN: Final = "capture"
 
 #: How to treat findings that rest on a decision of this project.
@@ -105,6 +108,7 @@ class Passive:
     set_aside: Mapping[str, int]  #: reason -> number of refused pieces
     examples: Sequence[Refusal]  #: the first pieces that were refused
     nodes: Sequence[Judged]
+    ports: Sequence[int] = ()  #: the most frequent ports of its packets
 
     @property
     def counts(self) -> dict[str, int]:
@@ -143,7 +147,8 @@ def check_messages(
             nodes.take(message)
             count += 1
     left_out = sum(traffic.left_out.values())
-    return Passive(path, protocol, traffic.packets, count, left_out, dict(reasons), refusals, list(nodes.end()))
+    ports = [port for port, _ in traffic.ports.most_common(MOST_PORTS)]
+    return Passive(path, protocol, traffic.packets, count, left_out, dict(reasons), refusals, list(nodes.end()), ports)
 
 
 class _Nodes:

@@ -52,6 +52,7 @@ class Traffic:
         self.left_out: Counter[str] = Counter()  #: packets of other ports and other protocols, if ports were given
         self.segments = 0  #: packets of TCP, including empty ones
         self.framed = 0  #: messages in TCP
+        self.ports: Counter[int] = Counter()  #: ports of UDP and TCP -> flows
         self.pieces = 0  #: parts of TCP streams that were set aside
         self._decode = specification.MESSAGE.decode
         self._names = specification.MESSAGE.form.names
@@ -104,6 +105,8 @@ class Traffic:
         if key in self._flows:  # None: left out
             return self._flows[key]
         flow: packets.Flow | None = packets.flow_of(key)
+        if flow and len(self.ports) < packets.MAX_FLOWS:
+            self.ports.update({flow.source_port, flow.target_port})
         if flow and self._ports and not self._ports & {flow.source_port, flow.target_port}:
             flow = None
         if len(self._flows) >= packets.MAX_FLOWS:

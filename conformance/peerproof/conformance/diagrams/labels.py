@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 #: The most characters of a value in a report.
@@ -43,6 +45,25 @@ def plain_text(value: Any) -> str:
         case {"u64": str() as digits}:
             return digits
     return json.dumps(value, ensure_ascii=False)
+
+
+#: UUIDs, and ids of 128 bits.
+_ID: Final = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})(?![0-9A-Za-z])")
+_SHORT: Final = 8
+
+
+def id_shortener(texts: Iterable[str], kept: Iterable[str] = ()) -> Callable[[str], str]:
+    """
+    Returns a function that cuts the long ids of these texts to 8 digits, if they differ there; ids in `kept` stay whole.
+
+    >>> id_shortener(["833dde17f62208cf58fc13205267301c"])("node 833dde17f62208cf58fc13205267301c, port 1")
+    'node 833dde17, port 1'
+    """
+    ids = {found for text in texts for found in _ID.findall(text)}
+    whole = {found for text in kept for found in _ID.findall(text)}
+    count = Counter(each[:_SHORT] for each in ids | whole)
+    short = {each: each[:_SHORT] for each in ids - whole if count[each[:_SHORT]] == 1}
+    return lambda text: _ID.sub(lambda found: short.get(found[0], found[0]), text)
 
 
 def window_texts(one: str, other: str, most: int = MOST_SHOWN) -> tuple[str, str]:

@@ -126,6 +126,10 @@ def _unescape(label: str) -> str:
 MOST: Final = 200
 
 
+#: The most names of nodes that are kept of those that are not drawn.
+MOST_OTHERS: Final = 20
+
+
 class Timed(NamedTuple):
     """An arrow or note with its time."""
 
@@ -143,6 +147,7 @@ class Excerpt:
     most: int = MOST
     left_out: int = field(default=0, init=False)  #: matching events beyond `most`
     goes_on: int = field(default=0, init=False)  #: the time of the first of these
+    others: dict[str, None] = field(default_factory=dict, init=False)  #: the first nodes that are not drawn, if only some are
 
     def has(self, at: int) -> bool:
         """Whether this time is drawn."""
@@ -153,6 +158,8 @@ class Excerpt:
         drawn: list[Arrow | Note] = []
         for at, happening in happenings:
             if not self.has(at) or not self._concerns(happening):
+                if self.nodes and len(self.others) < MOST_OTHERS:
+                    self.others.update(dict.fromkeys(filter(None, _names(happening))))
                 continue
             if len(drawn) < self.most:
                 drawn.append(happening)

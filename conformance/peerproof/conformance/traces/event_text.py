@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from typing import Final
 
 from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.traces.trace import Line
+
+#: Microseconds; a clock that begins with its process does not run that long.
+SINCE_1970: Final = 2**49
+
+
+def instant_text(t_us: int) -> str:
+    """
+    The time of an event: since 1970 as a date, else in milliseconds.
+
+    >>> instant_text(1_500_000), instant_text(1_714_557_600_000_100)
+    ('1,500 ms', '2024-05-01T10:00:00.000Z')
+    """
+    if t_us < SINCE_1970:
+        return f"{t_us // 1000:,} ms"
+    return datetime.fromtimestamp(t_us / 1_000_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def event_text(line: Line) -> str:

@@ -64,6 +64,17 @@ class Found:
     before: list[str]
     after: list[str] = field(default_factory=list)
 
+    @property
+    def log_fault(self) -> str:
+        """Describes the fault of the log, if it is one and not one of the node; else empty."""
+        line = self.divergence.line
+        if self.event == 1 and line.kind != "start":
+            return f"the trace begins in the middle: its first line is seq {line.seq}, {line.kind}, and not a start"
+        if self.divergence.what == "seq":
+            expected = f"expected seq {self.divergence.expected}, found {self.divergence.actual}"
+            return f"line missing, duplicated or out of place: {expected}"
+        return ""
+
 
 @dataclass(slots=True)
 class NodeReport:
@@ -81,6 +92,13 @@ class NodeReport:
     def is_accepted(self) -> bool:
         """Returns True if the replay agrees with all lines of the node."""
         return not self.found
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the replay: accepted, rejected, or log if all that is wrong are faults of the log."""
+        if self.is_accepted:
+            return "accepted"
+        return "log" if all(found.log_fault for found in self.found) else "rejected"
 
 
 @dataclass(slots=True)
@@ -169,8 +187,9 @@ class _Reading:
         if len(node.found) == MOST_KEPT:
             node.further += 1
             return
-        clauses = step_clauses(self.report.protocol, divergence.line)
-        found = Found(divergence, number, kept.events, text.rstrip(), clauses, [line.rstrip() for line in kept.recent])
+        found = Found(divergence, number, kept.events, text.rstrip(), (), [line.rstrip() for line in kept.recent])
+        if not found.log_fault:
+            found.clauses = step_clauses(self.report.protocol, divergence.line)
         node.found.append(found)
         self._followed[owner] = found
 
@@ -234,6 +253,7 @@ def plain(report: Report) -> Plain:
 
 def _plain_node(node: NodeReport) -> Plain:
     shown: dict[str, Any] = {"run": node.run, "node": node.node, "events": node.events, "accepted": node.is_accepted}
+    shown["verdict"] = node.verdict
     shown |= {"divergences": [_plain_found(found) for found in node.found], "further_divergences": node.further}
     if node.judgement is not None and node.comparison is not None:
         tlc = {name: getattr(node.judgement, name) for name in ("events", "event", "seq", "what", "why")}
@@ -246,6 +266,7 @@ def _plain_found(found: Found) -> Plain:
     return (
         {"line": found.line, "event": found.event, "seq": divergence.line.seq, "kind": divergence.line.kind}
         | {"what": divergence.what, "expected": divergence.expected, "actual": divergence.actual}
+        | {"log_fault": found.log_fault or None}
         | {"clauses": list(found.clauses), "before": found.before, "text": found.text, "after": found.after}
     )
 
@@ -258,8 +279,8 @@ class TraceVerdict(Enum):
     """The verdict of the replay, and of TLC if it ran, on several traces together; the first that applies."""
 
     DISAGREED = "disagreed"  #: the replay and TLC contradict each other: a bug of the suite
+    REJECTED = "rejected"  #: a step diverges from the specification, or the log has a fault
     UNDETERMINED = "undetermined"  #: TLC ran and has no verdict on some node
-    REJECTED = "rejected"  #: a step diverges from the specification, or a line cannot be read
     ACCEPTED = "accepted"
     EMPTY = "empty"  #: no line at all
 
@@ -304,8 +325,8 @@ def trace_verdict(reports: Iterable[Report]) -> TraceVerdict:
     compared = {node.comparison for report in reports for node in report.nodes.values()}
     if Comparison.DISAGREE in compared:
         return TraceVerdict.DISAGREED
-    if any(report.tlc_problem for report in reports) or Comparison.UNDETERMINED in compared:
-        return TraceVerdict.UNDETERMINED
     if any(not report.is_accepted for report in reports):
         return TraceVerdict.REJECTED
+    if any(report.tlc_problem for report in reports) or Comparison.UNDETERMINED in compared:
+        return TraceVerdict.UNDETERMINED
     return TraceVerdict.ACCEPTED if any(report.lines for report in reports) else TraceVerdict.EMPTY

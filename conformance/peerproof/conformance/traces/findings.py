@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import find_clause_ids
+from peerproof.conformance.diagrams.labels import window_texts
 from peerproof.conformance.traces.events import Event, Ref, json_text
 from peerproof.spec.core import NodeId, Received, Send, Specification
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -248,17 +249,18 @@ def _value_text(plain: Plain) -> str | None:
 
 
 def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
-    """Renders a row of `violations` for people, in full or in short."""
+    """Renders a row of `violations` for people, in full or in short; `src_line`, if it is there, is the line in the file."""
     severity = row["severity"].upper()
     where = [f"node {row['node']}"] if row["node"] else []
     where += [f"event {row['seq']}"] if row["seq"] is not None else []
-    where += [f"{row['src_file']}, byte {row['src_off']}"] if row["src_file"] and row["src_off"] is not None else []
+    where += [_place_text(row)] if row["src_file"] and row["src_off"] is not None else []
     clauses = f" [{row['clause']}]" if row["clause"] else ""
     name = f" {row['property']}{clauses}" if row["property"] else ""
     times = f" (and {row['times'] - 1:,} more)" if (row.get("times") or 1) > 1 and row["property"] else ""
     lines = [f"{severity}{name}{times}: {', '.join(where)}{': ' if where else ''}{row['message']}"]
     if whole:
-        lines += [f"  {name:9} {_truncate(row[name])}" for name in ("expected", "actual") if row[name] is not None]
+        shown = window_texts(row["expected"] or "", row["actual"] or "")
+        lines += [f"  {name:9} {_safe(text)}" for name, text in zip(("expected", "actual"), shown, strict=True) if text]
         for line in json.loads(row["context"] or "[]"):
             mark = ">" if line["seq"] == row["seq"] else " "
             lines.append(f"  {mark} {_truncate(json.dumps(line, ensure_ascii=False, separators=(',', ':')))}")
@@ -267,9 +269,18 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
     return "\n".join(lines)
 
 
+def _place_text(row: Mapping[str, Any]) -> str:
+    """The place of an event: its file, the line if it is known, and the byte."""
+    line = f":{row['src_line']}" if row.get("src_line") else ""
+    return f"{row['src_file']}{line}, byte {row['src_off']}"
+
+
 def _truncate(text: str) -> str:
-    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)"
-    return shown if shown.isprintable() else ascii(shown)
+    return _safe(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)")
+
+
+def _safe(text: str) -> str:
+    return text if text.isprintable() else ascii(text)
 
 
 #: Names of divergences that contradict no property, by the part that differs.

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.conformance.traces.events import Ref, Rows
+from peerproof.conformance.traces.events import Ref, Rows, text_of
 from peerproof.conformance.traces.findings import Finding, Findings, replay_command
 from peerproof.conformance.traces.node_check import Options, Verdict, specification_of, verdict_of
 from peerproof.conformance.traces.steps import ANYBODY, Address, ConnectedOrder, Mail, NodeSteps, Order, Stepped, messages_of
@@ -53,6 +53,7 @@ class Place(NamedTuple):
     begin: int  #: row
     events: int
     until: int | None  #: the event from which the node's state is not known any more
+    suspect: int | None = None  #: that event, if it is a receipt
 
 
 #: Reads rows of one node: file, first row, number of rows, maximum per batch.
@@ -78,12 +79,15 @@ class RunCheck:
         self._reported: set[str] = set()
         self._remark = ""
         self._instants = 0
+        self.never_sent: Final[set[str]] = set()  #: nodes whose suspect event receives what no node has sent
+        self._places_by_name: Final = {NodeId(text_of(place.node)): place for place in self._places}
         self._states: dict[NodeId, Any] = {}
         self._is_over = False  #: cluster properties are not checked any more
         self._note = ""  #: the reason, where the protocol promises nothing more
         self._is_connected: Final = self._specification.TRANSPORT == TCP
         self._is_anybodys: Final = self._specification.TRANSPORT in (TCP, SERF)
         self._names: tuple[NodeId, ...] = ()
+        self._nodes: Sequence[NodeSteps] = ()
         self._under_way: Final = UnderWay(MOST_CONNECTED if self._is_connected else MOST_UNDER_WAY)
         self._mail: Final = Mail()
         self._arrived: Final = Mail()
@@ -93,6 +97,7 @@ class RunCheck:
         size = max(16, HELD // len(self._places))
         specification, messages = self._specification, messages_of(self._specification)
         nodes = [NodeSteps(specification, self._events(p, size), messages, leaves=p.until is not None) for p in self._places]
+        self._nodes = nodes
         self._names = tuple(node.name for node in nodes)
         connected = ConnectedOrder(nodes, self._mail, self._arrived, self._unsent)
         for index in connected if self._is_anybodys else Order(nodes, self._mail, self._unsent):
@@ -117,19 +122,24 @@ class RunCheck:
         return Verdict(self._run_id, self._protocol, "", "cluster", verdict, events, self._instants, *outcome)
 
     def _events(self, place: Place, size: int) -> Iterator[Ref]:
-        """Yields the events of a node whose state is known, in order; duplicates are left out."""
+        """Yields the events of a node whose state is known, in order, and its suspect event; duplicates are left out."""
         expected: int | None = None
         for rows in self._read(Path(place.file), place.begin, place.events, size):
             for index, seq in enumerate(rows.seqs):
                 if expected is not None and seq < expected:
                     continue
-                if seq == place.until or (expected is not None and seq > expected):
+                if (seq == place.until and seq != place.suspect) or (expected is not None and seq > expected):
                     return
                 yield Ref(rows, index)
+                if seq == place.suspect:
+                    return
                 expected = seq + 1
 
     def _step(self, node: NodeSteps) -> None:
         """Runs one instant: the next step of a node."""
+        if node.head is not None and node.head.rows.seqs[node.head.at] == self._places_by_name[node.name].suspect:
+            node.leave()
+            return
         stepped = node.step()
         if stepped is None:
             return
@@ -185,12 +195,23 @@ class RunCheck:
         if node.confirmed is not None:
             self._over(f"event {ref.event.seq} of {node.name}: {other} received a message that its log does not contain")
             return
-        where = f"event {ref.event.seq} of {node.name}, which receives from {other} a message that no log contains"
-        self._over(f"{where}: its origin is unknown")
+        where = f"event {ref.event.seq} of {node.name}, which receives from {other} a message"
+        sender = self._places_by_name.get(other)
+        if sender is not None and sender.until is not None and not has_log:
+            self._over(f"{where} that it may have sent after event {sender.until}, from which its state is not known")
+        else:
+            self._over(f"{where} that no log contains: its origin is unknown")
+        receiver = self._places_by_name[node.name]
+        if has_log and ref.event.seq == receiver.suspect and self._covers(other, node.now):
+            self.never_sent.add(receiver.node)
         if has_log and NEVER_SENT not in self._reported:
             self._reported.add(NEVER_SENT)
             message = f"{node.name} receives from {other} a message that is not in its log: it ends early, or is of another run"
             self.findings.add(Finding("log", NEVER_SENT, message, ref))
+
+    def _covers(self, name: NodeId, now: int) -> bool:
+        """Returns True if a node's log goes on to this time, in microseconds, as far as clocks agree."""
+        return any(node.name == name and node.now >= now for node in self._nodes)
 
 
 class UnderWay:

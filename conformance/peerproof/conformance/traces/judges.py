@@ -14,8 +14,11 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final
 
+from peerproof.conformance.diagrams.labels import message_text
+from peerproof.conformance.traces.event_text import instant_text
 from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_of
 from peerproof.conformance.traces.findings import Finding, Severity, finding_of, step_clauses
+from peerproof.conformance.traces.node_log import EARLY
 from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -27,6 +30,9 @@ from peerproof.spec.traces.trace import Line, event_of
 
 NO_START: Final = "NoStart"
 NO_ANSWERS: Final = "NoAnswers"
+NO_TIMER: Final = "NoTimer"
+
+_MILLISECOND: Final = 1000
 
 
 class Judge(ABC):
@@ -116,7 +122,7 @@ class ReplayJudge(Judge):
         return finding_of(self._replay.spec, before, ref, divergence)
 
     def _no_start(self, ref: Ref) -> Finding:
-        self.remark = f"the log begins with event {ref.event.seq}, which is not a start"
+        self.remark = _no_start(ref.event)
         return Finding("log", NO_START, f"{self.remark}: nothing can be checked up to the next start", ref)
 
 
@@ -134,6 +140,9 @@ class RelationJudge(Judge):
         self._relation: Final = Relation(specification, narrowed, bounds, unfolded)
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
+        self._due: dict[Any, int] = {}  #: timers that the specification has set, with the microsecond at which they expire
+        self._has_begun = False  #: the first event was taken
+        self._until = 0  #: microsecond of the last line of the held step
         self._sees_sends = False  #: the log contains sent messages; unknown before the first one
         self._sees_outcomes = specification.TRANSPORT != TCP  #: the log contains delivery outcomes, where the node learns them
 
@@ -156,36 +165,74 @@ class RelationJudge(Judge):
         return [found] if found else []
 
     def _take(self, ref: Ref, event: Event) -> Finding | None:
+        begins, self._has_begun = not self._has_begun, True
+        if begins and event.kind != "start":
+            self.lose(_no_start(event))
+            return Finding("log", NO_START, f"{self.remark}: nothing can be checked up to the next start", ref)
         if event.kind == "send":
             self._sees_sends = True
             if self._held is not None:
+                self._until = event.t_us
                 self._sends.append(Send(NodeId(text_of(event.peer or "")), message_of(self._specification, event)))
                 return None
             if self.is_lost:
                 return None
             self.lose(f"event {event.seq} sends a message without a cause")
             return Finding("violates", "Messages", self.remark, ref, actual=event.msg_type)
-        found = self._explain_step()
+        found = self._explain_step(event)
         self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
         if not self.is_lost or event.kind == "start":
-            self._held, self._sends = ref, []
+            self._held, self._sends, self._until = ref, [], event.t_us
         return found
 
-    def _explain_step(self) -> Finding | None:
-        """Returns the finding of the held step, now that it is over; None if it is explained."""
+    def _explain_step(self, following: Event | None = None) -> Finding | None:
+        """Returns the finding of the held step, now that it is over, before the following event; None if it is explained."""
         ref, self._held = self._held, None
         if ref is None or (self.is_lost and ref.event.kind != "start"):
             return None
         event = ref.event
-        self.judged += 1
+        self.judged += 1 + len(self._sends)
         try:
             judgement = self._judgement(event)
+            self._set_timers(event)
         except (MalformedMessage, ValueError) as error:
             judgement = Judgement(Opinion.REJECTED, why=str(error))
         if judgement.opinion is Opinion.ACCEPTED:
             self.is_lost = False
             return None
+        if judgement.opinion is Opinion.REJECTED and (missing := self._missing_timer(following)):
+            self.lose(missing)
+            message = f"{_step_name(event)}: no outcome explains what follows; {missing}"
+            return Finding("undetermined", NO_TIMER, message, ref, (), list(judgement.allowed), self._observations(event))
         return self._make_finding(ref, event, judgement)
+
+    def _set_timers(self, event: Event) -> None:
+        """Takes note of the timers that are running after a step."""
+        if event.kind == "start":
+            self._due = {}
+        if event.kind == "timer":
+            self._due.pop(self._timer_of(event), None)
+        for timer, after in self._relation.timers.items() if event.kind != "state" else ():
+            if after is None:
+                self._due.pop(timer, None)
+            else:
+                self._due[timer] = event.t_us + after * _MILLISECOND
+
+    def _missing_timer(self, following: Event | None) -> str:
+        """Describes the first timer that expired before the end of a step and has no line; empty if there is none."""
+        logged = self._timer_of(following) if following is not None and following.kind == "timer" else None
+        due = {timer: at for timer, at in self._due.items() if timer != logged and at - EARLY <= self._until}
+        if not due:
+            return ""
+        timer = min(due, key=due.__getitem__)
+        name = message_text(self._specification.TIMER.plain(timer))
+        return f"a timer ({name}) was due at {instant_text(due[timer])}, and the log has no line for it"
+
+    def _timer_of(self, event: Event) -> Any:
+        try:
+            return self._specification.TIMER.value(json.loads(event.args or "null"))
+        except MalformedMessage:
+            return None
 
     def _judgement(self, event: Event) -> Judgement:
         specification, relation = self._specification, self._relation
@@ -206,7 +253,7 @@ class RelationJudge(Judge):
         return relation.take(event_of(specification, _happening(specification, event, args)), observed)
 
     def _make_finding(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
-        what = f"{event.kind} {event.msg_type}" if event.msg_type else event.kind
+        what = _step_name(event)
         if judgement.opinion is Opinion.UNDETERMINED:
             self.lose(f"event {event.seq} was explained by none of the states that were tried, but there are {judgement.why}")
             message = f"{what}: {self.remark}"
@@ -260,6 +307,9 @@ class MonitorJudge(Judge):
         kinds, peers, payloads, sizes = rows.kinds, rows.peers, rows.column("payload"), rows.column("bytes")
         for at in range(begin, end):
             if kinds[at] not in ("send", "recv"):
+                if not self.remark:
+                    self.remark = f"{_no_start(rows.event(at))}: only its messages are checked"
+                    return at + 1, [Finding("log", NO_START, self.remark, Ref(rows, at))]
                 continue
             payload, size = payloads[at], sizes[at]
             message = message_of(self._specification, rows.event(at)) if payload is None else decode(payload)
@@ -291,6 +341,14 @@ class MonitorJudge(Judge):
         if not self.judged and not self.remark:
             self.remark = "the log has neither starts nor messages"
         return []
+
+
+def _no_start(event: Event) -> str:
+    return f"the log begins with event {event.seq}, which is not a start"
+
+
+def _step_name(event: Event) -> str:
+    return f"{event.kind} {event.msg_type}" if event.msg_type else event.kind
 
 
 def message_of(specification: Specification, event: Event) -> Any:

@@ -7,12 +7,20 @@ Events come in batches and are not kept. Memory holds a state, a few events, and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from peerproof.conformance.traces.events import Ref, Rows
-from peerproof.conformance.traces.findings import AFTER, BEFORE, Finding, Findings, replay_command
+from peerproof.conformance.traces.findings import (
+    AFTER,
+    BEFORE,
+    VIOLATES,
+    Finding,
+    Findings,
+    Violation,
+    replay_command,
+)
 from peerproof.conformance.traces.judges import Judge, MonitorJudge, RelationJudge, ReplayJudge
 from peerproof.conformance.traces.node_log import Fault, Item, LogOrder, Timing
 from peerproof.spec.core import Specification
@@ -86,6 +94,7 @@ class NodeCheck:
         self.node: Final = rows.node
         self.protocol: Final = rows.protocol
         self.until: int | None = None  #: the first event from which the node's state is not known any more
+        self.suspect: int | None = None  #: that event, if it is a receipt, which a wrong message in the log would explain
         specification = specification_of(rows.protocol)
         command = replay_command(options.place, rows.run_id, rows.node, options.arguments)
         self.findings: Final = Findings(specification, rows.run_id, rows.node, command)
@@ -136,11 +145,29 @@ class NodeCheck:
             for finding in found:
                 self.findings.add(finding)
                 if self.judge.is_lost:
+                    if self.until is None and finding.severity == VIOLATES and rows.kinds[until - 1] == "recv":
+                        self.suspect = rows.seqs[until - 1]
                     self._mark_lost(rows.seqs[until - 1])
             begin = until
 
     def _mark_lost(self, seq: int) -> None:
         self.until = seq if self.until is None else min(self.until, seq)
+
+
+def excuse(suspect: int, rows: Sequence[Violation], verdict: Verdict) -> tuple[list[Violation], Verdict]:
+    """
+    Returns the findings and the verdict of a node for the case that no node has sent what it receives at an event.
+
+    The log of the event is wrong then, and what the node did shows nothing.
+    """
+    excused = [
+        row._replace(severity="undetermined", message=f"{row.message}; but no node has sent what it receives here: see NeverSent")
+        if (row.seq, row.severity) == (suspect, VIOLATES)
+        else row
+        for row in rows
+    ]
+    is_rejected = any(row.severity == VIOLATES for row in excused)
+    return excused, verdict._replace(verdict=REJECTED if is_rejected else UNDETERMINED, divergences=verdict.divergences - 1)
 
 
 def verdict_of(findings: Findings, *, is_whole: bool) -> str:

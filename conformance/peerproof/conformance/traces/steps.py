@@ -111,13 +111,17 @@ class NodeSteps:
         try:
             step, taken = self._take_step(ref, event)
         except (MalformedMessage, WrongAnswer, NotEnabled, ValueError):
-            self.is_lost, self.head, self.message, self.confirmed = True, None, None, None
+            self.leave()
             return None
         failed = event.to if isinstance(event, Sent) and event.took is None else None
         self._state = step.state
         self._advance()
         of_step = Taken(before, event, step.state, step.effects) if taken else None
         return Stepped(self.name, ref, step.state, step.effects, of_step, received, failed)
+
+    def leave(self) -> None:
+        """Takes no further steps, because the node's state is not known any more."""
+        self.is_lost, self.head, self.message, self.confirmed = True, None, None, None
 
     def _take_step(self, ref: Ref, event: Any) -> Any:
         if event is None:

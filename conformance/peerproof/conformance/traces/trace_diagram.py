@@ -4,7 +4,7 @@ A trace as a message graph: the lines of one run, from one file or from several.
 The lines of all files are put into an order in which every message is sent before it is received. A node's own lines keep their
 order. Between nodes the order follows the time as far as possible. On real sockets each node has a clock that begins with its
 process, so the clocks of files are aligned by the messages between them. A receipt is matched with a sending by sender, receiver
-and content.
+and content. Over connections, whose source ports are arbitrary, the protocol finds the sender (`spec.observed.Senders`).
 
 A message is drawn where it is received. One that is never received is drawn where it is sent: crossed out (lost) if its receiver
 has later lines; as sent if the receiver has no trace.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
@@ -22,9 +23,12 @@ from typing import BinaryIO, Final, NamedTuple
 
 from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
-from peerproof.spec.core import EVERYBODY
+from peerproof.conformance.traces.event_text import SINCE_1970
+from peerproof.conformance.traces.steps import senders_of
+from peerproof.spec.core import EVERYBODY, NodeId
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.trace import Line, parse
 
 Key = tuple[str, str, str]  #: sender, receiver (EVERYBODY for a broadcast), and the message as JSON
@@ -50,6 +54,7 @@ class Recording:
 
     lines: tuple[Read, ...]  #: in the order of each node
     shifts: dict[int, int] = field(init=False)  #: file -> microseconds to add to its clock
+    peers: dict[int, str] = field(init=False)  #: index of a receiving line -> the node that sent the message
     sent_by: dict[int, Sending] = field(init=False)  #: index of a receiving line -> where the message was sent
     again: set[int] = field(init=False)  #: indices of lines that receive a message once more
 
@@ -106,11 +111,11 @@ class Recording:
                 sent.setdefault((line.node, to, _content(message)), []).append(Sending(place, effect))
         to_all: dict[tuple[Key, str], list[Sending]] = {}
         latest: dict[Key, Sending] = {}
-        for place, (_, line) in enumerate(self.lines):
-            if line.kind != "recv" or line.peer is None:
-                continue
+        self.peers = dict(self._senders())
+        for place, peer in sorted(self.peers.items()):
+            line = self.lines[place].line
             content = _content(line.args)
-            key, everybody = (line.peer, line.node, content), (line.peer, EVERYBODY, content)
+            key, everybody = (peer, line.node, content), (peer, EVERYBODY, content)
             left = sent.get(key) or to_all.setdefault((everybody, line.node), list(sent.get(everybody, ())))
             if left:
                 before = [number for number, sending in enumerate(left) if self.t_us(sending.place) <= self.t_us(place)]
@@ -118,6 +123,21 @@ class Recording:
             elif key in latest:
                 self.sent_by[place] = latest[key]
                 self.again.add(place)
+
+    def _senders(self) -> Iterator[tuple[int, str]]:
+        """Yields the index of each receiving line with the sender, in the order of the clocks as they are aligned so far."""
+        places = [place for place, (_, line) in enumerate(self.lines) if line.kind == "recv" and line.peer is not None]
+        protocol = self.lines[0].line.protocol
+        specification = PROTOCOLS[protocol].specification.load() if protocol in PROTOCOLS else None
+        made = senders_of(specification) if specification else None
+        senders = made() if made else None
+        for place in sorted(places, key=self.t_us):
+            line = self.lines[place].line
+            peer = line.peer or ""
+            if specification is not None and senders is not None:
+                with suppress(MalformedMessage):
+                    peer = senders.sender(specification.MESSAGE.value(line.args), NodeId(peer), NodeId(line.node))
+            yield place, peer
 
     def _delays(self) -> dict[tuple[int, int], int]:
         """Returns (sender's file, receiver's file) -> the shortest time from sending to receiving, by their own clocks."""
@@ -227,7 +247,7 @@ class Reader:
     @property
     def origin(self) -> int:
         """The time in microseconds at which the record begins: the first line if times count from 1970, else 0."""
-        return self.first if self.first is not None and self.first >= _SINCE_1970 else 0
+        return self.first if self.first is not None and self.first >= SINCE_1970 else 0
 
     def recording(self) -> Recording:
         """Returns all lines in one order. Raises NoTrace."""
@@ -247,10 +267,6 @@ class Reader:
             raise NoTrace(f"{name}: {len(runs)} runs; choose one with --run, such as {runs[0]!r}")
         if not runs and others:
             raise NoTrace(f"{name}: no run {self.run!r}; it has {min(others)!r}, for example")
-
-
-#: Microseconds; a node whose clock begins with its process does not run that long.
-_SINCE_1970: Final = 2**49
 
 
 def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
@@ -318,7 +334,9 @@ class _Drawing:
     def _entries_of(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
         match line.kind:
             case "recv":
-                yield Arrow(line.peer or "", line.node, at + message_text(line.args) + self._remark(place, before))
+                yield Arrow(
+                    self.record.peers.get(place, ""), line.node, at + message_text(line.args) + self._remark(place, before)
+                )
             case "start":
                 yield Note(line.node, f"{at}start")
             case "sent":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import re
 from binascii import Error as BinasciiError
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
@@ -83,19 +84,46 @@ def require(field: str | Sequence[str], *, default: Any = NOTHING) -> Getter:
     return get_required
 
 
-def translate(get: Getter, values: Mapping[str, Any], name: str, *, closed: bool) -> Getter:
-    """Returns a getter that translates values by a table; other values are errors if the table is `closed`, else unchanged."""
+def translate(get: Getter, values: Mapping[str, Any], name: str) -> Getter:
+    """Returns a getter that translates values by a table; other values are errors."""
 
     def get_translated(line: Any) -> Any:
         value = get(line)
         key = value if isinstance(value, str) else _as_text(value)
         if key is not None and key in values:
             return values[key]
-        if closed:
-            raise Unreadable("bad_field", f"{name}: expected one of {', '.join(values)}, found {_short(value)}")
-        return value
+        raise Unreadable("bad_field", f"{name}: expected one of {', '.join(values)}, found {_short(value)}")
 
     return get_translated
+
+
+#: The most names that are counted of those without an entry.
+MOST_UNLISTED: Final = 100
+
+_ADDRESS: Final = re.compile(r".*:\d{1,5}")
+
+
+class Names:
+    """The table of a mapping from nodes' names to addresses, with counts of how often names occur."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self.addresses: Final = addresses
+        self.listed: Final[Counter[str]] = Counter()
+        self.unlisted: Final[Counter[str]] = Counter()  #: of names that are neither in the table nor addresses
+        self._targets: Final = frozenset(addresses.values())
+
+    def address(self, value: Any) -> Any:
+        """Returns the address of a name; any other value unchanged."""
+        key = value if isinstance(value, str) else _as_text(value)
+        if key is None or not self.addresses:
+            return value
+        if key in self.addresses:
+            self.listed[key] += 1
+            return self.addresses[key]
+        is_name = key not in self._targets and not _ADDRESS.fullmatch(key)
+        if is_name and (key in self.unlisted or len(self.unlisted) < MOST_UNLISTED):
+            self.unlisted[key] += 1
+        return value
 
 
 def text(get: Getter, name: str) -> Getter:

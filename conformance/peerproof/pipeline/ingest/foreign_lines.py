@@ -19,6 +19,10 @@ from peerproof.spec.errors import MalformedMessage
 #: The number of an event whose log has no numbers; it is replaced when the events of its node are sorted.
 UNNUMBERED: Final = -1
 
+#: The counts of names begin with these.
+LISTED: Final = "name: "
+UNLISTED: Final = "name without an entry: "
+
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -62,6 +66,12 @@ class ForeignLines:
             file,
             offset,
         )
+
+    def count_names(self) -> dict[str, int]:
+        """Returns how often names of nodes have occurred: those of the table, and those without an entry."""
+        names = self._mapping.names
+        found = {f"{LISTED}{column_text(name)}": count for name, count in names.listed.items()}
+        return found | {f"{UNLISTED}{column_text(name)}": count for name, count in names.unlisted.items()}
 
     def _rule(self, line: Any) -> EventRule:
         for rule in self._mapping.events:

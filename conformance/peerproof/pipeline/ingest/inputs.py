@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from peerproof.conformance.captures.byte_source import OTHER_COMPRESSIONS, Part, survey
+from peerproof.conformance.captures.byte_source import OTHER_COMPRESSIONS, InputChanged, Part, Source, survey
 from peerproof.conformance.captures.pcap import is_capture
 from peerproof.spec.forms.form import Plain
 
@@ -53,6 +53,24 @@ def inputs(names: Sequence[str], form: Format, part_size: int = PART) -> list[In
     return [_inspect(name, Path(name).absolute(), form, part_size) for name in names]
 
 
+#: Bytes of a log that are read to find the number of a line.
+MOST_SEARCHED: Final = 2**28
+
+
+def find_line_number(name: str | None, offset: int | None) -> int | None:
+    """Returns the number of the line at this byte of a log, from 1; None if it is not there, far away, or a capture."""
+    if name is None or offset is None or offset > MOST_SEARCHED or not Path(name).is_file():
+        return None
+    try:
+        if is_capture(Path(name)):
+            return None
+        with Source(Path(name)) as source:
+            before = source.read(offset)
+    except (OSError, EOFError, InputChanged):
+        return None
+    return before.count(b"\n") + 1 if len(before) == offset and before[-1:] in (b"", b"\n") else None
+
+
 def _inspect(name: str, path: Path, form: Format, part_size: int) -> Input:
     surveyed = survey(path, part_size)
     parts = surveyed.parts if form == "jsonl" or not surveyed.size else (Part(0, None, 1),)
@@ -82,4 +100,4 @@ def _check(name: str, path: Path, form: Format) -> None:
 
 
 def _hint(head: bytes) -> str:
-    return "; a log of JSON lines is read with --format jsonl" if head.lstrip()[:1] == b"{" else ""
+    return "; a log of JSON lines is read with --input-format jsonl" if head.lstrip()[:1] == b"{" else ""

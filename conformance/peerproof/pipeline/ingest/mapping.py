@@ -25,7 +25,7 @@ from typing import Any, Final, cast
 from peerproof.conformance.suite.schema import did_you_mean, one_of
 from peerproof.conformance.suite.strict_yaml import Document, Path, VectorError, parse
 from peerproof.pipeline.ingest import fields
-from peerproof.pipeline.ingest.fields import Condition, Getter
+from peerproof.pipeline.ingest.fields import Condition, Getter, Names
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.core import Specification
 from peerproof.spec.protocols import PROTOCOLS
@@ -65,6 +65,7 @@ class LogMapping:
     impl: Getter
     run: Getter | None  #: None: each file is a run
     node: Getter
+    names: Names  #: counts the names that its getters have met
     time: Getter
     seq: Getter | None  #: None: events are numbered in order
     order: str
@@ -82,7 +83,7 @@ class _Loader:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.names: Mapping[str, str] = {}
+        self.names = Names({})
 
     def mapping(self) -> LogMapping:
         data = self.members((), _TOP, ("format", "protocol", "node", "time", "events"))
@@ -91,7 +92,7 @@ class _Loader:
         if data["protocol"] not in RUNTIMES:
             raise self.wrong(("protocol",), list(RUNTIMES), data["protocol"])
         specification = PROTOCOLS[data["protocol"]].specification.load()
-        self.names = self.table(("names",)) if "names" in data else {}
+        self.names = Names(self.table(("names",)) if "names" in data else {})
         if "seq" in data and "order" in data:
             raise self.document.error(("order",), "'order' and 'seq' exclude each other")
         order = data.get("order", "time")
@@ -102,6 +103,7 @@ class _Loader:
             impl=self.text(("impl",)) if "impl" in data else lambda _: "unknown",
             run=self.text(("run",)) if "run" in data else None,
             node=self.node(("node",)),
+            names=self.names,
             time=self.time(),
             seq=self.whole(("seq",)) if "seq" in data else None,
             order=order,
@@ -226,8 +228,12 @@ class _Loader:
         name = fields.field_name(data["field"])
         get = fields.require(data["field"], default=data.get("default", fields.NOTHING))
         if "values" in data:
-            get = fields.translate(get, data["values"], name, closed=True)
-        return fields.translate(get, self.names, name, closed=False) if data.get("named") else get
+            get = fields.translate(get, data["values"], name)
+        return self.named(get) if data.get("named") else get
+
+    def named(self, get: Getter) -> Getter:
+        address = self.names.address
+        return lambda line: address(get(line))
 
     def text(self, path: Path) -> Getter:
         value = self.at(path)
@@ -239,7 +245,7 @@ class _Loader:
         return fields.text(self.leaf(value), fields.field_name(value["field"]))
 
     def node(self, path: Path) -> Getter:
-        return fields.text(fields.translate(self.text(path), self.names, str(path[-1]), closed=False), str(path[-1]))
+        return fields.text(self.named(self.text(path)), str(path[-1]))
 
     def whole(self, path: Path) -> Getter:
         self.check_field(path)

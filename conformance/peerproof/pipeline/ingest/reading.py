@@ -91,7 +91,8 @@ class _Refused:
 
 def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused) -> Counter[str]:
     counts: Counter[str] = Counter()
-    make, order_of = _lines_of(task)
+    foreign, order_of = _lines_of(task)
+    make = foreign or trace_lines.event
     file = column_text(task["file"])
     for line in lines(source, Part(*task["part"]), refused):
         data = line.data if line.offset or not line.data.startswith(_MARK) else line.data[len(_MARK) :]
@@ -110,15 +111,16 @@ def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused)
             else:
                 counts["events"] += 1
                 chunker.add(event, order_of(event), line.offset)
+    counts.update(foreign.count_names() if foreign else {})
     counts["left_out"] = sum(count for what, count in counts.items() if what.startswith("left out: "))
     counts["records"] = counts["events"] + counts["left_out"] + refused.count
     return counts
 
 
-def _lines_of(task: Task) -> tuple[Callable[[bytes, str, int], Event | None], Callable[[Event], int]]:
-    """Returns the function that converts lines to events, and the sort key of events."""
+def _lines_of(task: Task) -> tuple[ForeignLines | None, Callable[[Event], int]]:
+    """Returns the conversion of lines of another program to events, None for trace lines; and the sort key of events."""
     if not task["mapping"]:
-        return trace_lines.event, _seq
+        return None, _seq
     name, text = task["mapping"]
     mapping = load(text.encode(), name)
     foreign = ForeignLines(mapping, column_text(task["run"]))

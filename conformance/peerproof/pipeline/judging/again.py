@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it ships no types
 
+from peerproof.conformance.traces.findings import Violation
 from peerproof.conformance.traces.instants import Place, RunCheck
-from peerproof.conformance.traces.node_check import Verdict
-from peerproof.pipeline.stages.validate import Validation, check_nodes, inputs
+from peerproof.conformance.traces.node_check import Verdict, excuse
+from peerproof.pipeline.stages.validate import CLUSTER, Validation, check_nodes, inputs, place_of
 from peerproof.pipeline.storage.arrow_rows import find_spans, read_batches, read_rows
 from peerproof.pipeline.storage.tables import TRACES
 
@@ -18,19 +19,25 @@ from peerproof.pipeline.storage.tables import TRACES
 def findings(todo: Validation, run: str, node: str | None) -> Iterator[tuple[Verdict, list[tuple[Any, ...]]]]:
     """Yields verdict and rows of `violations`: of one node, or of all nodes of a run and then of the whole cluster."""
     places: list[Place] = []
+    nodes: list[tuple[Verdict, list[Violation], int | None]] = []
     for batch in inputs(todo.place):
         for file in batch.files(TRACES):
             begins: dict[str, int] = {}
             for check, _, verdict in check_nodes(_filter_batches(file, run, node, begins), todo.options):
-                yield verdict, list(check.findings.rows())
-                begin = begins[check.node]
-                places.append(
-                    Place(run, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
-                )
-    replayed = sum(place.way == "replay" for place in places)
-    if node is None and todo.every and replayed > 1:
+                nodes.append((verdict, list(check.findings.rows()), check.suspect))
+                places.append(place_of(check, str(file), begins[check.node], verdict))
+    if node is not None and todo.every and any(suspect is not None for *_, suspect in nodes):
+        yield from (found for found in findings(todo, run, None) if found[0].node == node)
+        return
+    together: RunCheck | None = None
+    if node is None and todo.every and sum(place.way == "replay" for place in places) >= CLUSTER:
         together = RunCheck(sorted(places, key=lambda place: place.node), todo.every, todo.options, read_rows)
         together.run()
+    for verdict, rows, suspect in nodes:
+        is_excused = together is not None and suspect is not None and verdict.node in together.never_sent
+        found, said = excuse(suspect, rows, verdict) if is_excused and suspect is not None else (rows, verdict)
+        yield said, list(found)
+    if together is not None:
         yield together.verdict(), list(together.findings.rows())
 
 

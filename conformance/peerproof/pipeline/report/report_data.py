@@ -85,6 +85,12 @@ class Gathered:
                 return verdict
         return "accepted" if self.count("accepted") else "nothing judged"
 
+    @property
+    def shown_verdict(self) -> str:
+        """The verdict, and whether the log has faults, which no verdict on a node counts."""
+        has_faults = any(found == "log" for found, _ in self.severities)
+        return f"{self.verdict}, but the log has faults" if has_faults and self.verdict != "rejected" else self.verdict
+
 
 def gather(place: Path) -> Gathered:
     """Collects the data of the committed batches of a place. Raises NothingToReport, WrongSchema."""

@@ -23,8 +23,10 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED
+from peerproof.conformance.traces.events import column_text
+from peerproof.pipeline.ingest.foreign_lines import LISTED, UNLISTED, UNNUMBERED
 from peerproof.pipeline.ingest.inputs import Format, Input
+from peerproof.pipeline.ingest.mapping import load
 from peerproof.pipeline.ingest.reading import COUNTS, read_part
 from peerproof.pipeline.spark.execution import Engine, finish_units
 from peerproof.pipeline.spark.work import Done, Show
@@ -101,6 +103,7 @@ class Ingested:
 
     success: Success
     counts: Mapping[str, int]
+    names: Mapping[str, Any]  #: `unused` entries of `names` of the mapping; `unlisted` names without an entry, with their counts
     done: tuple[Done, ...] = field(default=())
 
 
@@ -122,13 +125,15 @@ def execute(engine: Engine, place: Path, reading: Reading, show: Callable[[str],
             for name, units, stage in steps:
                 done.append(finish_units(engine, batch, units, stage, show(name)))
             units = [*parts, *buckets, count]
-            counts = _count_rows(batch.folder, units)
+            counts, names = _split_names(_count_rows(batch.folder, units), reading)
             _check_sum(counts, reading)
-            batch.commit(units, (TRACES, RUNS, QUARANTINE), counts=counts, peak_mib=max(each.peak_mib for each in done))
+            batch.commit(
+                units, (TRACES, RUNS, QUARANTINE), counts=counts, names=names, peak_mib=max(each.peak_mib for each in done)
+            )
         for table in (CHUNKS, INDEX, COUNTS, LOTS):
             shutil.rmtree(batch.folder / table.name, ignore_errors=True)
         success = Success.read(batch.folder)
-    return Ingested(success, success.told["counts"], tuple(done))
+    return Ingested(success, success.told["counts"], success.told["names"], tuple(done))
 
 
 def _units(reading: Reading) -> tuple[list[Unit], list[Unit], Unit]:
@@ -218,6 +223,15 @@ def _count_rows(folder: Path, units: Sequence[Unit]) -> dict[str, int]:
     for table in (TRACES, QUARANTINE):
         counts[table.name] = sum(pq.read_metadata(file).num_rows for file in _present(folder / table.name, names))
     return dict(sorted(counts.items()))
+
+
+def _split_names(counts: Mapping[str, int], reading: Reading) -> tuple[dict[str, int], dict[str, Plain]]:
+    """Splits the counts into those of records and those of names: entries of the mapping that no line has, and the reverse."""
+    of_names = {what: count for what, count in counts.items() if what.startswith((LISTED, UNLISTED))}
+    records = {what: count for what, count in counts.items() if what not in of_names}
+    names = load(reading.mapping[1].encode(), reading.mapping[0]).names.addresses if reading.mapping else {}
+    unlisted = {what.removeprefix(UNLISTED): count for what, count in of_names.items() if what.startswith(UNLISTED)}
+    return records, {"unused": [name for name in names if f"{LISTED}{column_text(name)}" not in of_names], "unlisted": unlisted}
 
 
 def _check_sum(counts: Mapping[str, int], reading: Reading) -> None:

@@ -3,21 +3,23 @@ The stage `validate`: checks `traces` against the specification, and writes `vio
 
 It has two steps. Each file of `traces` is a unit: its nodes are checked one after the other, in one pass (`node_check`), and
 their locations are recorded. The second step checks a run's nodes together, instant by instant (`instants`), in units of some
-runs. The records that `ingest` quarantined are reported as well.
+runs. The lines of logs that `ingest` quarantined are reported as well; packets that are no messages are no fault.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
+from peerproof.conformance.traces.findings import Violation
 from peerproof.conformance.traces.instants import Place, RunCheck
-from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
+from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays, Verdict, excuse
 from peerproof.pipeline.spark.execution import Engine, finish_units
 from peerproof.pipeline.spark.work import Done, Show
 from peerproof.pipeline.storage.arrow_rows import read_batches, read_rows, split_by_node
@@ -27,6 +29,9 @@ from peerproof.pipeline.storage.versions import code_digest, spec_version
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.collector import no_collector
 from peerproof.spec.forms.form import Plain
+
+#: Nodes that are checked together, at least.
+CLUSTER: Final = 2
 
 #: Events of the runs of a unit of the second step, unless a single run has more.
 UNIT: Final = 20_000
@@ -54,6 +59,19 @@ PLACES: Final = Table(
         Column("begin", Type.WHOLE, "its first row there"),
         Column("events", Type.WHOLE, "rows"),
         Column("until", Type.WHOLE, "the event from which its state is not known any more", nullable=True),
+        Column("suspect", Type.WHOLE, "that event, if it is a receipt", nullable=True),
+    ),
+)
+
+#: Temporary table, removed after the commit: the results of nodes of which the second step decides whether they violate anything.
+PENDING: Final = Table(
+    "pending",
+    "one node",
+    ("run_id", "node"),
+    (
+        Column("run_id", Type.TEXT, "the run"),
+        Column("node", Type.TEXT, "the node"),
+        Column("results", Type.TEXT, "in JSON: the event, the rows of violations, and the verdict"),
     ),
 )
 
@@ -111,7 +129,8 @@ def execute(engine: Engine, place: Path, todo: Validation, show: Callable[[str],
             if runs:
                 done.append(finish_units(engine, batch, runs, validate_runs, show("runs")))
             batch.commit([*nodes, *runs], (VIOLATIONS, VERDICTS), peak_mib=max(each.peak_mib for each in done))
-        shutil.rmtree(batch.folder / PLACES.name, ignore_errors=True)
+        for table in (PLACES, PENDING):
+            shutil.rmtree(batch.folder / table.name, ignore_errors=True)
         return Validated(Success.read(batch.folder), tuple(done))
 
 
@@ -127,8 +146,10 @@ def _node_units(batches: Sequence[Success], todo: Validation) -> list[Unit]:
     units: list[Unit] = []
     for batch in batches:
         for table in (TRACES, QUARANTINE):
+            if table == QUARANTINE and batch.is_of_captures:
+                continue  # a packet that is no message is no fault
             for file in batch.files(table):
-                task = {"table": table.name, "file": str(file.absolute()), "options": asdict(todo.options)}
+                task = {"table": table.name, "file": str(file.absolute()), "options": asdict(todo.options), "every": todo.every}
                 units.append(Unit(len(units), task, float(pq.read_metadata(file).num_rows)))
     return units
 
@@ -138,21 +159,36 @@ def _run_units(folder: Path, nodes: Sequence[Unit], todo: Validation) -> list[Un
     units: list[Unit] = []
     chosen: list[tuple[Any, ...]] = []
     weight = 0
-    for run in _runs(folder / PLACES.name, [f"{unit.name}.parquet" for unit in nodes]):
-        if sum(place.way == "replay" for place in run) < 2:  # noqa: PLR2004  # a cluster has two nodes
+    names = [f"{unit.name}.parquet" for unit in nodes]
+    pending = _pending(folder / PENDING.name, names)
+    for run in _runs(folder / PLACES.name, names):
+        if sum(place.way == "replay" for place in run) < CLUSTER and run[0].run_id not in pending:
             continue
         chosen.append(tuple(run))
         weight += sum(place.events for place in run)
         if weight >= UNIT:
-            units.append(_run_unit(len(nodes) + len(units), chosen, weight, todo))
+            units.append(_run_unit(len(nodes) + len(units), chosen, pending, weight, todo))
             chosen, weight = [], 0
     if chosen:
-        units.append(_run_unit(len(nodes) + len(units), chosen, weight, todo))
+        units.append(_run_unit(len(nodes) + len(units), chosen, pending, weight, todo))
     return units
 
 
-def _run_unit(number: int, runs: Sequence[tuple[Any, ...]], weight: int, todo: Validation) -> Unit:
-    return Unit(number, {"runs": runs, "every": todo.every, "options": asdict(todo.options)}, float(weight))
+def _run_unit(
+    number: int, runs: Sequence[tuple[Any, ...]], pending: Mapping[str, Sequence[str]], weight: int, todo: Validation
+) -> Unit:
+    results = [pending.get(run[0].run_id, ()) for run in runs]
+    return Unit(number, {"runs": runs, "pending": results, "every": todo.every, "options": asdict(todo.options)}, float(weight))
+
+
+def _pending(folder: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """Returns for each run the results of nodes that wait for the check of the whole run."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        if (folder / name).exists():
+            for run, _, results in PENDING.read(folder / name):
+                found.setdefault(run, []).append(results)
+    return found
 
 
 def _runs(folder: Path, names: Sequence[str]) -> Iterator[list[Place]]:
@@ -176,11 +212,20 @@ def validate_nodes(unit: Unit, output: Output) -> None:
     lots = _Lots(output)
     with no_collector():
         for check, begin, verdict in check_nodes(read_batches(file), options):
-            lots.add(VIOLATIONS, check.findings.rows())
-            lots.add(VERDICTS, [tuple(verdict)])
-            place = Place(check.run_id, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
-            lots.add(PLACES, [tuple(place)])
+            if check.suspect is not None and unit.task["every"]:
+                results = json.dumps([check.suspect, list(check.findings.rows()), verdict])
+                lots.add(PENDING, [(check.run_id, check.node, results)])
+            else:
+                lots.add(VIOLATIONS, check.findings.rows())
+                lots.add(VERDICTS, [tuple(verdict)])
+            lots.add(PLACES, [tuple(place_of(check, str(file), begin, verdict))])
     lots.flush()
+
+
+def place_of(check: NodeCheck, file: str, begin: int, verdict: Verdict) -> Place:
+    """Returns the place of a node after its check."""
+    events = begin, verdict.n_events, check.until, check.suspect
+    return Place(check.run_id, check.node, check.protocol, verdict.way, file, *events)
 
 
 def check_nodes(batches: Iterator[Any], options: Options) -> Iterator[tuple[NodeCheck, int, Any]]:
@@ -204,11 +249,22 @@ def validate_runs(unit: Unit, output: Output) -> None:
     options = Options(**unit.task["options"])
     lots = _Lots(output)
     with no_collector():
-        for run in unit.task["runs"]:
-            check = RunCheck([Place(*place) for place in run], unit.task["every"], options, read_rows)
-            check.run()
-            lots.add(VIOLATIONS, check.findings.rows())
-            lots.add(VERDICTS, [tuple(check.verdict())])
+        for run, pending in zip(unit.task["runs"], unit.task["pending"], strict=True):
+            places = [Place(*place) for place in run]
+            never_sent: Collection[str] = ()
+            if sum(place.way == "replay" for place in places) >= CLUSTER:
+                check = RunCheck(places, unit.task["every"], options, read_rows)
+                check.run()
+                never_sent = check.never_sent
+                lots.add(VIOLATIONS, check.findings.rows())
+                lots.add(VERDICTS, [tuple(check.verdict())])
+            for results in pending:
+                suspect, rows, verdict = json.loads(results)
+                found, said = [Violation(*row) for row in rows], Verdict(*verdict)
+                if said.node in never_sent:
+                    found, said = excuse(suspect, found, said)
+                lots.add(VIOLATIONS, found)
+                lots.add(VERDICTS, [tuple(said)])
     lots.flush()
 
 

@@ -39,13 +39,23 @@ def check_config(config: Mapping[str, Plain]) -> None:
 
 
 def count_verdicts(result: Validated) -> dict[str, int]:
-    """Counts the events, the nodes and runs of each verdict, and the violations of each severity; `violations` are all."""
+    """
+    Counts the events, the nodes and runs of each verdict, and the violations of each severity; `violations` are all.
+
+    For each way, `by replay` is the number of nodes, and `events by replay` and `checked by replay` those of their events.
+    """
     counts: Counter[str] = Counter(violations=0)
     for file in result.success.files(VERDICTS):
-        table = pq.read_table(file, columns=["way", "verdict", "n_events"], partitioning=None)
-        for way, verdict, events in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            counts[f"{'runs' if way == 'cluster' else 'nodes'} {verdict}"] += 1
-            counts["events"] += 0 if way == "cluster" else events
+        table = pq.read_table(file, columns=["way", "verdict", "n_events", "judged"], partitioning=None)
+        for way, verdict, events, judged in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            if way == "cluster":
+                counts[f"runs {verdict}"] += 1
+                continue
+            counts[f"nodes {verdict}"] += 1
+            counts["events"] += events
+            counts[f"by {way}"] += 1
+            counts[f"events by {way}"] += events
+            counts[f"checked by {way}"] += judged
     for file in result.success.files(VIOLATIONS):
         table = pq.read_table(file, columns=["severity", "times"], partitioning=None)
         for severity, times in zip(*(column.to_pylist() for column in table.columns), strict=True):

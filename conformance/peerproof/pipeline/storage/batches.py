@@ -50,6 +50,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
+from peerproof.conformance.diagrams.labels import window_texts
 from peerproof.conformance.traces.events import canonical_json
 from peerproof.pipeline.storage.digests import NOTHING, digest, sum_of
 from peerproof.pipeline.storage.failpoints import failpoint
@@ -58,6 +59,9 @@ from peerproof.spec.forms.form import Plain
 
 SUCCESS: Final = "_SUCCESS"
 PLAN: Final = "plan.json"
+
+#: Characters of a value that differs between two plans.
+_LONGEST_SHOWN: Final = 60
 
 #: Prefix of the names of unfinished files; readers of Parquet folders ignore such names, too.
 UNFINISHED: Final = "."
@@ -264,6 +268,11 @@ class Success:
         """Returns the digest of its rows of a table."""
         return str(self.told["tables"].get(table.name, {"digest": NOTHING})["digest"])
 
+    @property
+    def is_of_captures(self) -> bool:
+        """Returns True if the batch was read from captures."""
+        return self.told["arguments"].get("format") in ("pcap", "pcapng")
+
     def files(self, table: Table) -> list[Path]:
         """Returns the files with its rows of a table, after a check of their schema. Raises WrongSchema."""
         files = [self.folder / table.name / name for name in self.told["tables"].get(table.name, {"files": ()})["files"]]
@@ -342,7 +351,7 @@ def alone(place: Path, stage: str) -> Iterator[None]:
 def _difference(place: Path, plan: Plan, other: Path) -> str:
     before, now = json.loads((other / PLAN).read_bytes()), json.loads(json.dumps(plan.plain()))
     found = list(_differences(before, now))
-    return f"{place} has a {plan.stage} with another plan ({'; '.join(found)}): choose another --output, or remove {other}"
+    return f"{place} has another {plan.stage}: {'; '.join(found)}; use another --output, or remove {other}"
 
 
 def _differences(before: Plain, now: Plain, where: str = "") -> Iterator[str]:
@@ -351,6 +360,8 @@ def _differences(before: Plain, now: Plain, where: str = "") -> Iterator[str]:
     if isinstance(before, dict) and isinstance(now, dict):
         for name in sorted({*before, *now}):
             yield from _differences(before.get(name), now.get(name), f"{where}.{name}" if where else name)
+    elif where == "arguments.mapping" and before and now:  # file and content
+        yield f"{before[0]} differs from {now[0]}" if before[0] != now[0] else f"{now[0]} has changed since"
     else:
-        shown = [text if len(text) <= 60 else f"{text[:57]}…" for text in map(canonical_json, (before, now))]  # noqa: PLR2004
-        yield f"{where}: {shown[0]} there, {shown[1]} now"
+        there, here = window_texts(canonical_json(before), canonical_json(now), _LONGEST_SHOWN)
+        yield f"{where}: {there} there, {here} now"

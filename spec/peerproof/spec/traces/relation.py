@@ -16,13 +16,13 @@ event, sends)` in the same module. Recorded answers about such a state are dropp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.spec.core import NodeId, Option, Send, Specification, Step
+from peerproof.spec.core import CancelTimer, NodeId, Option, Send, SetTimer, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.forms.form import Plain
@@ -103,6 +103,8 @@ class Relation:
     ) -> None:
         self.states: tuple[Any, ...] = ()  #: the states that it can be in; none before the start, and after an unexplained step
         self.bound_hit = ""  #: the bound that may have dropped states
+        #: Timers that the last step sets, or would set if no outcome explains it, in milliseconds from then; None: cancelled.
+        self.timers: Mapping[Any, int | None] = {}
         self._spec: Final = spec
         self._narrowed: Final = narrowed
         self._unfolded: Final = unfolded
@@ -117,6 +119,7 @@ class Relation:
             step = self._spec.initial(node, config)
         except NotEnabled as error:
             return self._nothing([{"refused": error.reason}])
+        self.timers = _timers(step)
         difference = self._difference(step, observed)
         if difference is not None:
             return self._nothing([difference])
@@ -131,10 +134,15 @@ class Relation:
         if observed.state is not None or observed.picks is not None:
             self._unfold()
         found: dict[Any, None] = {}
+        timers: list[Mapping[Any, int | None]] = []
+        others: list[Mapping[Any, int | None]] = []
         allowed: list[Plain] = []
         for state in self._standing(event, observed.sends):
             for step, refused in self._outcomes(state, event, observed):
                 difference = {"refused": refused} if refused != observed.refused else self._difference(step, observed)
+                timed, kept = _timers(step), others if difference else timers
+                if timed not in kept:
+                    kept.append(timed)
                 if difference is None:
                     found[step.state] = None
                 elif len(allowed) < MOST_ALLOWED and difference not in allowed:
@@ -145,6 +153,7 @@ class Relation:
             if len(found) > self._bounds.states:
                 del found[next(reversed(found))]
                 break
+        self.timers = _merge(timers or others)
         if not found:
             return self._nothing(allowed)
         self.states = tuple(found)
@@ -273,6 +282,24 @@ class _Search:
         answer: tuple[Option, ...] = self._path[self._asked][2]
         self._asked += 1
         return answer
+
+
+def _timers(step: Step[Any, Any]) -> dict[Any, int | None]:
+    """Returns the timers that a step sets, with the milliseconds until they expire, and with None those that it cancels."""
+    timers: dict[Any, int | None] = {}
+    for effect in step.effects:
+        if isinstance(effect, SetTimer):
+            timers[effect.timer] = effect.after
+        elif isinstance(effect, CancelTimer):
+            timers[effect.timer] = None
+    return timers
+
+
+def _merge(outcomes: Sequence[Mapping[Any, int | None]]) -> dict[Any, int | None]:
+    """Returns the timers that some outcome sets, and those that every outcome cancels."""
+    merged = {timer: after for timers in outcomes for timer, after in timers.items() if after is not None}
+    in_all = [timer for timer in (outcomes[0] if outcomes else ()) if all(timer in timers for timers in outcomes)]
+    return merged | dict.fromkeys(timer for timer in in_all if timer not in merged)
 
 
 def _sends(spec: Specification, effects: Iterable[Plain]) -> tuple[Send[Any], ...] | None:
