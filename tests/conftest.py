@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.support.tools import left_out, needed, require
 
-from peerproof.conformance.fuzz.search_settings import PROFILES
+from peerproof.conformance.fuzz.search_settings import PROFILES, Profile
 from peerproof.spec.core import Option, Pick
 from peerproof.tla.tools import installation
 
-_QUICK, _CI, _SOAK = (PROFILES[name] for name in ("quick", "ci", "soak"))
+_QUICK, _CI, _SOAK = Profile(runs=60, steps=25), PROFILES["ci"], PROFILES["soak"]
 settings.register_profile(
     "quick", max_examples=_QUICK.runs, stateful_step_count=_QUICK.steps, derandomize=True, deadline=None, database=None
 )

@@ -187,14 +187,14 @@ class Generous(Harness):
 
 
 class WrongNowAndThen(Altered):
-    """It forgets what it sent at every hundredth request that could send something, whatever the request is."""
+    """It forgets what it sent at every five hundredth request that could send something, whatever the request is."""
 
     count: ClassVar[int] = 0
 
     def _after(self, request: Plain, reply: Plain) -> Plain:
         if any("send" in effect for effect in reply.get("effects", ())):
             WrongNowAndThen.count += 1
-            if WrongNowAndThen.count % 100 == 0:
+            if WrongNowAndThen.count % 500 == 0:
                 reply["effects"] = []
         return reply
 

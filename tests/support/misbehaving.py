@@ -137,9 +137,10 @@ def spoil(habit: str, argument: str, line: str, reply: dict[str, Any]) -> dict[s
             part["duration"] = 3
     if habit == "panics":
         print("panic: boom", file=sys.stderr, flush=True)
+        error = {"error": {"code": "panic", "message": "boom"}}
         items = zip(json.loads(line).get("items", ()), reply.get("results", ()), strict=True)
-        results = [{"error": {"code": "panic"}} if argument in json.dumps(item) else result for item, result in items]
-        return {"id": reply["id"], **({"ok": True, "results": results} if results else {"error": {"code": "panic"}})}
+        results = [error if argument in json.dumps(item, separators=(",", ":")) else result for item, result in items]
+        return {"id": reply["id"], **({"ok": True, "results": results} if results else error)}
     return reply
 
 

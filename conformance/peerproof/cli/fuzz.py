@@ -26,8 +26,9 @@ continues where this one ended, even if it was killed; the same options may then
 --known lists findings that are disputed or not fixed yet: each report ends with the name of its finding; put it into the list
 with a reason. A run or an input with a known finding is counted, and the search continues.
 
---promote writes the finding as a vector, after checking that the implementation fails it and the reference passes it. Its FILE is
-PROTOCOL/exchange/NAME.yaml below some folder, which other commands take as --vectors; with --bytes, PROTOCOL/codec/NAME.yaml.
+--promote writes the finding as a vector, after checking that the implementation fails it and the reference passes it; so use it
+before the bug is fixed. Its FILE is PROTOCOL/exchange/NAME.yaml below some folder, which other commands take as --vectors; with
+--bytes, PROTOCOL/codec/NAME.yaml.
 
 Needs Hypothesis: pip install 'peerproof[fuzz]'. With --bytes, that is not needed; without --impl and --unguided, atheris is:
 pip install 'peerproof[fuzz-bytes]'.
@@ -42,7 +43,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from peerproof.cli.exits import FAILED, OK, UNUSABLE, Refusal
+from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import add_implementation, positive
 from peerproof.cli.options import add_protocol, check_protocol
 from peerproof.conformance.clauses.catalogue import protocols
@@ -52,7 +53,12 @@ MOST_NODES = 5
 MOST_SEED = 2**63
 
 
-EXITS: Final = {OK: "nothing found", FAILED: "something found", UNUSABLE: "the adapter cannot be used"}
+EXITS: Final = {
+    OK: "nothing found",
+    FAILED: "something found",
+    UNUSABLE: "the adapter cannot be used",
+    NOTHING: "nothing found to promote",
+}
 
 
 def configure(parser: ArgumentParser) -> None:

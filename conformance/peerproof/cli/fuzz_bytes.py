@@ -68,6 +68,7 @@ def run(args: Namespace) -> int:
         fuzz_search.print_known(search.known)
         if is_guided:
             print(f"  {status.reached:,} points of the decoder's code reached, by {status.kept:,} inputs that are kept")
+        fuzz_search.refuse_promotion(args)
     return EXIT_CODES[verdict]
 
 

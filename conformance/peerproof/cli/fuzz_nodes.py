@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
 from functools import partial
 
 from peerproof.cli import fuzz_search
@@ -32,8 +33,17 @@ def run(args: Namespace) -> int:
     ticker = Ticker()
     runs = None if args.seconds else PROFILES[args.profile].runs
     search.on_hello = _greet
-    search.on_progress = lambda counts: ticker(f"{counts['step']:,} steps", counts["run"], runs, "runs")
-    search.on_replayed = partial(print_replayed, args, "runs")
+    replayed = 0
+
+    def show_progress(counts: Counter[str]) -> None:
+        ticker(f"{counts['step']:,} steps", counts["run"] - replayed, runs, "runs")
+
+    def show_replayed(count: int, gone: int) -> None:
+        nonlocal replayed
+        replayed = count
+        print_replayed(args, "runs", count, gone)
+
+    search.on_progress, search.on_replayed = show_progress, show_replayed
     try:
         with searching(ticker):
             verdict = search.run()
@@ -52,6 +62,7 @@ def run(args: Namespace) -> int:
         print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}")
         print("\n".join(render_counts(search.inputs.spec, search.counts)))
         fuzz_search.print_known(search.known)
+        fuzz_search.refuse_promotion(args)
     return EXIT_CODES[verdict]
 
 

@@ -6,11 +6,12 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from peerproof.cli.command import refuse
 from peerproof.cli.console import note, print_error
-from peerproof.cli.exits import FAILED, OK, UNUSABLE
+from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import patience, refuse_unavailable
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.authoring import vector_promotion
@@ -54,6 +55,9 @@ def print_again(args: Namespace, kept: object, name: str, **changed: object) -> 
     shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
     flags = "".join(f"--{flag} " for flag in ("bytes", "unguided") if getattr(args, flag))
     print(f"  again: peerproof fuzz {args.protocol} {flags}{shown}", flush=True)
+    if args.impl is not None and not args.promote:
+        example = Path("mine", args.protocol, "codec" if args.bytes else "exchange", "found.yaml")
+        print(f"  next:  before you fix it, add --promote {example} to keep it as a vector", flush=True)
 
 
 def print_replayed(args: Namespace, what: str, replayed: int, gone: int) -> None:
@@ -66,6 +70,16 @@ def check_place(args: Namespace, layer: str) -> None:
     """Ends the command before the search if `--promote` cannot write a vector of this layer there."""
     with refuse(vector_promotion.BadPlace, prefix="--promote "):
         vector_promotion.check_place(args.promote, args.protocol, layer)
+
+
+def refuse_promotion(args: Namespace) -> None:
+    """Ends the command with an error if `--promote` was given, and there is nothing to write."""
+    if args.promote:
+        raise Refusal(
+            f"nothing to promote: there is no finding, and {args.promote} is not written",
+            NOTHING,
+            tip="a finding can be written as a vector only while the implementation still fails it: promote first, then fix",
+        )
 
 
 def promote(args: Namespace, make: Callable[[], Mapping[str, Any]]) -> None:

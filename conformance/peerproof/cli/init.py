@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 import shlex
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
-from peerproof.cli import console, options
+from peerproof.cli import options
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import OK, Refusal
 from peerproof.conformance.authoring.skeletons import (
@@ -62,15 +63,26 @@ def run(args: Namespace) -> int:
     print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
     for path in texts:
         print(f"  {_render_path(path)}")
+    for note in _notes(args):
+        print(f"note: {note}")
     print("next:")
     for command in _next(args):
         print(f"  {command}")
-    if is_from_a_folder():
-        console.note(
-            f"the workflow installs {requirement()!r}; this peerproof came from a folder or file. "
-            "Until that release is on PyPI, set PEERPROOF in the workflow to 'peerproof[fuzz] @ git+https://…', its repository"
-        )
     return OK
+
+
+def _notes(args: Namespace) -> Iterator[str]:
+    """Yields what the workflow needs before it can run on GitHub."""
+    if repository(args.folder) is None:
+        yield (
+            "no Git repository here: GitHub reads workflows at the top of a repository only; "
+            "move .github there, or run git init first"
+        )
+    if is_from_a_folder():
+        yield (
+            f"this peerproof came from a folder or file, and {requirement()} may not be on PyPI. "
+            "Write where to get it into PEERPROOF in the workflow, such as 'peerproof[fuzz] @ git+https://…'"
+        )
 
 
 def _render_path(path: Path) -> str:

@@ -18,7 +18,7 @@ const (
 	transport = "udp"
 )
 
-// request has the members of all ops; those that an op does not use are empty.
+// request has the members of all ops; an op leaves those empty that it does not use.
 type request struct {
 	ID       json.RawMessage `json:"id"`
 	Op       string          `json:"op"`
@@ -54,7 +54,7 @@ func (o *octets) UnmarshalText(digits []byte) error {
 
 type reply map[string]any
 
-// trouble says that the adapter cannot do what it was asked; the code is one of the adapter protocol's.
+// trouble says that the adapter cannot carry out a request; the code is one of the adapter protocol's error codes.
 type trouble struct {
 	code    string
 	message string
@@ -64,7 +64,7 @@ func (t trouble) Error() string { return t.message }
 
 func (t trouble) plain() reply { return reply{"code": t.code, "message": t.message} }
 
-// life is what is behind a handle: how the node was opened, and the node, which is nil after a crash.
+// life has the node of a handle, nil after a crash, and how it was opened.
 type life struct {
 	addr    any
 	config  map[string]any
@@ -84,7 +84,7 @@ func (l *life) begin(config map[string]any, now int64) (reply, error) {
 	return outcome(node, effects, err)
 }
 
-// adapter answers requests. All that a node knows is behind its handle.
+// adapter answers requests. Nodes share nothing but the adapter.
 type adapter struct {
 	lives   map[int]*life
 	opened  int
@@ -115,7 +115,7 @@ func newAdapter(choices *Choices) *adapter {
 	return a
 }
 
-// answer is the reply without its id. Whatever the request does to the implementation, there is one.
+// answer returns the reply without its id. Every request gets a reply, even if the implementation panics.
 func (a *adapter) answer(r *request) (answered reply) {
 	defer func() {
 		cause := recover()
@@ -148,7 +148,7 @@ func (a *adapter) answer(r *request) (answered reply) {
 	}
 }
 
-// hello says who is judged, and for what.
+// hello returns the name of the implementation, and its capabilities.
 func (a *adapter) hello(r *request) (reply, error) {
 	var versions [2]int
 	if err := json.Unmarshal(r.Protocol, &versions); err != nil {
@@ -176,7 +176,7 @@ func (a *adapter) encode(r *request) (reply, error) {
 	return reply{"bytes": hex.EncodeToString(data)}, err
 }
 
-// decode: that the bytes are no message is the implementation's verdict, and no error.
+// decode decodes a message. Malformed bytes are a result, not an error.
 func (a *adapter) decode(r *request) (reply, error) {
 	if err := ours(r); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (a *adapter) open(r *request) (reply, error) {
 	return a.keep(l, begun, err)
 }
 
-// load: a node is in a state.
+// load loads a node with a state.
 func (a *adapter) load(r *request) (reply, error) {
 	l, err := a.conceive(r)
 	if err != nil {
@@ -211,7 +211,7 @@ func (a *adapter) load(r *request) (reply, error) {
 	return a.keep(l, begun, err)
 }
 
-// conceive gives what will be behind a handle.
+// conceive returns the node of a request that opens one; it has not started yet.
 func (a *adapter) conceive(r *request) (*life, error) {
 	if err := ours(r); err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (a *adapter) conceive(r *request) (*life, error) {
 	return &life{addr: r.Addr, config: r.Config, seed: r.Seed, choices: a.choices}, nil
 }
 
-// keep gives a node that has begun its handle.
+// keep gives a started node its handle, and returns the reply.
 func (a *adapter) keep(l *life, begun reply, err error) (reply, error) {
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (a *adapter) keep(l *life, begun reply, err error) (reply, error) {
 	return begun, nil
 }
 
-// recv: a message comes in; one that is malformed is dropped.
+// recv handles a message; a malformed one is dropped.
 func (a *adapter) recv(r *request) (reply, error) {
 	node, err := a.running(r)
 	if err != nil {
@@ -257,7 +257,7 @@ func (a *adapter) advance(r *request) (reply, error) {
 	return outcome(node, effects, node.Advance(r.Now, effects))
 }
 
-// call: the application asks for something, which may be refused.
+// call handles a call of the application, which may be refused.
 func (a *adapter) call(r *request) (reply, error) {
 	node, err := a.running(r)
 	if err != nil {
@@ -273,7 +273,7 @@ func (a *adapter) call(r *request) (reply, error) {
 	return outcome(node, effects, err)
 }
 
-// sent: a node learns what became of its message.
+// sent handles the outcome of a message that the node sent.
 func (a *adapter) sent(r *request) (reply, error) {
 	node, err := a.running(r)
 	if err != nil {
@@ -283,7 +283,7 @@ func (a *adapter) sent(r *request) (reply, error) {
 	return outcome(node, effects, node.Settle(r.To, r.Bytes, r.TookUS, r.Now, effects))
 }
 
-// stream: something happens to a connection that a peer has opened.
+// stream handles an event of a connection that a peer opened.
 func (a *adapter) stream(r *request) (reply, error) {
 	node, err := a.running(r)
 	if err != nil {
@@ -307,7 +307,7 @@ func (a *adapter) query(r *request) (reply, error) {
 	return reply{"value": value}, err
 }
 
-// crash: a node is gone; its handle is not.
+// crash crashes a node; its handle stays valid.
 func (a *adapter) crash(r *request) (reply, error) {
 	l, err := a.behind(r)
 	if err != nil {
@@ -317,7 +317,7 @@ func (a *adapter) crash(r *request) (reply, error) {
 	return reply{}, nil
 }
 
-// restart begins it again, with what a real one keeps on disk in the configuration.
+// restart starts a crashed node again; the configuration has what a real node keeps on disk.
 func (a *adapter) restart(r *request) (reply, error) {
 	l, err := a.behind(r)
 	if err != nil {
@@ -340,7 +340,7 @@ func (a *adapter) close(r *request) (reply, error) {
 	return reply{}, nil
 }
 
-// batch is several requests in one line.
+// batch answers several requests of one line.
 func (a *adapter) batch(r *request) (reply, error) {
 	results := make([]reply, len(r.Items))
 	for index, item := range r.Items {
@@ -349,7 +349,7 @@ func (a *adapter) batch(r *request) (reply, error) {
 	return reply{"results": results}, nil
 }
 
-// behind gives what is behind the request's handle.
+// behind returns what the request's handle stands for.
 func (a *adapter) behind(r *request) (*life, error) {
 	if l, known := a.lives[r.Handle]; known {
 		return l, nil
@@ -368,7 +368,7 @@ func (a *adapter) running(r *request) (*Node, error) {
 	return l.node, nil
 }
 
-// ours gives an error if the request is about another protocol.
+// ours returns an error if the request is about another protocol.
 func ours(r *request) error {
 	var asked string
 	if err := json.Unmarshal(r.Protocol, &asked); err != nil || asked != protocol {
@@ -377,7 +377,7 @@ func ours(r *request) error {
 	return nil
 }
 
-// outcome is what a node did, and when it wants to do something by itself.
+// outcome returns the effects of a node, and the time of its next timer.
 func outcome(node *Node, effects *Effects, err error) (reply, error) {
 	if err != nil {
 		return nil, err

@@ -3,20 +3,23 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
+	"unicode/utf8"
 )
 
-// 4. Chance: where the protocol says "at random", the runner may choose. Let your implementation call Pick where it calls its
-// generator, for example by a function variable.
+// 4. Random choices: where the protocol says "at random", the runner can choose. Let your implementation call Pick where it calls
+// its random generator, for example through a function variable.
 
-// choices is "oracle" if the implementation asks for every draw, "set" if it draws for itself. With "oracle", vectors that fix a
-// draw apply too.
+// choices is "set" if the implementation makes its own random choices, and "oracle" if it calls Pick for every one. With "oracle",
+// vectors that fix a choice apply too.
 var choices = "set"
 
-// Choices asks the runner in the middle of a request.
+// Choices asks the runner for random choices in the middle of a request.
 type Choices struct {
 	in      *bufio.Reader
 	out     io.Writer
@@ -24,13 +27,13 @@ type Choices struct {
 	asked   int
 }
 
-// begin says that questions are now about the request with this id.
+// begin starts a request: the questions that follow carry its id.
 func (c *Choices) begin(request json.RawMessage) {
 	c.request, c.asked = request, 0
 }
 
-// Pick gives some different options in the order to use them in; the site is a name of the protocol's. The options may come in
-// any order, as those of a map do: they are sorted.
+// Pick returns some of the options, in the order in which to use them. The site is the protocol's name for this choice. The options
+// may be in any order, like the keys of a map; a string may hold any bytes.
 func Pick[T cmp.Ordered](c *Choices, site string, among []T, some int) []T {
 	if choices != "oracle" {
 		panic(trouble{"unsupported", `choices.go: choices is not "oracle"`})
@@ -41,7 +44,7 @@ func Pick[T cmp.Ordered](c *Choices, site string, among []T, some int) []T {
 		return options
 	}
 	c.asked++
-	question := reply{"for": c.request, "n": c.asked, "site": site, "of": options}
+	question := reply{"for": c.request, "n": c.asked, "site": site, "of": plainOptions(options)}
 	switch {
 	case some == 1:
 		question["kind"] = "one"
@@ -57,7 +60,20 @@ func Pick[T cmp.Ordered](c *Choices, site string, among []T, some int) []T {
 	return picked
 }
 
-// ask gives the indices of the options to take.
+// plainOptions returns options in plain form: a string whose bytes are not UTF-8 as {"hex": "fffe"}.
+func plainOptions[T cmp.Ordered](options []T) []any {
+	plain := make([]any, len(options))
+	for index, option := range options {
+		plain[index] = option
+		text := reflect.ValueOf(option)
+		if text.Kind() == reflect.String && !utf8.ValidString(text.String()) {
+			plain[index] = reply{"hex": hex.EncodeToString([]byte(text.String()))}
+		}
+	}
+	return plain
+}
+
+// ask sends a question, and returns the indices of the chosen options.
 func (c *Choices) ask(question reply) []int {
 	if err := writeLine(c.out, reply{"choice": question}); err != nil {
 		panic(trouble{"internal", err.Error()})

@@ -2,9 +2,10 @@ package main
 
 import "fmt"
 
-// 1. The codec: from bytes to messages and back. Call your implementation's here.
+// 1. The codec: bytes to messages and back. Call your implementation's codec here.
 
-// codecCapabilities is what of this is claimed. It is from the beginning, so that there is something to judge.
+// codecCapabilities has the capabilities of this file. "codec" is claimed from the start, so that `peerproof run` has something to
+// check.
 var codecCapabilities = []string{"codec"}
 
 // Message has a "type" and members, as in the suite: `peerproof vectors show` of a vector of the codec prints one above its bytes. An
@@ -12,12 +13,12 @@ var codecCapabilities = []string{"codec"}
 // {"hex": "fffe"}.
 type Message map[string]any
 
-// Decode gives the message in these bytes, or *Malformed.
+// Decode returns the message in these bytes, or *Malformed.
 func Decode(data []byte) (Message, error) {
 	return nil, &Malformed{"other", fmt.Sprintf("decode is not written yet; there are %d bytes", len(data))}
 }
 
-// Encode gives the bytes of a message.
+// Encode returns the bytes of a message.
 func Encode(message Message) ([]byte, error) {
 	return nil, fmt.Errorf("encode of %v: %w", message["type"], ErrNotWritten)
 }

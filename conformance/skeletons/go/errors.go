@@ -2,10 +2,10 @@ package main
 
 import "errors"
 
-// ErrNotWritten says that the adapter is asked for what it does not have yet.
+// ErrNotWritten says that a part of the adapter is not written yet.
 var ErrNotWritten = errors.New("not written yet")
 
-// Malformed says that bytes are no message. The reason is truncated, trailing, bad_type, bad_length, bad_value, too_large or
+// Malformed says that bytes are not a message. The reason is truncated, trailing, bad_type, bad_length, bad_value, too_large or
 // other.
 type Malformed struct {
 	Reason string
@@ -14,7 +14,7 @@ type Malformed struct {
 
 func (m *Malformed) Error() string { return m.Detail }
 
-// Refused says that the implementation refuses a call; the reason is a word of the protocol's.
+// Refused says that the implementation refuses a call; the reason is one of the protocol's words.
 type Refused struct {
 	Reason string
 	Detail string

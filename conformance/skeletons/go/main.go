@@ -20,7 +20,7 @@ func main() {
 	}
 }
 
-// serve answers line by line, until it is told to end or nobody asks any more.
+// serve answers line by line, until bye or the end of the input.
 func serve(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in) // a bufio.Scanner has a limit that lines may exceed
 	adapter := newAdapter(&Choices{in: lines, out: out})
@@ -57,7 +57,7 @@ func writeLine(out io.Writer, object reply) error {
 	return err
 }
 
-// parse reads a request. Numbers in what is the protocol's stay as they are written.
+// parse reads a request. Numbers in values of the protocol stay as they are written.
 func parse(line []byte) (*request, error) {
 	parsed := &request{}
 	decoder := json.NewDecoder(bytes.NewReader(line))

@@ -2,12 +2,12 @@ package main
 
 import "fmt"
 
-// 3. Queries: what can be seen of a node, from outside. Looking changes nothing.
+// 3. Queries: what can be seen of a node from outside. A query changes nothing.
 
-// queryCapabilities is what of this is claimed: add "observe.NAME" for each query that is answered.
+// queryCapabilities has the capabilities of this file. Add "observe.NAME" for each query that Answer knows.
 var queryCapabilities = []string{}
 
-// Answer gives the answer in plain form: what encoding/json makes objects, lists, strings and numbers of.
+// Answer returns the answer in plain form: values that encoding/json writes as objects, lists, strings and numbers.
 func Answer(node *Node, what string, args map[string]any) (any, error) {
 	return nil, fmt.Errorf("query of %s: %w", what, ErrNotWritten)
 }

@@ -20,7 +20,7 @@ const VERSION = "0.1.0";
 const PROTOCOL = "scuttlebutt";
 const TRANSPORT = "udp";
 
-/** The adapter cannot do what it was asked; the code is one of the adapter protocol's. */
+/** The adapter cannot carry out a request; the code is one of the adapter protocol's error codes. */
 class Trouble extends Error {
   constructor(code, detail) {
     super(detail);
@@ -28,7 +28,7 @@ class Trouble extends Error {
   }
 }
 
-/** From a handle to how its node was opened, and the node, which is null after a crash. */
+/** The node of each handle, null after a crash, and how it was opened. */
 const lives = new Map();
 let opened = 0;
 const choices = new Choices();
@@ -82,11 +82,11 @@ function octets(digits) {
   return Buffer.from(digits, "hex");
 }
 
-/** What a node did, and when it wants to do something by itself. */
+/** Returns the effects of a node, and the time of its next timer. */
 const outcome = (node, effects) => ({ effects: effects.done, next_timer_ms: node.nextTimer });
 
 const OPS = {
-  /** Who is judged, and for what. */
+  /** Returns the name of the implementation, and its capabilities. */
   hello({ protocol: [least, most] }) {
     if (least > 1 || most < 1) {
       throw new Trouble("version", `this adapter speaks version 1, not ${least} to ${most}`);
@@ -107,7 +107,7 @@ const OPS = {
     return { bytes: Buffer.from(codec.encode(value)).toString("hex") };
   },
 
-  /** That the bytes are no message is the implementation's verdict, and no error. */
+  /** Decodes a message. Malformed bytes are a result, not an error. */
   decode({ protocol, bytes }) {
     ours(protocol);
     const data = octets(bytes);
@@ -124,7 +124,7 @@ const OPS = {
     return kept(life, begin(life, life.config, request.now_ms));
   },
 
-  /** A node is in a state. */
+  /** Loads a node with a state. */
   load(request) {
     const life = conceived(request);
     const { state, timers = [], now_ms: now } = request;
@@ -132,7 +132,7 @@ const OPS = {
     return kept(life, outcome(life.node, new Effects(TRANSPORT)));
   },
 
-  /** A message comes in; one that is malformed is dropped. */
+  /** Handles a message; a malformed one is dropped. */
   recv({ handle, from, bytes, now_ms: now }) {
     const [node, effects] = [running(handle), new Effects(TRANSPORT)];
     try {
@@ -150,7 +150,7 @@ const OPS = {
     return outcome(node, effects);
   },
 
-  /** The application asks for something, which may be refused. */
+  /** Handles a call of the application, which may be refused. */
   call({ handle, name, args, now_ms: now }) {
     const [node, effects] = [running(handle), new Effects(TRANSPORT)];
     try {
@@ -162,14 +162,14 @@ const OPS = {
     return outcome(node, effects);
   },
 
-  /** A node learns what became of its message. */
+  /** Handles the outcome of a message that the node sent. */
   sent({ handle, to, bytes, took_us: tookUs, now_ms: now }) {
     const [node, effects] = [running(handle), new Effects(TRANSPORT)];
     node.settle({ to, data: octets(bytes), tookUs, now, effects });
     return outcome(node, effects);
   },
 
-  /** Something happens to a connection that a peer has opened. */
+  /** Handles an event of a connection that a peer opened. */
   stream({ handle, conn, event, bytes = "", now_ms: now }) {
     const [node, effects] = [running(handle), new Effects(TRANSPORT)];
     try {
@@ -189,7 +189,7 @@ const OPS = {
     return {};
   },
 
-  /** It begins again, with what a real one keeps on disk in the configuration. */
+  /** Starts a crashed node again; the configuration has what a real node keeps on disk. */
   restart({ handle, config = {}, now_ms: now }) {
     const life = lifeOf(handle);
     return begin(life, { ...life.config, ...config }, now);
@@ -206,7 +206,7 @@ const OPS = {
   bye: () => ({}),
 };
 
-/** The reply without its id. Whatever the request does to the implementation, there is one. */
+/** Returns the reply without its id. Every request gets a reply, even if the implementation throws. */
 function answer(request) {
   if (request.id !== undefined) choices.begin(request.id); // also an item of a batch, if it may ask
   try {

@@ -1,5 +1,5 @@
 /**
- * 1. The codec: from bytes to messages and back. Call your implementation's here.
+ * 1. The codec: bytes to messages and back. Call your implementation's codec here.
  *
  * A message is an object with its `type` and its members, as in the suite: `peerproof vectors show` of a vector of the codec prints one
  * above its bytes. An integer of 64 bits is a string of decimal digits, read with BigInt(…); a text whose bytes are not UTF-8 is
@@ -8,11 +8,11 @@
 
 import { Malformed, NotWritten } from "./errors.js";
 
-/** What of this is claimed. It is from the beginning, so that there is something to judge. */
+/** The capabilities of this file. "codec" is claimed from the start, so that `peerproof run` has something to check. */
 export const CAPABILITIES = ["codec"];
 
 /**
- * The message in these bytes. Throws Malformed.
+ * Returns the message in these bytes. Throws Malformed.
  *
  * @param {Buffer} data
  * @returns {{type: string}}
@@ -22,7 +22,7 @@ export function decode(data) {
 }
 
 /**
- * The bytes of a message.
+ * Returns the bytes of a message.
  *
  * @param {{type: string}} message
  * @returns {Uint8Array}

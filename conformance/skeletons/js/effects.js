@@ -1,4 +1,4 @@
-/** What a node does about one request, in the order in which it does it: written down, not done. */
+/** The effects of one request, in order. They are recorded, and nothing is sent for real. */
 export class Effects {
   #transport;
 
@@ -8,7 +8,7 @@ export class Effects {
   }
 
   /**
-   * A message to an address, which looks as it did in the request.
+   * Sends a message. The address has the form that addresses have in requests.
    *
    * @param {string | object} to
    * @param {Uint8Array} data
@@ -18,7 +18,7 @@ export class Effects {
   }
 
   /**
-   * Bytes on a connection that a peer has opened.
+   * Sends bytes on a connection that a peer has opened.
    *
    * @param {string} conn
    * @param {Uint8Array} data
@@ -28,7 +28,7 @@ export class Effects {
   }
 
   /**
-   * The node closes such a connection.
+   * Closes such a connection.
    *
    * @param {string} conn
    */
@@ -37,7 +37,7 @@ export class Effects {
   }
 
   /**
-   * Something that the application is told; claim "events" then.
+   * Reports an event to the application. Claim "events" if you use it.
    *
    * @param {string} event
    * @param {object} members

@@ -1,4 +1,4 @@
-/** These bytes are no message. */
+/** The bytes are not a message. */
 export class Malformed extends Error {
   /**
    * @param {"truncated" | "trailing" | "bad_type" | "bad_length" | "bad_value" | "too_large" | "other"} reason
@@ -10,7 +10,7 @@ export class Malformed extends Error {
   }
 }
 
-/** The implementation refuses a call; the reason is a word of the protocol's. */
+/** The implementation refuses a call; the reason is one of the protocol's words. */
 export class Refused extends Error {
   constructor(reason, detail) {
     super(detail);
@@ -18,5 +18,5 @@ export class Refused extends Error {
   }
 }
 
-/** The adapter is asked for what it does not have yet. */
+/** This part of the adapter is not written yet. */
 export class NotWritten extends Error {}

@@ -1,53 +1,54 @@
 /**
- * 2. Events: what happens to a node, and what it does then. Call your implementation's node here.
+ * 2. Events: what happens to a node, and how it reacts. Call your implementation's node here.
  *
- * Time is in every event: a node reads no clock, sets no timeout and has no socket. Times are integers of milliseconds.
+ * Every event carries the time: a node reads no clock, sets no timeout and has no socket. Times are whole milliseconds.
  */
 
 import { NotWritten } from "./errors.js";
 
 /**
- * What of this is claimed: add "exchange" once a node takes messages and time, then "api.NAME" for each call that it knows,
- * "events" if it tells its application what happens, "restart" if it may crash and begin again,
- * "sent", "stream" and "state.load" for the last three methods.
+ * The capabilities of this file. Add "exchange" once `receive` and `advance` are written, "api.NAME" for each name that `call`
+ * knows, "events" if the node reports events, "restart" if a node can crash and start again, and "sent", "stream" and
+ * "state.load" for the last three methods.
  */
 export const CAPABILITIES = [];
 
-/** One node. It knows nothing of others in the same process. */
+/** One node, independent of all others in the process. */
 export class Node {
-  /** When it wants to do something by itself; null if never. */
+  /** The time of its next timer; null if none runs. */
   nextTimer = null;
 
   /**
-   * Starts. The protocol's defaults hold for what `config` leaves out; seed what it draws by lot with `seed`, or ask `choices`.
+   * Starts the node. Missing members of `config` have the protocol's defaults. For random choices, seed the generator with `seed`,
+   * or ask `choices`.
    */
   constructor({ addr, config, seed, now, effects, choices }) {}
 
-  /** A message, a Buffer, comes in. May throw Malformed. */
+  /** Handles a message, a Buffer. May throw Malformed. */
   receive({ from, data, now, effects }) {}
 
-  /** It is `now`: do what is due up to and including this moment, and set nextTimer. */
+  /** Runs all timers that are due up to `now`, included, and sets nextTimer. */
   advance({ now, effects }) {}
 
-  /** The application asks for something. Throws Refused. */
+  /** Handles a call of the application. Throws Refused. */
   call({ name, args, now, effects }) {
     throw new NotWritten(`there is no call ${name} yet`);
   }
 
-  /** It learns of a message that it has sent: how many microseconds it took, or null if it did not arrive. Claim "sent". */
+  /** Handles the outcome of a message that the node sent: its microseconds, or null if it did not arrive. Claim "sent". */
   settle({ to, data, tookUs, now, effects }) {
     throw new NotWritten("outcomes of messages are not written yet");
   }
 
   /**
-   * A connection that a peer has opened: "open", "data" (perhaps a part of a message), "eof", "reset". Answer with effects.reply
-   * and effects.close. Claim "stream".
+   * Handles an event of a connection that a peer opened: "open", "data" (perhaps a part of a message), "eof" or "reset". Answer
+   * with effects.reply and effects.close. Claim "stream".
    */
   onConnection({ conn, event, data, now, effects }) {
     throw new NotWritten("connections are not written yet");
   }
 
-  /** One in this state, where these timers run and no others; it does nothing by that. Claim "state.load". */
+  /** Returns a node in this state, in which exactly these timers run. Loading has no effects. Claim "state.load". */
   static load({ addr, config, seed, state, timers, now, choices }) {
     throw new NotWritten("load is not written yet");
   }

@@ -1,5 +1,5 @@
 /**
- * Lines on standard input and output, read and written at once, so that a question in the middle of a request waits for its
+ * Lines on standard input and output. Reading and writing block, so that a question in the middle of a request waits for its
  * answer. There is nothing to fill in here.
  */
 
@@ -10,9 +10,9 @@ const PIECE = 1 << 16;
 const LINE_END = 10;
 
 let begun = []; // pieces of a line that has not ended yet
-let rest = Buffer.alloc(0); // what was read and not yet looked at
+let rest = Buffer.alloc(0); // bytes that were read and are not part of a line yet
 
-/** The next line without its end, however long it is, or null when there are no more. */
+/** Returns the next line of any length without its end, or null at the end of the input. */
 export function readLine() {
   for (;;) {
     const end = rest.indexOf(LINE_END);
@@ -28,7 +28,7 @@ export function readLine() {
   }
 }
 
-/** Writes an object as one line; it is on its way when this returns. */
+/** Writes an object as one line, at once. */
 export function writeLine(object) {
   let line = Buffer.from(`${JSON.stringify(object)}\n`);
   while (line.length > 0) {
@@ -36,7 +36,7 @@ export function writeLine(object) {
   }
 }
 
-/** Some terminals and pipes say "not now" instead of waiting. */
+/** Repeats a transfer that a terminal or pipe refuses because it would have to wait (EAGAIN). */
 function patiently(transfer) {
   for (;;) {
     try {

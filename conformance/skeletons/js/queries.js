@@ -1,12 +1,12 @@
-/** 3. Queries: what can be seen of a node, from outside. Looking changes nothing. */
+/** 3. Queries: what can be seen of a node from outside. A query changes nothing. */
 
 import { NotWritten } from "./errors.js";
 
-/** What of this is claimed: add "observe.NAME" for each query that is answered. */
+/** The capabilities of this file. Add "observe.NAME" for each query that `answer` knows. */
 export const CAPABILITIES = [];
 
 /**
- * The answer in plain form: objects, lists, strings, numbers.
+ * Returns the answer in plain form: objects, lists, strings, numbers.
  *
  * @param {import("./events.js").Node} node
  * @param {string} what

@@ -125,18 +125,24 @@ def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: 
 ASKING = {
     "python": {
         "adapter/choices.py": ('= "set"', '= "oracle"'),
-        "adapter/events.py": ('"""Starts, at `birth.now`."""', 'birth.choices.pick("round.partner", {"c:1", "b:1"})'),
+        "adapter/events.py": (
+            '"""Starts the node at `birth.now`."""',
+            'birth.choices.pick("round.partner", {"c:1", "\\udcff", b"b:1"})',
+        ),
     },
     "go": {
         "choices.go": ('= "set"', '= "oracle"'),
         "events.go": (
             "return &Node{}, nil",
-            'Pick(birth.Choices, "round.partner", []string{"c:1", "b:1"}, 1)\n\treturn &Node{}, nil',
+            'Pick(birth.Choices, "round.partner", []string{"c:1", "\\xff", "b:1"}, 1)\n\treturn &Node{}, nil',
         ),
     },
     "js": {
         "choices.js": ('= "set"', '= "oracle"'),
-        "events.js": ("effects, choices }) {}", 'effects, choices }) { choices.pick("round.partner", ["c:1", "b:1"]); }'),
+        "events.js": (
+            "effects, choices }) {}",
+            'effects, choices }) { choices.pick("round.partner", ["c:1", Buffer.from([255]), Buffer.from("b:1")]); }',
+        ),
     },
 }
 
@@ -144,7 +150,7 @@ ASKING = {
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> None:
-    """Its options are sorted before, whatever their order; what is not written yet says so."""
+    """Its options are sorted by their bytes and in plain form; what is not written yet is unsupported."""
     folder = begun(language, "scuttlebutt", tmp_path / "mine", build=False)
     start, build = LANGUAGES[language].start, LANGUAGES[language].build
     for name, (old, new) in (*ASKING[language].items(), (LANGUAGES[language].events, CLAIMING.get(language, CLAIMING["python"]))):
@@ -165,7 +171,8 @@ def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> N
     ]
     (tmp_path / "requests").write_text("".join(json.dumps(request) + "\n" for request in requests))
     lines = [json.loads(line) for line in shell(f"{start} < {tmp_path}/requests", folder).stdout.splitlines()]
-    assert lines[0] == {"choice": {"for": 1, "n": 1, "site": "round.partner", "kind": "one", "of": ["b:1", "c:1"]}}
+    options = ["b:1", "c:1", {"hex": "ff"}]
+    assert lines[0] == {"choice": {"for": 1, "n": 1, "site": "round.partner", "kind": "one", "of": options}}
     assert [line.get("error", {}).get("code") for line in lines[1:]] == [None, "unsupported", "unsupported", None]
 
 
@@ -202,7 +209,8 @@ def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> 
             assert done.returncode == 0, f"{name}\n{done.stdout}{done.stderr}"
     report = ElementTree.parse(tmp_path / job["steps"][-1]["with"]["path"]).getroot()
     assert int(next(report.iter("testsuite")).get("tests", 0)) > 0
-    assert (workflow["env"]["FUZZ"], steps["Fuzz"]["if"]) == ("no", "env.FUZZ == 'yes'")
+    for part, switch in (("decoder", "FUZZ_DECODER"), ("nodes", "FUZZ_NODES")):
+        assert (workflow["env"][switch], steps[f"Fuzz the {part}"]["if"]) == ("no", f"env.{switch} == 'yes'")
 
 
 def test_what_is_there_is_named_and_left(here: Path, capsys: Capture) -> None:
@@ -349,4 +357,29 @@ def test_the_workflow_installs_what_is_installed_here(
 
     workflow = yaml.safe_load((tmp_path / "mine/.github/workflows/conformance-mine.yml").read_text("utf-8"))
     assert workflow["env"]["PEERPROOF"] == installed.replace("=@", f"={version('peerproof')}")
-    assert ("set PEERPROOF in the workflow" in capsys.readouterr().err) == ("file:" in origin)
+    lists, found, _ = capsys.readouterr().out.partition("note: this peerproof came from a folder or file")
+    assert bool(found) == ("file:" in origin)
+    assert "conformance-mine.yml\n" in lists
+
+
+@pytest.mark.parametrize("is_in_a_repository", [False, True])
+def test_a_workflow_that_github_does_not_read_is_noted(is_in_a_repository: bool, here: Path, capsys: Capture) -> None:
+    if is_in_a_repository:
+        (here / ".git").mkdir()
+
+    assert main(["init", "--lang", "python", "swim", "--name", "my-node", "conformance"]) == 0
+
+    assert ("note: no Git repository here: GitHub reads" in capsys.readouterr().out) == (not is_in_a_repository)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_the_commands_write_is_ignored_by_git(language: str, here: Path) -> None:
+    subprocess.run([require("git"), "init", "--quiet", here], check=True)
+    assert main(["init", "--lang", language, "scuttlebutt", "--name", "my-node", "conformance"]) == 0
+    subprocess.run([require("git"), "add", "."], check=True, cwd=here)
+
+    (here / "conformance/fuzz-corpus").mkdir()
+    (here / "conformance/fuzz-corpus/found").touch()
+    (here / "conformance/conformance.xml").touch()
+
+    assert shell("git status --porcelain | grep -v ^A", here).stdout == ""

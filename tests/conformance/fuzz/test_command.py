@@ -18,6 +18,7 @@ from peerproof.cli import fuzz
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz import restarts
 from peerproof.reference.divergences.scuttlebutt import BD02, BD04, BD05, BD11, BD14
+from peerproof.reference.harness.harness import Harness
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +73,32 @@ def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passe
     assert main(["run", *vectors]) == 0
     assert main(["run", *vectors, "--impl", impl, "--decisions", "strict"]) == 1
     assert main(["vectors", "show", "found", *vectors]) == 0
+
+
+@pytest.mark.parametrize("layer", ["exchange", "codec"])
+def test_where_nothing_is_found_there_is_nothing_to_promote(layer: str, tmp_path: Path, capsys: Capture) -> None:
+    """The usual reason is a bug that is fixed already."""
+    impl, file = f"py:{path_of(Harness)}", tmp_path / f"scuttlebutt/{layer}/found.yaml"
+    how = ["--bytes"] if layer == "codec" else ["--nodes", "1"]
+
+    assert main(["fuzz", "scuttlebutt", *how, "--impl", impl, "--promote", str(file)]) == 4
+
+    said = capsys.readouterr().err
+    assert f"error: nothing to promote: there is no finding, and {file} is not written\n" in said
+    assert "promote first, then fix" in said
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(("how", "op"), [([], "recv"), (["--bytes"], "decode")], ids=["nodes", "decoder"])
+def test_an_answer_with_the_error_panic_is_no_exit(how: list[str], op: str, capsys: Capture) -> None:
+    """The end of standard error is shown, where the panic was written."""
+    assert main(["fuzz", "scuttlebutt", *how, "--impl", command("panics", f'"op":"{op}"')]) == 1
+
+    text = capsys.readouterr().out
+    assert text.startswith("FOUND panicked: the implementation answered with the error panic\n")
+    assert f"  its reply to {op} is the error panic: boom\n" in text
+    assert "    | panic: boom" in text
+    assert "next:  before you fix it, add --promote mine/scuttlebutt/" in text
 
 
 def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, capsys: Capture) -> None:

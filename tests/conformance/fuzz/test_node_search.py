@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 from tests.campaigns import CHOSEN
-from tests.conformance.mistakes.scuttlebutt import answers, packing, rounds, wire
+from tests.conformance.mistakes.scuttlebutt import answers, packing, rounds, store, wire
 from tests.support import wrong_steps as mistaken
 from tests.support.catching import path_of
 from tests.support.implementations import DrawsAnew, DrawsByItself, HangingAtCalls, WrongNowAndThen
@@ -20,6 +21,7 @@ from peerproof.conformance.fuzz.implementation_players import Implementation
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
+from peerproof.conformance.fuzz.promotion import vector_of
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
 from peerproof.conformance.fuzz.search_settings import PROFILES, NoInputs, Profile
 from peerproof.conformance.suite.timeouts import Timeouts
@@ -115,6 +117,8 @@ def test_the_specification_explains_everything_that_the_reference_does(
         ("scuttlebutt", BD02, {"messages"}),
         ("scuttlebutt", BD03, {"messages"}),
         ("scuttlebutt", BD04, {"crashed"}),
+        ("scuttlebutt", packing.NewestFirst, {"messages"}),
+        ("scuttlebutt", store.ComparesWithThePeersVersion, {"events"}),
         ("scuttlebutt", BD05, {"refused"}),
         ("scuttlebutt", BD06, {"messages", "events"}),
         ("scuttlebutt", BD11, {"events"}),
@@ -141,14 +145,56 @@ def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_event
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "implementation", [BD01, BD13, BD14, packing.NewestFirst], ids=lambda implementation: implementation.__name__
-)
+@pytest.mark.parametrize("implementation", [BD01, BD13, BD14], ids=lambda implementation: implementation.__name__)
 def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, implementation: type) -> None:
     finding = found(campaign(implementation), "ci", seeds=12)
 
     assert finding.again
     assert len(finding.story) <= 25
+
+
+def test_a_finding_cites_the_rules_that_it_contradicts_and_not_the_whole_step(campaign: Any) -> None:
+    finding = found(campaign(packing.NewestFirst), "quick")
+
+    text = render_finding(scuttlebutt, finding)
+    assert "  it contradicts DeltaOrder: a delta has a peer's pairs from the lowest version up\n" in text
+    assert re.findall(r"^  (\S+) must: ", text, re.MULTILINE) == ["B-29", "B-30"]
+    assert vector_of(inputs_of("scuttlebutt"), finding)["clauses"] == ["B-29", "B-30"]
+
+
+def test_where_no_rule_is_known_the_clauses_are_those_of_the_step(campaign: Any) -> None:
+    text = render_finding(scuttlebutt, found(campaign(BD11), "quick"))
+
+    assert "  clauses of this step:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("implementation", "said"),
+    [
+        (
+            rounds.AsksInText,
+            r'it asked at \S+ for \d of \[.*"\ufffd+".*\], where the specification takes \d of \[.*{"hex": "\w+"}',
+        ),
+        (rounds.AlwaysTheFirst, r"it did not ask at round\.partner, where the specification takes 1 of \["),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_a_choice_is_reported_with_the_question_that_was_asked_and_the_expected_one(
+    campaign: Any, implementation: type, said: str
+) -> None:
+    finding = found(campaign(implementation), "quick", seeds=3)
+
+    assert finding.kind == "choice"
+    assert re.search(said, finding.detail), finding.detail
+
+
+def test_no_more_runs_are_made_than_the_profile_has(campaign: Any) -> None:
+    """Hypothesis does not count runs that draw more than it allows."""
+    searching = campaign(protocol="distkv")
+
+    searching.search(Profile(runs=30, steps=50), 0)
+
+    assert searching.counts["run"] == 30
 
 
 @pytest.mark.parametrize(

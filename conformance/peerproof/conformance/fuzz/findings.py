@@ -18,6 +18,7 @@ from peerproof.conformance.clauses.catalogue import Clause, in_order
 from peerproof.conformance.diagrams import labels
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Settled, Started, Stimulus
+from peerproof.conformance.traces.findings import Contradicted
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.plain_data import plain_config
 from peerproof.spec.core import Instant, NodeId, Specification
@@ -28,6 +29,7 @@ KINDS: Final[Mapping[str, str]] = {
     "property": "a property does not hold",
     "raised": "the specification raised an error",
     "crashed": "the implementation exited",
+    "panicked": "the implementation answered with the error panic",
     "hung": "the implementation did not answer in time",
     "flooded": "the implementation answered with a line that is too long",
     "garbled": "the adapter wrote a line that is not part of the protocol",
@@ -38,7 +40,7 @@ KINDS: Final[Mapping[str, str]] = {
     "events": "no choice of the specification leads to the events that were reported",
     "refused": "a call was refused that must be carried out, or the other way round",
     "observed": "no choice of the specification leads to the answer of a query",
-    "choice": "the implementation claims to ask for its choices, and did not ask for one",
+    "choice": "the implementation did not ask for a random choice, or asked with other options than the specification has",
     "clock": "timers stand still, or lie in the past",
 }
 
@@ -105,7 +107,8 @@ class Finding:
     kind: str  #: one of `KINDS`
     detail: str
     node: NodeId | None = None
-    cited: tuple[str, ...] = ()  #: clauses, or functions that cite them: `transitions.on_round`
+    cited: tuple[str, ...] = ()  #: clauses of the step, or functions that cite them: `transitions.on_round`
+    broken: tuple[Contradicted, ...] = ()  #: the properties and rules that it contradicts, as far as some do
     name: str = ""  #: of the property
     difference: Difference | None = None
     errors: str = ""  #: the end of the implementation's standard error, or a traceback
@@ -201,11 +204,18 @@ def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
     return sorted(found, key=lambda item: in_order(item.id))
 
 
+def find_clauses(spec: Specification, finding: Finding) -> list[Clause]:
+    """Returns the clauses that a finding contradicts; if no property or rule says which, those of the step."""
+    contradicted = clauses_of(spec.NAME, {clause for each in finding.broken for clause in each.clauses})
+    return [clause for clause in contradicted if clause.level] or clauses_of(spec.NAME, finding.cited)
+
+
 def render_finding(spec: Specification, finding: Finding) -> str:
     """Renders a finding for people."""
     parts = [
         [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, labels.MOST_SHOWN, placeholder=' …')}"],
-        [f"  {clause.id} {clause.level or ''}: {_brief(clause.text)}" for clause in clauses_of(spec.NAME, finding.cited)],
+        _contradictions(finding),
+        [f"  {clause.id} {clause.level or ''}: {_brief(clause.text)}" for clause in find_clauses(spec, finding)],
         _configuration(spec, finding),
         ["", *_graph(spec, finding)],
         list(_difference(finding)),
@@ -213,6 +223,12 @@ def render_finding(spec: Specification, finding: Finding) -> str:
         ["", *(f"    | {line}" for line in finding.errors.splitlines()[-MOST_ERRORS:])] if finding.errors else [],
     ]
     return "\n".join(line for part in parts for line in part)
+
+
+def _contradictions(finding: Finding) -> list[str]:
+    if finding.kind == "property":
+        return []  # its detail says so
+    return [f"  it contradicts {each.name}: {each.about}" for each in finding.broken] or ["  clauses of this step:"]
 
 
 def _configuration(spec: Specification, finding: Finding) -> list[str]:

@@ -14,7 +14,7 @@ from functools import partial
 from inspect import signature
 from typing import Any, Final, NamedTuple
 
-from peerproof.conformance.adapter.adapter import Adapter, AdapterError
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, Choose
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged
@@ -25,6 +25,7 @@ from peerproof.conformance.fuzz.reaction import (
     Called,
     Came,
     Passed,
+    Question,
     Reaction,
     Settled,
     Started,
@@ -36,9 +37,10 @@ from peerproof.conformance.fuzz.reaction import (
     single_reaction,
 )
 from peerproof.conformance.fuzz.restarts import Restarts
+from peerproof.conformance.traces.findings import Contradicted, find_contradicted
 from peerproof.conformance.vectors.matching import Difference, first_difference, fits
 from peerproof.conformance.vectors.plain_data import expected_event, plain_config
-from peerproof.spec.core import Instant, NodeId, Notify, Send
+from peerproof.spec.core import Instant, NodeId, Notify, Option, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain, Text
 
@@ -48,7 +50,7 @@ ADDRESS: Final = Text(most=2**16)
 MOST_OUTCOMES: Final = 3_000
 MOST_STATES: Final = 64
 
-_FINDING_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
+_FINDING_OF_ERROR: Final = {"panic": "panicked", "timeout": "hung"}
 
 
 class Effects(NamedTuple):
@@ -93,25 +95,34 @@ class Implementation(Player):
 
     def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
         """Sends a stimulus and queries to a node, and checks the replies."""
+        asked: list[Question] = []
+
+        def choose(question: Mapping[str, Any]) -> list[int]:
+            picked = choices.answer(question)
+            asked.append(Question(question["site"], question["of"], len(picked)))
+            return picked
+
         looks = [{"op": "query", "handle": place.handle, "what": what} for what in self._queries]
         first = self._request(place, stimulus, now)
         if first["op"] == "open":
-            (reply,) = self._ask([first], choices)
+            (reply,) = self._ask([first], choose)
             place.handle = reply["handle"]
-            looked = self._ask([{**look, "handle": place.handle} for look in looks], choices)
+            looked = self._ask([{**look, "handle": place.handle} for look in looks], choose)
         else:
-            reply, *looked = self._ask([first, *looks], choices)
+            reply, *looked = self._ask([first, *looks], choose)
         place.next_timer = reply["next_timer_ms"]
         if place.next_timer is not None and place.next_timer < now:
             raise Found(Finding("clock", f"next_timer_ms is {place.next_timer}, before {now}"))
         effects = self._effects(reply)
         explained, complete = self._match_effects(place, stimulus, now, answers_in(choices.asked), effects)
+        if self._oracle:
+            self._check_choices(place, stimulus, now, answers_in(choices.asked), asked)
         explained = self._match_queries(explained, [answer["value"] for answer in looked], complete=complete)
         return Seen(tuple(explained), tuple((to, data) for to, data, _ in effects.sends), complete)
 
     def crash(self, place: Place) -> None:
         """Sends `crash` for the node."""
-        self._ask([{"op": "crash", "handle": place.handle}], Choices(""))
+        self._ask([{"op": "crash", "handle": place.handle}], Choices("").answer)
 
     def end(self, places: Collection[Place]) -> None:
         """Closes all nodes."""
@@ -150,13 +161,12 @@ class Implementation(Player):
             case Settled(to, data, took):
                 return {"op": "sent", **common, "to": ADDRESS.plain(to), "bytes": data.hex(), "took_us": took}
 
-    def _ask(self, requests: list[Request], choices: Choices) -> list[Reply]:
+    def _ask(self, requests: list[Request], choose: Choose) -> list[Reply]:
         try:
-            replies = self._adapter.ask(requests, choices.answer)
+            replies = self._adapter.ask(requests, choose)
         except AdapterError as trouble:
             self._trouble(trouble)
-            errors = trouble.errors.decode("utf-8", "backslashreplace")
-            raise Found(Finding(trouble.kind, f"the implementation {trouble.detail}", errors=errors)) from None
+            raise Found(Finding(trouble.kind, f"the implementation {trouble.detail}", errors=_text(trouble.errors))) from None
         for request, reply in zip(requests, replies, strict=True):
             try:
                 check(request, reply)
@@ -165,7 +175,7 @@ class Implementation(Player):
             if error := reply.get("error"):
                 kind = _FINDING_OF_ERROR.get(error["code"], "error")
                 detail = f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}"
-                raise Found(Finding(kind, detail))
+                raise Found(Finding(kind, detail, errors=_text(self._adapter.take_errors())))
         return replies
 
     def _trouble(self, trouble: AdapterError) -> None:
@@ -216,24 +226,24 @@ class Implementation(Player):
                 if tried >= MOST_OUTCOMES or len(kept) >= MOST_STATES:
                     complete = False
                     break
-        if kept and self._oracle and self._has_unasked_choice(place, stimulus, now, answers):
-            raise Found(Finding("choice", "its effects are possible, but do not follow the choices that it was given"))
         if kept:
             return list(kept.values()), complete
         if not complete:
             raise GivenUp
         assert likeliest is not None, "a step has an outcome"
         kind, difference = self._difference(likeliest, effects) or ("messages", None)
-        raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest)))
+        broken = _find_contradicted(self._spec, likeliest, effects) if kind == "messages" else ()
+        raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest), broken=broken))
 
-    def _has_unasked_choice(self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...]) -> bool:
-        """Returns True if the specification has a choice for which the implementation did not ask."""
+    def _check_choices(
+        self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], asked: list[Question]
+    ) -> None:
+        """Raises Found if the specification has a choice for which the implementation did not ask, or asked otherwise."""
         for node in place.possible or (None,):
             try:
                 single_reaction(partial(react, place.birth, node, stimulus, now), answers)
-            except Unasked:
-                return True
-        return False
+            except Unasked as unasked:
+                raise Found(_choice_finding(unasked, asked)) from None
 
     def _difference(self, reaction: Reaction, effects: Effects) -> tuple[str, Difference | None] | None:
         """Returns the kind of finding and the difference between a reaction and the effects; None if they agree."""
@@ -269,6 +279,34 @@ class Implementation(Player):
         return explained
 
 
+def _find_contradicted(spec: Specification, likeliest: Reaction, effects: Effects) -> tuple[Contradicted, ...]:
+    """Returns the properties and rules that the messages contradict; none if they may be those of several steps."""
+    if len(likeliest.taken) != 1:
+        return ()
+    (taken,) = likeliest.taken
+    right = tuple(effect for effect in taken.effects if isinstance(effect, Send))
+    sent = tuple(Send(to, message) for to, _, message in effects.sends)
+    return tuple(find_contradicted(spec, taken._replace(effects=sent), right))
+
+
+def _choice_finding(unasked: Unasked, asked: list[Question]) -> Finding:
+    site, options, some = unasked.question
+    expected = [plain_option(option) for option in options]
+    at_site = [question for question in asked if question.site == site]
+    if len(at_site) <= unasked.earlier:
+        detail, actual = f"it did not ask at {site}", None
+    else:
+        actual = at_site[unasked.earlier]
+        detail = f"it asked at {site} for {actual.some} of {json.dumps(actual.options, ensure_ascii=False)}"
+    detail += f", where the specification takes {some} of {json.dumps(expected, ensure_ascii=False)}"
+    difference = Difference(f"choice at {site}", expected, actual and actual.options)
+    return Finding("choice", detail, name=site, difference=difference)
+
+
+def _text(errors: bytes) -> str:
+    return errors.decode("utf-8", "backslashreplace")
+
+
 def lacking(protocol: str, hello: Hello) -> str | None:
     """Returns why an implementation cannot be fuzzed, or None."""
     offered = hello.protocols.get(protocol)
@@ -302,6 +340,11 @@ def ignore_order(value: Plain) -> Any:
 def answers_in(asked: Iterable[tuple[str, list[Any]]]) -> tuple[Answer, ...]:
     """Returns the choices of an implementation with the options as values; an option without a value stays text."""
     return tuple((site, tuple(map(_option, options))) for site, options in asked)
+
+
+def plain_option(option: Option) -> Any:
+    """Returns an option of a choice in plain form."""
+    return ADDRESS.plain(option) if isinstance(option, str) else option
 
 
 def _option(plain: Any) -> Any:

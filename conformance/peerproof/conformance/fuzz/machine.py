@@ -60,6 +60,7 @@ class Campaign:
     until: float | None = None  #: on the monotonic clock
     counts: Counter[str] = field(default_factory=Counter)
     progress: Callable[[Counter[str]], None] | None = None
+    last_run: int = 0  #: the number of the last run of the current search
     run: Run | None = None  #: the current run
     finding: Finding | None = None
     known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the campaign
@@ -72,13 +73,15 @@ class Campaign:
 
         Raises Over if the campaign has to end, because the time is over or the implementation cannot be used any more.
         """
-        until = self.counts["run"] + profile.runs
+        self.last_run = self.counts["run"] + profile.runs
         for attempt in range(MOST_ATTEMPTS):
-            left = profile._replace(runs=until - self.counts["run"])
+            left = profile._replace(runs=self.last_run - self.counts["run"])
             if left.runs <= 0:
                 return
             try:
                 run_state_machine_as_test(self._machine(number + attempt * FURTHER), settings=_settings(left))
+            except _Enough:
+                return
             except (_Stop, Over, Flaky):
                 if isinstance(self.ending, Over):
                     raise self.ending from None
@@ -139,6 +142,10 @@ class _Stop(BaseException):
     """Stops Hypothesis after a finding."""
 
 
+class _Enough(BaseException):
+    """Stops Hypothesis after the last run: it does not count runs that draw more than it allows, and would go on."""
+
+
 def _settings(profile: Profile) -> settings:
     return settings(
         max_examples=profile.runs,
@@ -180,6 +187,8 @@ class _Machine(RuleBasedStateMachine):
         campaign = self.campaign
         if campaign.until is not None and time.monotonic() > campaign.until:
             raise campaign.end(Over("the time is over"))
+        if campaign.counts["run"] >= campaign.last_run:
+            raise _Enough
         self.arena: Arena | None = None
         self.given_up = False
         self.before = Counter(campaign.counts)
@@ -272,7 +281,7 @@ class _Machine(RuleBasedStateMachine):
         if arena.up:
             yield from ("call", "call", "call") if self.campaign.inputs.spec.COMMAND.cases else ()
             yield from ("malformed" for _ in range("malformed" in faults))
-            yield from ("forge" for _ in range(2 * ("forgery" in faults)))
+            yield from ("forge" for _ in range(3 * ("forgery" in faults)))
             yield from ("crash" for _ in range("crash" in faults))
         if len(arena.up) < len(arena.places):
             yield from ("restart", "restart")

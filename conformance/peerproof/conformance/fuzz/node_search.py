@@ -24,7 +24,7 @@ from peerproof.conformance.fuzz.search_settings import PROFILES, CannotFuzz, Fuz
 from peerproof.conformance.suite.timeouts import Timeouts
 
 #: Number of runs from one seed; a killed search repeats at most these.
-AT_ONCE: Final = 60
+AT_ONCE: Final = 80
 
 
 @dataclass

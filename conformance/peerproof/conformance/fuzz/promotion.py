@@ -8,17 +8,29 @@ if the node asked for them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import LEVELS
-from peerproof.conformance.fuzz.findings import Fed, Finding, NotPromoted, clauses_of, reading
-from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, ignore_order
+from peerproof.conformance.fuzz.findings import Fed, Finding, NotPromoted, find_clauses, reading
+from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, ignore_order, plain_option
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
-from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Settled, Started, react, reactions
+from peerproof.conformance.fuzz.reaction import (
+    Answer,
+    Birth,
+    Called,
+    Came,
+    Node,
+    Passed,
+    Reaction,
+    Settled,
+    Started,
+    react,
+    reactions,
+)
 from peerproof.conformance.vectors.plain_data import expected_event, plain_config
-from peerproof.spec.core import Notify, Send
+from peerproof.spec.core import Notify, Option, Pick, Send
 
 LAYER: Final = "exchange"
 
@@ -30,7 +42,7 @@ def vector_of(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     spec = inputs.spec
     if finding.node is None or not finding.fed:
         raise NotPromoted("the fault is not in a single node")
-    clauses = [clause for clause in clauses_of(spec.NAME, finding.cited) if clause.level]
+    clauses = [clause for clause in find_clauses(spec, finding) if clause.level]
     if not clauses:
         raise NotPromoted("no clause is known that it violates")
     levels = [clause.level or "may" for clause in clauses if clause.level != "may"]
@@ -57,11 +69,12 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     node: Node | None = None
     reaction: Reaction | None = None
     for place, fed in enumerate(finding.fed):
-        reaction = _reaction(birth, node, fed)
+        reaction, picks = _reaction(birth, node, fed)
         node = reaction.node if reaction else None
         # Timers run on their own before the next step; messages of the latest ones must not count as that step's.
-        if place and (fed.asked or place in (timed, last) or not isinstance(fed.stimulus, Passed)):
-            steps.append(_step(inputs, fed, reaction))
+        asks = bool(fed.asked) or (finding.kind == "choice" and place == last)
+        if place and (asks or place in (timed, last) or not isinstance(fed.stimulus, Passed)):
+            steps.append(_step(inputs, fed, reaction, picks if asks else []))
     expectations = _expectations(inputs, finding, reaction)
     nodes = {_UNDER_TEST: {"addr": ADDRESS.plain(finding.node)}}
     if config := plain_config(inputs.spec, finding.config):
@@ -71,15 +84,26 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*final, *expectations]}
 
 
-def _reaction(birth: Birth, node: Node | None, fed: Fed) -> Reaction | None:
-    """Returns the specification's reaction with the recorded choices; None after a crash."""
+def _reaction(birth: Birth, node: Node | None, fed: Fed) -> tuple[Reaction | None, list[Answer]]:
+    """Returns the specification's reaction with the recorded choices, and all its choices; None after a crash."""
     stimulus = fed.stimulus
     if stimulus is None:
-        return None
-    return next(reactions(lambda pick: react(birth, node, stimulus, fed.now, pick), answers_in(fed.asked)))
+        return None, []
+    picks: list[Answer] = []
+
+    def reacting(pick: Pick) -> Reaction:
+        def recorded(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+            answer = pick(why, among, some)
+            if len(among) > 1:
+                picks.append((why, answer))
+            return answer
+
+        return react(birth, node, stimulus, fed.now, recorded)
+
+    return next(reactions(reacting, answers_in(fed.asked))), picks
 
 
-def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None) -> dict[str, Any]:
+def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None, picks: list[Answer]) -> dict[str, Any]:
     step: dict[str, Any] = {"at": fed.now}
     match fed.stimulus:
         case None:
@@ -100,8 +124,8 @@ def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None) -> dict[str, Any]
             step["call"] = {"node": _UNDER_TEST, "op": args.pop("type"), "args": args}
             if reaction and reaction.refused:
                 step["refused"] = reaction.refused
-    if fed.asked:
-        step["picks"] = [{"site": site, "pick": options} for site, options in fed.asked]
+    if picks:
+        step["picks"] = [{"site": site, "pick": [plain_option(option) for option in options]} for site, options in picks]
     return step
 
 

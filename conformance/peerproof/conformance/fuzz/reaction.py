@@ -182,17 +182,41 @@ def reactions(
         script[-1] = answer
 
 
+class Question(NamedTuple):
+    """A random choice: its site, its options, and how many of them it takes."""
+
+    site: str
+    options: Sequence[Any]
+    some: int
+
+
 class Unasked(Exception):
-    """The specification has a choice that the implementation was not asked for."""
+    """The specification has a choice that none of the answers fits; `earlier` choices of the step had the same site."""
+
+    def __init__(self, question: Question, earlier: int) -> None:
+        super().__init__(question.site)
+        self.question = question
+        self.earlier = earlier
 
 
 def single_reaction(reacting: Callable[[core.Pick], Reaction], answers: Sequence[Answer]) -> Reaction:
-    """Returns the only reaction with these answers. Raises Unasked if there are too few."""
+    """Returns the only reaction with these answers. Raises Unasked at the first choice that has no fitting one."""
+    earlier: Counter[str] = Counter()
+    question: Question | None = None
 
     def refuse(options: int, some: int) -> tuple[int, ...]:  # noqa: ARG001  # the signature of a branch
-        raise Unasked
+        assert question is not None, "a branch belongs to a question"
+        raise Unasked(question, earlier[question.site] - 1)
 
-    return reacting(_make_pick(refuse, answers, ()))
+    answer = _make_pick(refuse, answers, ())
+
+    def pick(why: str, among: Collection[core.Option], some: int = 1) -> tuple[core.Option, ...]:
+        nonlocal question
+        question = Question(why, sorted(among), min(some, len(among)))
+        earlier[why] += len(among) > 1
+        return answer(why, among, some)
+
+    return reacting(pick)
 
 
 def _make_branch(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ...]]]) -> Callable[[int, int], tuple[int, ...]]:

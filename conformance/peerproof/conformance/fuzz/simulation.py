@@ -289,7 +289,7 @@ class Arena:
         for of, subject in subjects:
             promised = [p for p in self._always if p.of == of and self.inputs.is_promised(p, self._faults)]
             for broken in find_violations(promised, of, subject):
-                raise Found(Finding("property", f"{broken.name}: {broken.about}", name=broken.name, cited=broken.clauses))
+                raise Found(Finding("property", f"{broken.name}: {broken.about}", name=broken.name, broken=(broken,)))
             for seen in self._sometimes:
                 if seen.of == of and seen.holds(subject):
                     self.counts[seen.name] += 1

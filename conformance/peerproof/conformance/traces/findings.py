@@ -41,6 +41,9 @@ LONGEST: Final = 20_000
 #: Maximum characters of a line in the human-readable report.
 _LONGEST_SHOWN: Final = 400
 
+#: A property of a step, or a rule about messages alone.
+Contradicted: TypeAlias = Property | Rule
+
 #: `violates`: contradicts the document; `differs`: contradicts only a decision of this project where the document is silent.
 Severity: TypeAlias = Literal["violates", "differs", "undetermined", "log"]
 
@@ -346,7 +349,7 @@ def differences(expected: Plain, actual: Plain, where: str) -> Iterator[tuple[st
         yield where, expected, actual
 
 
-def _find_broken(specification: Specification, before: Any, divergence: Divergence) -> Iterator[Property | Rule]:
+def _find_broken(specification: Specification, before: Any, divergence: Divergence) -> Iterator[Contradicted]:
     """Yields the step properties and the message rules that the recorded step contradicts, as far as it can be read."""
     try:
         event = event_of(specification, divergence.line)
@@ -354,10 +357,20 @@ def _find_broken(specification: Specification, before: Any, divergence: Divergen
     except (MalformedMessage, KeyError, TypeError):
         return
     after = _after(specification, before, event, divergence.line)
-    yield from find_violations(specification.PROPERTIES, "step", Taken(before, event, after, sends))
+    yield from find_contradicted(specification, Taken(before, event, after, sends), instead)
+
+
+def find_contradicted(specification: Specification, taken: Taken, instead: Iterable[Send[Any]]) -> Iterator[Contradicted]:
+    """
+    Yields the step properties and the message rules that a wrong step contradicts.
+
+    The effects of the step are the messages that were sent; `instead` are those of the specification.
+    """
+    yield from find_violations(specification.PROPERTIES, "step", taken)
+    event = taken.event
     received = [Seen(False, event.sender, event.message, 0)] if isinstance(event, Received) else []
-    encode, broken_rules = specification.MESSAGE.encode, partial(_find_broken_rules, specification, before)
-    right, wrong = ([Seen(True, s.to, s.message, len(encode(s.message))) for s in each] for each in (instead, sends))
+    encode, broken_rules = specification.MESSAGE.encode, partial(_find_broken_rules, specification, taken.before)
+    right, wrong = ([Seen(True, s.to, s.message, len(encode(s.message))) for s in each] for each in (instead, taken.effects))
     at_odds = set(broken_rules([*received, *wrong], right))  # these rules do not tell which of the two is wrong
     yield from (rule for rule in broken_rules([*received, *right], wrong) if rule not in at_odds)
 

@@ -27,7 +27,7 @@ Plain = dict[str, Any]
 
 
 class Trouble(Exception):
-    """The adapter cannot do what it was asked; the code is one of the adapter protocol's."""
+    """The adapter cannot carry out a request; the code is one of the adapter protocol's error codes."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -36,7 +36,7 @@ class Trouble(Exception):
 
 @dataclass
 class Life:
-    """What is behind a handle: how the node was opened, and the node, unless it has crashed."""
+    """The node of a handle, None after a crash, and how it was opened."""
 
     addr: Any
     config: Plain
@@ -45,21 +45,21 @@ class Life:
     node: events.Node | None = None
 
     def begin(self, config: Plain, now: int) -> Plain:
-        """A new node, and what it did at its start."""
+        """Starts a node, and returns its first effects."""
         birth = events.Birth(self.addr, config, self.seed, now, self.choices)
         effects = Effects(TRANSPORT)
         self.node = events.Node(birth, effects)
         return outcome(self.node, effects)
 
     def load(self, state: Plain, timers: list[Plain], now: int) -> Plain:
-        """A node in a state."""
+        """Puts a node into a state."""
         birth = events.Birth(self.addr, self.config, self.seed, now, self.choices)
         self.node = events.Node.load(birth, state, timers)
         return outcome(self.node, Effects(TRANSPORT))
 
 
 class Adapter:
-    """Answers requests. All that a node knows is behind its handle."""
+    """Answers requests. Nodes share nothing but the adapter."""
 
     def __init__(self) -> None:
         self.lives: dict[int, Life] = {}
@@ -85,7 +85,7 @@ class Adapter:
         }
 
     def answer(self, request: Plain) -> Plain:
-        """The reply without its id. Whatever the request does to the implementation, there is one."""
+        """Returns the reply without its id. Every request gets a reply, even if the implementation raises an error."""
         if "id" in request:  # also an item of a batch, if it may ask
             self.choices.begin(request["id"])
         try:
@@ -94,13 +94,13 @@ class Adapter:
             code, detail = trouble.code, str(trouble)
         except NotImplementedError as missing:
             code, detail = "unsupported", str(missing)
-        except Exception as error:  # noqa: BLE001  # it goes on, and the suite says for what request that happened
+        except Exception as error:  # noqa: BLE001  # the suite reports the request at which it happened
             traceback.print_exc()
             code, detail = "panic", repr(error)
         return {"error": {"code": code, "message": detail}}
 
     def hello(self, request: Plain) -> Plain:
-        """Who is judged, and for what."""
+        """Returns the name of the implementation, and its capabilities."""
         least, most = request["protocol"]
         if not least <= 1 <= most:
             raise Trouble("version", f"this is version 1, not {least} to {most}")
@@ -115,12 +115,12 @@ class Adapter:
         }
 
     def encode(self, request: Plain) -> Plain:
-        """A message to bytes."""
+        """Encodes a message."""
         ours(request)
         return {"bytes": codec.encode(request["value"]).hex()}
 
     def decode(self, request: Plain) -> Plain:
-        """Bytes to a message. That they are none is the implementation's verdict, and no error."""
+        """Decodes a message. Malformed bytes are a result, not an error."""
         ours(request)
         try:
             return {"value": codec.decode(bytes.fromhex(request["bytes"]))}
@@ -128,30 +128,30 @@ class Adapter:
             return {"rejected": {"class": error.reason, "message": str(error)}}
 
     def open(self, request: Plain) -> Plain:
-        """A node begins."""
+        """Starts a node."""
         life = self.conceive(request)
         return self.keep(life, life.begin(life.config, request["now_ms"]))
 
     def load(self, request: Plain) -> Plain:
-        """A node is in a state."""
+        """Loads a node with a state."""
         life = self.conceive(request)
         state, timers = request["state"], request.get("timers", [])
         return self.keep(life, life.load(state, timers, request["now_ms"]))
 
     def conceive(self, request: Plain) -> Life:
-        """What will be behind a handle."""
+        """Returns the node of a request that opens one; it has not started yet."""
         ours(request)
         config, seed = request.get("config", {}), request.get("seed", "")
         return Life(request["addr"], config, seed, self.choices)
 
     def keep(self, life: Life, begun: Plain) -> Plain:
-        """The reply about a node that has begun, with its handle."""
+        """Gives a started node its handle, and returns the reply."""
         self.opened += 1
         self.lives[self.opened] = life
         return {"handle": self.opened, **begun}
 
     def recv(self, request: Plain) -> Plain:
-        """A message comes in; one that is malformed is dropped."""
+        """Handles a message; a malformed one is dropped."""
         node, effects = self.running(request), Effects(TRANSPORT)
         try:
             data = bytes.fromhex(request["bytes"])
@@ -161,13 +161,13 @@ class Adapter:
         return outcome(node, effects)
 
     def advance(self, request: Plain) -> Plain:
-        """Time passes."""
+        """Runs the timers that are due."""
         node, effects = self.running(request), Effects(TRANSPORT)
         node.advance(request["now_ms"], effects)
         return outcome(node, effects)
 
     def call(self, request: Plain) -> Plain:
-        """The application asks for something, which may be refused."""
+        """Handles a call of the application, which may be refused."""
         node, effects = self.running(request), Effects(TRANSPORT)
         try:
             node.call(request["name"], request["args"], request["now_ms"], effects)
@@ -177,14 +177,14 @@ class Adapter:
         return outcome(node, effects)
 
     def sent(self, request: Plain) -> Plain:
-        """A node learns what became of its message."""
+        """Handles the outcome of a message that the node sent."""
         node, effects = self.running(request), Effects(TRANSPORT)
         to, data = request["to"], bytes.fromhex(request["bytes"])
         node.settle(to, data, request["took_us"], request["now_ms"], effects)
         return outcome(node, effects)
 
     def stream(self, request: Plain) -> Plain:
-        """Something happens to a connection that a peer has opened."""
+        """Handles an event of a connection that a peer opened."""
         node, effects = self.running(request), Effects(TRANSPORT)
         data = bytes.fromhex(request.get("bytes", ""))
         conn, event = request["conn"], request["event"]
@@ -195,39 +195,39 @@ class Adapter:
         return outcome(node, effects)
 
     def query(self, request: Plain) -> Plain:
-        """Somebody looks at a node."""
+        """Answers a query."""
         node, args = self.running(request), request.get("args", {})
         return {"value": queries.answer(node, request["what"], args)}
 
     def crash(self, request: Plain) -> Plain:
-        """A node is gone; its handle is not."""
+        """Crashes a node; its handle stays valid."""
         self.life(request).node = None
         return {}
 
     def restart(self, request: Plain) -> Plain:
-        """It begins again, with what a real one keeps on disk in the configuration."""
+        """Starts a crashed node again; the configuration has what a real node keeps on disk."""
         life = self.life(request)
         config = {**life.config, **request.get("config", {})}
         return life.begin(config, request["now_ms"])
 
     def close(self, request: Plain) -> Plain:
-        """Nobody will ask for it again."""
+        """Forgets a node."""
         self.life(request)
         del self.lives[request["handle"]]
         return {}
 
     def batch(self, request: Plain) -> Plain:
-        """Several requests in one line."""
+        """Answers several requests of one line."""
         return {"results": [self.answer(item) for item in request["items"]]}
 
     def life(self, request: Plain) -> Life:
-        """What is behind the request's handle."""
+        """Returns what the request's handle stands for."""
         if request["handle"] not in self.lives:
             raise Trouble("no_handle", f"there is no handle {request['handle']}")
         return self.lives[request["handle"]]
 
     def running(self, request: Plain) -> events.Node:
-        """The node behind the request's handle."""
+        """Returns the node of the request's handle."""
         node = self.life(request).node
         if node is None:
             raise Trouble("no_handle", f"node {request['handle']} has crashed")
@@ -235,23 +235,23 @@ class Adapter:
 
 
 def unknown(request: Plain) -> Plain:
-    """There is no such op."""
+    """Rejects an unknown op."""
     raise Trouble("unknown_op", f"there is no op {request['op']}")
 
 
 def ours(request: Plain) -> None:
-    """Raises Trouble if that is about another protocol."""
+    """Raises Trouble if the request is about another protocol."""
     if request["protocol"] != PROTOCOL:
         raise Trouble("unsupported", f"there is no {request['protocol']} here")
 
 
 def outcome(node: events.Node, effects: Effects) -> Plain:
-    """What a node did, and when it wants to do something by itself."""
+    """Returns the effects of a node, and the time of its next timer."""
     return {"effects": effects.done, "next_timer_ms": node.next_timer}
 
 
 def main() -> None:
-    """Answers line by line, until it is told to end or nobody asks any more."""
+    """Answers line by line, until `bye` or the end of the input."""
     adapter = Adapter()
     for line in iter(sys.stdin.buffer.readline, b""):
         request = json.loads(line)

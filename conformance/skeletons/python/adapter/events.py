@@ -1,7 +1,7 @@
 """
-2. Events: what happens to a node, and what it does then. Call your implementation's node here.
+2. Events: what happens to a node, and how it reacts. Call your implementation's node here.
 
-Time is in every event: a node reads no clock, sleeps never and has no socket. Times are integers of milliseconds.
+Every event carries the time: a node reads no clock, never sleeps and has no socket. Times are whole milliseconds.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Final
 from .choices import Choices
 from .effects import Effects
 
-#: What of this is claimed: add "exchange" once a node takes messages and time, then "api.NAME" for each call that it knows,
-#: "events" if it tells its application what happens, "restart" if it may crash and begin again,
-#: "sent", "stream" and "state.load" for the last three methods.
+#: The capabilities of this file. Add "exchange" once `receive` and `advance` are written, "api.NAME" for each name that `call`
+#: knows, "events" if the node reports events, "restart" if a node can crash and start again, and "sent", "stream" and
+#: "state.load" for the last three methods.
 CAPABILITIES: Final[list[str]] = []
 
 
 class Refused(Exception):
-    """The implementation refuses a call; the reason is a word of the protocol's."""
+    """The implementation refuses a call; the reason is one of the protocol's words."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -28,32 +28,32 @@ class Refused(Exception):
 
 @dataclass
 class Birth:
-    """What a node begins with."""
+    """What a node starts with."""
 
     addr: Any
-    config: dict[str, Any]  #: what it leaves out has the protocol's defaults
-    seed: str  #: of what the node draws for itself
+    config: dict[str, Any]  #: missing members have the protocol's defaults
+    seed: str  #: seed of the node's own random generator
     now: int
-    choices: Choices  #: where to ask, if the runner draws
+    choices: Choices  #: asks the runner for random choices
 
 
 class Node:
-    """One node. It knows nothing of others in the same process."""
+    """One node, independent of all others in the process."""
 
-    #: When it wants to do something by itself; None if never.
+    #: The time of its next timer; None if none runs.
     next_timer: int | None = None
 
     def __init__(self, birth: Birth, effects: Effects) -> None:
-        """Starts, at `birth.now`."""
+        """Starts the node at `birth.now`."""
 
     def receive(self, sender: Any, data: bytes, now: int, effects: Effects) -> None:
-        """A message comes in. May raise `codec.Malformed`."""
+        """Handles a message. May raise `codec.Malformed`."""
 
     def advance(self, now: int, effects: Effects) -> None:
-        """It is `now`: do what is due up to and including this moment, and set `next_timer`."""
+        """Runs all timers that are due up to `now`, included, and sets `next_timer`."""
 
     def call(self, name: str, args: dict[str, Any], now: int, effects: Effects) -> None:
-        """The application asks for something. Raises Refused."""
+        """Handles a call of the application. Raises Refused."""
         raise NotImplementedError(f"there is no call {name} yet")
 
     def settle(
@@ -64,7 +64,7 @@ class Node:
         now: int,
         effects: Effects,
     ) -> None:
-        """It learns of a message that it has sent: how many microseconds it took, or None if it did not arrive. Claim `sent`."""
+        """Handles the outcome of a message that the node sent: its microseconds, or None if it did not arrive. Claim `sent`."""
         raise NotImplementedError("outcomes of messages are not written yet")
 
     def on_connection(
@@ -76,7 +76,7 @@ class Node:
         effects: Effects,
     ) -> None:
         """
-        A connection that a peer has opened: open, data (perhaps a part of a message), eof, reset.
+        Handles an event of a connection that a peer opened: open, data (perhaps a part of a message), eof or reset.
 
         Answer with `effects.reply` and `effects.close`. Claim `stream`.
         """
@@ -89,5 +89,5 @@ class Node:
         state: dict[str, Any],
         timers: list[dict[str, Any]],
     ) -> Node:
-        """One in this state, where these timers run and no others; it does nothing by that. Claim `state.load`."""
+        """Returns a node in this state, in which exactly these timers run. Loading has no effects. Claim `state.load`."""
         raise NotImplementedError("load is not written yet")

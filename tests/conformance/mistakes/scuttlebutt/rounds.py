@@ -74,10 +74,22 @@ class NotTheSameTwice(Wrong):
         return step
 
 
-# Seeds
+class AsksInText(Wrong):
+    """Asks the runner to choose among addresses in which every byte that is not UTF-8 is replaced, as Go's encoding/json does."""
 
+    caught_by: ClassVar = ("partner-picked-has-an-address-that-is-not-utf-8",)
 
-# Critical peers
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """Replaces bytes in the options of each question."""
+
+        def ask(question: dict[str, Any]) -> list[int]:
+            options = [
+                bytes.fromhex(option["hex"]).decode("utf-8", "replace") if isinstance(option, dict) else option
+                for option in question["of"]
+            ]
+            return choose(question | {"of": options})
+
+        return super().handle(request, ask)
 
 
 class RemembersItself(Wrong):

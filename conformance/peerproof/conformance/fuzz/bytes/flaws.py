@@ -26,6 +26,7 @@ KINDS: Final[Mapping[str, str]] = {
     "value": "the implementation reads another message",
     "bytes": "the implementation writes the message that it has read in another way",
     "crashed": "the implementation exited",
+    "panicked": "the implementation answered with the error panic",
     "hung": "the implementation did not answer in time",
     "flooded": "the implementation answered with a line that is too long",
     "garbled": "the adapter wrote a line that is not part of the protocol",

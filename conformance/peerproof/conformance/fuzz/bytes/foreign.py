@@ -101,7 +101,7 @@ class Decoder:
         self._restarts.start()
 
     def _check_decoding(self, data: bytes, request: Request, reply: Reply | AdapterError) -> tuple[Flaw | None, str]:
-        if (unlike := _no_reply(data, request, reply)) or isinstance(reply, AdapterError):
+        if (unlike := _no_reply(data, request, reply, self._adapter.take_errors)) or isinstance(reply, AdapterError):
             return unlike, "trouble"
         if reply.get("error"):
             return None, "unsupported"
@@ -129,7 +129,11 @@ class Decoder:
 
     def _check_encoding(self, data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
         """Checks that a message that was read is written as the specification writes it."""
-        if (unlike := _no_reply(data, request, reply)) or isinstance(reply, AdapterError) or reply.get("error"):
+        if (
+            (unlike := _no_reply(data, request, reply, self._adapter.take_errors))
+            or isinstance(reply, AdapterError)
+            or reply.get("error")
+        ):
             return unlike
         expected = self._codec.encode(self._codec.decode(data)).hex()
         if rejected := reply.get("rejected"):
@@ -225,11 +229,11 @@ class Search:
                 self.found = self.corpus.keep_instead(path, BYTE_FINDINGS, shrinking.flaw.data)
 
 
-def _no_reply(data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
-    """Returns the flaw of a missing, malformed or error reply."""
+def _no_reply(data: bytes, request: Request, reply: Reply | AdapterError, errors: Callable[[], bytes]) -> Flaw | None:
+    """Returns the flaw of a missing, malformed or error reply; `errors` gives the end of the implementation's standard error."""
     if isinstance(reply, AdapterError):
-        errors = reply.errors.decode("utf-8", "backslashreplace")
-        return Flaw(reply.kind, data, f"at {request['op']} the implementation {reply}", errors=errors)
+        detail = f"at {request['op']} the implementation {reply}"
+        return Flaw(reply.kind, data, detail, errors=reply.errors.decode("utf-8", "backslashreplace"))
     try:
         check(request, {"id": 0, **reply})
     except InvalidReply as unlike:
@@ -237,8 +241,9 @@ def _no_reply(data: bytes, request: Request, reply: Reply | AdapterError) -> Fla
     error = reply.get("error")
     if not error or error["code"] == "unsupported":
         return None
-    kind = {"panic": "crashed", "timeout": "hung"}.get(error["code"], "error")
-    return Flaw(kind, data, f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}")
+    kind = {"panic": "panicked", "timeout": "hung"}.get(error["code"], "error")
+    detail = f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}"
+    return Flaw(kind, data, detail, errors=errors().decode("utf-8", "backslashreplace"))
 
 
 def _shape(said: str) -> str:
