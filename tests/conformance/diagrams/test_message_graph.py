@@ -164,7 +164,7 @@ def test_message_over_a_connection_changes_both_ends_or_fails_at_its_sender() ->
     without = ("todo", "cache", "scores", "rt", "ns", "versions", "stored")
 
     assert of_path(system, [asked, arrived, answered], without).text().splitlines() == [
-        "n:3  .      1. Command",
+        "n:3  .      1. Command: join 0",
         "n:3  .      stage = joining, contact = (0)",
         "n:3 -> n:1  2. join 2 2 [0, 0, 0] 0 []",
         "n:3  .      contact = ()",
@@ -225,11 +225,11 @@ def test_model_may_say_in_its_own_way_what_messages_hold_and_what_is_new() -> No
     shown = of_path(system, path, without=("tock", "todo")).text().splitlines()
 
     assert shown == [
-        "n1  .     1. Command",
+        "n1  .     1. Command: set 1 1",
         "n1  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
         "n1 -> n2  2. update: /1 = 1 [n1@1] tock 1",
         "n2  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
-        "n1  .     3. Command",
+        "n1  .     3. Command: delete 1 0",
         "n1  .     ticks n1@2, /1 = Null [n1@2] tock 2, superseded n1@1",
         "n1  .     still under way to n2, sent in 3: update: /1 = Null [n1@2] tock 2",
     ]
