@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.docs_scripts import load_script
 
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.adapter.messages import event_kinds
@@ -22,12 +21,7 @@ from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.forms.form import Form
 from peerproof.spec.protocols import PROTOCOLS
 
-_FILE = Path(__file__).parents[2] / "docs/generate.py"
-_SPEC = importlib.util.spec_from_file_location("generate", _FILE)
-assert _SPEC
-assert _SPEC.loader
-generate: Any = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(generate)
+generate: Any = load_script("generate")
 
 #: Queries that were asked, by protocol and name; a StateForm is read by `load`, and checked there.
 checked: Counter[tuple[str, str]] = Counter()

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-
-
-def script(name: str) -> Any:
-    """A module of the folder docs, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.support.docs_scripts import load_script
 
 
 def test_a_flowchart_has_each_box_above_those_that_it_points_to() -> None:
     boxes = ('low["low & last"]', 'high["high"]', 'mid["mid"]')
     diagram = "\n    ".join(["flowchart TD", *boxes, "high --> mid", "mid --> low", "high --> low"])
 
-    drawn = ElementTree.fromstring(script("flowchart").render_flowchart(diagram, "one"))
+    drawn = ElementTree.fromstring(load_script("flowchart").render_flowchart(diagram, "one"))
 
     texts = {found.text: float(found.get("y", 0)) for found in drawn.iter("{http://www.w3.org/2000/svg}text")}
     assert texts["high"] < texts["mid"] < texts["low & last"]
@@ -44,7 +31,7 @@ def test_a_flowchart_has_each_box_above_those_that_it_points_to() -> None:
 )
 def test_what_is_no_such_flowchart_is_refused(diagram: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        script("flowchart").render_flowchart(diagram, "one")
+        load_script("flowchart").render_flowchart(diagram, "one")
 
 
 def test_links_that_lead_nowhere_and_files_from_elsewhere_are_found(tmp_path: Path) -> None:
@@ -57,7 +44,7 @@ def test_links_that_lead_nowhere_and_files_from_elsewhere_are_found(tmp_path: Pa
         '<script src="//cdn.org/x.js"></script>'
     )
 
-    assert list(script("site_check").find_faults(tmp_path)) == [
+    assert list(load_script("site_check").find_faults(tmp_path)) == [
         "index.html loads //cdn.org/x.js",
         "index.html links to a/#there, where there is no such place",
         "index.html links to b/, which is not there",
