@@ -16,10 +16,10 @@ from typing import Any, Final
 from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.models import counterexamples
-from peerproof.conformance.models.run_diagram import changes, message_content, of_path, value_text
+from peerproof.conformance.models.run_diagram import changes, message_content, of_path, possible_events, value_text
 from peerproof.spec import core
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Branch, Model, System, World
+from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, System, World
 from peerproof.spec.model.exploration import Edge
 from peerproof.spec.model.run_monitor import Graph, Monitored, search
 from peerproof.spec.protocols import PROTOCOLS
@@ -164,48 +164,36 @@ class Walk:
         return of_path(self.system, [Edge(move.label, world) for move, world in self.follow(path) if move])
 
     def _all(self, world: World) -> Iterator[Move]:
-        system, faults, count = self.system, self.model.faults, len(self.system.places)
-        nodes, restarts, net = world[:count], world[count], world[count + 1 :]
-        for place, state in enumerate(nodes):
-            for label, event, picks, branch in self._local(state):
-                sent = system.network.with_messages(net, branch.sent)
-                if len(sent) <= faults.in_flight:
-                    after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts, *sent)
-                    yield Move("local", label, place, None, event, picks, after)
-            if restarts and system.places[place] in faults.restarting:
-                after = (*nodes[:place], system.restart(state), *nodes[place + 1 :], restarts - 1, *net)
-                yield Move("restart", RESTART, place, None, "restart", (), after)
-        for index, message in enumerate(net):
-            if not system.network.is_first(net, index):
-                continue
-            rest, place = net[:index] + net[index + 1 :], system.receivers[message]
-            if faults.connections:
-                for label, after, sends in system.exchanges(nodes, message):
-                    if len(sent := system.network.with_messages(rest, sends)) <= faults.in_flight:
-                        yield Move(KINDS[label], label, place, message, "", (), (*after, restarts, *sent))
-                continue
-            for picks, branch in self._received(nodes[place], message):
-                after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
-                if len(sent := system.network.with_messages(rest, branch.sent)) <= faults.in_flight:
-                    yield Move("deliver", RECEIVE, place, message, "", picks, after + sent)
-                if faults.duplication and len(sent := system.network.with_messages(net, branch.sent)) <= faults.in_flight:
-                    yield Move("duplicate", RECEIVE_AGAIN, place, message, "", picks, after + sent)
-            if faults.loss:
-                yield Move("lose", LOSE, place, message, "", (), (*nodes, restarts, *rest))
+        """Yields every event that the bounds of the model allow, with what is random in it."""
+        allowed = set(map(Edge._make, self.system.moves(world)))
+        local = {place: self._local(world[place]) for place in range(len(self.system.places))}
+        arriving: dict[int, Iterator[Any]] = {}
+        picks: Any = ()
+        for taken, edge in possible_events(self.system, world):
+            event, picks = "", picks if edge.label == RECEIVE_AGAIN else ()
+            if taken.message is None and taken.place is not None:
+                event, picks = ("restart", ()) if edge.label == RESTART else next(local[taken.place])
+            elif edge.label == RECEIVE and taken.place is not None and taken.message is not None and taken.sender is None:
+                if taken.message not in arriving:
+                    arriving[taken.message] = self._received(world[taken.place], taken.message)
+                picks = next(arriving[taken.message])
+            if edge in allowed:
+                place = self.system.receivers[taken.message] if taken.message is not None else taken.place
+                assert place is not None
+                yield Move(KINDS.get(edge.label, "local"), edge.label, place, taken.message, event, picks, edge.target)
 
-    def _local(self, number: int) -> Iterator[tuple[str, str, Any, Branch]]:
-        """Yields what can happen to a node by itself; the system has the same in this order."""
-        state, branches = self.system.states[number], iter(self.system.local(number))
-        for label, event in self.model.offers(state):
+    def _local(self, number: int) -> Iterator[tuple[str, Any]]:
+        """Yields what can happen to a node by itself, and the random choices; the system has the same in this order."""
+        state = self.system.states[number]
+        for _, event in self.model.offers(state):
             for picks, _ in core.outcomes(partial(self.model.spec.step, state, event)):
-                yield label, self._event_text(event), picks, next(branches)[1]
+                yield self._event_text(event), picks
 
-    def _received(self, number: int, message: int) -> Iterator[tuple[Any, Branch]]:
+    def _received(self, number: int, message: int) -> Iterator[Any]:
+        """Yields the random choices of each outcome of an arrival, in the order in which the system has them."""
         sender, _, content = self.system.messages[message]
         event = core.Received(NOW, sender, content)
-        branches = iter(self.system.receive(number, message))
-        for picks, _ in core.outcomes(partial(self.model.spec.step, self.system.states[number], event)):
-            yield picks, next(branches)
+        return (picks for picks, _ in core.outcomes(partial(self.model.spec.step, self.system.states[number], event)))
 
     def _event_text(self, event: Any) -> str:
         match event:

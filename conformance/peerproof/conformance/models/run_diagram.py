@@ -146,10 +146,10 @@ def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[
 
 def find_event(system: System, world: World, edge: Edge) -> Happened | None:
     """Returns the first event that makes this edge; None if the system has no such edge."""
-    return next((taken for taken, made in _events(system, world) if made == edge), None)
+    return next((taken for taken, made in possible_events(system, world) if made == edge), None)
 
 
-def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
+def possible_events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
     """Yields every event in a state with its edge; bounds are ignored, because the edge that is looked for exists."""
     count, with_messages = len(system.places), system.network.with_messages
     nodes, restarts, net = world[:count], world[count], world[count + 1 :]
