@@ -32,12 +32,11 @@ def describe_start(system: System) -> list[str]:
     for place, number in zip(system.places, system.initial(), strict=False):
         state = system.states[number]
         fresh, _ = system.model.spec.initial(place, state.config)
-        if system.model.project_state(fresh) == system.model.project_state(state):
-            continue
         new = replace(state, **{field.name: getattr(fresh, field.name) for field in fields(fresh)})
         both = zip(system.model.node_variables, *map(system.model.node_values, (new, state)), strict=True)
         changed = ", ".join(text for name, was, now in both for text in _change_texts(name, was, now, ()))
-        lines.append(f"{place} begins with {changed}")
+        if changed:
+            lines.append(f"{place} begins with {changed}")
     return lines
 
 
