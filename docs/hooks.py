@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from flowchart import render_flowchart
+from mkdocs.structure.files import File
 from mkdocs.utils import get_relative_url
 from site_check import find_faults
 
 from peerproof.conformance.diagrams import MessageGraph, render_svg
+from peerproof.conformance.explorer.page_file import page_with
+from peerproof.conformance.explorer.walk import Walk
 
 log = logging.getLogger("mkdocs.hooks.clauses")
 
@@ -30,6 +33,15 @@ _UNTOUCHED = re.compile(r"<(/?)(pre|code|a|strong|h[1-6]|summary|title)\b")
 
 _DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
+#: Protocol, and the configuration of it that can be explored on the site: small, and something happens in it.
+_EXPLORED = {
+    "scuttlebutt": "tiny",
+    "swim": "small-suspicion",
+    "wendy": "small-churn",
+    "peter": "small-churn",
+    "distkv": "small-conflict-1",
+}
+
 #: Clause and the page that defines it.
 _pages: dict[str, str] = {}
 
@@ -40,6 +52,14 @@ def on_pre_build(config: Any) -> None:  # noqa: ARG001  # MkDocs names the argum
     for source in sorted(_SPEC.glob("*.md")):
         for clause in _DEFINITION.findall(source.read_text(encoding="utf-8")):
             _pages[clause] = f"specification/{source.stem}/"
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the explorer of a small cluster of each protocol, a file that needs no server."""
+    for protocol, model in _EXPLORED.items():
+        text = page_with({"model": Walk(protocol, model).whole()}, f"{protocol}: explore a small cluster")
+        files.append(File.generated(config, f"explore/{protocol}.html", content=text))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001  # MkDocs names the arguments
@@ -66,6 +86,10 @@ def on_post_build(config: Any) -> None:
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001  # MkDocs names the arguments
     """Adds anchors, links and open code to a page."""
     html = html.replace('<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>')
+    protocol = page.url.removeprefix("specification/").strip("/")
+    if protocol in _EXPLORED:
+        address = get_relative_url(f"explore/{protocol}.html", page.url)
+        html = html.replace("</h1>", f'</h1>\n<p><a href="{address}">Explore a small cluster in the browser</a></p>', 1)
     if page.url.startswith("specification/"):
         html = _DEFINED.sub(r'<li id="\2">\1<strong>\2</strong>', html)
     if unexpanded := _INCLUDE.search(_TAG.sub("", html)):

@@ -31,6 +31,7 @@ GROUPS = {
         (
             ("list", "vectors.list", "list vectors"),
             ("show", "vectors.show", "show a vector as YAML or as a message graph"),
+            ("explore", "vectors.explore", "show a vector in the browser, step by step, beside an implementation"),
             ("replay", "vectors.replay", "run one vector once and show every line"),
             ("lint", "vectors.lint", "check vector files"),
             ("generate", "vectors.generate", "make vectors from the state graphs of the models, or check them"),
@@ -51,6 +52,7 @@ GROUPS = {
         "recorded traces",
         (
             ("check", "trace.check", "check traces of nodes against the specification, and with TLC"),
+            ("explore", "trace.explore", "show a trace or a capture in the browser, with what each node knew"),
             ("draw", "trace.draw", "draw a trace, a capture, a vector or a counterexample as a message graph"),
         ),
     ),

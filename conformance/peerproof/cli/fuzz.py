@@ -26,6 +26,8 @@ continues where this one ended, even if it was killed; the same options may then
 --known lists findings that are disputed or not fixed yet: each report ends with the name of its finding; put it into the list
 with a reason. A run or an input with a known finding is counted, and the search continues.
 
+--explore shows the finding in the browser, as peerproof vectors explore shows a vector, until Ctrl-C.
+
 --promote writes the finding as a vector, after checking that the implementation fails it and the reference passes it; so use it
 before the bug is fixed. Its FILE is PROTOCOL/exchange/NAME.yaml below some folder, which other commands take as --vectors; with
 --bytes, PROTOCOL/codec/NAME.yaml.
@@ -77,6 +79,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--bytes", action="store_true", help="fuzz the decoder alone, with damaged messages")
     add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, at random")
     add("--known", metavar="FILE", type=Path, help="known findings, one a line (name and reason), which do not end the search")
+    add("--explore", action="store_true", help="show the finding in the browser: each event, and what the faulty node knew")
     add("--promote", metavar="FILE", type=Path, help="write the finding as a vector; needs --impl or --bytes")
 
 
@@ -101,8 +104,8 @@ def _search(args: Namespace) -> int:
     if args.unguided and (not args.bytes or args.impl is not None):
         raise Refusal("--unguided is for the specification's own decoder", tip="use it with --bytes and without --impl")
     if args.bytes:
-        if args.nodes is not None:
-            raise Refusal("--nodes cannot be combined with --bytes")
+        if args.nodes is not None or args.explore:
+            raise Refusal(f"{'--explore' if args.explore else '--nodes'} cannot be combined with --bytes")
         from peerproof.cli.fuzz_bytes import run as search
 
         return search(args)

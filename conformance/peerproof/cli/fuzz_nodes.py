@@ -57,6 +57,8 @@ def run(args: Namespace) -> int:
         _report(args, search)
         if args.promote:
             fuzz_search.promote(args, partial(vector_of, search.inputs, search.finding))
+        if args.explore:
+            _explore(search)
     elif verdict is FuzzVerdict.NOTHING_FOUND:
         where = f"and kept in {args.corpus}" if args.corpus else f"from seed {args.seed}"
         print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}")
@@ -64,6 +66,17 @@ def run(args: Namespace) -> int:
         fuzz_search.print_known(search.known)
         fuzz_search.refuse_promotion(args)
     return EXIT_CODES[verdict]
+
+
+def _explore(search: NodeSearch) -> None:
+    """Shows the finding in the browser until Ctrl-C."""
+    from peerproof.cli.page import open_page
+    from peerproof.conformance.explorer.finding_run import run_finding
+    from peerproof.conformance.explorer.serve import Explorer
+
+    assert search.finding is not None, "the caller has checked this"
+    make = partial(run_finding, search.inputs.spec, search.finding)
+    open_page(Explorer, Namespace(listen=0, no_browser=False), "#run/0/", runs={search.finding.detail: make})
 
 
 def _greet(hello: Hello) -> None:

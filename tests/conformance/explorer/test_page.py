@@ -4,26 +4,62 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.support.tools import require
 
-from peerproof.conformance.explorer.serve import Explorer
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.explorer.page_file import page_with
+from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
+from peerproof.conformance.explorer.serve import Explorer, create_reference
+from peerproof.conformance.explorer.trace_run import run_traces
+from peerproof.conformance.explorer.vector_run import run_case
+from peerproof.conformance.explorer.walk import Walk
+from peerproof.conformance.runner.cases import find_cases
+from peerproof.conformance.suite.locations import examples
+from peerproof.conformance.vectors.suite import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 SCREENS = Path("build/screens")
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """That of a running explorer."""
-    with Explorer() as server:
+@contextmanager
+def serving(**settings: Any) -> Iterator[str]:
+    """The address of an explorer that runs."""
+    with Explorer(**settings) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.address
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """That of an explorer of models."""
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def diverging() -> Iterator[str]:
+    """That of an explorer of a vector beside a wrong implementation, and of a trace of another."""
+    (case,) = find_cases(load(), "delta-stops-at-what-does-not-fit")
+    (trace,) = [path for path in examples() if path.stem == "scuttlebutt-newest-first"]
+    runs = {case.id: partial(run_case, case, create_reference, wrong), trace.name: partial(run_traces, [trace])}
+    with serving(runs=runs) as running:
+        yield running
+
+
+def wrong() -> Adapter:
+    """An implementation that goes on with smaller pairs when one does not fit."""
+    return create_adapter("divergence:BD-09")
 
 
 @pytest.fixture(scope="module")
@@ -90,18 +126,138 @@ def test_a_path_that_leads_nowhere_is_told(browser: Browser, address: str) -> No
     expect(page.get_by_role("status")).to_have_text("there is no move 'beef' at step 1 of the path")
 
 
+def test_a_state_that_one_describes_is_found(page: Page, address: str) -> None:
+    page.goto(f"{address}#swim/small-suspicion/")
+    page.get_by_label("Field").fill("table[2].status")
+    page.get_by_label("Value").fill("suspicious")
+    page.get_by_role("button", name="Find").click()
+
+    row = page.locator("article[data-node='n:1'] tr", has_text="table[2].status")
+    expect(row).to_contain_text("suspicious")
+    expect(row).to_have_class("changed")
+    page.get_by_label("Value").fill("asleep")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("status")).to_have_text("no state of this model: table[2].status = asleep")
+
+
+def test_a_path_is_saved_as_a_vector(page: Page, address: str) -> None:
+    page.goto(f"{address}#swim/small-suspicion/")
+    page.locator("article[data-node='n:1']").get_by_role("button", name="timer quantum").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save").click()
+
+    assert saved.value.suggested_filename.endswith("-node-n-1.yaml")
+    assert "- id: swim/exchange/path-" in Path(saved.value.path()).read_text(encoding="utf-8")
+
+
+def test_an_implementation_plays_a_node(page: Page) -> None:
+    """What it does as each node is shown for each of that node's steps."""
+    with serving(implementation="divergence:BD-02", reach=lambda: create_adapter("divergence:BD-02")) as address:
+        page.goto(f"{address}#scuttlebutt/small-a/")
+        page.locator("#way").select_option("NeverHearsay")
+        result = page.locator("#check-result")
+        expect(result).to_contain_text("The implementation as node 1")
+        page.locator("#keep-node").select_option("2")
+        expect(result).to_contain_text("The implementation as node 2: passed")
+        expect(result.locator("li").first).to_contain_text("✓ as specified")
+
+
+def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> None:
+    page.goto(diverging)
+
+    expect(page.get_by_role("status")).to_have_text("Step 4 of 4, 10 ms. check: delta [c:1 k1 v 1]")
+    expect(page.locator("#problem")).to_contain_text("other messages were sent")
+    expect(page.locator("#problem")).to_contain_text("delta [c:1 k1 v 1, d:1 k v 1]")
+    expect(page.locator("#run-clauses")).to_contain_text("B-31 When the datagram is full")
+    page.get_by_role("button", name="Previous").click()
+    expect(page.get_by_role("status")).to_contain_text("Step 3 of 4")
+    expect(page.locator("#problem")).to_be_hidden()
+    expect(page.locator("#cards article")).to_have_count(2)
+    page.get_by_label("Step", exact=True).press("Home")
+    expect(page.get_by_role("status")).to_have_text("The beginning.")
+    page.locator("#problems button").click()
+    expect(page.get_by_role("status")).to_contain_text("Step 4 of 4")
+
+
+def test_a_trace_has_a_time_line_that_zooms(page: Page, diverging: str) -> None:
+    page.goto(f"{diverging}#run/1/")
+    expect(page.get_by_role("status")).to_contain_text("Step 16 of 97")
+    expect(page.locator("#problems li")).to_have_count(2)
+    page.get_by_role("button", name="Next difference").click()
+    expect(page.get_by_role("status")).to_contain_text("Step 22 of 97")
+    line = page.locator("#line")
+    before = line.screenshot()
+    line.hover()
+    page.mouse.wheel(0, -400)
+    assert line.screenshot() != before
+    box = line.bounding_box()
+    assert box is not None
+    line.click(position={"x": box["width"] - 20, "y": 20})
+    expect(page.get_by_role("status")).not_to_contain_text("Step 22 of 97")
+    expect(page.locator("#moments [aria-current=step]")).to_have_count(1)
+
+
+def test_a_file_needs_no_server(page: Page, tmp_path: Path) -> None:
+    """A model and a run: they are shown, searched and walked through, and nothing is loaded."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    model, run = tmp_path / "model.html", tmp_path / "run.html"
+    model.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
+    (case,) = find_cases(load(), "delta-stops-at-what-does-not-fit")
+    run.write_text(page_with({"runs": [run_case(case, create_reference, wrong).whole()]}), encoding="utf-8")
+
+    page.goto(model.as_uri())
+    page.locator("#way").select_option("NeverSuspicious")
+    expect(page.locator("article[data-node='n:1'] tr.changed", has_text="table[2].status")).to_contain_text("suspicious")
+    page.get_by_role("button", name="Back").click()
+    expect(page.get_by_role("status")).to_contain_text("Step 10.")
+    page.goto(run.as_uri())
+    expect(page.locator("#problem")).to_contain_text("other messages were sent")
+    expect(page.locator("article[data-node='node'] tr")).not_to_have_count(0)
+    assert {address.partition("#")[0] for address in asked} == {model.as_uri(), run.as_uri()}
+
+
+HOSTILE = "<img src=x onerror=window.hit=1></script><script>window.hit=1</script>\u202e\u0000\x1b[31m\u2028" + "x" * 1_000_000
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_hostile_texts_are_shown_and_run_nothing(browser: Browser, tmp_path: Path, alone: bool) -> None:
+    """In every text of a run: tags and scripts, control characters, letters that turn the line around, a megabyte."""
+    run = Run("swim", HOSTILE, HOSTILE, verdict=HOSTILE, commands=((HOSTILE, HOSTILE),))
+    problem = Problem(HOSTILE, HOSTILE, HOSTILE, HOSTILE, ("S-01", HOSTILE), HOSTILE)
+    parts = Arrow(HOSTILE, "b", HOSTILE), Note("b", HOSTILE)
+    run.moments.append(Moment(1, HOSTILE, HOSTILE, parts, parts, problem))
+    run.add_state(HOSTILE, lambda: {HOSTILE: HOSTILE})
+    tab = browser.new_page()
+    file = tmp_path / "hostile.html"
+    file.write_text(page_with({"runs": [run.whole()]}, HOSTILE), encoding="utf-8")
+    with serving(runs={"hostile": lambda: run}) as served:
+        tab.goto(f"{file.as_uri() if alone else served}#run/0/0")
+        expect(tab.locator("#problem")).to_contain_text("<img src=x onerror=window.hit=1>")
+        expect(tab.locator("#problem")).to_contain_text("\\u{202e}\\u{0}\\u{1b}")
+        expect(tab.locator("#cards tr")).to_have_count(1)
+        assert tab.evaluate("window.hit") is None
+        assert tab.locator("img, script:not([type='application/json']):not([type='module'])").count() == 0
+    tab.close()
+
+
+@pytest.mark.parametrize("page_name", ["model", "vector", "trace"])
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone_and_a_screen_in_the_light_and_in_the_dark(
-    browser: Browser, address: str, width: int, scheme: str
+    browser: Browser, address: str, diverging: str, page_name: str, width: int, scheme: str
 ) -> None:
     """Nothing reaches beyond the window but the message graph, which scrolls; pictures are kept."""
     SCREENS.mkdir(parents=True, exist_ok=True)
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light")
-    tab.goto(f"{address}#swim/small-a/")
-    tab.locator("article button").first.click()
-    expect(tab.get_by_role("img", name="Message graph")).to_be_visible()
+    if page_name == "model":
+        tab.goto(f"{address}#swim/small-a/")
+        tab.locator("article button").first.click()
+        expect(tab.locator("#graph svg")).to_be_visible()
+    else:
+        tab.goto(f"{diverging}#run/{int(page_name == 'trace')}/")
+        expect(tab.locator("#problem")).to_be_visible()
 
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    tab.screenshot(path=SCREENS / f"explorer-{width}-{scheme}.png", full_page=True)
+    tab.screenshot(path=SCREENS / f"explorer-{page_name}-{width}-{scheme}.png", full_page=True)
     tab.close()

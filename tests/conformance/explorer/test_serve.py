@@ -56,7 +56,7 @@ def test_the_page_loads_nothing_from_elsewhere(server: Explorer, name: str) -> N
     ],
 )
 def test_strangers_learn_nothing(server: Explorer, token: str | None, headers: dict[str, str], status: int) -> None:
-    found, _, body = asked(server, "models.json", token, **headers)
+    found, _, body = asked(server, "info.json", token, **headers)
 
     assert found == status
     assert b"scuttlebutt" not in body
@@ -77,7 +77,6 @@ def test_a_view_is_that_of_the_walk(server: Explorer) -> None:
     assert status == 200
     assert {name: found[name] for name in begun} == json.loads(json.dumps(Walk("swim", "small-a").view([move])))
     assert {"name", "about"} == found["reaches"][0].keys()
-    assert b"<svg" in asked(server, f"graph.svg?protocol=swim&model=small-a&path={move}")[2]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,11 @@ def test_a_view_is_that_of_the_walk(server: Explorer) -> None:
         ("view.json?protocol=swum&model=small-a", 404, "unknown protocol 'swum'"),
         ("view.json?protocol=swim&model=huge", 404, "swim has no model or configuration 'huge'"),
         ("view.json?protocol=swim&model=small-a&path=xx", 404, "there is no move 'xx' at step 1 of the path"),
-        ("graph.svg?protocol=swim&model=small-a&path=xx", 404, "there is no move 'xx' at step 1 of the path"),
+        ("vector.json?protocol=swim&model=small-a&path=xx&node=n:1", 404, "there is no move 'xx' at step 1 of the path"),
+        ("vector.json?protocol=swim&model=small-a&node=n:9", 404, "there is no node 'n:9': there are n:1, n:2, n:3"),
+        ("check.json?protocol=swim&model=small-a&node=n:1", 404, "no implementation: peerproof model explore --impl COMMAND"),
+        ("run.json?run=0", 404, "there is no run 0"),
+        ("run.json?run=x", 404, "run is not a number: 'x'"),
         ("way.json?protocol=swim&model=small-a&to=Nowhere", 404, "nothing to reach is called 'Nowhere'"),
         ("../serve.py", 404, "there is no '../serve.py'"),
         (f"view.json?path={'ab.' * 7000}", 414, "this path is too long"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from random import Random
 
 import pytest
 
-from peerproof.conformance.explorer.walk import NoSuchModel, NoSuchPath, Walk, explorable
+from peerproof.conformance.explorer.walk import NoSuchModel, NoSuchPath, TooMany, Walk, explorable
 from peerproof.conformance.models.counterexamples import questions_of
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.tla.manifest import models
@@ -62,10 +63,10 @@ def test_a_path_leads_to_the_same_world_whatever_was_explored_before(protocol: s
     for view in (shown, again):
         view["net"] = sorted((one["from"], one["to"], one["text"]) for one in view["net"])
         view["moves"] = sorted((one["id"], one["event"], json.dumps(one["changes"], sort_keys=True)) for one in view["moves"])
-        for said in view["steps"]:
-            said["message"] = said["message"] and said["message"]["text"]
+        for done in view["steps"]:
+            done["message"] = done["message"] and done["message"]["text"]
+            done["sends"] = sorted(one["text"] for one in done["sends"])
     assert shown == again
-    assert sorted(first.graph(path).text().splitlines()) == sorted(second.graph(path).text().splitlines())
 
 
 def test_a_change_is_marked_at_the_node_that_has_it() -> None:
@@ -126,3 +127,45 @@ def test_what_can_be_explored_opens_and_other_models_are_refused(protocol: str) 
     with pytest.raises(NoSuchModel) as refused:
         Walk(protocol, "routing" if protocol == "wendy" else "nothing")
     assert "tiny" in refused.value.known
+
+
+def test_a_state_that_is_described_is_found_by_a_shortest_way() -> None:
+    """Of any node, or of the named one; no state has a value that no node ever has."""
+    walk = Walk("swim", "small-suspicion")
+
+    path = walk.way_to_state("table[2].status", "suspicious", "n:1")
+
+    assert path is not None
+    views = [walk.view(path[:-1]), walk.view(path)]
+    seen = [{field["name"]: field["value"] for field in view["nodes"][0]["fields"]} for view in views]
+    assert [fields["table[2].status"] for fields in seen] == ["normal", "suspicious"]
+    assert walk.way_to_state("table[2].status", "suspicious") == path
+    assert walk.way_to_state("table[2].status", "suspicious", "n:2") is None
+    assert walk.way_to_state("table[2].status", "asleep") is None
+
+
+def test_the_whole_model_has_the_worlds_and_moves_of_the_walk() -> None:
+    """What a page without a server shows is made from it: the worlds are numbered as they are found."""
+    walk = Walk("swim", "small-suspicion")
+    data = json.loads(json.dumps(walk.whole()))
+    worlds, waiting = {walk.system.initial(): 0}, deque([walk.system.initial()])
+
+    while waiting:
+        world = waiting.popleft()
+        moves, places = walk.moves(world), walk.system.places
+        for move in moves.values():
+            if move.target not in worlds:
+                worlds[move.target] = len(worlds)
+                waiting.append(move.target)
+        wanted = {name: (move.kind, str(places[move.place]), move.event, worlds[move.target]) for name, move in moves.items()}
+        found = {
+            name: (data["kinds"][kind], data["nodes"][node], data["events"][event], target)
+            for name, kind, node, _, event, _, target in data["moves"][worlds[world]]
+        }
+        assert found == wanted
+    assert len(data["worlds"]) == len(data["broken"]) == len(worlds)
+
+
+def test_a_model_that_is_too_large_for_a_file_is_refused() -> None:
+    with pytest.raises(TooMany, match="more than 100 states"):
+        Walk("swim", "tiny").whole(most=100)

@@ -4,58 +4,79 @@ Explores a protocol in the browser: what each node knows, what is under way, and
   peerproof model explore                          choose protocol and model on the page
   peerproof model explore swim --model small-a     begin there
   peerproof model explore scuttlebutt --model BX-03-two-values
+  peerproof model explore swim --model small-suspicion --impl './my-adapter'      your implementation plays a node
+  peerproof model explore swim --model small-suspicion --output swim.html         one file that needs no server
 
 One click delivers, loses or doubles a message, runs a timer out, gives a command, or restarts a node; where chance decides, every
 outcome can be chosen. The path is in the address of the page, so that it can be sent to a colleague who runs this command too.
+The page also finds the shortest way to an answer, a violation, or a state that you describe, and saves a path as a vector.
+
+With --impl, the implementation plays one node of the path, and each of its steps is compared with the specification. It is run
+anew at every click, at the times at which its timers run out by the clock. A node that does not begin as a new one needs `load`.
+
+A file for --output holds the whole state graph, up to some 10,000 states.
 
 The page is served on this machine only, at an address with a random token, until Ctrl-C.
 """
 
 from __future__ import annotations
 
-import webbrowser
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from peerproof.cli.exits import OK, Refusal
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import Refusal
+from peerproof.cli.implementation import add_implementation, make_reach, refuse_unavailable
 from peerproof.cli.options import add_protocol
+from peerproof.cli.page import PAGE_EXITS, add_page, open_page, write_page
 from peerproof.cli.parser import did_you_mean
 
-EXITS: Final = {OK: "ended by Ctrl-C"}
+EXITS: Final = PAGE_EXITS
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add_protocol(parser, "protocol to begin with")
     parser.add_argument("--model", metavar="NAME", help="model or configuration to begin with (model check --list lists them)")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on (default: a free one)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    add_implementation(parser, "none")
+    add_page(parser)
 
 
 def run(args: Namespace) -> int:
-    """Serves the page until Ctrl-C."""
+    """Serves the page until Ctrl-C, or writes it."""
     from peerproof.conformance.explorer.serve import Explorer
     from peerproof.conformance.explorer.walk import explorable
 
     begin = ""
     if args.protocol:
         known = explorable(args.protocol)
-        name = args.model or ("small-a" if "small-a" in known else next(iter(known)))
-        if name not in known:
-            raise Refusal(f"unknown model {name!r}", tip=did_you_mean(name, known) or f"there are {', '.join(known)}")
-        begin = f"#{args.protocol}/{name}/"
+        args.model = args.model or ("small-a" if "small-a" in known else next(iter(known)))
+        if args.model not in known:
+            raise Refusal(f"unknown model {args.model!r}", tip=did_you_mean(args.model, known) or f"there are {', '.join(known)}")
+        begin = f"#{args.protocol}/{args.model}/"
     elif args.model:
         raise Refusal("--model needs a protocol", tip=f"peerproof model explore PROTOCOL --model {args.model}")
-    try:
-        server = Explorer(args.port)
-    except OSError as error:
-        raise Refusal(f"port {args.port} cannot be used: {error.strerror}", tip="leave out --port for a free one") from None
-    with server:
-        print(f"{server.address}{begin}\nCtrl-C ends it", flush=True)
-        if not args.no_browser:
-            webbrowser.open(f"{server.address}{begin}")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            return OK
-    return OK
+    if args.output:
+        return _write(args)
+    if not args.impl:
+        return open_page(Explorer, args, begin)
+    reach = make_reach(args, "explorer")
+    with refuse_unavailable():
+        adapter = reach()
+        adapter.start()
+        adapter.stop()
+    return open_page(Explorer, args, begin, implementation=args.impl, reach=reach)
+
+
+def _write(args: Namespace) -> int:
+    """Writes the page of one model."""
+    from peerproof.cli.ticker import Ticker
+    from peerproof.conformance.explorer.walk import TooMany, Walk
+
+    if not args.protocol or args.impl:
+        raise Refusal(
+            "--output needs a protocol, and no --impl", tip="peerproof model explore PROTOCOL --model NAME --output FILE"
+        )
+    with refuse(TooMany, prefix=f"{args.model} is too large for a file: "), Ticker() as ticker:
+        data = Walk(args.protocol, args.model).whole(progress=lambda count: ticker("", count, None, "states"))
+    return write_page(args.output, {"model": data}, f"{args.protocol} {args.model}")

@@ -17,6 +17,8 @@ MARK = "✗ "
 
 def visible(text: str) -> str:
     """Returns a text with escapes for invisible characters and for those that change how others are shown."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c == "\n" else f"\\u{{{ord(c):x}}}" for c in text)
 
 

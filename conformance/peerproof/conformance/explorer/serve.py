@@ -10,31 +10,45 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any, Final
+from pathlib import PurePath
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
-from peerproof.conformance.diagrams.svg import render_svg
-from peerproof.conformance.explorer.walk import NoSuchModel, NoSuchPath, Walk, explorable
+from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.explorer.path_check import check_path, path_vector
+from peerproof.conformance.explorer.recorded_run import Run
+from peerproof.conformance.explorer.vector_run import NotRun
+from peerproof.conformance.explorer.walk import NoSuchPath, TooMany, Walk, explorable
+from peerproof.conformance.models.counterexample_vectors import NothingSeen, OutOfTime
 from peerproof.spec.protocols import PROTOCOLS
 
-#: The files of the page, with their types.
-PAGE: Final = {
-    "index.html": "text/html; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-    "explorer.css": "text/css; charset=utf-8",
-    "main.js": "text/javascript; charset=utf-8",
-    "view.js": "text/javascript; charset=utf-8",
+#: The types of the page's files, by suffix.
+TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
 }
+
+#: The files of the page.
+PAGE: Final = tuple(sorted(file.name for file in (files(__package__) / "page").iterdir() if PurePath(file.name).suffix in TYPES))
+
+#: The parameters of a request.
+Query: TypeAlias = dict[str, str]
 
 #: What a browser may load: nothing from elsewhere, and no script or style within the page.
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
+
+#: The specification behind the adapter protocol.
+REFERENCE: Final = "py:peerproof.reference.harness.harness:Harness"
 
 #: Characters of a request's query: longer paths are refused.
 LONGEST: Final = 20_000
@@ -53,12 +67,32 @@ class Explorer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int = 0) -> None:
-        """Port 0 is a free one. Raises OSError if the port is taken."""
+    def __init__(
+        self,
+        port: int = 0,
+        *,
+        runs: Mapping[str, Callable[[], Run]] | None = None,
+        first: Sequence[Run] = (),
+        implementation: str | None = None,
+        reach: Callable[[], Adapter] | None = None,
+    ) -> None:
+        """
+        Shows the models, or if `runs` are given, these by their titles; each is made anew when the page is loaded again. `first`
+        are those that were made already.
+
+        `reach` makes the adapter of the implementation that plays a node of a model. Port 0 is a free one. Raises OSError if the
+        port is taken.
+        """
         super().__init__(("127.0.0.1", port), _Handler)
         self.token: Final = secrets.token_urlsafe(16)
-        self.walks: Final[dict[tuple[str, str], Walk]] = {}
+        self.has_models: Final = runs is None
+        self.runs: Final = dict(runs or {})
+        self.implementation: Final = implementation
+        self.reach: Final = reach
         self.lock: Final = threading.Lock()
+        self._walks: Final[dict[tuple[str, str], Walk]] = {}
+        self._made: Final = dict(enumerate(first))
+        self._unseen: Final = set(self._made)
 
     @property
     def address(self) -> str:
@@ -66,15 +100,21 @@ class Explorer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
     def walk(self, protocol: str, name: str) -> Walk:
-        """Returns the walk through a model, the same one every time. Raises Refused."""
+        """Returns the walk through a model, the same one every time. Raises Refused, NoSuchModel."""
         if protocol not in PROTOCOLS:
             raise Refused(HTTPStatus.NOT_FOUND, f"unknown protocol {protocol!r}")
-        if (protocol, name) not in self.walks:
-            try:
-                self.walks[protocol, name] = Walk(protocol, name)
-            except NoSuchModel as error:
-                raise Refused(HTTPStatus.NOT_FOUND, str(error)) from None
-        return self.walks[protocol, name]
+        if (protocol, name) not in self._walks:
+            self._walks[protocol, name] = Walk(protocol, name)
+        return self._walks[protocol, name]
+
+    def run(self, number: int, *, anew: bool = False) -> Run:
+        """Returns a run by its place among the runs; `anew` makes it again. Raises Refused."""
+        if not 0 <= number < len(self.runs):
+            raise Refused(HTTPStatus.NOT_FOUND, f"there is no run {number}")
+        if (anew and number not in self._unseen) or number not in self._made:
+            self._made[number] = list(self.runs.values())[number]()
+        self._unseen.discard(number)
+        return self._made[number]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -101,12 +141,16 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG, "this path is too long")
         name = rest[0] or "index.html"
         if name in PAGE:
-            return PAGE[name], (files(__package__) / "page" / name).read_bytes()
+            return TYPES[PurePath(name).suffix], (files(__package__) / "page" / name).read_bytes()
         query = {key: values[-1] for key, values in parse_qs(address.query).items()}
         if name not in _ANSWERS:
             raise Refused(HTTPStatus.NOT_FOUND, f"there is no {name!r}")
         with self.server.lock:
-            return _ANSWERS[name](self.server, query)
+            try:
+                found = _ANSWERS[name](self.server, query)
+            except _UNANSWERED as error:
+                raise Refused(HTTPStatus.NOT_FOUND, str(error)) from None
+        return "application/json", json.dumps(found, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -126,45 +170,81 @@ class _Handler(BaseHTTPRequestHandler):
         """Logs nothing."""
 
 
-def _models(_: Explorer, __: dict[str, str]) -> tuple[str, bytes]:
-    return _json({protocol: explorable(protocol) for protocol in PROTOCOLS})
+def create_reference() -> Adapter:
+    """Makes the adapter of the specification, in this process."""
+    return create_adapter(REFERENCE)
 
 
-def _view(server: Explorer, query: dict[str, str]) -> tuple[str, bytes]:
+def _info(server: Explorer, _: Query) -> Any:
+    models = {protocol: explorable(protocol) for protocol in PROTOCOLS} if server.has_models else {}
+    return {"models": models, "runs": list(server.runs), "implementation": server.implementation, "alone": False}
+
+
+def _view(server: Explorer, query: Query) -> Any:
     walk, path = _place(server, query)
-    try:
-        return _json({**walk.view(path), "reaches": [reach.__dict__ for reach in walk.reaches()]})
-    except NoSuchPath as error:
-        raise Refused(HTTPStatus.NOT_FOUND, str(error)) from None
+    return {**walk.view(path), "reaches": [reach.__dict__ for reach in walk.reaches()]}
 
 
-def _graph(server: Explorer, query: dict[str, str]) -> tuple[str, bytes]:
-    walk, path = _place(server, query)
-    try:
-        return "image/svg+xml", render_svg(walk.graph(path), f"{walk.protocol} {walk.name}").encode()
-    except NoSuchPath as error:
-        raise Refused(HTTPStatus.NOT_FOUND, str(error)) from None
-
-
-def _way(server: Explorer, query: dict[str, str]) -> tuple[str, bytes]:
+def _way(server: Explorer, query: Query) -> Any:
     walk, _ = _place(server, query)
     if query.get("to") not in {reach.name for reach in walk.reaches()}:
         raise Refused(HTTPStatus.NOT_FOUND, f"nothing to reach is called {query.get('to')!r}")
-    return _json({"path": walk.way_to(query["to"])})
+    return {"path": walk.way_to(query["to"])}
 
 
-def _place(server: Explorer, query: dict[str, str]) -> tuple[Walk, list[str]]:
+def _find(server: Explorer, query: Query) -> Any:
+    walk, _ = _place(server, query)
+    return {"path": walk.way_to_state(query.get("field", ""), query.get("value", ""), query.get("node") or None)}
+
+
+def _check(server: Explorer, query: Query) -> Any:
+    if server.reach is None:
+        raise Refused(HTTPStatus.NOT_FOUND, "no implementation: peerproof model explore --impl COMMAND")
+    walk, path = _place(server, query)
+    try:
+        return check_path(walk, path, query.get("node", ""), create_reference, server.reach)
+    except (NothingSeen, OutOfTime, NotRun) as error:
+        return {"problem": str(error)}
+
+
+def _vector(server: Explorer, query: Query) -> Any:
+    walk, path = _place(server, query)
+    found, text = path_vector(walk, path, query.get("node", ""))
+    return {"name": f"{found.vector['id'].rpartition('/')[2]}.yaml", "text": text}
+
+
+def _run(server: Explorer, query: Query) -> Any:
+    return server.run(_number(query, "run"), anew=True).outline()
+
+
+def _moment(server: Explorer, query: Query) -> Any:
+    run = server.run(_number(query, "run"))
+    nodes = json.loads(query["nodes"]) if "nodes" in query else None
+    return run.view(min(max(_number(query, "at"), -1), len(run.moments) - 1), nodes)
+
+
+def _number(query: Query, name: str) -> int:
+    try:
+        return int(query.get(name, "0"))
+    except ValueError:
+        raise Refused(HTTPStatus.NOT_FOUND, f"{name} is not a number: {query[name]!r}") from None
+
+
+def _place(server: Explorer, query: Query) -> tuple[Walk, list[str]]:
     walk = server.walk(query.get("protocol", ""), query.get("model", ""))
     return walk, [part for part in query.get("path", "").split(".") if part]
 
 
-def _json(plain: Any) -> tuple[str, bytes]:
-    return "application/json", json.dumps(plain, ensure_ascii=False).encode()
-
-
-_ANSWERS: Final[dict[str, Callable[[Explorer, dict[str, str]], tuple[str, bytes]]]] = {
-    "models.json": _models,
+_ANSWERS: Final[Mapping[str, Callable[[Explorer, Query], Any]]] = {
+    "info.json": _info,
     "view.json": _view,
-    "graph.svg": _graph,
     "way.json": _way,
+    "find.json": _find,
+    "check.json": _check,
+    "vector.json": _vector,
+    "run.json": _run,
+    "moment.json": _moment,
 }
+
+#: What a request may ask for that is not there, or cannot be had.
+_UNANSWERED: Final = (NoSuchPath, NothingSeen, OutOfTime, TooMany, NotRun, AdapterUnavailable, LookupError, ValueError)

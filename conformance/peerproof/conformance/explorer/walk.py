@@ -7,6 +7,8 @@ another machine.
 
 from __future__ import annotations
 
+import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,20 +16,27 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from peerproof.conformance.diagrams.labels import message_text, visible
-from peerproof.conformance.diagrams.message_graph import MessageGraph
+from peerproof.conformance.explorer.fields import Fields, fields_of_variables
 from peerproof.conformance.models import counterexamples
-from peerproof.conformance.models.run_diagram import changes, message_content, of_path, possible_events, value_text
+from peerproof.conformance.models.run_diagram import changes, message_content, possible_events, value_text
 from peerproof.spec import core
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, System, World
 from peerproof.spec.model.exploration import Edge
 from peerproof.spec.model.run_monitor import Graph, Monitored, search
+from peerproof.spec.properties import Cluster, Property
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.tla.manifest import Model as Asked
 from peerproof.tla.manifest import configurations, models
 
 #: Digits of a move's id; of moves of one world that share them, each gets more.
 ID_DIGITS: Final = 4
+
+#: The most states of a model that is written whole.
+MOST_WHOLE: Final = 10_000
+
+#: The most states that are searched for one that a reader describes.
+MOST_SEARCHED: Final = 500_000
 
 #: What a move does, by its label in the model.
 KINDS: Final[Mapping[str, str]] = {
@@ -45,6 +54,10 @@ class NoSuchPath(LookupError):
     def __init__(self, move: str, at: int) -> None:
         super().__init__(f"there is no move {move!r} at step {at + 1} of the path")
         self.at = at
+
+
+class TooMany(Exception):
+    """There are more states than can be searched or written; the message says how many."""
 
 
 class NoSuchModel(LookupError):
@@ -87,6 +100,8 @@ class Walk:
         self.system: Final = counterexamples.system_of(self._graph)
         self._specification: Final = PROTOCOLS[protocol].specification.load()
         self._moves: dict[World, dict[str, Move]] = {}
+        self._shown: dict[int, Fields] = {}
+        self._texts: dict[int, str] = {}
 
     @property
     def model(self) -> Model:
@@ -156,12 +171,109 @@ class Walk:
             "net": [self._under_way(number) for number in world[len(self.system.places) + 1 :]],
             "moves": [self._move(name, move, world) for name, move in self.moves(world).items()],
             "properties": [*self._invariants(steps), *self._properties(world)],
-            "steps": [self._said(move) for move, _ in steps[1:] if move],
+            "steps": [self._done(move, begun) for (move, _), (_, begun) in zip(steps[1:], steps, strict=False) if move],
         }
 
-    def graph(self, path: Sequence[str]) -> MessageGraph:
-        """Returns the message graph of a path. Raises NoSuchPath."""
-        return of_path(self.system, [Edge(move.label, world) for move, world in self.follow(path) if move])
+    def whole(self, most: int = MOST_WHOLE, progress: Callable[[int], None] = lambda _: None) -> dict[str, Plain]:
+        """
+        Returns the state graph as plain data, from which a page makes every view without a server.
+
+        States, messages and changes are numbered, and worlds have the numbers. Raises TooMany.
+        """
+        count = len(self.system.places)
+        worlds = {self.system.initial(): 0}
+        waiting = deque(worlds)
+        numbers: dict[str, dict[Any, int]] = {"states": {}, "messages": {}, "events": {}, "picks": {}, "texts": {}}
+        changed: dict[str, Plain] = {}
+        moves: list[Plain] = []
+        broken: list[Plain] = []
+        judged = [known for known in self._judged() if known.of in ("cluster", "node")]
+        asked = self._questions()
+        rows: list[Plain] = []
+
+        def number(kind: str, value: Any) -> int:
+            return numbers[kind].setdefault(value, len(numbers[kind]))
+
+        while waiting:
+            world = waiting.popleft()
+            states = [number("states", each) for each in world[:count]]
+            rows.append([states, [number("messages", each) for each in world[count + 1 :]]])
+            leaving: list[Plain] = []
+            for name, move in self.moves(world).items():
+                if move.target not in worlds:
+                    worlds[move.target] = len(worlds)
+                    waiting.append(move.target)
+                for place in range(count):
+                    before, after = world[place], move.target[place]
+                    key = f"{number('states', before)} {number('states', after)}"
+                    if before != after and key not in changed:
+                        changed[key] = number("texts", changes(self.system, world, move.target, place))
+                message = -1 if move.message is None else number("messages", move.message)
+                picks = number("picks", json.dumps(self._picks(move)))
+                kind = [*KINDS.values(), "local"].index(move.kind)
+                leaving.append([name, kind, move.place, message, number("events", move.event), picks, worlds[move.target]])
+            moves.append(leaving)
+            broken.append(self._broken(world, judged, asked))
+            if len(worlds) > most:
+                raise TooMany(f"more than {most:,} states; a file holds at most as many")
+            progress(len(rows))
+        return {
+            "protocol": self.protocol,
+            "model": self.name,
+            "about": self.about,
+            "nodes": [str(place) for place in self.system.places],
+            "kinds": [*KINDS.values(), "local"],
+            "states": [list(self._fields(each).items()) for each in numbers["states"]],
+            "messages": [self._under_way(each) for each in numbers["messages"]],
+            "events": list(numbers["events"]),
+            "picks": [json.loads(each) for each in numbers["picks"]],
+            "texts": list(numbers["texts"]),
+            "changes": changed,
+            "properties": [{"name": one.name, "about": one.about, "clauses": list(one.clauses)} for one in judged],
+            "questions": [{"name": name, "about": about} for name, about in asked.items()],
+            "worlds": rows,
+            "moves": moves,
+            "broken": broken,
+        }
+
+    def edges(self, path: Sequence[str]) -> list[Edge]:
+        """Returns the edges of the state graph that a path takes. Raises NoSuchPath."""
+        return [Edge(move.label, world) for move, world in self.follow(path) if move]
+
+    def way_to_state(self, field: str, value: str, node: str | None = None) -> list[str] | None:
+        """
+        Returns a shortest path to a world in which this field of a node has this value; None if there is none.
+
+        Without a node, that of any node counts. Raises TooMany.
+        """
+        places = [place for place, name in enumerate(self.system.places) if node in (None, str(name))]
+        known: dict[int, bool] = {}
+
+        def is_wanted(world: World) -> bool:
+            for number in (world[place] for place in places):
+                if number not in known:
+                    known[number] = self._fields(number).get(field) == value
+            return any(known[world[place]] for place in places)
+
+        first = self.system.initial()
+        before: dict[World, Edge | None] = {first: None}
+        came: dict[World, World] = {}
+        waiting = deque([first])
+        while waiting:
+            world = waiting.popleft()
+            if is_wanted(world):
+                edges: list[Edge] = []
+                while (edge := before[world]) is not None:
+                    edges.append(edge)
+                    world = came[world]
+                return self.path_of(reversed(edges))
+            for edge in map(Edge._make, self.system.moves(world)):
+                if edge.target not in before:
+                    before[edge.target], came[edge.target] = edge, world
+                    waiting.append(edge.target)
+            if len(before) > MOST_SEARCHED:
+                raise TooMany(f"not found among the nearest {MOST_SEARCHED:,} states")
+        return None
 
     def _all(self, world: World) -> Iterator[Move]:
         """Yields every event that the bounds of the model allow, with what is random in it."""
@@ -217,13 +329,27 @@ class Walk:
         """Yields what distinguishes a move, without numbers that depend on the order of exploration."""
         system, count = self.system, len(self.system.places)
         yield from (move.kind, move.label, str(system.places[move.place]), move.event)
-        yield "" if move.message is None else value_text(self.model.message_value(system.messages[move.message]))
-        yield from (value_text(self.model.node_values(system.states[number])) for number in move.target[:count])
+        yield "" if move.message is None else self._message_text(move.message)
+        yield from map(self._state_text, move.target[:count])
         yield value_text(system.net_value(move.target[count + 1 :]))
         yield str(move.target[count])
 
+    def _message_text(self, number: int) -> str:
+        return value_text(self.model.message_value(self.system.messages[number]))
+
+    def _state_text(self, number: int) -> str:
+        if number not in self._texts:
+            self._texts[number] = value_text(self.model.node_values(self.system.states[number]))
+        return self._texts[number]
+
+    def _fields(self, number: int) -> Fields:
+        """Returns the state of a node by its number, as fields."""
+        if number not in self._shown:
+            self._shown[number] = fields_of_variables(self.model.variables(self.system.states[number]))
+        return self._shown[number]
+
     def _node(self, place: int, before: World, world: World) -> dict[str, Plain]:
-        was, now = (dict(_flat(self.model.variables(self.system.states[at[place]]))) for at in (before, world))
+        was, now = (self._fields(at[place]) for at in (before, world))
         fields = [{"name": name, "value": value, "changed": was.get(name) != value} for name, value in now.items()]
         gone = [{"name": name, "value": "", "changed": True} for name in was if name not in now]
         return {"name": str(self.system.places[place]), "fields": [*fields, *gone]}
@@ -233,12 +359,18 @@ class Walk:
         return {"number": number, "from": str(sender), "to": str(to), "text": visible(message_content(self.system, number))}
 
     def _move(self, name: str, move: Move, world: World) -> dict[str, Plain]:
+        return {**self._done(move, world), "id": name, "picks": self._picks(move)}
+
+    def _picks(self, move: Move) -> list[Plain]:
+        return [{"site": site, "chosen": [visible(str(option)) for option in options]} for site, options in move.picks]
+
+    def _done(self, move: Move, world: World) -> dict[str, Plain]:
+        """Returns what a move does in a world: what it changes and sends."""
         places = range(len(self.system.places))
         changed = {str(self.system.places[at]): text for at in places if (text := changes(self.system, world, move.target, at))}
-        picks = [{"site": site, "chosen": [visible(str(option)) for option in options]} for site, options in move.picks]
         before, after = (at[len(places) + 1 :] for at in (world, move.target))
         sent = [self._under_way(number) for number in after if number not in before]
-        return {**self._said(move), "id": name, "picks": picks, "changes": changed, "sends": sent}
+        return {**self._said(move), "changes": changed, "sends": sent}
 
     def _said(self, move: Move) -> dict[str, Plain]:
         message = None if move.message is None else self._under_way(move.message)
@@ -251,7 +383,9 @@ class Walk:
         for name in asked.invariants if asked else ():
             if asked and name in known:
                 holds = None if watched is None else bool(known[name](self.model, self._graph.cluster(watched)))
-                yield {"name": name, "about": asked.question, "clauses": list(asked.clauses), "holds": holds}
+                own = next((one for one in self._specification.PROPERTIES if one.name == name), None)
+                about, clauses = (own.about, own.clauses) if own else (asked.question, asked.clauses)
+                yield {"name": name, "about": about, "clauses": list(clauses), "holds": holds}
 
     def _watched(self, steps: Sequence[tuple[Move | None, World]]) -> World | None:
         """Returns the last world with what the model remembers of the way; None if it does not follow this way."""
@@ -265,15 +399,32 @@ class Walk:
             world = next((after for label, after in self._graph.moves(world) if label == name and after[1:] == target), None)
         return world
 
+    def _judged(self) -> list[Property]:
+        """Returns the properties of the protocol that must always hold, without those that the model asks itself."""
+        own = self._asked.invariants if self._asked else ()
+        return [known for known in self._specification.PROPERTIES if known.when == "always" and known.name not in own]
+
     def _properties(self, world: World) -> Iterator[dict[str, Plain]]:
         """Yields the properties of the protocol: whether each holds here; None for those of steps."""
         cluster = self.system.cluster(world)
-        for known in self._specification.PROPERTIES:
-            if known.when != "always" or (self._asked and known.name in self._asked.invariants):
-                continue
-            subjects = {"cluster": [cluster], "node": [*cluster.nodes.values()]}.get(known.of)
-            holds = None if subjects is None else all(map(known.holds, subjects))
-            yield {"name": known.name, "about": known.about, "clauses": list(known.clauses), "holds": holds}
+        for known in self._judged():
+            yield {"name": known.name, "about": known.about, "clauses": list(known.clauses), "holds": _holds(known, cluster)}
+
+    def _questions(self) -> dict[str, str]:
+        """Returns the questions of the models that need nothing of the way to a world: name, and what it is about."""
+        return {} if isinstance(self._graph, Monitored) else {reach.name: reach.about for reach in self.reaches()}
+
+    def _broken(self, world: World, judged: Sequence[Property], asked: Iterable[str]) -> list[Plain]:
+        """Returns the places of the properties, and after them of the questions, that a world does not satisfy."""
+        cluster, known = self.system.cluster(world), counterexamples.questions_of(self.protocol).QUESTIONS
+        holds = [_holds(one, cluster) for one in judged] + [known[name](self.model, cluster) for name in asked]
+        return [place for place, one in enumerate(holds) if one is False]
+
+
+def _holds(known: Property, cluster: Cluster) -> bool | None:
+    """Whether a property holds in a world; None for one of steps."""
+    subjects = {"cluster": [cluster], "node": [*cluster.nodes.values()]}.get(known.of)
+    return None if subjects is None else all(map(known.holds, subjects))
 
 
 def explorable(protocol: str) -> dict[str, str]:
@@ -311,13 +462,3 @@ def _plain_text(form: Any, value: Any) -> str:
         return message_text(form.plain(value))
     except KeyError:
         return type(value).__name__
-
-
-def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yields the leaves of nested functions, as `store[2].version` and their values."""
-    for key, value in values.items():
-        name = f"{prefix}.{key}" if prefix and isinstance(key, str) else f"{prefix}[{value_text(key)}]" if prefix else str(key)
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, name)
-        else:
-            yield name, value_text(value)

@@ -126,9 +126,9 @@ class Finding:
 
     def graph(self, spec: Specification) -> MessageGraph:
         """Draws the run as a message graph."""
-        happenings = tuple(_draw_step(spec, part) for part in self.story)
+        happenings = tuple(draw_step(spec, part) for part in self.story)
         ends = (end for part in self.story for end in (part.sender, part.node) if end is not None)
-        return MessageGraph(tuple(dict.fromkeys([*self.nodes, *map(_node_text, ends)])), happenings)
+        return MessageGraph(tuple(dict.fromkeys([*self.nodes, *map(node_text, ends)])), happenings)
 
 
 class Found(Exception):
@@ -157,16 +157,18 @@ class NotPromoted(Exception):
     """A finding that cannot become a vector; the message says why."""
 
 
-def _draw_step(spec: Specification, part: Told) -> Arrow | Note:
-    at = f"{part.now} ms: "
+def draw_step(spec: Specification, part: Told, *, timed: bool = True) -> Arrow | Note:
+    """Draws one step of a run, with its time before the label or without."""
+    at = f"{part.now} ms: " if timed else ""
     what = part.what if isinstance(part.what, str) else stimulus_text(spec, part.what)
     if part.data is None:
-        return Note(_node_text(part.node) if part.node is not None else "", at + what)
+        return Note(node_text(part.node) if part.node is not None else "", at + what)
     remark = f" ({what})" if what else ""
-    return Arrow(_node_text(part.sender), _node_text(part.node), f"{at}{reading(spec, part.data)}{remark}", lost=part.lost)
+    return Arrow(node_text(part.sender), node_text(part.node), f"{at}{reading(spec, part.data)}{remark}", lost=part.lost)
 
 
-def _node_text(node: NodeId | None) -> str:
+def node_text(node: NodeId | None) -> str:
+    """Returns the name of a node as text."""
     return (node or "(empty)").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -190,10 +192,10 @@ def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
         case Passed():
             return "time passes"
         case Came(sender, data):
-            return f"{reading(spec, data)} from {_node_text(sender)}"
+            return f"{reading(spec, data)} from {node_text(sender)}"
         case Settled(to, data, took):
             what = reading(spec, data).split(" ")[0]
-            return f"{what} to {_node_text(to)} {'did not arrive' if took is None else f'arrived after {took} µs'}"
+            return f"{what} to {node_text(to)} {'did not arrive' if took is None else f'arrived after {took} µs'}"
 
 
 def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
@@ -237,7 +239,7 @@ def _configuration(spec: Specification, finding: Finding) -> list[str]:
         return []
     plain = plain_config(spec, finding.config)
     shown = ", ".join(f"{name} {labels.plain_text(value)}" for name, value in plain.items())
-    return [f"  {_node_text(finding.node)} is configured with {shown or 'the defaults'}"]
+    return [f"  {node_text(finding.node)} is configured with {shown or 'the defaults'}"]
 
 
 def _brief(text: str) -> str:
@@ -252,14 +254,21 @@ def _graph(spec: Specification, finding: Finding) -> Iterator[str]:
 
 
 def _difference(finding: Finding) -> Iterator[str]:
-    difference = finding.difference
-    if difference is not None:
+    if finding.difference is not None:
+        expected, actual = difference_sides(finding)
         yield ""
-        yield f"  first difference, at {finding.node}: {difference.where}"
-        value = _value(difference.expected, is_null="expected" in difference.nulls)
-        expected, actual = labels.window_texts(value, _value(difference.actual, is_null="actual" in difference.nulls))
+        yield f"  first difference, at {finding.node}: {finding.difference.where}"
         yield f"    expected  {expected}"
         yield f"    actual    {actual}"
+
+
+def difference_sides(finding: Finding) -> tuple[str, str]:
+    """Returns what was expected and what came, on one line each; empty without a difference."""
+    difference = finding.difference
+    if difference is None:
+        return "", ""
+    value = _value(difference.expected, is_null="expected" in difference.nulls)
+    return labels.window_texts(value, _value(difference.actual, is_null="actual" in difference.nulls))
 
 
 def _value(value: Any, *, is_null: bool = False) -> str:

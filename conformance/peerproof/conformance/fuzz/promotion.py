@@ -69,7 +69,7 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     node: Node | None = None
     reaction: Reaction | None = None
     for place, fed in enumerate(finding.fed):
-        reaction, picks = _reaction(birth, node, fed)
+        reaction, picks = specified_reaction(birth, node, fed)
         node = reaction.node if reaction else None
         # Timers run on their own before the next step; messages of the latest ones must not count as that step's.
         asks = bool(fed.asked) or (finding.kind == "choice" and place == last)
@@ -84,7 +84,7 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*final, *expectations]}
 
 
-def _reaction(birth: Birth, node: Node | None, fed: Fed) -> tuple[Reaction | None, list[Answer]]:
+def specified_reaction(birth: Birth, node: Node | None, fed: Fed) -> tuple[Reaction | None, list[Answer]]:
     """Returns the specification's reaction with the recorded choices, and all its choices; None after a crash."""
     stimulus = fed.stimulus
     if stimulus is None:

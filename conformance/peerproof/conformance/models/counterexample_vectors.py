@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from peerproof.conformance.clauses.catalogue import in_order, load
+from peerproof.conformance.clauses.catalogue import LEVELS, in_order, load
 from peerproof.conformance.models.counterexamples import graph_of, is_asked, load_counterexample, replay, system_of
 from peerproof.conformance.models.local_steps import possible_outcomes
 from peerproof.conformance.models.run_diagram import find_event
 from peerproof.conformance.suite.locations import vectors_root
+from peerproof.conformance.traces.findings import event_clauses
 from peerproof.conformance.vectors.plain_data import open_picks, order, plain_config
 from peerproof.conformance.vectors.suite import load_basis
 from peerproof.conformance.vectors.vector_text import document
@@ -68,6 +69,19 @@ class _Event(NamedTuple):
     event: Any
     after: Any  #: the state in the counterexample after it, which determines the choices
     sent: frozenset[InFlight]
+    edge: int | None = None  #: the index of its edge in the path; None: a message still under way arrives
+
+
+class NothingSeen(ValueError):
+    """The node's program observes nothing on a path, so no vector can be made of it."""
+
+
+class PathVector(NamedTuple):
+    """The run of one node on a path, as a vector."""
+
+    vector: dict[str, Any]
+    edges: tuple[int, ...]  #: of each event, the index of its edge in the path
+    checks: tuple[int, ...]  #: of each event, the index of the step of the vector that checks its messages
 
 
 def text(protocol: str, models: Iterable[Model]) -> str:
@@ -125,6 +139,51 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
         }
 
 
+def vector_of_path(system: System, path: Sequence[Any], place: int, name: str, title: str) -> PathVector:
+    """
+    Returns the run of one node on a path of a bounded model as a vector, with what the specification itself does.
+
+    `name` ends the vector's id. Raises NothingSeen, and OutOfTime if timers run out that by the clock would not.
+    """
+    if not system.model.has_nodes:
+        raise NothingSeen("the nodes of this model are simpler than those of the protocol: no implementation can begin like them")
+    events = [event for event in _events(system, place, path) if event.edge is not None]
+    if not events:
+        raise NothingSeen("the program of this node observes nothing on this path")
+    script, protocol = _Script(system, place, events), system.model.spec.NAME
+    if script.has_ties:
+        raise OutOfTime("by the clock, another timer runs out at the moment of an event")
+    known = load(protocol).items
+    cited = dict.fromkeys(clause for event in events for clause in _cited(script.spec, event.event))
+    clauses = sorted((clause for clause in cited if clause in known and known[clause].level), key=in_order)
+    levels = {str(known[clause].level) for clause in clauses} - {"may"}
+    vector = {
+        "id": f"{protocol}/exchange/{name}",
+        "rev": 1,
+        "title": title,
+        "level": min(levels, key=LEVELS.index, default="may"),
+        "clauses": clauses,
+        **({"needs": ["choices.oracle"]} if any("picks" in step for step in script.steps) else {}),
+        "nodes": {_UNDER_TEST: _beginning(system, place, script)},
+        "steps": script.steps,
+    }
+    return PathVector(vector, tuple(event.edge for event in events if event.edge is not None), tuple(script.checks))
+
+
+def _cited(spec: Specification, event: Any) -> tuple[str, ...]:
+    """Returns the clauses that the specification's function for an event cites."""
+    match event:
+        case Received(_, _, message):
+            return event_clauses(spec.NAME, "recv", spec.MESSAGE.form.names[type(message)])
+        case Expired(_, timer):
+            return event_clauses(spec.NAME, "timer", spec.TIMER.names[type(timer)])
+        case Asked(_, command):
+            return event_clauses(spec.NAME, "api", spec.COMMAND.names[type(command)])
+        case Sent():
+            return event_clauses(spec.NAME, "sent", "sent")
+    return event_clauses(spec.NAME, "start", None)
+
+
 def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
     """Returns the node's configuration, and its first state unless that is a fresh one."""
     spec, (name, first) = _specification(system), system.model.nodes[place]
@@ -146,7 +205,7 @@ def _specification(system: System) -> Specification:
 def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]:
     """Yields the events that the node's program observes in a run, then those of messages still under way to it."""
     world, seen = system.initial(), system.model.project_state
-    for edge in path:
+    for number, edge in enumerate(path):
         taken = find_event(system, world, edge)
         assert taken is not None, "the path is one of this system"
         if place in (taken.place, taken.sender):
@@ -159,7 +218,7 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
             else:
                 event = _event(system, before, edge.label, taken.message, after, sent)
             if event is not None:
-                yield _Event(event, seen(after), _said(system, sent))
+                yield _Event(event, seen(after), _said(system, sent), number)
         world = edge.target
     arriving = (system.messages[number] for number in world[len(system.places) + 1 :] if system.receivers[number] == place)
     yield from _arrivals(system, system.states[world[place]], arriving)
@@ -231,11 +290,14 @@ class _Script:
         self.now, self.due = 0, _due(0, started) if self.running is None else {}
         self.is_shown = True  #: the specification can do what the counterexample shows, except for the network
         self.steps: list[dict[str, Any]] = []
+        self.has_ties = False  #: whether another timer runs out at the moment of some event
+        self.checks: list[int] = []  #: of each event, the index of the step that checks its messages
         for observed in events:
             timer = observed.event.timer if isinstance(observed.event, Expired) else None
             self.now = self.now + _PAUSE if timer is None or timer in self.left else self.due[timer]
             if self.now > min(self.due.values(), default=self.now):
                 raise OutOfTime("there are too many events between two timers")
+            self.has_ties = self.has_ties or any(due == self.now for other, due in self.due.items() if other != timer)
             if self.running is not None and timer in self.left:
                 self.running[timer] = self.now
                 self.left.remove(timer)
@@ -245,6 +307,7 @@ class _Script:
             running = {timer: due for timer, due in self.due.items() if timer not in cancelled}
             self.due = running | _due(self.now, effects)
             self.left -= {*cancelled, *self.due}
+            self.checks.append(len(self.steps))
             self.steps.append({"expect": {"messages": self._messages(effects)}})
         for view in (view for view in _VIEWS if view in self.spec.QUERIES):
             found = self.spec.QUERIES[view](self.state)

@@ -149,6 +149,14 @@ def render_sides(difference: Difference, most: int = MOST_SHOWN) -> Iterator[tup
         yield side, value, None if read is None else reading
 
 
+def brief_sides(difference: Difference) -> tuple[str, str]:
+    """Returns both sides of a difference on one line each: decoded, where that shows the difference."""
+    sides = list(render_sides(difference))
+    decoded = [read for _, _, read in sides]
+    expected, actual = decoded if None not in decoded and decoded[0] != decoded[1] else [value for _, value, _ in sides]
+    return str(expected), str(actual)
+
+
 def side_text(difference: Difference, side: str) -> str:
     """One side of a difference in full; JSON's null differs from a missing value."""
     value = getattr(difference, side)

@@ -45,6 +45,11 @@ def of_expectation(vector: Vector, expect: Mapping[str, Any]) -> tuple[Arrow | N
     return tuple(_Graph(vector).expectation(expect))
 
 
+def of_step(vector: Vector, step: Mapping[str, Any]) -> tuple[Arrow | Note, ...]:
+    """Returns one step of a vector: its input, or its expectation."""
+    return tuple(_Graph(vector).step(step))
+
+
 class _Graph:
     def __init__(self, vector: Vector) -> None:
         self.body = vector.body
@@ -56,9 +61,12 @@ class _Graph:
     def happenings(self) -> Iterator[Arrow | Note]:
         for part in ("setup", "steps"):
             for step in self.body.get(part, ()):
-                at = f"{step['at']} ms: " if "at" in step else ""
-                for action, how in step.items():
-                    yield from self.happening(action, how, at, step)
+                yield from self.step(step)
+
+    def step(self, step: Mapping[str, Any]) -> Iterator[Arrow | Note]:
+        at = f"{step['at']} ms: " if "at" in step else ""
+        for action, how in step.items():
+            yield from self.happening(action, how, at, step)
 
     def happening(self, action: str, how: Any, at: str, step: Mapping[str, Any]) -> Iterator[Arrow | Note]:
         match action:

@@ -85,13 +85,13 @@ class Control:
 
 
 class RunningTrial:
-    """A trial and its dialogue."""
+    """A trial and its dialogue, that of its case if no other is given."""
 
-    def __init__(self, trial: Trial) -> None:
+    def __init__(self, trial: Trial, dialogue: Dialogue | None = None) -> None:
         self.trial = trial
         self.requests: Sequence[Request] = ()
         self.outcome: Verdict | Failure | Unsupported | None = None  #: None while it runs
-        self._dialogue = _closing(trial, DIALOGUES[trial.case.part](trial))
+        self._dialogue = _closing(trial, dialogue or DIALOGUES[trial.case.part](trial))
         self.feed(None)
 
     def feed(self, replies: list[Reply] | None) -> None:
@@ -251,7 +251,7 @@ class Worker:
         except AdapterError as trouble:
             if playing.outcome is None:
                 _tell_unanswered(playing, len(trouble.answered))
-            return _error_result(trial, trouble, _since(begin)), False
+            return error_result(trial, trouble, _since(begin)), False
         result = result_of(trial, playing.outcome, _since(begin))
         if result.failure == "crashed":  # the adapter reported it, and the process goes on
             result = replace(result, errors=self._adapter.take_errors().decode("utf-8", "backslashreplace"))
@@ -335,7 +335,7 @@ class Worker:
                 found = found or rest[-1].failure in TROUBLES
         finally:
             if not found and trouble.kind not in _OF_MANY:
-                blamed = _error_result(self._trial(cases[0]), trouble, 0)
+                blamed = error_result(self._trial(cases[0]), trouble, 0)
                 reason = f"{blamed.reason}; together with {len(cases) - 1} other cases; none of them fails this way alone"
                 first = replace(blamed, confirmed=False, reason=reason)
             for result in (first, *rest):
@@ -403,7 +403,8 @@ def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
     return decisions_at(vector.clauses, vector.rests_on, (place, judges), came, failure=miss.failure if miss else "", alone=alone)
 
 
-def _error_result(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:
+def error_result(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:
+    """Returns the result of a trial in which the implementation gave no answer."""
     decisions = {} if trouble.kind in ADAPTERS_OWN else _decisions(trial, None)
     return _result(
         trial,

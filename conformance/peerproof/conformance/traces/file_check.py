@@ -52,6 +52,16 @@ class Unreadable:
     problem: str
 
 
+def log_fault(divergence: Divergence, *, is_first: bool) -> str:
+    """Describes the fault of the log, if a divergence is one and not of the node; `is_first`: at the node's first line."""
+    line = divergence.line
+    if is_first and line.kind != "start":
+        return f"the trace begins in the middle: its first line is seq {line.seq}, {line.kind}, and not a start"
+    if divergence.what == "seq":
+        return f"line missing, duplicated or out of place: expected seq {divergence.expected}, found {divergence.actual}"
+    return ""
+
+
 @dataclass(slots=True)
 class Found:
     """A divergence and its place."""
@@ -67,13 +77,7 @@ class Found:
     @property
     def log_fault(self) -> str:
         """Describes the fault of the log, if it is one and not one of the node; else empty."""
-        line = self.divergence.line
-        if self.event == 1 and line.kind != "start":
-            return f"the trace begins in the middle: its first line is seq {line.seq}, {line.kind}, and not a start"
-        if self.divergence.what == "seq":
-            expected = f"expected seq {self.divergence.expected}, found {self.divergence.actual}"
-            return f"line missing, duplicated or out of place: {expected}"
-        return ""
+        return log_fault(self.divergence, is_first=self.event == 1)
 
 
 @dataclass(slots=True)

@@ -305,7 +305,7 @@ def finding_of(specification: Specification, before: Any, ref: Ref, divergence: 
     return Finding(
         VIOLATES,
         ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what],
-        f"{_words(divergence)}{about}",
+        f"{divergence_text(divergence)}{about}",
         ref,
         tuple(clauses) or step_clauses(specification.NAME, divergence.line),
         divergence.expected,
@@ -315,16 +315,22 @@ def finding_of(specification: Specification, before: Any, ref: Ref, divergence: 
 
 def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:
     """Returns the clauses that the specification's functions for such a step cite; none if there is no such function."""
-    modules = [reference.load() for reference in PROTOCOLS[protocol].handlers]
     name = line.args.get("type") if isinstance(line.args, dict) else None
-    function = "initial" if line.kind == "start" else f"on_{name}"
-    if line.kind == "recv" and any(hasattr(module, f"{function}_message") for module in modules):
+    return event_clauses(protocol, line.kind, name)
+
+
+def event_clauses(protocol: str, kind: str, name: Any) -> tuple[str, ...]:
+    """Returns the clauses that the functions for an event cite: one of `kind`, as in a trace, with a message of this name."""
+    modules = [reference.load() for reference in PROTOCOLS[protocol].handlers]
+    function = "initial" if kind == "start" else f"on_{name}"
+    if kind == "recv" and any(hasattr(module, f"{function}_message") for module in modules):
         function = f"{function}_message"  # a command has the same name
     docs = (getattr(getattr(module, function, None), "__doc__", None) for module in modules)
     return tuple(dict.fromkeys(clause for doc in docs for clause in find_clause_ids(doc or "")))
 
 
-def _words(divergence: Divergence) -> str:
+def divergence_text(divergence: Divergence) -> str:
+    """Returns a divergence in words: the event, and the first part in which the node differs."""
     line, what = divergence.line, divergence.what
     kind = line.args.get("type") if isinstance(line.args, dict) else None
     event = f"{line.kind} {kind}" if kind and line.kind != "start" else line.kind

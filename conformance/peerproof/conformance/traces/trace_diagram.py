@@ -275,6 +275,24 @@ def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
     return excerpt.graph(drawing.entries())
 
 
+class Drawn(NamedTuple):
+    """A line, its time in milliseconds since the beginning, and what is drawn of it, without the time."""
+
+    line: Line
+    at: int
+    entries: tuple[Arrow | Note, ...]
+
+
+def drawn_lines(reader: Reader) -> Iterator[Drawn]:
+    """Yields the lines that were read, in the order in which they are drawn. Raises NoTrace."""
+    drawing = _Drawing(reader.recording(), reader.origin, Excerpt(), is_whole=not reader.cut)
+    before: int | None = None
+    for place in drawing.record.order():
+        line = drawing.record.lines[place].line
+        yield Drawn(line, drawing.at(place), tuple(drawing.entries_of(place, line, "", before)))
+        before = place
+
+
 @dataclass
 class _Drawing:
     record: Recording
@@ -304,13 +322,13 @@ class _Drawing:
         before: int | None = None
         end = 0
         for place in self.record.order():
-            at = self._at(place)
+            at = self.at(place)
             if not self.excerpt.has(at):
                 continue
             line, end = self.record.lines[place].line, at
             if (sending := self.record.sent_by.get(place)) is not None:
                 under_way.pop(sending, None)
-            for entry in self._entries_of(place, line, f"{at} ms: ", before):
+            for entry in self.entries_of(place, line, f"{at} ms: ", before):
                 yield Timed(at, entry)
             before = place
             for effect, to, message in sendings(line):
@@ -321,7 +339,8 @@ class _Drawing:
         for _, note in under_way.values():
             yield Timed(end, note)
 
-    def _at(self, place: int) -> int:
+    def at(self, place: int) -> int:
+        """Returns the time of a line, in milliseconds since the beginning."""
         return (self.record.t_us(place) - self.origin) // _MS
 
     def _is_under_way(self, sending: Sending, to: str) -> bool:
@@ -331,7 +350,8 @@ class _Drawing:
     def _is_lost(self, sending: Sending, to: str) -> bool:
         return self.is_whole and to in self._last and self._last[to] > self.record.t_us(sending.place)
 
-    def _entries_of(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
+    def entries_of(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
+        """Yields what is drawn of a line; `at` goes before the first label, `before` is the line drawn before it."""
         match line.kind:
             case "recv":
                 yield Arrow(
@@ -361,7 +381,7 @@ class _Drawing:
     def _remark(self, place: int, before: int | None) -> str:
         sending = self.record.sent_by.get(place)
         remarks = ["once more"] if place in self.record.again else []
-        remarks += [f"sent at {self._at(sending.place)} ms"] if sending is not None and sending.place != before else []
+        remarks += [f"sent at {self.at(sending.place)} ms"] if sending is not None and sending.place != before else []
         return f" ({', '.join(remarks)})" if remarks else ""
 
 

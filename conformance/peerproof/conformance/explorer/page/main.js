@@ -1,11 +1,22 @@
-// Where the reader is, in the address after #: PROTOCOL/MODEL/PATH. Everything shown follows from it.
-import { fill, render, renderProblem } from "./view.js";
+// Where the reader is, in the address after #: PROTOCOL/MODEL/PATH, or run/NUMBER/MOMENT. Everything shown follows from it.
+import { element, fill, inputOf, say, selectOf } from "./dom.js";
+import { embedded } from "./embedded.js";
+import { described, renderCheck, renderModel } from "./model_view.js";
+import { chosenNodes, nextProblem, renderMoment } from "./run_view.js";
+import { server } from "./server.js";
 
 /** @typedef {{protocol: string, model: string, path: string[]}} Place */
+/** @typedef {{models: Record<string, Record<string, string>>, runs: string[], implementation: string | null, alone: boolean}} Info */
+
+const data = document.getElementById("data");
+const source = data ? embedded(JSON.parse(data.textContent ?? "{}")) : server;
+
+/** @returns {string[]} */
+const words = () => decodeURIComponent(location.hash.slice(1)).split("/");
 
 /** @returns {Place} */
 function place() {
-  const [protocol = "", model = "", path = ""] = decodeURIComponent(location.hash.slice(1)).split("/");
+  const [protocol = "", model = "", path = ""] = words();
   return { protocol, model, path: path.split(".").filter(Boolean) };
 }
 
@@ -14,70 +25,136 @@ function go(to) {
   location.hash = [to.protocol, to.model, to.path.join(".")].join("/");
 }
 
-/** @param {string} name @param {Record<string, string>} query */
-function address(name, query) {
-  return `${name}?${new URLSearchParams(query)}`;
-}
-
-/** @param {string} url */
-async function load(url) {
-  const reply = await fetch(url);
-  const plain = await reply.json();
-  if (!reply.ok) throw new Error(plain.error);
-  return plain;
-}
-
-const select = (/** @type {string} */ id) => /** @type {HTMLSelectElement} */ (document.getElementById(id));
-
-/** @type {Record<string, Record<string, string>>} */
-let models = {};
+/** @type {Info} */
+let info = { models: {}, runs: [], implementation: null, alone: false };
+/** @type {Map<number, import("./run_view.js").Run>} */
+const runs = new Map();
+/** @type {import("./model_view.js").View | null} */
+let shown = null;
 let latest = 0;
 
+/** Does something that may fail, and says why it failed. @param {() => Promise<void>} act */
+async function attempt(act) {
+  try {
+    await act();
+  } catch (error) {
+    say(String(error instanceof Error ? error.message : error));
+  }
+}
+
 async function show() {
+  const isRun = info.runs.length > 0 && (words()[0] === "run" || !Object.keys(info.models).length);
+  element("model-page").hidden = element("model-bar").hidden = isRun;
+  element("run-page").hidden = element("run-bar").hidden = !isRun;
+  await attempt(isRun ? showRun : showModel);
+}
+
+async function showModel() {
   const here = place();
+  const { models } = info;
   if (!models[here.protocol]?.[here.model]) {
     const protocol = models[here.protocol] ? here.protocol : Object.keys(models)[0];
     const names = Object.keys(models[protocol]);
     go({ protocol, model: names.includes("small-a") ? "small-a" : names[0], path: [] });
     return;
   }
-  fill(select("protocol"), Object.keys(models), here.protocol);
-  fill(select("model"), Object.keys(models[here.protocol]), here.model);
-  const query = { protocol: here.protocol, model: here.model, path: here.path.join(".") };
+  fill(selectOf("protocol"), Object.keys(models).map((name) => [name, name]), here.protocol);
+  fill(selectOf("model"), Object.keys(models[here.protocol]).map((name) => [name, name]), here.model);
   const asked = ++latest;
-  try {
-    const view = await load(address("view.json", query));
-    if (asked !== latest) return;
-    render(view, address("graph.svg", query), (path) => go({ ...here, path }));
-    document.title = `${here.protocol} ${here.model}: step ${here.path.length}`;
-  } catch (error) {
-    renderProblem(String(error instanceof Error ? error.message : error));
-  }
+  const view = await source.view(here);
+  if (asked !== latest) return;
+  shown = view;
+  renderModel(view, (path) => go({ ...here, path }));
+  document.title = `${here.protocol} ${here.model}: step ${here.path.length}`;
+  if (info.implementation) await check();
 }
 
-select("protocol").addEventListener("change", (event) => {
-  const protocol = /** @type {HTMLSelectElement} */ (event.target).value;
-  go({ protocol, model: "", path: [] });
-});
-select("model").addEventListener("change", (event) => {
-  go({ ...place(), model: /** @type {HTMLSelectElement} */ (event.target).value, path: [] });
-});
-select("way").addEventListener("change", async (event) => {
-  const here = place();
-  const to = /** @type {HTMLSelectElement} */ (event.target).value;
-  if (!to) return;
-  renderProblem(`looking for a shortest way to ${to} …`);
-  try {
-    const { path } = await load(address("way.json", { protocol: here.protocol, model: here.model, to }));
-    if (path) go({ ...here, path });
-    else renderProblem(`no world of this model violates ${to}`);
-  } catch (error) {
-    renderProblem(String(error instanceof Error ? error.message : error));
+async function showRun() {
+  const [, number = "0", at = ""] = words();
+  const which = Number(number) || 0;
+  fill(selectOf("which"), info.runs.map((title, index) => [String(index), title]), String(which));
+  selectOf("which").hidden = info.runs.length < 2;
+  if (!runs.has(which)) {
+    say("running …");
+    runs.set(which, await source.run(which));
   }
-});
-document.getElementById("start")?.addEventListener("click", () => go({ ...place(), path: [] }));
-document.getElementById("back")?.addEventListener("click", () => go({ ...place(), path: place().path.slice(0, -1) }));
-addEventListener("hashchange", show);
+  const run = /** @type {import("./run_view.js").Run} */ (runs.get(which));
+  if (at === "") {
+    const first = nextProblem(run, -1);
+    history.replaceState(null, "", `#run/${which}/${first >= 0 ? first : 0}`);
+    await showRun();
+    return;
+  }
+  const moment = Math.max(-1, Math.min(Number(at) || 0, run.moments.length - 1));
+  const asked = ++latest;
+  const seen = await source.moment(which, moment, chosenNodes());
+  if (asked !== latest) return;
+  renderMoment(run, moment, seen, (to) => { location.hash = `run/${which}/${to}`; }, () => void show());
+  document.title = `${run.title}: step ${moment + 1}`;
+}
 
-models = await load("models.json");
-await show();
+/** @param {(at: number, run: import("./run_view.js").Run) => number} to */
+function moveTo(to) {
+  const [, number = "0", at = "0"] = words();
+  const run = runs.get(Number(number) || 0);
+  if (run) location.hash = `run/${number}/${Math.max(-1, Math.min(to(Number(at) || 0, run), run.moments.length - 1))}`;
+}
+
+/** What the implementation does on this path, as the node that is selected. */
+async function check() {
+  const here = place();
+  const node = selectOf("keep-node").value;
+  const asked = latest;
+  const found = here.path.length ? await source.check(here, node) : { problem: "No step yet." };
+  if (asked === latest && shown) renderCheck(found, shown, node);
+}
+
+async function keep() {
+  const { name, text } = await source.keep(place(), selectOf("keep-node").value);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/yaml" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+  say(`${name} is saved`);
+}
+
+/** @param {string} what @param {() => Promise<{path: string[] | null}>} search */
+async function lookFor(what, search) {
+  const here = place();
+  say(`looking for a shortest way to ${what} …`);
+  const { path } = await search();
+  if (path) go({ ...here, path });
+  else say(`no state of this model: ${what}`);
+  if (path?.join(".") === here.path.join(".")) await show();
+}
+
+/** @param {string} id @param {string} event @param {() => unknown} act */
+const on = (id, event, act) => element(id).addEventListener(event, () => void attempt(async () => { await act(); }));
+
+on("protocol", "change", () => go({ protocol: selectOf("protocol").value, model: "", path: [] }));
+on("model", "change", () => go({ ...place(), model: selectOf("model").value, path: [] }));
+on("way", "change", () => selectOf("way").value && lookFor(selectOf("way").value, () => source.way(place(), selectOf("way").value)));
+on("find", "click", () => {
+  const wanted = described();
+  return lookFor(`${wanted.field} = ${wanted.value}`, () => source.find(place(), wanted));
+});
+on("start", "click", () => go({ ...place(), path: [] }));
+on("back", "click", () => go({ ...place(), path: place().path.slice(0, -1) }));
+on("keep", "click", keep);
+on("keep-node", "change", () => info.implementation && check());
+on("which", "change", () => { location.hash = `run/${selectOf("which").value}/`; });
+on("moment", "input", () => moveTo(() => Number(inputOf("moment").value)));
+on("first", "click", () => moveTo(() => -1));
+on("previous", "click", () => moveTo((at) => at - 1));
+on("next", "click", () => moveTo((at) => at + 1));
+on("difference", "click", () => moveTo((at, run) => { const found = nextProblem(run, at); return found < 0 ? at : found; }));
+addEventListener("hashchange", () => void show());
+
+await attempt(async () => {
+  info = await source.info();
+  element("implementation").hidden = !info.implementation;
+  element("implementation-name").textContent = info.implementation ?? "";
+  element("keeping").hidden = info.alone;
+  await show();
+});

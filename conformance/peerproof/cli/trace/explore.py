@@ -1,0 +1,95 @@
+"""
+Shows a trace or a capture in the browser: a time line, the message graph, and what each node knew at each moment.
+
+  peerproof trace explore trace.jsonl                    one trace, or several files of one run
+  peerproof trace explore n0.jsonl n1.jsonl --run r1     one run of them
+  peerproof trace explore cluster.pcap --protocol swim   a capture; nothing is known of states
+  peerproof trace explore trace.jsonl --output page.html one file that needs no server
+
+Each line of a trace is replayed by the specification, which gives the state of its node. Where the node differs from the
+specification, the line is marked, with what the specification would have done; the page begins at the first such line. In a
+capture each message is marked that contradicts a rule of the protocol.
+
+The page is served on this machine only, at an address with a random token, until Ctrl-C.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from peerproof.cli.command import count, refuse
+from peerproof.cli.exits import Refusal
+from peerproof.cli.page import PAGE_EXITS, add_page, open_page, write_page
+
+if TYPE_CHECKING:
+    from peerproof.conformance.authoring.drawing import Kind
+    from peerproof.conformance.explorer.recorded_run import Run
+
+#: Lines of a trace that are shown unless --most says otherwise.
+MOST = 20_000
+
+EXITS: Final = PAGE_EXITS
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", type=Path, help="the traces of one run, or a capture")
+    add("--run", metavar="NAME", help="of a trace: this run")
+    add("--protocol", metavar="NAME", help="protocol of a capture")
+    add(
+        "--port",
+        metavar="N",
+        type=count,
+        action="append",
+        default=[],
+        help="of a capture: only this port (repeatable)",
+    )
+    add("--most", metavar="N", type=count, default=MOST, help=f"show at most N lines or messages (default {MOST:,})")
+    add_page(parser)
+
+
+def run(args: Namespace) -> int:
+    """Reads the files, and shows the run."""
+    from peerproof.conformance.explorer.recorded_run import TooLarge
+    from peerproof.conformance.explorer.serve import Explorer
+
+    make, made = _read(args)
+    if args.output:
+        with refuse(TooLarge):
+            return write_page(args.output, {"runs": [made.whole()]}, made.title)
+    return open_page(Explorer, args, "#run/0/", runs={made.title: make}, first=[made])
+
+
+def _read(args: Namespace) -> tuple[Callable[[], Run], Run]:
+    """Reads the files; returns also what reads them again. Ends the command if they cannot be shown."""
+    from peerproof.cli.ticker import Ticker
+    from peerproof.conformance.authoring.drawing import CannotDraw, Kind, check_protocol, kind_of
+    from peerproof.conformance.explorer.capture_run import run_capture
+    from peerproof.conformance.explorer.trace_run import run_traces
+    from peerproof.conformance.traces import file_check, trace_diagram
+
+    with refuse(CannotDraw, file_check.NoTrace, trace_diagram.NoTrace):
+        try:
+            kinds = {kind_of(path) for path in args.files}
+            if kinds == {Kind.CAPTURE} and len(args.files) == 1:
+                protocol = check_protocol(args.protocol, args.files[0])
+                make: Any = partial(run_capture, args.files[0], protocol, args.port, args.most)
+            elif kinds == {Kind.TRACE}:
+                make = partial(run_traces, args.files, args.run, args.most)
+            else:
+                found = " and ".join(sorted(kind.value for kind in kinds))
+                raise Refusal(f"this shows the traces of one run, or one capture; these are {found}", tip=_tip(kinds))
+            with Ticker() as ticker:
+                return make, make(progress=lambda done, total: ticker("", done, total, "events"))
+        except OSError as problem:
+            raise Refusal(f"{problem.filename or args.files[0]}: {problem.strerror or problem}") from None
+
+
+def _tip(kinds: set[Kind]) -> str:
+    others = {"VECTORS": "peerproof vectors explore ID", "COUNTEREXAMPLE": "peerproof model explore PROTOCOL --model NAME"}
+    return others.get(next(iter(kinds)).name, "name files of one kind") if len(kinds) == 1 else "name files of one kind"

@@ -1,0 +1,147 @@
+// Draws one world of a model.
+import { button, element, fill, inputOf, make, nodeCard, say, selectOf } from "./dom.js";
+import { drawGraph } from "./graph.js";
+
+/** @typedef {{number: number, from: string, to: string, text: string}} Message */
+/** @typedef {{kind: string, node: string, event: string, message: Message | null, changes: Record<string, string>, sends: Message[]}} Done */
+/** @typedef {Done & {id: string, picks: {site: string, chosen: string[]}[]}} Move */
+/** @typedef {{name: string, value: string, changed: boolean}} Field */
+/** @typedef {{name: string, about: string, clauses: string[], holds: boolean | null}} Property */
+/** @typedef {{about: string, path: string[], nodes: {name: string, fields: Field[]}[], net: Message[], moves: Move[],
+ *   properties: Property[], steps: Done[], reaches: {name: string, about: string}[]}} View */
+/** @typedef {{what: string, where: string, expected: string, actual: string, clauses: string[], verdict: string}} Problem */
+/** @typedef {{verdict: string, steps: Record<string, Problem | null>, end: Problem | null} | {problem: string}} Check */
+
+const VERBS = { deliver: "Deliver", duplicate: "Deliver, keep a copy", lose: "Lose", fail: "Fail", restart: "Restart" };
+const MOST_STEPS = 40;
+
+/** @param {Done} done */
+function sentence(done) {
+  const message = done.message ? `${done.message.from} → ${done.message.to}: ${done.message.text}` : done.event;
+  return done.kind === "local" ? `${done.node}: ${done.event}` : `${done.kind} ${message || done.node}`;
+}
+
+/** @param {Move} move */
+function outcome(move) {
+  const picks = move.picks.map((pick) => `${pick.site}: ${pick.chosen.join(", ")}`);
+  const changes = Object.entries(move.changes).map(([node, text]) => `${node}: ${text}`);
+  const sends = move.sends.map((message) => `sends to ${message.to}: ${message.text}`);
+  return [...picks, ...changes, ...sends].join("; ") || "nothing changes";
+}
+
+/** A button for an event; where chance decides, a list of what can come of it. @param {Move[]} moves @param {(id: string) => void} take */
+function choice(moves, take) {
+  const [first] = moves;
+  const name = first.kind === "local" ? first.event : VERBS[/** @type {keyof typeof VERBS} */ (first.kind)];
+  if (moves.length === 1) return button(name, () => take(first.id), { title: outcome(first), "data-move": first.id });
+  const options = moves.map((move) => make("li", {}, button(outcome(move), () => take(move.id), { "data-move": move.id })));
+  return make("details", {}, make("summary", {}, `${name} (${moves.length} outcomes)`), make("ul", {}, ...options));
+}
+
+/** @param {Move[]} moves @param {(id: string) => void} take */
+function choices(moves, take) {
+  /** @type {Map<string, Move[]>} */
+  const groups = new Map();
+  for (const move of moves) {
+    const key = `${move.kind} ${move.event}`;
+    groups.set(key, [...(groups.get(key) ?? []), move]);
+  }
+  return make("div", { class: "choices" }, ...[...groups.values()].map((group) => choice(group, take)));
+}
+
+/** The rows of the message graph: each step, and what it changes. @param {Done[]} steps */
+function stepRows(steps) {
+  /** @type {Map<number, number>} */
+  const sent = new Map();
+  /** @type {import("./graph.js").Row[]} */
+  const rows = [];
+  steps.forEach((done, index) => {
+    const step = index + 1;
+    const now = step === steps.length;
+    if (done.message) {
+      const from = sent.get(done.message.number);
+      const remark = from !== undefined && from !== index ? ` (sent in ${from})` : "";
+      const lost = done.kind === "lose" || done.kind === "fail";
+      rows.push({ step, at: `${step}`, now, part: { from: done.message.from, to: done.message.to, label: done.message.text + remark, lost } });
+    } else {
+      rows.push({ step, at: `${step}`, now, part: { node: done.node, label: done.kind === "local" ? done.event : done.kind } });
+    }
+    for (const [node, label] of Object.entries(done.changes)) rows.push({ step, at: "", now, part: { node, label } });
+    for (const message of done.sends) sent.set(message.number, step);
+  });
+  const first = steps.length - MOST_STEPS;
+  return first > 0 ? [{ step: first, at: "…", part: { node: "", label: `${first} steps before` } }, ...rows.filter((row) => row.step > first)] : rows;
+}
+
+/** @param {View} view @param {(path: string[]) => void} go */
+export function renderModel(view, go) {
+  const take = (/** @type {string} */ id) => go([...view.path, id]);
+  const last = view.steps.at(-1);
+  element("about").textContent = view.about;
+  say(last ? `Step ${view.steps.length}. ${sentence(last)}` : "All nodes have just started.");
+
+  element("nodes").replaceChildren(...view.nodes.map((node) =>
+    nodeCard(node, `Node ${node.name}`, null, choices(view.moves.filter((move) => move.node === node.name && !move.message), take))));
+
+  const net = view.net.map((message) => make("li", {},
+    make("span", { class: "message" }, `${message.from} → ${message.to}: ${message.text}`),
+    choices(view.moves.filter((move) => move.message?.number === message.number), take)));
+  element("net").replaceChildren(...(net.length ? net : [make("li", {}, "none")]));
+
+  element("steps").replaceChildren(...view.steps.map((done, index) =>
+    make("li", {}, button(sentence(done), () => go(view.path.slice(0, index + 1)), { class: "step" }))));
+  const names = view.nodes.map((node) => node.name);
+  element("graph").replaceChildren(...(view.steps.length
+    ? [drawGraph(names, stepRows(view.steps), "Message graph; the list below has the same steps", (step) => go(view.path.slice(0, step)))] : []));
+
+  element("properties").replaceChildren(...view.properties.map((property) => {
+    const mark = property.holds === null ? "–" : property.holds ? "✓" : "✗";
+    const words = property.holds === null ? "not seen here" : property.holds ? "holds" : "does not hold";
+    const clauses = property.clauses.length ? ` [${property.clauses.join(", ")}]` : "";
+    return make("li", { class: property.holds === false ? "broken" : "" },
+      make("span", { "aria-hidden": "true" }, `${mark} `), `${property.name} `, make("span", { class: "verdict" }, words),
+      make("p", {}, `${property.about}${clauses}`));
+  }));
+
+  fill(selectOf("way"), [["", "…"], ...view.reaches.map((reach) => questionOf(reach, view.reaches))], "");
+  fill(selectOf("node"), [["", "any node"], ...names.map((name) => /** @type {[string, string]} */ ([name, `node ${name}`]))], selectOf("node").value);
+  fill(selectOf("keep-node"), names.map((name) => [name, `node ${name}`]), selectOf("keep-node").value || names[0]);
+  const fields = new Set(view.nodes.flatMap((node) => node.fields.map((field) => field.name)));
+  element("fields").replaceChildren(...[...fields].map((name) => make("option", { value: name })));
+}
+
+/** What an implementation did as one node of the path. @param {Check} check @param {View} view @param {string} node */
+export function renderCheck(check, view, node) {
+  const to = element("check-result");
+  if ("problem" in check) {
+    to.replaceChildren(make("p", {}, check.problem));
+    return;
+  }
+  const rows = Object.entries(check.steps).map(([index, found]) =>
+    make("li", { class: found ? "broken" : "" }, `Step ${Number(index) + 1}. ${sentence(view.steps[Number(index)])}: `,
+      ...(found ? [make("span", { class: "verdict" }, `✗ ${found.what}`), sides(found)] : [make("span", { class: "verdict" }, "✓ as specified")])));
+  if (check.end) rows.push(make("li", { class: "broken" }, `After the last step: ✗ ${check.end.what}`, sides(check.end)));
+  to.replaceChildren(make("p", {}, `The implementation as node ${node}: ${check.verdict}`), make("ol", { class: "checks" }, ...rows));
+}
+
+/** @param {Problem} problem */
+export function sides(problem) {
+  const list = make("dl", { class: "sides" });
+  if (problem.where) list.append(make("dt", {}, "where"), make("dd", {}, problem.where));
+  if (problem.expected || problem.actual) {
+    list.append(make("dt", {}, "expected"), make("dd", {}, problem.expected || "nothing"), make("dt", {}, "actual"), make("dd", {}, problem.actual || "nothing"));
+  }
+  return list;
+}
+
+/** The name of a question, and its text: what it asks, if no other asks the same in these words.
+ * @param {{name: string, about: string}} reach @param {{name: string, about: string}[]} all @returns {[string, string]} */
+function questionOf(reach, all) {
+  const isOwn = all.filter((other) => other.about === reach.about).length === 1;
+  return [reach.name, isOwn && reach.about.length < 90 ? `${reach.about} (${reach.name})` : reach.name];
+}
+
+/** What the reader describes: a node, a field and its value. */
+export function described() {
+  return { node: selectOf("node").value, field: inputOf("field").value.trim(), value: inputOf("value").value.trim() };
+}

@@ -1,0 +1,115 @@
+// Draws a run that has happened: a time line, one moment of it, and the nodes then.
+import { button, element, inputOf, make, nodeCard, say, shorten } from "./dom.js";
+import { drawGraph, namesOf } from "./graph.js";
+import { sides } from "./model_view.js";
+import { TimeLine } from "./time_line.js";
+
+/** @typedef {import("./graph.js").Part} Part */
+/** @typedef {import("./model_view.js").Problem} Problem */
+/** @typedef {{at: number | null, node: string, what: string, parts: Part[], more?: number, instead?: Part[], problem?: Problem}} Moment */
+/** @typedef {{protocol: string, title: string, about: string, clauses: [string, string][], verdict: string, commands: [string, string][],
+ *   nodes: string[], cards: string[], moments: Moment[]}} Run */
+/** @typedef {{moment: Moment | null, nodes: {name: string, fields: import("./model_view.js").Field[]}[]}} Seen */
+
+const BEFORE = 14;
+const LISTED = 12;
+const FEW = 6;
+
+/** @type {TimeLine | null} */
+let line = null;
+/** @type {Run | null} */
+let drawn = null;
+/** @type {Set<string>} */
+const chosen = new Set();
+
+/** Which nodes the reader wants to see; null: those that the moment concerns. */
+export const chosenNodes = () => (chosen.size ? [...chosen] : null);
+
+/** @param {Moment} moment */
+export const timeOf = (moment) => (moment.at === null ? "" : `${moment.at.toLocaleString("en")} ms`);
+
+/** Draws what is the same at every moment. @param {Run} run @param {(moment: number) => void} go @param {() => void} again */
+function renderRun(run, go, again) {
+  drawn = run;
+  chosen.clear();
+  element("run-title").textContent = run.title;
+  element("run-about").textContent = run.about;
+  element("run-clauses").replaceChildren(...run.clauses.map(([name, text]) => make("li", {}, make("strong", {}, name), ` ${text}`)));
+  element("run-commands").replaceChildren(...run.commands.map(([label, command]) =>
+    make("li", {}, `${label}: `, make("code", {}, command))));
+  const problems = run.moments.flatMap((moment, index) => (moment.problem ? [index] : []));
+  element("verdict").textContent = run.verdict;
+  element("verdict").className = problems.length ? "broken" : "";
+  element("problems").replaceChildren(...problems.slice(0, 50).map((index) =>
+    make("li", {}, button(`Step ${index + 1}: ${run.moments[index].problem?.what}`, () => go(index), { class: "step" }))));
+  inputOf("moment").max = String(run.moments.length - 1);
+  const boxes = run.cards.map((name) => {
+    const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", value: name }));
+    box.addEventListener("change", () => { box.checked ? chosen.add(name) : chosen.delete(name); again(); });
+    return make("label", {}, box, ` ${name}`);
+  });
+  element("choose").hidden = run.cards.length <= FEW;
+  element("boxes").replaceChildren(...boxes);
+  line = new TimeLine(/** @type {HTMLCanvasElement} */ (element("line")), run, go);
+}
+
+/** @param {Run} run @param {number} at @param {Seen} seen @param {(moment: number) => void} go @param {() => void} again */
+export function renderMoment(run, at, seen, go, again) {
+  if (drawn !== run) renderRun(run, go, again);
+  line?.select(at);
+  const moment = seen.moment;
+  inputOf("moment").value = String(at);
+  inputOf("moment").setAttribute("aria-valuetext", `step ${at + 1} of ${run.moments.length}`);
+  const where = moment ? `Step ${at + 1} of ${run.moments.length}${moment.at === null ? "" : `, ${timeOf(moment)}`}. ` : "";
+  say(moment ? `${where}${moment.node ? `${moment.node}: ` : ""}${shorten(moment.what, 600)}` : "The beginning.");
+
+  const problem = moment?.problem;
+  element("problem").hidden = !problem;
+  element("problem").replaceChildren(...(problem ? [
+    make("h3", {}, `✗ ${problem.what}`), sides(problem),
+    ...(problem.clauses.length ? [make("p", {}, `Clauses: ${problem.clauses.join(", ")}`)] : [])] : []));
+
+  element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, node.name, specified(seen, node.name))));
+  const rows = momentRows(run, at, moment);
+  const names = run.nodes.filter((name) => rows.some((row) => namesOf(row.part).includes(name)));
+  element("run-graph").replaceChildren(...(rows.length ? [drawGraph(names, rows, "Message graph of the last steps; the list below has them too", go)] : []));
+
+  const first = Math.max(0, at - LISTED);
+  element("moments").replaceChildren(...run.moments.slice(first, at + LISTED + 1).map((one, index) => {
+    const number = first + index;
+    const text = `${one.problem ? "✗ " : ""}${timeOf(one)}${one.node ? ` ${one.node}:` : ""} ${shorten(one.what, 160)}`;
+    return make("li", { value: String(number + 1), class: one.problem ? "broken" : "" },
+      button(text, () => go(number), { class: "step", ...(number === at ? { "aria-current": "step" } : {}) }));
+  }));
+}
+
+/** @param {Run} run @param {number} at @param {Moment | null} moment the one at `at`, in full */
+function momentRows(run, at, moment) {
+  /** @type {import("./graph.js").Row[]} */
+  const rows = [];
+  for (let step = Math.max(0, at - BEFORE); step <= at; step++) {
+    const one = step === at && moment ? moment : run.moments[step];
+    const now = step === at;
+    one.parts.forEach((part, index) => rows.push({ step, at: index ? "" : timeOf(one), part, now, wrong: Boolean(one.problem) }));
+    if (one.more) rows.push({ step, at: "", part: { node: one.node, label: `${one.more} more` }, now });
+    if (one.instead?.length) {
+      rows.push({ step, at: "", part: { node: "", label: "expected instead:" }, now });
+      for (const part of one.instead) rows.push({ step, at: "", part: "from" in part ? { ...part, judged: true } : part, now });
+    } else if (one.problem && !one.parts.length) {
+      rows.push({ step, at: timeOf(one), part: { node: one.node, label: `✗ ${one.problem.what}` }, now, wrong: true });
+    }
+  }
+  return rows.slice(-60);
+}
+
+/** What the specification knows in place of a node; null if it does not play it too. @param {Seen} seen @param {string} name */
+function specified(seen, name) {
+  const beside = seen.nodes.find((node) => node.name === `${name} (specification)`);
+  return beside ? new Map(beside.fields.map((field) => [field.name, field.value])) : null;
+}
+
+/** The next moment with a difference; -1 if there is none. @param {Run} run @param {number} at */
+export function nextProblem(run, at) {
+  const later = run.moments.findIndex((moment, index) => index > at && moment.problem);
+  return later >= 0 ? later : run.moments.findIndex((moment) => moment.problem);
+}

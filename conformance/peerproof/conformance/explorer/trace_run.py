@@ -1,0 +1,85 @@
+"""A trace as a run: each line, the state of its node by the specification, and the place where the node differs from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from peerproof.conformance.clauses.catalogue import protocols, specification
+from peerproof.conformance.diagrams.labels import visible, window_texts
+from peerproof.conformance.explorer.fields import Fields, fields_of_plain
+from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
+from peerproof.conformance.traces.event_text import event_text
+from peerproof.conformance.traces.file_check import NoTrace, log_fault
+from peerproof.conformance.traces.findings import divergence_text, step_clauses
+from peerproof.conformance.traces.trace_diagram import MOST_LINES, Reader, drawn_lines
+from peerproof.spec.core import Specification
+from peerproof.spec.traces.replay import Replay
+from peerproof.spec.traces.trace import Divergence, Line
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+#: The state of a node after a difference: steps from a wrong state prove nothing.
+UNKNOWN: Final = {"(not known after a difference)": ""}
+
+
+def run_traces(
+    files: Sequence[Path], run: str | None = None, most: int = MOST_LINES, progress: Progress = lambda *_: None
+) -> Run:
+    """
+    Reads the traces of one run, up to `most` lines, and replays every node.
+
+    `progress` gets the number of replayed lines and of all. Raises OSError, and NoTrace if there is no line, or one of an unknown
+    protocol.
+    """
+    reader = Reader(run=run, most=most)
+    for path in files:
+        with path.open("rb") as file:
+            reader.read(str(path), file, share=len(files))
+    lines = drawn_lines(reader)
+    protocol = reader.lines[0].line.protocol if reader.lines else ""
+    if protocol not in protocols():
+        raise NoTrace(f"unknown protocol {protocol!r}: there are {', '.join(protocols())}")
+    spec = specification(protocol)
+    names = ", ".join(path.name for path in files)
+    shown = Run(protocol, f"{names}: run {reader.lines[0].line.run}")
+    replay = Replay(spec)
+    for done, (line, at, entries) in enumerate(lines):
+        progress(done, len(reader.lines))
+        is_first = (line.run, line.node) not in replay.nodes
+        divergence = replay.text(line.json())
+        course = replay.nodes[line.run, line.node].course
+        problem = _problem(protocol, divergence, is_first=is_first) if divergence else None
+        shown.moments.append(Moment(at, line.node, _what(line), entries, problem=problem))
+        state = None if course.is_lost else course.state
+        shown.add_state(line.node, partial(_fields, spec, state))
+    wrong = sum(moment.problem is not None for moment in shown.moments)
+    shown.verdict = f"{wrong} {'difference' if wrong == 1 else 'differences'}" if wrong else "accepted"
+    remarks = [f"{name}: only its first {most:,} lines are shown" for name in reader.cut]
+    remarks += [f"{name}:{number}: {problem}" for name, number, problem in reader.unread[:3]]
+    shown.about = "; ".join(remarks)
+    shown.commands = (("check", f"peerproof trace check {' '.join(map(str, files))}"),)
+    return shown
+
+
+def _fields(spec: Specification, state: Any) -> Fields:
+    return UNKNOWN if state is None else fields_of_plain(spec.STATE.plain(state))
+
+
+def _what(line: Line) -> str:
+    try:
+        return event_text(line)
+    except (AttributeError, TypeError):  # the divergence is that these are not the arguments of an event
+        return visible(line.kind)
+
+
+def _problem(protocol: str, divergence: Divergence, *, is_first: bool) -> Problem:
+    if fault := log_fault(divergence, is_first=is_first):
+        return Problem(fault, f"seq {divergence.line.seq}", verdict="log")
+    wanted, found = (json.dumps(side, ensure_ascii=False) for side in (divergence.expected, divergence.actual))
+    expected, actual = window_texts(wanted, found)
+    clauses = step_clauses(protocol, divergence.line)
+    return Problem(divergence_text(divergence), f"seq {divergence.line.seq}", expected, actual, clauses, "differs")

@@ -1,0 +1,234 @@
+"""
+A case of a vector as a run: each step, the state of the nodes after it, and the difference where an expectation is not met.
+
+The specification plays the node under test, and beside it an implementation if one is given. Both get the same answers to their
+random choices. Unlike in a verdict, the run goes on after a difference, to the end of the vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import signature
+from typing import Any, Final
+
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError
+from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.explorer.fields import Fields, fields_of_plain
+from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
+from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
+from peerproof.conformance.runner.exchange import AFTER, DEFAULT_DELAY, Network, Script
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.runner import missing
+from peerproof.conformance.runner.trial import Asking, Case, Failure, Flood, Trial, Unsupported
+from peerproof.conformance.runner.vector_diagram import of_step
+from peerproof.conformance.runner.virtual_host import Actor, Stage
+from peerproof.conformance.runner.worker import RunningTrial, error_result, result_of
+from peerproof.conformance.suite.bounds import USUAL, Bounds
+from peerproof.spec.forms.form import Plain
+
+#: Follows the name of a node on the card of what the specification would know in its place.
+BESIDE: Final = " (specification)"
+
+#: The state of a node is asked for by this query; an implementation without it is asked all others that need no arguments.
+_STATE: Final = "state"
+
+
+class NotRun(Exception):
+    """The implementation lacks what the case needs; the message says what."""
+
+
+def run_case(
+    case: Case,
+    reference: Callable[[], Adapter],
+    reach: Callable[[], Adapter] | None = None,
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    bounds: Bounds = USUAL,
+) -> Run:
+    """
+    Runs a case on the specification, and on an implementation if `reach` makes its adapter.
+
+    `arguments` are options of the command, such as `impl` and `seed`. Raises AdapterUnavailable, NotRun.
+    """
+    seed = str((arguments or {}).get("seed") or "0")
+    queries: list[str] = []
+    run = _run(case, (reach or reference)(), seed, bounds, queries)
+    vector = case.vector
+    run.title, run.clauses = f"{case.id}: {vector.title}", vector.clauses
+    run.about = str(vector.body.get("about", ""))
+    result = Result(case.id, "", vector.id, vector.rev, vector.level, vector.clauses)
+    run.commands = tuple(pair for pair in to_paste(result, arguments or {}) if pair[0] == "again")
+    if reach is None:
+        run.verdict = ""
+        return run
+    for name, states in _run(case, reference(), seed, bounds, queries).states.items():
+        run.states[f"{name}{BESIDE}"] = states
+    return run
+
+
+def _run(case: Case, adapter: Adapter, seed: str, bounds: Bounds, queries: list[str]) -> Run:
+    """
+    Runs a case once on a fresh adapter. Raises AdapterUnavailable, NotRun.
+
+    `queries` show what a node knows; an empty list is filled with those that the implementation answers.
+    """
+    run = Run(case.vector.protocol, case.id)
+    try:
+        hello = adapter.start()
+        if lacking := missing(case, hello):
+            raise NotRun(lacking)
+        trial = Trial(case, seed, hello, bounds)
+        queries[:] = queries or _queries(hello, case.vector.protocol)
+        script = _script(trial, run, queries)
+        playing = RunningTrial(trial, script.play() if script else None)
+        first: Result | None = None
+        try:
+            while playing.outcome is None:
+                playing.feed(adapter.ask(playing.requests, trial.choices.answer))
+            first = result_of(trial, playing.outcome, 0)
+        except AdapterError as trouble:
+            first = error_result(trial, trouble, 0)
+        _finish(run, trial, script, first)
+    finally:
+        adapter.stop()
+    return run
+
+
+def _script(trial: Trial, run: Run, queries: Sequence[str]) -> _Watched | None:
+    """Returns the script of a case that has steps; None if it asks a codec, or is about malformed datagrams."""
+    body = trial.body
+    if trial.case.part in ("exchange", "model"):
+        return _Watched(trial, Stage(trial, body["nodes"]), run, queries)
+    if trial.case.part == "cluster":
+        return _Watched(trial, Network(trial, body["nodes"], body.get("network", {}).get("delay", DEFAULT_DELAY)), run, queries)
+    return None
+
+
+def _finish(run: Run, trial: Trial, script: _Watched | None, result: Result) -> None:
+    """Adds what ended the run, and the verdict: that of the first difference."""
+    seen = script.seen if script else 0
+    rest = [draw_part(part._replace(at=None), run.protocol, digits=not script) for part in trial.story[seen:]]
+    found = next((moment.problem for moment in run.moments if moment.problem), None)
+    if result.status == "skipped":
+        raise NotRun(str(result.reason))
+    if script is None:
+        run.moments += [Moment(trial.story[place].at, _node_of(part), part.label, (part,)) for place, part in enumerate(rest)]
+    if result.failure:
+        problem = problem_of(result)
+        last = trial.story[-1].at if trial.story else None
+        if script is None and run.moments:
+            whole = run.moments[-1]
+            run.moments[-1] = Moment(whole.at, whole.node, whole.what, whole.parts, _expected(result), problem)
+        else:
+            node = next(iter(trial.body.get("nodes", ())), "")
+            run.moments.append(Moment(last, node, problem.what, tuple(rest), _expected(result), problem))
+        found = found or problem
+    run.verdict = found.verdict if found else result.status
+
+
+class _Watched(Script):
+    """A script that makes each step a moment, asks the nodes for their states after it, and goes on after a difference."""
+
+    def __init__(self, trial: Trial, stage: Stage, run: Run, queries: Sequence[str]) -> None:
+        super().__init__(trial, stage)
+        self.seen = 0  #: parts of the story that moments show already
+        self._run = run
+        self._steps: Mapping[str, Any] = {
+            f"{part}[{index}]": step for part in ("setup", "steps") for index, step in enumerate(trial.body.get(part, ()))
+        }
+        self._queries = queries
+
+    def set_up(self) -> Asking:
+        """Runs the steps before the first check."""
+        self.seen = len(self.trial.story)
+        yield from self._look(-1)
+        for index, step in enumerate(self.trial.body.get("setup", ())):
+            yield from self.play_step(f"setup[{index}]", self.act(step))
+        self.clear()
+
+    def play_step(self, where: str, doing: Asking) -> Asking:
+        """Runs one step, and makes it a moment."""
+        self.where = where
+        self.trial.place = where if where.startswith("steps") or where == AFTER else ""
+        problem: Problem | None = None
+        instead: tuple[Arrow | Note, ...] = ()
+        try:
+            yield from doing
+        except Flood:
+            raise
+        except Failure as miss:
+            if not self.trial.find_claimed(miss):
+                result = result_of(self.trial, miss, 0)
+                problem, instead = problem_of(result), _expected(result)
+            self.clear()
+        if where in self._steps or problem:
+            self._add(where, problem, instead)
+            yield from self._look(len(self._run.moments) - 1)
+
+    def _add(self, where: str, problem: Problem | None, instead: tuple[Arrow | Note, ...]) -> None:
+        vector, step = self.trial.vector, self._steps.get(where, {})
+        parts = tuple(draw_part(part._replace(at=None), vector.protocol, digits=False) for part in self.trial.story[self.seen :])
+        self.seen = len(self.trial.story)
+        words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
+        checks = next((name for name in ("expect", "observe", "told") if name in step), None)
+        what = f"check: {'; '.join(words)}" if checks else "; ".join(words) or where
+        about = step.get("send", step.get("call", step.get("observe", step.get("told", {}))))
+        node = about.get("to", about.get("node", "")) if isinstance(about, Mapping) else ""
+        self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem))
+
+    def _look(self, moment: int) -> Asking:
+        """Asks each node that runs for its state."""
+        for actor in self.stage.actors.values():
+            if not actor.up:
+                self._run.add_state(actor.name, lambda: {"(the node is down)": ""}, moment)
+                continue
+            found: dict[str, str] = {}
+            for query in self._queries:
+                found |= yield from self._ask_state(actor, query)
+            self._run.add_state(actor.name, lambda found=found: found, moment)  # type: ignore[misc]  # bound now
+
+    def _ask_state(self, actor: Actor, query: str) -> Asking:
+        try:
+            value: Plain = yield from self.stage.query(actor, query)
+        except (Failure, Unsupported) as problem:
+            return {f"({query} cannot be asked: {problem})": ""}
+        fields: Fields = fields_of_plain(value if query == _STATE else {query: value})
+        return fields
+
+
+def _queries(hello: Hello, protocol: str) -> list[str]:
+    """Returns the queries that show what a node knows: its state, or all that an implementation answers."""
+    known = specification(protocol).QUERIES
+    offered = hello.protocols[protocol]
+    if offered.has(f"observe.{_STATE}"):
+        return [_STATE]
+    return [name for name, query in known.items() if offered.has(f"observe.{name}") and len(signature(query).parameters) == 1]
+
+
+def problem_of(result: Result) -> Problem:
+    """Returns the difference of a failed case, in words."""
+    what = failure_meaning(result)
+    if result.decisions:
+        what += f"; only {demanding(result.decisions)} it, not the document"
+    if result.reason:
+        what += f"; {result.reason}"
+    expected, actual = brief_sides(result.difference) if result.difference else ("", "")
+    where = result.difference.where if result.difference else ""
+    return Problem(what, where, expected, actual, (*result.clauses,), result.status)
+
+
+def _expected(result: Result) -> tuple[Arrow | Note, ...]:
+    """Returns what the expectation demands, drawn as demanded."""
+
+    def drawn() -> Iterator[Arrow | Note]:
+        for part in result.expected:
+            shown = draw_part(part, result.vector.partition("/")[0], digits=False)
+            yield shown._replace(judged=True) if isinstance(shown, Arrow) else shown
+
+    return tuple(drawn())
+
+
+def _node_of(part: Arrow | Note) -> str:
+    return part.target if isinstance(part, Arrow) else part.node

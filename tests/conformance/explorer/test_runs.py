@@ -1,0 +1,156 @@
+"""Runs that have happened, as moments: they show what the verdicts say, at the step where it went wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.support import misbehaving
+
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.explorer.finding_run import run_finding
+from peerproof.conformance.explorer.recorded_run import Moment, Run, TooLarge
+from peerproof.conformance.explorer.serve import create_reference
+from peerproof.conformance.explorer.trace_run import run_traces
+from peerproof.conformance.explorer.vector_run import NotRun, run_case
+from peerproof.conformance.fuzz.node_search import fuzz_nodes
+from peerproof.conformance.runner.cases import find_cases, select_cases
+from peerproof.conformance.runner.runner import replay_cases
+from peerproof.conformance.suite.locations import examples
+from peerproof.conformance.traces.file_check import check_trace
+from peerproof.conformance.vectors.suite import load
+
+SUITE = load()
+EXAMPLES = {path.stem: path for path in examples()}
+
+
+def diverging(name: str) -> Callable[[], Adapter]:
+    """Makes the adapter of an implementation with one difference of an original."""
+    return lambda: create_adapter(f"divergence:{name}")
+
+
+def test_the_specification_never_differs() -> None:
+    """In a hundred cases at random, of all kinds: every step is there, and no problem."""
+    for case in Random("cases").sample(select_cases(SUITE), 120):
+        run = run_case(case, create_reference)
+        steps = len(case.vector.body.get("setup", ())) + len(case.vector.body.get("steps", ()))
+        assert [moment.problem for moment in run.moments if moment.problem] == []
+        assert case.part not in ("exchange", "model", "cluster") or len(run.moments) == steps
+        json.dumps(run.whole())
+
+
+@pytest.mark.parametrize(("divergence", "protocol"), [("BD-02", "scuttlebutt"), ("SD-12", "swim"), ("DD-03", "distkv")])
+def test_the_first_difference_is_that_of_the_verdict(divergence: str, protocol: str) -> None:
+    """The run goes on behind it, but says what the runner says of the case."""
+    chosen = select_cases(SUITE, "layer:exchange,cluster", protocol)[::3]
+    results = replay_cases(chosen, create_adapter(f"divergence:{divergence}"))
+    failing = [(case, result) for case, result in zip(chosen, results, strict=True) if result.failure]
+    assert failing
+
+    for case, result in failing[:30]:
+        run = run_case(case, create_reference, diverging(divergence))
+        first = next(moment.problem for moment in run.moments if moment.problem)
+        assert run.verdict == first.verdict == result.status
+        assert result.difference is None or first.where == result.difference.where
+
+
+def test_a_state_that_is_not_as_specified_stands_beside_the_specification() -> None:
+    (case,) = find_cases(SUITE, "delta-stops-at-what-does-not-fit")
+
+    run = run_case(case, create_reference, diverging("BD-09"), arguments={"impl": "divergence:BD-09"})
+
+    (wrong,) = [number for number, moment in enumerate(run.moments) if moment.problem]
+    seen = run.view(wrong)
+    assert [card["name"] for card in seen["nodes"]] == ["node", "node (specification)"]
+    assert seen["moment"]["problem"]["expected"] == "delta [c:1 k1 v 1]"
+    assert [part.label for part in run.moments[wrong].instead] == ["delta [c:1 k1 v 1]"]
+    assert dict(run.commands)["again"].endswith("--impl divergence:BD-09")
+    assert run.outline()["clauses"][0][0] == "B-31"
+
+
+def test_an_implementation_that_ends_is_the_last_moment(tmp_path: Path) -> None:
+    """It exits at the first message; the steps before are there, and the specification beside it plays to the end."""
+    program = f"{sys.executable} {misbehaving.__file__} start-once {tmp_path / 'started'} recv"
+    (case,) = find_cases(SUITE, "delta-stops-at-what-does-not-fit")
+
+    run = run_case(case, create_reference, lambda: create_adapter(program))
+
+    assert run.verdict == "crashed"
+    assert [moment.problem is not None for moment in run.moments] == [True]
+    assert len(run.states["node (specification)"].moments) == 5
+
+
+def test_what_an_implementation_lacks_is_said() -> None:
+    case = select_cases(SUITE, "layer:exchange", "swim")[0]
+
+    with pytest.raises(NotRun, match="does not offer swim"):
+        run_case(case, create_reference, diverging("BD-09"))
+
+
+@pytest.mark.parametrize("name", ["scuttlebutt", "scuttlebutt-newest-first", "swim-crash", "wendy-crash"])
+def test_a_trace_differs_where_its_check_says(name: str) -> None:
+    path = EXAMPLES[name]
+    lines = [each.divergence.line for node in check_trace(path).nodes.values() for each in node.found]
+
+    run = run_traces([path])
+
+    assert len(run.moments) == check_trace(path).lines
+    marked = [(moment.node, moment.problem.where) for moment in run.moments if moment.problem]
+    assert sorted(marked) == sorted((line.node, f"seq {line.seq}") for line in lines)
+    assert all(card["fields"] for card in run.view(len(run.moments) - 1)["nodes"])
+
+
+def test_the_states_of_a_trace_are_those_of_its_lines(tmp_path: Path) -> None:
+    """After an update the version is one more; a whole run has the same states as a view of each moment."""
+    run = run_traces([EXAMPLES["scuttlebutt"]])
+    update = next(number for number, moment in enumerate(run.moments) if moment.what.startswith("update_local"))
+    node = run.moments[update].node
+
+    (card,) = run.view(update, [node])["nodes"]
+
+    assert {field["name"] for field in card["fields"] if field["changed"]} >= {f"store[{node}].version"}
+    fields: dict[str, str] = {}
+    for moment, changes in run.whole()["changes"][node].items():
+        for name, value in changes.items():
+            fields.pop(name) if value is None else fields.update({name: value})
+        (card,) = run.view(int(moment), [node])["nodes"]
+        assert fields == {field["name"]: field["value"] for field in card["fields"] if field["name"] in fields}
+
+
+def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:
+    run = Run("swim", "long", moments=[Moment(number, "a", "tick", (Note("a", "tick"),)) for number in range(5_001)])
+
+    with pytest.raises(TooLarge, match="5,001 moments; at most 5,000"):
+        run.whole()
+
+
+def test_texts_of_others_are_made_visible() -> None:
+    run = Run("swim", "\u202eevil", moments=[Moment(0, "a\x1b", "<b>\x00", (Arrow("a\x1b", "b", "\u2066x"),))])
+    run.add_state("a\x1b", lambda: {"x": "1"})
+
+    outline = run.outline()
+
+    assert (outline["title"], outline["nodes"], outline["cards"]) == ("\\u{202e}evil", ["a\\u{1b}", "b"], ["a\\u{1b}"])
+    assert outline["moments"][0]["parts"] == [{"from": "a\\u{1b}", "to": "b", "label": "\\u{2066}x"}]
+    assert [card["name"] for card in run.view(0)["nodes"]] == ["a\\u{1b}"]
+
+
+@pytest.mark.slow
+def test_a_finding_has_its_story_and_the_states_of_the_faulty_node() -> None:
+    search = fuzz_nodes("scuttlebutt", "divergence:BD-02")
+    assert search.finding is not None
+
+    run = run_finding(specification("scuttlebutt"), search.finding)
+
+    assert run.moments[-1].problem is not None
+    assert len(run.moments) == len(search.finding.story) + 1
+    assert [*run.states] == [search.finding.node]
+    (card,) = run.view(len(run.moments) - 1)["nodes"]
+    assert any(field["name"].startswith("store[") for field in card["fields"])
