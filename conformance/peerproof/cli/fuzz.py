@@ -45,8 +45,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from peerproof.cli.command import count
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
-from peerproof.cli.implementation import add_implementation, positive
+from peerproof.cli.implementation import add_implementation
 from peerproof.cli.options import add_protocol, check_protocol
 from peerproof.conformance.clauses.catalogue import protocols
 from peerproof.conformance.fuzz.search_settings import PROFILES
@@ -73,8 +74,8 @@ def configure(parser: ArgumentParser) -> None:
     add("--nodes", metavar="N", type=_nodes, help=f"at most N nodes (default {MOST_NODES})")
     add("--seed", metavar="N", type=_seed, default=0, help="random seed (default 0)")
     limit = parser.add_mutually_exclusive_group()
-    limit.add_argument("--seconds", metavar="N", type=positive, help="go on with the next seeds until the time is over")
-    limit.add_argument("--minutes", metavar="N", type=positive, help="the same, in minutes")
+    limit.add_argument("--seconds", metavar="N", type=count, help="go on with the next seeds until the time is over")
+    limit.add_argument("--minutes", metavar="N", type=count, help="the same, in minutes")
     add("--corpus", metavar="DIR", type=Path, help="store findings and new inputs; go on where the last campaign ended")
     add("--bytes", action="store_true", help="fuzz the decoder alone, with damaged messages")
     add("--unguided", action="store_true", help="with --bytes and without --impl: many more inputs, at random")
@@ -128,7 +129,7 @@ def _keep_out_of_the_way() -> None:
 
 
 def _nodes(text: str) -> int:
-    number = positive(text)
+    number = count(text)
     if number > MOST_NODES:
         raise ArgumentTypeError(f"expected a number from 1 to {MOST_NODES}, found {text!r}")
     return number

@@ -131,13 +131,6 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def positive(text: str) -> int:
-    """The type of an option: a whole number from 1."""
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**6:
-        raise ArgumentTypeError(f"expected a number from 1, found {text!r}")
-    return int(text)
-
-
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 

@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli import options
-from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.command import count, interruptible, refuse
 from peerproof.cli.console import is_verbose, note, print_error
 from peerproof.cli.exits import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import (
@@ -50,7 +50,6 @@ from peerproof.cli.implementation import (
     bounds,
     bounds_as_arguments,
     make_reach,
-    positive,
     refuse_unavailable,
 )
 from peerproof.cli.ticker import Ticker
@@ -125,7 +124,7 @@ def configure(parser: ArgumentParser) -> None:
     options.add_jobs(time, "run N adapter processes in parallel")
     add_timeouts(time)
     time.add_argument(
-        "--max-restarts", metavar="N", type=positive, default=20, help="restart the implementation at most N times (default 20)"
+        "--max-restarts", metavar="N", type=count, default=20, help="restart the implementation at most N times (default 20)"
     )
     add_bounds(time)
     parser.set_defaults(usual=parser.get_default)
