@@ -98,6 +98,24 @@ def test_its_traces_are_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_it_is_explored(tmp_path: Path) -> None:
+    """Its model, its vector beside the wrong one, and its trace: each becomes a page."""
+    commands = (
+        "node simulate pingpong --trace run.jsonl",
+        "model explore pingpong --model pair --output model.html",
+        f"vectors explore pingpong/exchange/late-pong --impl '{WRONG} node harness' --output vector.html",
+        "trace explore run.jsonl --output trace.html",
+    )
+    done = [typed(tmp_path, command) for command in commands]
+
+    assert [each.returncode for each in done] == [0] * 4, "".join(each.stdout + each.stderr for each in done)
+    shown = {page: (tmp_path / f"{page}.html").read_text(encoding="utf-8") for page in ("model", "vector", "trace")}
+    assert '"model":"pair"' in shown["model"]
+    assert '"verdict":"failed"' in shown["vector"]
+    assert '"verdict":"accepted"' in shown["trace"]
+
+
+@pytest.mark.slow
 def test_pipeline(tmp_path: Path) -> None:
     stages = ("simulate pingpong --runs 3", "validate --in out", "measure --in out")
     done = [typed(tmp_path, f"pipeline {stage} --output out --master none") for stage in stages]
