@@ -35,7 +35,8 @@ DRAWING = $(VENV)/.mermaid-$(MERMAID)
 # The type checker of the scripts in pages: `make scripts`.
 TYPESCRIPT = 5.9.3
 TSC = $(VENV)/typescript-$(TYPESCRIPT)/package/bin/tsc
-SCRIPTS = $(wildcard conformance/peerproof/conformance/explorer/page/*.js)
+SCRIPTS = $(wildcard conformance/peerproof/conformance/explorer/page/*.js conformance/peerproof/conformance/report/html/*.js \
+	conformance/peerproof/pipeline/report/*.js)
 
 # The linter of prose: `make words`.
 VALE = $(VENV)/bin/vale

@@ -11,8 +11,9 @@ The fast tests come first. The end says which tests were left out for want of a 
 from __future__ import annotations
 
 import signal
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +22,9 @@ from tests.support.tools import left_out, needed, require
 from peerproof.conformance.fuzz.search_settings import PROFILES, Profile
 from peerproof.spec.core import Option, Pick
 from peerproof.tla.tools import installation
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 _QUICK, _CI, _SOAK = Profile(runs=60, steps=25), PROFILES["ci"], PROFILES["soak"]
 settings.register_profile(
@@ -63,6 +67,30 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = [report.longrepr[2] for report in stats.get("skipped", ()) if isinstance(report.longrepr, tuple)]
     for line in left_out(reasons):
         terminalreporter.write_line(line, yellow=True)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window, which finds no host."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        chromium = playwright.chromium.launch(executable_path=require("chromium"), args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A tab, in which nothing may go wrong unseen."""
+    problems: list[str] = []
+    tab = browser.new_page()
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+    yield tab
+    tab.close()
+    assert problems == []
 
 
 @pytest.fixture

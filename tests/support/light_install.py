@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 #: Packages of the extras, and numpy, which comes with them.
-EXTRAS = ("atheris", "hypothesis", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "scapy", "z3")
+EXTRAS = ("atheris", "hypothesis", "numpy", "pandas", "pyarrow", "pyspark", "scapy", "z3")
 
 
 def run_without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -64,6 +64,12 @@ def add_select(parser: Options, what: str) -> None:
     parser.add_argument("-k", "--select", metavar="WORDS", default="", help=what)
 
 
+def add_all(parser: Options) -> None:
+    """Adds `--all`."""
+    about = "show every failure in full, not three of each group with the same first difference (text, md)"
+    parser.add_argument("--all", action="store_true", help=about)
+
+
 #: The help of `-k` where it selects vectors.
 SELECTION: Final = (
     "only vectors that match each of these words: a clause, a part of an id, or KEY:VALUE, with ! in front for those that do not "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,14 +72,14 @@ def _html(args: Namespace) -> tuple[str, int]:
     suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))
     with refuse(BadExtra):
         scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
-    return render_page(reports, suite, scores, edges), OK
+    return render_page(reports, suite, scores, edges, args.site or ""), OK
 
 
 def _convert(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.renderings import FORMATS
+    from peerproof.conformance.report.renderings import renderer
 
-    report = load_one(args.records[0])
-    return FORMATS[args.format](report, {result.vector: result.title for result in report.results}), OK
+    report, render = load_one(args.records[0]), renderer(args.format, every=args.all)
+    return render(report, {result.vector: result.title for result in report.results}), OK
 
 
 def _groups(args: Namespace) -> tuple[str, int]:
@@ -133,11 +133,21 @@ def _declare_html(parser: ArgumentParser) -> None:
         "--mutants", metavar="FILE", type=Path, help="mutation scores, as peerproof model mutants --json prints them"
     )
     parser.add_argument("--edges", metavar="FILE", type=Path, help="edges taken, as peerproof report edges writes them")
+    parser.add_argument(
+        "--site", metavar="URL", type=_site, help="address of the project's site: clauses on the page are links to it"
+    )
     options.add_vectors(parser)
+
+
+def _site(text: str) -> str:
+    if not text.startswith(("https://", "http://")):
+        raise ArgumentTypeError(f"{text!r}: expected an address that begins with https:// or http://")
+    return text.rstrip("/") + "/"
 
 
 def _declare_convert(parser: ArgumentParser) -> None:
     parser.add_argument("records", metavar="RECORD", type=Path, nargs=1, help=RECORD)
+    options.add_all(parser)
 
 
 def _declare_matrix(parser: ArgumentParser) -> None:
@@ -165,7 +175,8 @@ def _declare_edges(parser: ArgumentParser) -> None:
 KINDS: Final = {
     "html": Kind(
         """
-Writes one HTML page of reports, side by side: clause matrix, filter, a diagram of each failure. It needs no network.
+Writes one HTML page of reports, side by side: the verdict, the failures to look at first with their diagrams, the clauses, and
+all cases behind a filter. It needs no network.
 
   peerproof report html mine.jsonl theirs.jsonl --output page.html
 """,
@@ -178,6 +189,7 @@ Writes one HTML page of reports, side by side: clause matrix, filter, a diagram 
 Writes a report in another format.
 
   peerproof report convert mine.jsonl --format junit --output mine.xml
+  peerproof report convert mine.jsonl --all                              every failure in full
 """,
         _convert,
         _declare_convert,

@@ -107,11 +107,7 @@ def configure(parser: ArgumentParser) -> None:
     report = parser.add_argument_group("report")
     options.add_format(report, FORMATS)
     options.add_output(report, "write the report to this file")
-    report.add_argument(
-        "--all",
-        action="store_true",
-        help="show every failure in full, not three of each group with the same first difference (text, md)",
-    )
+    options.add_all(report)
     report.add_argument("--record", metavar="FILE", type=Path, help="also write the full report as JSON lines, as cases finish")
     report.add_argument(
         "--dialogue",
@@ -318,12 +314,11 @@ class _Run:
         return True
 
     def _whole(self) -> bool:
-        from peerproof.conformance.report.renderings import FORMATS as RENDER
-        from peerproof.conformance.report.renderings import UNCUT
+        from peerproof.conformance.report.renderings import renderer
         from peerproof.conformance.report.summary import summary
 
         report, path, form = self.report, self.args.output, self.args.format
-        render = UNCUT.get(form, RENDER[form]) if self.args.all else RENDER[form]
+        render = renderer(form, every=self.args.all)
         try:
             output.write_whole(path, render(report, self.titles))
         except output.CannotWrite as error:

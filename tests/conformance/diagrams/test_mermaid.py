@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 import pytest
-from tests.support import chromium
+from playwright.sync_api import Browser, Error, Page
 from tests.support.catching import suite
 from tests.support.pictures import EVERYTHING
 
@@ -39,25 +38,24 @@ PAGE: Final = """\
     const lines = (kind) => [...picture.querySelectorAll(kind)].map((line) => line.textContent);
     return {{arrows: lines(".messageText"), notes: lines(".noteText")}};
   }};
-  performance.mark("ready");
 </script>
 """
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
+def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Page:
     """A page on which Mermaid waits."""
     assert MERMAID.exists(), "needs Mermaid, which make long fetches"
-    folder = tmp_path_factory.mktemp("mermaid")
-    (folder / "page.html").write_text(PAGE.format(MERMAID.as_uri()), encoding="utf-8")
-    with chromium.opened(folder) as page:
-        page.open(folder / "page.html")
-        yield page
+    file = tmp_path_factory.mktemp("mermaid") / "page.html"
+    file.write_text(PAGE.format(MERMAID.as_uri()), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    return page
 
 
-def drawn(tab: chromium.Page, text: str) -> dict[str, list[str]]:
+def drawn(tab: Page, text: str) -> dict[str, list[str]]:
     """The lines of the labels of arrows and of notes, from top to bottom."""
-    return dict(tab.value(f"drawn({json.dumps(text)})"))
+    return dict(tab.evaluate("(text) => drawn(text)", text))
 
 
 def letters(labels: Iterable[str]) -> str:
@@ -70,7 +68,7 @@ def labels(graph: MessageGraph, kind: type[Arrow | Note]) -> Iterator[str]:
     return (visible(happening.label) for happening in graph.happenings if isinstance(happening, kind))
 
 
-def test_whatever_a_label_holds_it_is_drawn(tab: chromium.Page) -> None:
+def test_whatever_a_label_holds_it_is_drawn(tab: Page) -> None:
     for graph in (EVERYTHING, *(of_vector(vector) for vector in suite().vectors[::211])):
         found = drawn(tab, graph.mermaid())
 
@@ -78,7 +76,7 @@ def test_whatever_a_label_holds_it_is_drawn(tab: chromium.Page) -> None:
         assert letters(found["notes"]) == letters(labels(graph, Note))
 
 
-def test_every_picture_of_the_documentation_is_drawn(tab: chromium.Page) -> None:
+def test_every_picture_of_the_documentation_is_drawn(tab: Page) -> None:
     pictures = [(path, text) for path in sorted(ROOT.glob("docs/**/*.md")) for text in BLOCK.findall(path.read_text("utf-8"))]
     assert {path.stem for path, _ in pictures} >= {f"counterexamples-{protocol}" for protocol in RUNTIMES}
     for path, text in pictures:
@@ -94,6 +92,6 @@ def test_every_picture_of_the_documentation_is_drawn(tab: chromium.Page) -> None
         assert len(found["notes"]) >= len(notes), (path, text)
 
 
-def test_what_is_no_picture_is_an_error(tab: chromium.Page) -> None:
-    with pytest.raises(AssertionError, match="Parse error"):
+def test_what_is_no_picture_is_an_error(tab: Page) -> None:
+    with pytest.raises(Error, match="Parse error"):
         drawn(tab, "sequenceDiagram\n    a->>b")

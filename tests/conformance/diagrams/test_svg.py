@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page
 from tests.support.catching import suite
-from tests.support.chromium import opened
 from tests.support.pictures import EVERYTHING
 
 from peerproof.conformance.diagrams import svg
@@ -158,37 +158,31 @@ OVERFLOWING: Final = """
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_in_a_browser_no_label_leaves_its_place_or_covers_another(tmp_path: Path) -> None:
+def test_in_a_browser_no_label_leaves_its_place_or_covers_another(page: Page, tmp_path: Path) -> None:
     vectors = [vector for vector in suite().vectors if vector.layer in ("codec", "exchange", "cluster")][::97]
     graphs = [EVERYTHING, *map(of_vector, vectors)]
     pictures = "\n".join(f"<p>{render_svg(graph, name=f'graph-{number}')}</p>" for number, graph in enumerate(graphs))
-    page = tmp_path / "page.html"
-    page.write_text(f"<!doctype html><meta charset=utf-8>{pictures}<script>performance.mark('ready')</script>", encoding="utf-8")
+    file = tmp_path / "page.html"
+    file.write_text(f"<!doctype html><meta charset=utf-8>{pictures}", encoding="utf-8")
 
-    with opened(tmp_path) as browser:
-        browser.open(page)
-        assert browser.value("document.querySelectorAll('svg').length") == len(graphs) > 5
-        assert browser.value(OVERFLOWING) == []
-        browser.value("getSelection().selectAllChildren(document.querySelector('svg'))")
-        assert "node-with-a-name-that-is-long" in browser.value("getSelection().toString()").replace("\n", "")
+    page.goto(file.as_uri())
+    assert page.locator("svg").count() == len(graphs) > 5
+    assert page.evaluate(OVERFLOWING) == []
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('svg'))")
+    assert "node-with-a-name-that-is-long" in page.evaluate("getSelection().toString()").replace("\n", "")
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_in_a_browser_a_picture_is_dark_on_light_or_light_on_dark(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_a_picture_is_dark_on_light_or_light_on_dark(browser: Browser, tmp_path: Path, scheme: Any) -> None:
     picture = tmp_path / "picture.svg"
     picture.write_text(render_svg(EVERYTHING), encoding="utf-8")
-    colours = {}
+    tab = browser.new_page(color_scheme=scheme)
+    tab.goto(picture.as_uri())
 
-    with opened(tmp_path) as browser:
-        for scheme in ("light", "dark"):
-            browser.colours(scheme)
-            browser.ask("Page.navigate", url=picture.as_uri())
-            browser.until("document.readyState === 'complete' && document.documentElement.tagName === 'svg'")
-            style = "getComputedStyle(document.documentElement)"
-            colours[scheme] = [
-                sum(map(int, re.findall(r"\d+", browser.value(f"{style}.{of}"))[:3])) for of in ("color", "backgroundColor")
-            ]
-
-    assert [light > 600 for light in colours["light"]] == [False, True]
-    assert [light > 600 for light in colours["dark"]] == [True, False]
+    style = "getComputedStyle(document.documentElement)"
+    colours = [re.findall(r"\d+", tab.evaluate(f"{style}.{of}"))[:3] for of in ("color", "backgroundColor")]
+    is_light = [sum(map(int, colour)) > 600 for colour in colours]
+    assert is_light == {"light": [False, True], "dark": [True, False]}[scheme]
+    tab.close()

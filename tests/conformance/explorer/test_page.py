@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.support.tools import require
+from playwright.sync_api import Browser, Page, expect
 
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
@@ -60,27 +59,6 @@ def diverging() -> Iterator[str]:
 def wrong() -> Adapter:
     """An implementation that goes on with smaller pairs when one does not fit."""
     return create_adapter("divergence:BD-09")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=require("chromium"), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A tab, in which nothing may go wrong unseen."""
-    problems: list[str] = []
-    tab = browser.new_page()
-    tab.on("pageerror", lambda error: problems.append(str(error)))
-    tab.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
-    yield tab
-    tab.close()
-    assert problems == []
 
 
 def test_a_newcomer_makes_a_node_send_and_another_receive(page: Page, address: str) -> None:

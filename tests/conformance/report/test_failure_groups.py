@@ -147,6 +147,14 @@ def test_three_failures_of_a_group_are_shown_in_full_and_a_command_shows_all() -
         assert (render(found, {}, most=None).count("FAILED "), "more case" in render(found, {}, most=None)) == (5, False)
 
 
+def test_a_record_is_converted_with_every_failure_in_full(tmp_path: Path, capfd: Capture) -> None:
+    path = record(tmp_path / "run.jsonl", report(*(failing(f"v-{number}", *VIEW) for number in range(5))))
+
+    assert main(["report", "convert", path]) == main(["report", "convert", path, "--all"]) == 0
+
+    assert capfd.readouterr().out.count("FAILED ") == 3 + 5
+
+
 def test_the_most_specific_clause_that_all_cite_comes_first() -> None:
     cases = [failing("one", *VIEW, clauses=("B-01", "B-02", "B-03")), failing("two", *VIEW, clauses=("B-02", "B-01", "B-04"))]
 
@@ -255,7 +263,7 @@ def test_every_form_has_the_groups() -> None:
     assert difference in str(properties["failure group 1"])
     html = page([found], {})
     assert html.index(difference) < html.index('<section id="cases"')
-    assert html.count('<details class="group"') == 2
+    assert html.count('<article class="group"') == 2
 
 
 def test_annotations_begin_with_one_case_of_each_group() -> None:

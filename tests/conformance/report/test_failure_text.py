@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
 
+from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import window_texts
-from peerproof.conformance.report.failure_text import MOST_PASTED, side_text
+from peerproof.conformance.report.failure_text import MOST_PASTED, explore_commands, side_text
 from peerproof.conformance.report.renderings import as_annotations, as_text
 from peerproof.conformance.report.summary import MOST_STALE, summary
 from peerproof.conformance.vectors.matching import Difference, first_difference
@@ -148,3 +150,13 @@ def test_what_is_too_long_to_paste_is_put_in_by_a_command(op: str) -> None:
     assert any(line.endswith("--emit stdin | ./mine --flag") for line in long)
     assert max(map(len, long)) < 1000
     assert any("0102" in line and "…" not in line for line in lines_of("0102", op))
+
+
+@pytest.mark.parametrize("arguments", [{}, {"impl": "divergence:BD-09", "seed": "1"}, {"connect": "127.0.0.1:7"}])
+def test_the_commands_for_the_explorer_open_the_case(arguments: dict[str, str], tmp_path: Path) -> None:
+    case = "scuttlebutt/exchange/delta-stops-at-what-does-not-fit"
+    commands = [command for _, command in explore_commands(replace(MISSED, id=case, vector=case), arguments)]
+
+    assert len(commands) == 1 + ("impl" in arguments)
+    for number, command in enumerate(commands):
+        assert main([*shlex.split(command)[1:], "--output", str(tmp_path / f"{number}.html")]) == 0

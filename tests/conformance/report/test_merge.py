@@ -21,9 +21,10 @@ def put_together(*reports: Report) -> list[Report]:
 
 def test_shards_of_one_run_become_one_report() -> None:
     """A case that came out alike in two of them counts once."""
-    one = report(PASSED, arguments={"impl": "./mine", "select": "protocol:a"})
+    one = report(PASSED, arguments={"impl": "./mine", "select": "protocol:a"}, date="2026-11-03")
     again = replace(PASSED, milliseconds=7.5)
     other = report(again, MISSED, SKIPPED, arguments={"impl": "./mine", "select": "protocol:b"}, problems=["an entry is dead"])
+    other.date = "2026-11-02"
 
     (whole,) = put_together(one, other)
 
@@ -31,6 +32,7 @@ def test_shards_of_one_run_become_one_report() -> None:
     assert (whole.selected, whole.vectors["count"]) == (3, 3)
     assert whole.arguments == {"impl": "./mine", "shards": [{"select": "protocol:a"}, {"select": "protocol:b"}]}
     assert whole.problems == ["an entry is dead"]
+    assert whole.date == "2026-11-02"
     assert not whole.partial
 
 

@@ -91,6 +91,7 @@ def test_what_is_garbled_in_the_middle_is_refused_with_its_line(line: str, said:
         ({"selected": "all"}, "the header's 'selected' is 'all'"),
         ({"implementation": {}}, "the header's 'implementation' has no 'name'"),
         ({"vectors": None}, "the header's 'vectors' is None"),
+        ({"date": 2026}, "the header's 'date' is 2026"),
     ],
 )
 def test_a_header_of_another_kind_is_refused(change: dict[str, object], said: str) -> None:

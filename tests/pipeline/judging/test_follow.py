@@ -147,7 +147,7 @@ def test_real_nodes_are_followed_and_a_divergence_is_printed_while_they_run(tmp_
         assert ended(process) == 1
     text = said.read_text("utf-8")
     assert text.count("VIOLATES") == 1
-    assert "spoiled.jsonl, byte 0" in text
+    assert "spoiled.jsonl:1: " in text
     assert text.splitlines()[-1].endswith("violations: 1")
 
 

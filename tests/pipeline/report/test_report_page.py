@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import re
-import struct
-import subprocess
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.support.chromium import OPTIONS, browser
+from playwright.sync_api import Browser, Page, expect
 from tests.support.html_reader import Reader
+from tests.support.policy import FORBIDDEN, what_is_refused
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import visible
+from peerproof.conformance.report.html.environment import hash_for_csp
 from peerproof.conformance.traces.events import canonical_json
 from peerproof.pipeline.report.divergence_diagram import around
 from peerproof.pipeline.report.report_data import configuration_names, gather
-from peerproof.pipeline.report.report_page import page, write
+from peerproof.pipeline.report.report_page import page as render
+from peerproof.pipeline.report.report_page import write
 from peerproof.pipeline.spark.work import work
 from peerproof.pipeline.storage.batches import Batch, Plan, Unit
 from peerproof.pipeline.storage.tables import METRICS, QUARANTINE, RUNS, SUMMARIES, TRACES, VERDICTS, VIOLATIONS, Table
 
-#: What tries to be more than text, in HTML, in SVG, in matplotlib's mathematics, and to people's eyes.
+SCREENS: Final = Path("build/screens")
+
+#: What tries to be more than text, in HTML, in SVG, in a template, in a terminal, and to people's eyes.
 HOSTILE: Final = (
-    "</title></style><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">&amp;$\\frac$\u202e"
-    "{{ 7 * 7 }}"
+    "</title></style><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">&amp;"
+    "\u202e\u2066\x1b[31m{{ 7 * 7 }}"
 )
 
 
@@ -65,20 +68,20 @@ def place(tmp_path: Path) -> Path:
     return everything(tmp_path / "out")
 
 
-def everything(out: Path) -> Path:
+def everything(out: Path, hostile: str = HOSTILE) -> Path:
     """Fills a folder with all tables, and hostile texts wherever a log can put them."""
-    event = ("r1", "scuttlebutt", "i", "a:1", 0, 0, "start", *[None] * 9, HOSTILE, 0)
+    event = ("r1", "scuttlebutt", "i", "a:1", 0, 0, "start", *[None] * 9, hostile, 0)
     run = ("r1", "scuttlebutt", "log", None, None, "v", 1, 1, "complete", "0")
-    aside = (HOSTILE, 3, 1, "not_json", HOSTILE, HOSTILE.encode(), "b")
+    aside = (hostile, 3, 1, "not_json", hostile, hostile.encode(), "b")
     counts = {"records": 1003, "traces": 1000, "quarantine": 2, "left_out": 1}
     batch(out, "ingest", [(TRACES, [event]), (RUNS, [run]), (QUARANTINE, [aside, aside])], counts=counts)
-    graph = canonical_json([line(4), line(5, node="a:1", peer=HOSTILE), line(6)])
-    found = [violation(node=HOSTILE, context=graph), violation("log", "LostLine"), violation("undetermined", "TooManyStates")]
-    verdicts = [("r1", "scuttlebutt", "a:1", "replay", "rejected", 10, 6, 1, 0, HOSTILE)]
+    graph = canonical_json([line(4), line(5, node="a:1", peer=hostile), line(6)])
+    found = [violation(node=hostile, context=graph), violation("log", "LostLine"), violation("undetermined", "TooManyStates")]
+    verdicts = [("r1", "scuttlebutt", "a:1", "replay", "rejected", 10, 6, 1, 0, hostile)]
     batch(out, "validate", [(VIOLATIONS, found), (VERDICTS, verdicts)])
     sent = [("r1", "scuttlebutt", "bytes_sent", number, "a:1", 10.0 * number, "bytes") for number in range(5)]
-    hostile = canonical_json({"loss": HOSTILE, "nodes": 3})
-    batch(out, "measure", [(METRICS, sent), (SUMMARIES, [summary(), summary(config=hostile), summary("bytes_sent")])])
+    config = canonical_json({"loss": hostile, "nodes": 3})
+    batch(out, "measure", [(METRICS, sent), (SUMMARIES, [summary(), summary(config=config), summary("bytes_sent")])])
     return out
 
 
@@ -94,7 +97,7 @@ def attributes_of(read: Reader, tag: str) -> list[dict[str, str | None]]:
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of everything."""
-    return page(gather(everything(tmp_path_factory.mktemp("everything") / "out")))
+    return render(gather(everything(tmp_path_factory.mktemp("everything") / "out")))
 
 
 @pytest.mark.slow
@@ -102,11 +105,12 @@ def test_the_page_needs_nothing_else(html: str) -> None:
     """No element that loads, no address, no import; and its policy forbids the browser to."""
     read = Reader(html)
 
-    assert not {tag for tag, _ in read.elements} & {"script", "link", "img", "iframe", "object", "embed", "image", "base", "form"}
+    assert not {tag for tag, _ in read.elements} & {"link", "img", "iframe", "object", "embed", "image", "base"}
     assert not re.search(r'(?:href|src|action|xlink:href)="(?!#)', html)
     assert not re.search(r"@import|url\((?!#)", html)
     policies = [meta["content"] for meta in attributes_of(read, "meta") if meta.get("http-equiv") == "Content-Security-Policy"]
-    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+    script = f"script-src '{hash_for_csp(read.scripts[''])}'"
+    assert policies == [f"default-src 'none'; style-src 'unsafe-inline'; {script}; base-uri 'none'; form-action 'none'"]
 
 
 def test_no_text_of_a_log_becomes_anything_but_text(html: str) -> None:
@@ -174,7 +178,7 @@ def test_the_verdict_is_the_worst_one(tmp_path: Path, verdicts: list[str], viola
     batch(tmp_path, "validate", [(VERDICTS, rows), (VIOLATIONS, violations)])
 
     assert gather(tmp_path).verdict == expected
-    assert f"Verdict: {expected}" in page(gather(tmp_path))
+    assert f'<p role="status">{expected.capitalize()}' in render(gather(tmp_path))
 
 
 def test_without_validate_there_is_no_verdict(tmp_path: Path) -> None:
@@ -201,7 +205,7 @@ def test_the_same_batches_make_the_same_page_and_one_that_is_not_finished_is_nam
 
     assert write(place)[0].read_bytes() == first
     with Batch.open(place, Plan("simulate", (), {}, (), {})) as opened:
-        assert f"{opened.folder.name} was begun and is not finished" in text_of(Reader(page(gather(place))))
+        assert f"{opened.folder.name} was begun and is not finished" in text_of(Reader(render(gather(place))))
 
 
 def test_configurations_are_called_by_what_differs() -> None:
@@ -227,29 +231,96 @@ def test_a_folder_without_batches_is_told(tmp_path: Path, capsys: pytest.Capture
     assert "no committed batch" in capsys.readouterr().err
 
 
-def chromium(folder: Path, *arguments: str) -> bytes:
-    """What headless Chromium prints; it reaches no network, and names no host."""
-    command = [browser(), *OPTIONS, f"--user-data-dir={folder / 'profile'}", *arguments]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
-    return done.stdout
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_browser_shows_what_a_log_has_as_text_and_runs_and_loads_nothing(page: Page, tmp_path: Path) -> None:
+    """With texts of a megabyte too, and whatever is filtered or printed."""
+    path, _ = write(everything(tmp_path / "out", HOSTILE + "x" * 2**20))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    page.locator("#text").fill("<img src=x")
+    page.locator("#text").fill("")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+    assert page.title() == "peerproof: rejected"
+    assert page.evaluate("document.scripts.length") == 1
+    assert page.locator("img, iframe, object, [onerror]").count() == 0
+    assert visible(HOSTILE)[:60] in page.locator("#divergences").inner_text()
+    assert requests == [path.as_uri()]
+    for width in (400, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_a_browser_shows_all_of_it_as_text(place: Path, tmp_path: Path) -> None:
-    """With scripts on, so that one that a log has brought in would run: the title stays, and no element is new."""
+def test_the_policy_forbids_what_is_from_elsewhere_and_scripts_of_others(browser: Browser, place: Path) -> None:
+    assert what_is_refused(browser, write(place)[0].as_uri()) == FORBIDDEN
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_the_contents_and_the_filter_are_in_the_address(page: Page, place: Path) -> None:
     path, _ = write(place)
-    picture = tmp_path / "page.png"
+    page.goto(path.as_uri())
+    count, divergences = page.locator("#count"), page.locator("article:visible")
+    expect(divergences).to_have_count(3)
+    page.locator("#severity").select_option("log")
+    expect(divergences).to_have_count(1)
+    page.locator("#text").fill("lostline")
+    expect(count).to_have_text(re.compile("^2 of "))
+    page.get_by_role("navigation", name="Contents").get_by_role("link", name="Figures").click()
+    assert page.evaluate("location.hash") == "#text=lostline&severity=log&part=figures"
+    expect(page.locator("#figures")).to_be_in_viewport()
 
-    dumped = chromium(tmp_path, "--dump-dom", path.as_uri()).decode()
-    chromium(tmp_path, "--window-size=900,1400", f"--screenshot={picture}", path.as_uri())
+    page.reload()
+    expect(page.locator("#text")).to_have_value("lostline")
+    expect(count).to_have_text(re.compile("^2 of "))
+    page.goto("about:blank")
+    page.goto(f"{path.as_uri()}#text=convergence")
+    expect(page.locator(".metric:visible h4")).to_have_text("Convergence")
+    page.locator(".metric:visible").get_by_text("The figures").click()
+    expect(page.get_by_role("columnheader", name="90th percentile")).to_be_visible()
 
-    expected, found = Reader(path.read_text(encoding="utf-8")), Reader(dumped)
-    assert re.findall(r"<title>([^<]*)</title>\s*<style", dumped) == ["peerproof: rejected"]
-    assert Counter(tag for tag, _ in found.elements) == Counter(tag for tag, _ in expected.elements)
-    for words in ("Verdict: rejected", "1,003 records read", "DeltaPrefix", "convergence"):
-        assert words in text_of(found)
-    data = picture.read_bytes()
-    assert struct.unpack(">II", data[16:24]) == (900, 1400)
-    assert len(data) > 20_000  # an empty page is a few thousand bytes
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_the_command_that_shows_a_divergence_again_is_copied(page: Page, place: Path) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(write(place)[0].as_uri())
+    page.get_by_role("button", name="Copy the line: see it again").first.click()
+
+    expect(page.locator("#said")).to_have_text("copied: peerproof again")
+    assert page.evaluate("navigator.clipboard.readText()") == "peerproof again"
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_paper_has_all_of_it_and_no_controls(page: Page, place: Path) -> None:
+    page.goto(write(place)[0].as_uri())
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+    assert page.locator("details:not([open])").count() == 0
+    for control in ("form", "nav", "button"):
+        assert not any(found.is_visible() for found in page.locator(control).all())
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone_and_a_screen_in_light_and_dark(browser: Browser, place: Path, width: int, scheme: Any) -> None:
+    """Plots and graphs have the colours of the page; pictures are kept."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    tab.goto(write(place)[0].as_uri())
+
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    colours = {"light": ("rgb(255, 255, 255)", "rgb(5, 80, 174)"), "dark": ("rgb(13, 17, 23)", "rgb(121, 192, 255)")}
+    ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    line = tab.locator(".plot .line").first.evaluate("line => getComputedStyle(line).stroke")
+    assert (ground, line) == colours[scheme]
+    tab.screenshot(path=SCREENS / f"pipeline-{width}-{scheme}.png", full_page=True)
+    tab.close()

@@ -381,7 +381,7 @@ def test_command_prints_the_sum_and_examples(tmp_path: Path, capsys: pytest.Capt
     assert main(arguments) == 0
 
     assert first.startswith(f"{count + 1:,} lines in = {count:,} events + 1 quarantined + 0 left out\n")
-    assert f"a.jsonl:{count + 1}, byte" in first
+    assert f"a.jsonl:{count + 1}: " in first
     assert "committed before, nothing to do" in capsys.readouterr().out
 
 

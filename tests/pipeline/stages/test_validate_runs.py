@@ -185,7 +185,7 @@ def test_a_fault_of_the_log_is_said_beside_the_verdict_with_file_and_line(
     assert main(["pipeline", "run", "n0.jsonl", "--output", "out", "--master", "none"]) == 1
 
     shown = capsys.readouterr().out
-    assert re.search(r"LOG SwappedLine: node n0:1, event (3, n0\.jsonl:5|4, n0\.jsonl:4), byte \d+: ", shown)
+    assert re.search(r"LOG SwappedLine: node n0:1, event (3, n0\.jsonl:5|4, n0\.jsonl:4): ", shown)
     assert "accepted, but the log has faults; the report: out/report.html" in shown
     assert "exit 1: " in shown
     assert "digest" not in shown

@@ -191,6 +191,6 @@ def _examples(result: Ingested) -> list[str]:
 
     shown: list[str] = []
     for row in first_rows(result.success, QUARANTINE, EXAMPLES):
-        number = f":{row['line_no']}" if row["line_no"] else ""
-        shown.append(f"  {row['src_file']}{number}, byte {row['src_off']}: {row['reason_code']}: {row['detail']}")
+        place = f":{row['line_no']}" if row["line_no"] else f", byte {row['src_off']}"
+        shown.append(f"  {row['src_file']}{place}: {row['reason_code']}: {row['detail']}")
     return shown

@@ -4,7 +4,7 @@ Writes one HTML page about a folder's batches: verdicts, first divergences, reje
   peerproof pipeline report --in out                       writes out/report.html
   peerproof pipeline report --in out --output report.html
 
-The page is self-contained: it needs no network, no script and no other file.
+The page is self-contained: it needs no network and no other file.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from peerproof.cli.command import refuse
-from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
+from peerproof.cli.exits import NOTHING, OK, UNUSABLE
 from peerproof.cli.options import add_format
-from peerproof.cli.pipeline.options import CANNOT_RUN, EXTRA, add_in, stage
+from peerproof.cli.pipeline.options import CANNOT_RUN, add_in, stage
 
 EXITS: Final = {
     OK: "the page is written, whatever its verdict",
@@ -36,13 +36,9 @@ def configure(parser: ArgumentParser) -> None:
 @stage
 def run(args: Namespace) -> int:
     """Writes the page."""
-    from importlib.util import find_spec
-
     from peerproof.pipeline.report.report_data import NothingToReport
     from peerproof.pipeline.report.report_page import write
 
-    if find_spec("matplotlib") is None:
-        raise Refusal("matplotlib is not installed", UNUSABLE, tip=EXTRA)
     with refuse(NothingToReport, code=NOTHING):
         path, found = write(args.place, args.output)
     shown = {"report": str(path), "verdict": found.verdict, "runs": found.runs, "events": found.events}

@@ -101,7 +101,7 @@ def render_groups(report: Report, groups: Sequence[FailureGroup], most: int | No
     for number, group in enumerate(groups[:most]):
         clauses = f" [{' '.join(group.clauses)}]" * bool(group.clauses)
         yield f"  {_count(len(group.cases), 'case')}: {group.difference}{clauses}"
-        yield f"    {'for example' if number else 'start here'}: {command_of(group, results, report)}"
+        yield f"    {'for example' if number else 'start here'}: {command_of(results[group.example], report)}"
         yield from (f"    also in {_count(cases, 'case')} of these: {other}" for other, cases in group.also.items())
     if left := groups[len(groups[:most]) :]:
         rest = f"{_count(len(left), 'smaller group')} with {_count(_size(left), 'case')}"
@@ -112,9 +112,9 @@ def _size(groups: Sequence[FailureGroup]) -> int:
     return sum(len(group.cases) for group in groups)
 
 
-def command_of(group: FailureGroup, results: Mapping[str, Result], report: Report) -> str:
-    """Returns the command that runs a group's example again; `results` maps ids to the report's results."""
-    return next(command for name, command in to_paste(results[group.example], report.arguments) if name == "again")
+def command_of(result: Result, report: Report) -> str:
+    """Returns the command that runs a case again."""
+    return next(command for name, command in to_paste(result, report.arguments) if name == "again")
 
 
 def command_of_all(group: FailureGroup, report: Report) -> str:

@@ -197,7 +197,7 @@ def _process(result: Result) -> list[str]:
 def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields two commands to paste: the same trial, and the smallest reproduction without the suite, after its messages."""
     implementation = arguments.get("impl")
-    options = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
+    options = _options(arguments)
     if "@" in result.id or "connect" in arguments:
         yield "again", f"peerproof run {_way(result, arguments)} -k {shlex.quote(result.id.partition('@')[0])}{options}"
         return
@@ -217,6 +217,14 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
     yield "by hand", f"{replay} --emit stdin{shell}"
 
 
+def explore_commands(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields the command that opens a case in the explorer; if an implementation was run, also the one with it beside."""
+    command = f"peerproof vectors explore {shlex.quote(result.id.partition('@')[0])}"
+    yield "explore", f"{command}{_options({**arguments, 'impl': None})}"
+    if arguments.get("impl"):
+        yield "explore --impl", f"{command}{_options(arguments)}"
+
+
 def run_command(arguments: Mapping[str, Any], protocol: str, words: Sequence[str], more: Sequence[str]) -> str:
     """Returns the command of a run of one protocol, with further words for `-k` and further options."""
     select = " ".join(filter(None, [arguments.get("select"), *words]))
@@ -230,6 +238,11 @@ def _way(result: Result, arguments: Mapping[str, Any]) -> str:
     if "connect" in arguments:
         return f"{result.id.partition('/')[0]} --connect {shlex.quote(arguments['connect'])}"
     return f"--transport {result.id.partition('@')[2]}"
+
+
+def _options(arguments: Mapping[str, Any]) -> str:
+    """The arguments of a run that repeat one of its cases, as options."""
+    return "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
 
 
 _REPEATED: Final = ("impl", "seed", "vectors", "max-messages", "max-at-once", "max-bytes", "max-reply")

@@ -63,6 +63,7 @@ def _merge_shards(shards: Sequence[Source]) -> Report:
         results=results,
         problems=list(dict.fromkeys(problem for report in reports for problem in report.problems)),
         because="; ".join(partial) or None,
+        date=min((report.date for report in reports if report.date), default=None),
     )
 
 

@@ -42,6 +42,7 @@ class Report:
     results: list[Result] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  #: of the list of expected failures
     because: str | None = None  #: why it is partial
+    date: str | None = None  #: the day on which it began, YYYY-MM-DD; unknown in a record of an earlier version
 
     @property
     def partial(self) -> bool:
@@ -66,7 +67,7 @@ class Report:
 
     def header(self) -> str:
         """The first line."""
-        return _line({"header": {"format": FORMAT} | {name: getattr(self, name) for name in _HEADER}})
+        return _line({"header": {"format": FORMAT} | {name: getattr(self, name) for name in _HEADER} | self._began()})
 
     def footer(self) -> str:
         """The last line."""
@@ -88,6 +89,7 @@ class Report:
             **self._end(),
             "seed": self.seed,
             "arguments": self.arguments,
+            **self._began(),
             **self._transports(),
             "cases": [result.plain() for result in self.results],
         }
@@ -102,6 +104,9 @@ class Report:
             return {}
         count, otherwise = compare_transports(self.results)
         return {"transports": {"compared": count, "otherwise": [each.plain() for each in otherwise]}}
+
+    def _began(self) -> dict[str, Any]:
+        return {"date": self.date} if self.date else {}
 
     def _end(self) -> dict[str, Any]:
         because = {"because": self.because} if self.because else {}
@@ -184,8 +189,11 @@ def _parse_header(content: Any) -> Report:
     for name, member in (("implementation", "name"), ("vectors", "version")):
         if not isinstance(content[name].get(member), str):
             raise NoReport(f"the header's {name!r} has no {member!r}")
+    date = content.get("date")
+    if not isinstance(date, str | None):
+        raise NoReport(f"the header's 'date' is {date!r}")
     report = Report(*(content[name] for name in _HEADER))
-    report.because = _NO_FOOTER
+    report.because, report.date = _NO_FOOTER, date
     return report
 
 

@@ -208,7 +208,7 @@ def _command(kind: str, text: str, **properties: str) -> str:
     return f"::{kind}{' ' if members else ''}{members}::{text.rstrip().translate(_DATA)}"
 
 
-#: `--format` -> its renderer
+#: `--format` -> its renderer.
 FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
     "text": as_text,
     "json": lambda report, _: as_json(report),
@@ -219,8 +219,8 @@ FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
     "github": lambda report, _: as_annotations(report),
 }
 
-#: `--format` -> the renderer that shows every failure in full, where that is another one.
-UNCUT: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
-    "text": partial(as_text, most=None),
-    "md": partial(as_markdown, most=None),
-}
+
+def renderer(form: str, *, every: bool) -> Callable[[Report, Titles], str]:
+    """Returns the renderer of a format; with `every` it shows every failure in full, where the format has less by default."""
+    uncut = {"text": partial(as_text, most=None), "md": partial(as_markdown, most=None)}
+    return uncut.get(form, FORMATS[form]) if every else FORMATS[form]

@@ -101,6 +101,7 @@ def begin_report(
         selected=len(chosen),
         seed=seed,
         arguments=arguments or {},
+        date=date.today().isoformat(),
     )
 
 

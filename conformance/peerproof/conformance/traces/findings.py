@@ -273,9 +273,8 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
 
 
 def _place_text(row: Mapping[str, Any]) -> str:
-    """The place of an event: its file, the line if it is known, and the byte."""
-    line = f":{row['src_line']}" if row.get("src_line") else ""
-    return f"{row['src_file']}{line}, byte {row['src_off']}"
+    """The place of an event: its file, and the line if it is known, else the byte."""
+    return f"{row['src_file']}:{row['src_line']}" if row.get("src_line") else f"{row['src_file']}, byte {row['src_off']}"
 
 
 def _truncate(text: str) -> str:

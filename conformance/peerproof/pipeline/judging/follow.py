@@ -21,6 +21,7 @@ from peerproof.conformance.traces.events import Event, EventRows, column_text
 from peerproof.conformance.traces.findings import FAILING, violation_text
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
 from peerproof.pipeline.ingest import trace_lines
+from peerproof.pipeline.ingest.inputs import find_line_number
 from peerproof.pipeline.storage.tables import VIOLATIONS
 
 #: Seconds between two looks.
@@ -40,7 +41,6 @@ class Followed:
     file: BinaryIO
     identity: tuple[int, int]
     at: int = 0  #: the byte at which the next line begins
-    number: int = 1  #: the number of that line
     checks: dict[tuple[str, str], NodeCheck] = field(default_factory=dict)
     replays: Replays = field(default_factory=Replays)
     is_given_up: bool = False
@@ -106,7 +106,6 @@ class Watch:
             except (ValueError, RecursionError, msgspec.DecodeError) as problem:
                 yield _unreadable(followed, "not_json", str(problem))
             followed.at += len(line)
-            followed.number += 1
         for key, events in of_node.items():
             rows = EventRows(events)
             check = followed.checks.get(key)
@@ -124,8 +123,12 @@ def _new_violations(check: NodeCheck) -> Iterator[dict[str, Any]]:
 def _unreadable(followed: Followed, reason: str, detail: str) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(VIOLATIONS.schema.names)
     where = {"src_file": column_text(followed.path.name), "src_off": followed.at}
-    message = f"line {followed.number}: {detail}"
-    return row | {"run_id": "", "node": "", "property": reason, "severity": "log", "message": message, "times": 1} | where
+    return row | {"run_id": "", "node": "", "property": reason, "severity": "log", "message": detail, "times": 1} | where
+
+
+def _text(row: dict[str, Any], folder: Path) -> str:
+    line = find_line_number(row["src_file"] and str(folder / row["src_file"]), row["src_off"])
+    return violation_text({**row, "src_line": line}, whole=True)
 
 
 def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -> int:
@@ -137,11 +140,11 @@ def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -
         while True:
             for row in watch.look():
                 found += row["severity"] in FAILING
-                print(violation_text(row, whole=True), file=out, flush=True)
+                print(_text(row, folder), file=out, flush=True)
             time.sleep(seconds)
     except KeyboardInterrupt:
         for row in watch.end():
             found += row["severity"] in FAILING
-            print(violation_text(row, whole=True), file=out)
+            print(_text(row, folder), file=out)
     print(f"{watch.events:,} events of {watch.nodes:,} nodes; violations: {found or 'none'}", file=out, flush=True)
     return FOUND if found else OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterable
 from hashlib import sha256
 from importlib.metadata import version
 from sys import maxsize
@@ -15,9 +16,9 @@ from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.diagrams.svg import render_svg
 
 
-def make_environment(*packages: str, longest: int = maxsize) -> Environment:
+def make_environment(*packages: str, scripts: Iterable[str] = (), longest: int = maxsize) -> Environment:
     """
-    An environment with the templates of `packages` and the shared ones of this package.
+    An environment with the templates of `packages` and the shared ones of this package; `scripts` become the page's only script.
 
     Every value passes three steps on its way into the page. Characters that are invisible or that change the direction of the
     text are written out (`visible`), a text of more than `longest` characters is cut, and the result is escaped. A template
@@ -40,7 +41,7 @@ def make_environment(*packages: str, longest: int = maxsize) -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, finalize=finalize, trim_blocks=True, lstrip_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": True, "separators": (",", ":")}
-    environment.globals |= {"source": source, "version": version("peerproof")}
+    environment.globals |= {"source": source, "script": Markup().join(map(source, scripts)), "version": version("peerproof")}
     environment.filters |= {"number": format_number, "csp_hash": hash_for_csp, "svg": render_svg}
     return environment
 

@@ -1,9 +1,9 @@
 """
-Reports as one HTML page: a matrix of implementations and clauses, a filter, and every failing case with its diagram.
+Reports as one HTML page: the verdict, the failures by first difference, a matrix of clauses, and every case behind a filter.
 
 The page needs no network and no second file, and its Content-Security-Policy forbids loading any; it allows only the page's
 own script. It opens fast: the script renders only what is in view, and the details of failures are compressed in chunks, each
-unpacked when a case of it is opened.
+unpacked when a case of it is opened. What the page shows, its filter and its open case are in the fragment of its address.
 """
 
 from __future__ import annotations
@@ -23,19 +23,30 @@ from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.report.failure_diagram import draw_failure
 from peerproof.conformance.report.failure_groups import FailureGroup, command_of, group_failures
-from peerproof.conformance.report.failure_text import MOST_ERRORS, failure_meaning, render_sides, to_paste, truncate_text
+from peerproof.conformance.report.failure_text import (
+    MOST_ERRORS,
+    explore_commands,
+    failure_meaning,
+    render_sides,
+    to_paste,
+    truncate_text,
+)
 from peerproof.conformance.report.html.environment import make_environment
 from peerproof.conformance.report.record import Report, implementation_name, labels
-from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
+from peerproof.conformance.runner.result import SILENT, STATUSES, VIOLATIONS, Result, transport_lines
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.suite import Suite
 
 PER_CHUNK: Final = 50  #: cases whose details are compressed together
 MOST_SHOWN: Final = 4_000  #: characters of one value that are shown; the record has the rest
 MOST_GROUPS: Final = 50  #: of failures of one implementation
-_ASKED_FOR: Final = ("passed", "failed", "differs", "skipped")  #: statuses
+MOST_TITLE: Final = 100  #: characters of a group's title in the filter
 _LETTERS: Final = {status: chr(ord("a") + place) for place, status in enumerate(STATUSES)}
 _ABSENT: Final = "."
+
+#: Verdict on an implementation -> the class of its text; the worst one first.
+VERDICTS: Final = {"violates": "bad", "differs": "differing", "passed": "good", "nothing checked": "differing"}
 
 
 @dataclass(frozen=True)
@@ -45,23 +56,40 @@ class ReportExtras:
     mutants: Mapping[str, Any] | None = None  #: output of `peerproof model mutants --format json`
     edges: Mapping[str, Any] | None = None  #: output of `peerproof report edges`
     remarks: Sequence[str] = ()
+    site: str = ""  #: address of the site that has the clauses, with a slash at its end; empty if there is none
+
+
+def verdict_of(report: Report) -> str:
+    """The verdict on an implementation, one of `VERDICTS`; what only a decision demands makes it differ, not violate."""
+    if report.violates:
+        return "violates"
+    if report.totals["differs"]:
+        return "differs"
+    return "passed" if any(result.status not in SILENT for result in report.results) else "nothing checked"
 
 
 def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExtras | None = None) -> str:
     """Renders the whole page; `titles` are those of the known vectors."""
-    environment = make_environment(longest=2 * MOST_SHOWN)
+    extras = extras or ReportExtras()
+    environment = make_environment(scripts=("shared.js", "report.js"), longest=2 * MOST_SHOWN)
     environment.globals |= {
+        "command_of": command_of,
+        "count_text": count_text,
+        "draw_failure": draw_failure,
+        "explore_commands": explore_commands,
         "failure_meaning": failure_meaning,
         "last_lines": _last_lines,
         "run_facts": _run_facts,
         "survivor_text": _survivor_text,
         "to_paste": to_paste,
         "render_sides": partial(render_sides, most=MOST_SHOWN),
+        "verdict_classes": VERDICTS,
+        "verdict_of": verdict_of,
     }
-    data = PageData(reports, titles, environment.get_template("failure.html.j2"))
+    data = PageData(reports, titles, environment.get_template("failure.html.j2"), extras.site)
     differences = [(label, line) for label, report in data.reports_with_labels for line in transport_lines(report.results)]
     template = environment.get_template("report.html.j2")
-    return template.render(data=data, extras=extras or ReportExtras(), transport_differences=differences)
+    return template.render(data=data, extras=extras, transport_differences=differences)
 
 
 def _last_lines(errors: str) -> str:
@@ -69,7 +97,15 @@ def _last_lines(errors: str) -> str:
 
 
 def _run_facts(report: Report) -> Iterator[tuple[str, str]]:
-    facts = {"seed": report.seed, **report.arguments, "url": report.implementation.get("url", "")}
+    about = report.implementation
+    facts = {
+        "began": report.date,
+        "vectors": f"{report.vectors['version']}, digest {report.vectors.get('digest', 'unknown')}",
+        "language": about.get("language", ""),
+        "seed": report.seed,
+        **report.arguments,
+        "url": about.get("url", ""),
+    }
     return ((name, value if isinstance(value, str) else json.dumps(value)) for name, value in facts.items() if value)
 
 
@@ -86,6 +122,7 @@ class PageData:
     reports: Sequence[Report]
     titles: Mapping[str, str]  #: vector -> title, if known
     failure: Template  #: renders one implementation's failure of a case
+    site: str = ""
     labels: list[str] = field(init=False)
     details: list[str] = field(default_factory=list)  #: of failed cases, as HTML
     branches: dict[str, list[str]] = field(default_factory=dict)  #: case -> the branches that each implementation took
@@ -93,6 +130,7 @@ class PageData:
 
     def __post_init__(self) -> None:
         self.labels = labels(self.reports)
+        self._by_id = [{result.id: result for result in report.results} for report in self.reports]
         self._reasons: dict[str, int] = {}
         self._vectors: dict[str, int] = {}
         self._places: dict[str, int] = {}  # of each case
@@ -107,20 +145,69 @@ class PageData:
             "vectors": self._rows,
             "cases": cases,
             "branches": self._branches,
-            "groups": [[self._places[case] for case in group.cases] for groups in self._groups for group in groups[:MOST_GROUPS]],
+            "groups": [[self._places[case] for case in group.cases] for group in self._shown_groups],
             "reasons": list(map(visible, self._reasons)),
             "clauses": {protocol: _clauses(protocol) for protocol in self.protocols},
             "per_chunk": PER_CHUNK,
+            "site": self.site,
         }
 
     @property
-    def met_statuses(self) -> list[str]:
-        """The statuses that occur, and those that are always shown."""
-        return [status for status in STATUSES if status in _ASKED_FOR or any(report.totals[status] for report in self.reports)]
+    def verdict(self) -> str:
+        """The worst verdict."""
+        found = set(map(verdict_of, self.reports))
+        return next(verdict for verdict in VERDICTS if verdict in found)
 
-    def count_cases(self, report: Report) -> list[int]:
-        """The number of cases of a report, then the number with each shown status."""
-        return [report.selected, *(report.totals[status] for status in self.met_statuses)]
+    @property
+    def headline(self) -> str:
+        """The worst verdict, and on how many of several implementations it is."""
+        if len(self.reports) == 1:
+            return self.verdict
+        count = sum(verdict_of(report) == self.verdict for report in self.reports)
+        return f"{self.verdict}: {count} of {len(self.reports)} implementations"
+
+    @property
+    def meaning(self) -> str:
+        """What the worst verdict means, in a sentence or two."""
+        violates = sum(report.violates for report in self.reports)
+        differs = sum(report.totals["differs"] for report in self.reports)
+        known = sum(report.totals["known"] for report in self.reports)
+        by_status = {status: sum(report.totals[status] for report in self.reports) for status in VIOLATIONS}
+        kinds = [f"{count:,} {status}" for status, count in by_status.items() if count]
+        which = f": {', '.join(kinds)}" if len(kinds) > 1 else ""
+        first = {
+            "violates": f"{count_text(violates, 'case')} contradict{'s' * (violates == 1)} the protocol's document{which}.",
+            "differs": f"Nothing contradicts the protocol's document; {count_text(differs, 'case')} "
+            f"differ{'s' * (differs == 1)} in what only a decision demands.",
+            "passed": "Nothing that was checked contradicts the protocol.",
+            "nothing checked": "No case was checked.",
+        }[self.verdict]
+        expected = f" {count_text(known, 'case')} failed as the list of expected failures says." if known else ""
+        return first + expected
+
+    @property
+    def origins(self) -> list[str]:
+        """Against which vectors the implementations were run, and since when; one line for each version of the vectors."""
+        dates: dict[str, list[str]] = {}
+        for report in self.reports:
+            dates.setdefault(report.vectors["version"], []).extend([report.date] if report.date else [])
+        return [f"Since {min(found, default='an unknown date')}, against vectors {version}" for version, found in dates.items()]
+
+    @property
+    def counted(self) -> list[str]:
+        """The verdicts on cases that are always counted, and the other statuses that occur."""
+        others = [status for status in STATUSES if status not in (*VIOLATIONS, "differs", "passed")]
+        met = [status for status in others if any(report.totals[status] for report in self.reports)]
+        return ["violates", "differs", "passed", *met, "cases"]
+
+    def count_cases(self, report: Report) -> dict[str, int]:
+        """The number of cases of a report with each verdict or status of `counted`."""
+        counts = {**report.totals, "violates": report.violates, "cases": report.selected}
+        return {name: counts[name] for name in self.counted}
+
+    def has_page(self, clause: str, protocol: str) -> bool:
+        """Whether the site shows this clause."""
+        return bool(self.site) and any(clause == known for known, *_ in self.plain["clauses"].get(protocol, ()))
 
     @property
     def reports_with_labels(self) -> list[tuple[str, Report]]:
@@ -128,13 +215,27 @@ class PageData:
         return list(zip(self.labels, self.reports, strict=True))
 
     @property
-    def groups(self) -> Iterator[tuple[str, list[tuple[FailureGroup, str]], int]]:
-        """Yields for each failing implementation its label, its groups with commands for their examples, the number left out."""
-        for (label, report), groups in zip(self.reports_with_labels, self._groups, strict=True):
-            results = {result.id: result for result in report.results}
-            shown = [(group, command_of(group, results, report)) for group in groups[:MOST_GROUPS]]
-            if shown:
-                yield label, shown, len(groups) - len(shown)
+    def groups(self) -> Iterator[tuple[str, list[FailureGroup], int]]:
+        """Yields for each failing implementation its label, its groups, the number of groups left out."""
+        for label, groups in zip(self.labels, self._groups, strict=True):
+            if groups:
+                yield label, groups[:MOST_GROUPS], len(groups[MOST_GROUPS:])
+
+    @property
+    def _shown_groups(self) -> Iterator[FailureGroup]:
+        return (group for _, shown, _ in self.groups for group in shown)
+
+    @property
+    def group_titles(self) -> Iterator[str]:
+        """Yields the title of each group, for the filter."""
+        for label, shown, _ in self.groups:
+            who = f"{label}: " if len(self.labels) > 1 else ""
+            yield from (f"{who}{len(group.cases):,} × {group.difference}"[:MOST_TITLE] for group in shown)
+
+    def example(self, group: FailureGroup, label: str) -> tuple[Result, Report]:
+        """The result of a group's simplest case, and its report."""
+        report = self.reports[self.labels.index(label)]
+        return self._by_id[self.labels.index(label)][group.example], report
 
     @property
     def protocols(self) -> list[str]:
@@ -153,9 +254,8 @@ class PageData:
             yield b64encode(zlib.compress(part.encode())).decode()
 
     def _side_by_side(self) -> Iterator[list[Result | None]]:
-        by_id = [{result.id: result for result in report.results} for report in self.reports]
-        for case in dict.fromkeys(case for results in by_id for case in results):
-            yield [results.get(case) for results in by_id]
+        for case in dict.fromkeys(case for results in self._by_id for case in results):
+            yield [results.get(case) for results in self._by_id]
 
     def _case(self, at: int, results: Sequence[Result | None]) -> list[Any]:
         """Vector, rest of the id, a letter for each implementation, index of the details or -1, reasons."""
@@ -166,7 +266,8 @@ class PageData:
         kept = -1
         if shown:
             kept = len(self.details)
-            self.details.append("".join(self._detail(kept, number, result) for number, result in shown.items()))
+            parts = (self._detail(kept, number, result, is_first=number == min(shown)) for number, result in shown.items())
+            self.details.append("".join(parts))
         reasons = {
             number: self._reasons.setdefault(result.reason, len(self._reasons))
             for number, result in enumerate(results)
@@ -185,8 +286,10 @@ class PageData:
             self._rows.append([some.vector, visible(title), some.level, list(some.clauses)])
         return self._vectors[some.vector]
 
-    def _detail(self, number: int, place: int, result: Result) -> str:
+    def _detail(self, number: int, place: int, result: Result, *, is_first: bool) -> str:
         return self.failure.render(
+            is_alone=len(self.labels) == 1,
+            is_first=is_first,
             label=self.labels[place],
             result=result,
             graph=draw_failure(result),
@@ -240,12 +343,17 @@ def _protocols(path: Path) -> Mapping[str, Any]:
 
 
 def render_page(
-    reports: Sequence[Report], suite: Suite, scores: Mapping[str, Any] | None = None, edges: Mapping[str, Any] | None = None
+    reports: Sequence[Report],
+    suite: Suite,
+    scores: Mapping[str, Any] | None = None,
+    edges: Mapping[str, Any] | None = None,
+    site: str = "",
 ) -> str:
     """
     Renders reports as one HTML page that needs no network; titles are those of the suite's vectors.
 
-    The page names reports that were made with other vectors than the suite's.
+    Clauses are links to the site at this address, if one is given. The page names reports that were made with other vectors than
+    the suite's.
     """
     remarks = [
         f"{implementation_name(report)} ran with other vectors than the suite's "
@@ -253,5 +361,5 @@ def render_page(
         for report in reports
         if report.vectors.get("digest") != suite.digest
     ]
-    beside = ReportExtras(scores, edges, list(dict.fromkeys(remarks)))
+    beside = ReportExtras(scores, edges, list(dict.fromkeys(remarks)), site)
     return page(reports, {vector.id: vector.title for vector in suite.vectors}, beside)
