@@ -66,13 +66,14 @@ def _add_records(parser: ArgumentParser) -> None:
 
 
 def _html(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.explorer.failures import explore_failures
     from peerproof.conformance.report.html.page import BadExtra, load_edges, load_scores, render_page
 
     reports = [report for path in args.records for report in load(path)]
     suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))
     with refuse(BadExtra):
         scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
-    return render_page(reports, suite, scores, edges, args.site or ""), OK
+    return render_page(reports, suite, scores, edges, args.site or "", explore_failures(reports, suite)), OK
 
 
 def _convert(args: Namespace) -> tuple[str, int]:

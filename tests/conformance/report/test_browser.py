@@ -10,9 +10,11 @@ from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from tests.conformance.conftest import Capture
 from tests.support.policy import FORBIDDEN, what_is_refused
 from tests.support.reports import MISSED, PASSED, SKIPPED, THEIRS, many, named, report
 
+from peerproof.cli.main import main
 from peerproof.conformance.report.html.page import ReportExtras
 from peerproof.conformance.report.html.page import page as render
 from peerproof.conformance.report.record import Report
@@ -66,6 +68,25 @@ def detail(page: Page) -> Locator:
 def state(page: Page) -> str:
     """The fragment of the address."""
     return str(page.evaluate("decodeURIComponent(location.hash)"))
+
+
+def test_a_failing_case_opens_in_the_explorer_at_its_wrong_step(page: Page, tmp_path: Path, capsys: Capture) -> None:
+    """By one click, from the group and from the case; the explorer is within the page, and nothing is loaded."""
+    record, file = tmp_path / "record.jsonl", tmp_path / "report.html"
+    main(["run", "scuttlebutt", "--impl", "divergence:BD-09", "--record", str(record), "-k", "does-not-fit", "--quiet"])
+    assert main(["report", "html", str(record), "--output", str(file)]) == 0
+    capsys.readouterr()
+    page.goto(file.as_uri())
+
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Open in the explorer").first.click()
+    expect(opened.value.locator("#problem")).to_contain_text("other messages were sent")
+    expect(opened.value.get_by_role("status")).to_contain_text("check: delta [c:1 k1 v 1]")
+    page.get_by_role("tab", name="Cases").click()
+    page.locator("button.row").last.click()
+    with page.expect_popup() as again:
+        detail(page).get_by_role("button", name="Open in the explorer").click()
+    expect(again.value.locator("#problem")).to_be_visible()
 
 
 def test_tabs_are_chosen_by_click_and_by_key_and_are_in_the_address(shows: Shows) -> None:

@@ -97,6 +97,11 @@ class States:
             self.moments.append(moment)
             self._states.append(state)
 
+    def until(self, moment: int) -> States:
+        """Returns the states up to a moment."""
+        count = bisect_right(self.moments, moment)
+        return States(self.moments[:count], self._states[:count])
+
     def at(self, moment: int) -> Fields:
         """Returns the state after a moment; -1 is the beginning."""
         place = bisect_right(self.moments, moment) - 1

@@ -31,6 +31,9 @@ from peerproof.spec.forms.form import Plain
 #: Follows the name of a node on the card of what the specification would know in its place.
 BESIDE: Final = " (specification)"
 
+#: Begins the words of a step that checks something.
+CHECK: Final = "check: "
+
 #: The state of a node is asked for by this query; an implementation without it is asked all others that need no arguments.
 _STATE: Final = "state"
 
@@ -173,7 +176,7 @@ class _Watched(Script):
         self.seen = len(self.trial.story)
         words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
         checks = next((name for name in ("expect", "observe", "told") if name in step), None)
-        what = f"check: {'; '.join(words)}" if checks else "; ".join(words) or where
+        what = f"{CHECK}{'; '.join(words)}" if checks else "; ".join(words) or where
         about = step.get("send", step.get("call", step.get("observe", step.get("told", {}))))
         node = about.get("to", about.get("node", "")) if isinstance(about, Mapping) else ""
         self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem))

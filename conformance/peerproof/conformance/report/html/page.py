@@ -50,6 +50,19 @@ VERDICTS: Final = {"violates": "bad", "differs": "differing", "passed": "good", 
 
 
 @dataclass(frozen=True)
+class Explored:
+    """Failing cases in the explorer: its page, and the number of the run of each case."""
+
+    html: str
+    runs: Mapping[tuple[int, str], int]  #: place of the report, and id of the case -> number of the run
+
+    @property
+    def script(self) -> str:
+        """The only script of the page."""
+        return self.html.partition('<script type="module">')[2].partition("</script>")[0]
+
+
+@dataclass(frozen=True)
 class ReportExtras:
     """Optional content of a page besides the reports."""
 
@@ -57,6 +70,7 @@ class ReportExtras:
     edges: Mapping[str, Any] | None = None  #: output of `peerproof report edges`
     remarks: Sequence[str] = ()
     site: str = ""  #: address of the site that has the clauses, with a slash at its end; empty if there is none
+    explored: Explored | None = None
 
 
 def verdict_of(report: Report) -> str:
@@ -74,6 +88,7 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
     environment = make_environment(scripts=("shared.js", "report.js"), longest=2 * MOST_SHOWN)
     environment.globals |= {
         "command_of": command_of,
+        "packed": _packed,
         "count_text": count_text,
         "draw_failure": draw_failure,
         "explore_commands": explore_commands,
@@ -86,10 +101,16 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
         "verdict_classes": VERDICTS,
         "verdict_of": verdict_of,
     }
-    data = PageData(reports, titles, environment.get_template("failure.html.j2"), extras.site)
+    runs = extras.explored.runs if extras.explored else {}
+    data = PageData(reports, titles, environment.get_template("failure.html.j2"), extras.site, runs)
     differences = [(label, line) for label, report in data.reports_with_labels for line in transport_lines(report.results)]
     template = environment.get_template("report.html.j2")
     return template.render(data=data, extras=extras, transport_differences=differences)
+
+
+def _packed(text: str) -> str:
+    """Deflated, as base64."""
+    return b64encode(zlib.compress(text.encode())).decode()
 
 
 def _last_lines(errors: str) -> str:
@@ -123,6 +144,7 @@ class PageData:
     titles: Mapping[str, str]  #: vector -> title, if known
     failure: Template  #: renders one implementation's failure of a case
     site: str = ""
+    runs: Mapping[tuple[int, str], int] = field(default_factory=dict)  #: as in `Explored`
     labels: list[str] = field(init=False)
     details: list[str] = field(default_factory=list)  #: of failed cases, as HTML
     branches: dict[str, list[str]] = field(default_factory=dict)  #: case -> the branches that each implementation took
@@ -251,7 +273,7 @@ class PageData:
         """The details, packed: JSON lists of HTML, deflated, as base64."""
         for start in range(0, len(self.details), PER_CHUNK):
             part = json.dumps(self.details[start : start + PER_CHUNK], ensure_ascii=True)
-            yield b64encode(zlib.compress(part.encode())).decode()
+            yield _packed(part)
 
     def _side_by_side(self) -> Iterator[list[Result | None]]:
         for case in dict.fromkeys(case for results in self._by_id for case in results):
@@ -295,7 +317,12 @@ class PageData:
             graph=draw_failure(result),
             name=f"graph-{number}-{place}",
             arguments=self.reports[place].arguments,
+            run=self.runs.get((place, result.id)),
         )
+
+    def run_of(self, label: str, case: str) -> int | None:
+        """The number of the run that shows a case of an implementation in the explorer; None if there is none."""
+        return self.runs.get((self.labels.index(label), case))
 
 
 def _clauses(protocol: str) -> list[list[str]]:
@@ -348,12 +375,13 @@ def render_page(
     scores: Mapping[str, Any] | None = None,
     edges: Mapping[str, Any] | None = None,
     site: str = "",
+    explored: Explored | None = None,
 ) -> str:
     """
     Renders reports as one HTML page that needs no network; titles are those of the suite's vectors.
 
-    Clauses are links to the site at this address, if one is given. The page names reports that were made with other vectors than
-    the suite's.
+    Clauses are links to the site at this address, if one is given; cases in `explored` open in the explorer. The page names
+    reports that were made with other vectors than the suite's.
     """
     remarks = [
         f"{implementation_name(report)} ran with other vectors than the suite's "
@@ -361,5 +389,5 @@ def render_page(
         for report in reports
         if report.vectors.get("digest") != suite.digest
     ]
-    beside = ReportExtras(scores, edges, list(dict.fromkeys(remarks)), site)
+    beside = ReportExtras(scores, edges, list(dict.fromkeys(remarks)), site, explored)
     return page(reports, {vector.id: vector.title for vector in suite.vectors}, beside)
