@@ -16,6 +16,7 @@ from tests.support.policy import FORBIDDEN, what_is_refused
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.report.html.environment import hash_for_csp
+from peerproof.conformance.suite.locations import examples
 from peerproof.conformance.traces.events import canonical_json
 from peerproof.pipeline.report.divergence_diagram import around
 from peerproof.pipeline.report.report_data import configuration_names, gather
@@ -254,6 +255,27 @@ def test_a_browser_shows_what_a_log_has_as_text_and_runs_and_loads_nothing(page:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.browser
+def test_the_time_line_of_a_run_opens_at_its_first_divergence(
+    page: Page, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By one click, without a server; the right run of the other trace has no finding, and so no button."""
+    files = [str(path) for path in examples() if path.stem.startswith("scuttlebutt")]
+    for stage in (["ingest", *files], ["validate", "--in", str(tmp_path)]):
+        main(["pipeline", *stage, "--output", str(tmp_path), "--master", "none"])
+    file, _ = write(tmp_path)
+    capsys.readouterr()
+    page.goto(file.as_uri())
+
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Open in the explorer").first.click()
+
+    expect(opened.value.get_by_role("status")).to_contain_text("Step 16 of 97, 1,431 ms. n1:1: recv from n0:1")
+    expect(opened.value.locator("#problem")).to_contain_text("where the specification has k1")
+    expect(opened.value.locator("#which option")).to_have_count(1)
+
+
 @pytest.mark.browser
 def test_the_policy_forbids_what_is_from_elsewhere_and_scripts_of_others(browser: Browser, place: Path) -> None:
     assert what_is_refused(browser, write(place)[0].as_uri()) == FORBIDDEN

@@ -39,13 +39,23 @@ def run_traces(
     for path in files:
         with path.open("rb") as file:
             reader.read(str(path), file, share=len(files))
+    shown = run_of_reader(reader, progress)
+    shown.title = f"{', '.join(path.name for path in files)}: run {reader.lines[0].line.run}"
+    remarks = [f"{name}: only its first {most:,} lines are shown" for name in reader.cut]
+    remarks += [f"{name}:{number}: {problem}" for name, number, problem in reader.unread[:3]]
+    shown.about = "; ".join(remarks)
+    shown.commands = (("check", f"peerproof trace check {' '.join(map(str, files))}"),)
+    return shown
+
+
+def run_of_reader(reader: Reader, progress: Progress = lambda *_: None) -> Run:
+    """Replays every node of the lines that were read. Raises NoTrace if there is none, or one of an unknown protocol."""
     lines = drawn_lines(reader)
     protocol = reader.lines[0].line.protocol if reader.lines else ""
     if protocol not in protocols():
         raise NoTrace(f"unknown protocol {protocol!r}: there are {', '.join(protocols())}")
     spec = specification(protocol)
-    names = ", ".join(path.name for path in files)
-    shown = Run(protocol, f"{names}: run {reader.lines[0].line.run}")
+    shown = Run(protocol, f"run {reader.lines[0].line.run}")
     replay = Replay(spec)
     for done, (line, at, entries) in enumerate(lines):
         progress(done, len(reader.lines))
@@ -58,10 +68,6 @@ def run_traces(
         shown.add_state(line.node, partial(_fields, spec, state))
     wrong = sum(moment.problem is not None for moment in shown.moments)
     shown.verdict = f"{wrong} {'difference' if wrong == 1 else 'differences'}" if wrong else "accepted"
-    remarks = [f"{name}: only its first {most:,} lines are shown" for name in reader.cut]
-    remarks += [f"{name}:{number}: {problem}" for name, number, problem in reader.unread[:3]]
-    shown.about = "; ".join(remarks)
-    shown.commands = (("check", f"peerproof trace check {' '.join(map(str, files))}"),)
     return shown
 
 

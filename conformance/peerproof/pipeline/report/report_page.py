@@ -16,11 +16,13 @@ from typing import Any, Final
 
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.report.html.environment import make_environment
+from peerproof.conformance.report.html.page import Explored
 from peerproof.pipeline.ingest.inputs import find_line_number
 from peerproof.pipeline.measures.metrics import ABOUT
 from peerproof.pipeline.report import figures
 from peerproof.pipeline.report.divergence_diagram import around
 from peerproof.pipeline.report.report_data import SHOWN, Gathered, Row, configuration_names, gather
+from peerproof.pipeline.report.run_pages import explore_runs
 from peerproof.pipeline.storage.batches import write_whole
 
 #: Default name of the page in its place.
@@ -67,18 +69,19 @@ def write(place: Path, to: Path | None = None) -> tuple[Path, Gathered]:
     """Writes the page of a place atomically. Returns its path and data. Raises NothingToReport, WrongSchema."""
     found = gather(place)
     path = to or place / NAME
-    write_whole(path, page(found))
+    write_whole(path, page(found, explore_runs(found)))
     return path, found
 
 
-def page(found: Gathered) -> str:
-    """Renders the page."""
+def page(found: Gathered, explored: Explored | None = None) -> str:
+    """Renders the page; runs in `explored` open in the explorer."""
     environment = make_environment("peerproof.pipeline.report", scripts=("shared.js", "pipeline.js"), longest=LONGEST)
     return environment.get_template("pipeline.html.j2").render(
         found=found,
         metrics=_metrics(found),
         about=ABOUT,
         around=around,
+        explored=explored,
         figures=figures,
         first_bytes=_first_bytes,
         listed=LISTED,

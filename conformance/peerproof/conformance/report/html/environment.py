@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
@@ -42,7 +43,7 @@ def make_environment(*packages: str, scripts: Iterable[str] = (), longest: int =
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": True, "separators": (",", ":")}
     environment.globals |= {"source": source, "script": Markup().join(map(source, scripts)), "version": version("peerproof")}
-    environment.filters |= {"number": format_number, "csp_hash": hash_for_csp, "svg": render_svg}
+    environment.filters |= {"number": format_number, "csp_hash": hash_for_csp, "packed": pack_text, "svg": render_svg}
     return environment
 
 
@@ -56,6 +57,11 @@ def format_number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.4g}" if value != round(value) and abs(value) < 10_000 else f"{value:,.0f}"  # noqa: PLR2004
+
+
+def pack_text(text: str) -> str:
+    """Deflates a text, as base64; `inflate` in shared.js unpacks it."""
+    return b64encode(zlib.compress(text.encode())).decode()
 
 
 def hash_for_csp(script: str) -> str:

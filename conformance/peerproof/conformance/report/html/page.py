@@ -9,8 +9,6 @@ unpacked when a case of it is opened. What the page shows, its filter and its op
 from __future__ import annotations
 
 import json
-import zlib
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,7 +29,7 @@ from peerproof.conformance.report.failure_text import (
     to_paste,
     truncate_text,
 )
-from peerproof.conformance.report.html.environment import make_environment
+from peerproof.conformance.report.html.environment import make_environment, pack_text
 from peerproof.conformance.report.record import Report, implementation_name, labels
 from peerproof.conformance.runner.result import SILENT, STATUSES, VIOLATIONS, Result, transport_lines
 from peerproof.conformance.suite.printable import count_text
@@ -88,7 +86,6 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
     environment = make_environment(scripts=("shared.js", "report.js"), longest=2 * MOST_SHOWN)
     environment.globals |= {
         "command_of": command_of,
-        "packed": _packed,
         "count_text": count_text,
         "draw_failure": draw_failure,
         "explore_commands": explore_commands,
@@ -105,12 +102,7 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
     data = PageData(reports, titles, environment.get_template("failure.html.j2"), extras.site, runs)
     differences = [(label, line) for label, report in data.reports_with_labels for line in transport_lines(report.results)]
     template = environment.get_template("report.html.j2")
-    return template.render(data=data, extras=extras, transport_differences=differences)
-
-
-def _packed(text: str) -> str:
-    """Deflated, as base64."""
-    return b64encode(zlib.compress(text.encode())).decode()
+    return template.render(data=data, extras=extras, explored=extras.explored, transport_differences=differences)
 
 
 def _last_lines(errors: str) -> str:
@@ -273,7 +265,7 @@ class PageData:
         """The details, packed: JSON lists of HTML, deflated, as base64."""
         for start in range(0, len(self.details), PER_CHUNK):
             part = json.dumps(self.details[start : start + PER_CHUNK], ensure_ascii=True)
-            yield _packed(part)
+            yield pack_text(part)
 
     def _side_by_side(self) -> Iterator[list[Result | None]]:
         for case in dict.fromkeys(case for results in self._by_id for case in results):

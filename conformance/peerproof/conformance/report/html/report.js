@@ -254,23 +254,6 @@ function outcomes(place, statuses, reasons) {
 /** @type {Map<number, Promise<string[]>>} */
 const chunks = new Map();
 
-/** What an element holds, unpacked. @param {string} id */
-function inflate(id) {
-  const bytes = Uint8Array.from(atob(by(id).textContent || ""), (sign) => sign.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
-}
-
-/** The address of the explorer's page, which is within this one. */
-let explorer = "";
-
-/** Opens a case in the explorer, in a tab of its own. @param {string} run */
-async function explore(run) {
-  const opened = window.open("");
-  explorer ||= URL.createObjectURL(new Blob([await inflate("explorer").text()], { type: "text/html" }));
-  if (opened) opened.location.href = `${explorer}#run/${run}/`;
-  else by("said").textContent = "The browser has not opened a tab for the explorer.";
-}
-
 /** @param {number} number */
 async function unpacked(number) {
   if (!chunks.has(number)) chunks.set(number, inflate(`chunk-${number}`).json());
@@ -355,7 +338,6 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.getAttribute("role") === "tab") chooseTab(button.id.slice("tab-".length));
   else if (button.classList.contains("row")) toggle(button);
-  else if (button.classList.contains("explore")) void explore(button.dataset.run || "0");
   else if (button.id === "more") {
     const last = by("list").lastElementChild;
     more();

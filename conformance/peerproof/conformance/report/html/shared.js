@@ -51,9 +51,28 @@ async function copyLine(button) {
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 }
 
+/** What an element holds, unpacked. @param {string} id */
+function inflate(id) {
+  const bytes = Uint8Array.from(atob(by(id).textContent || ""), (sign) => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
+}
+
+/** The address of the explorer's page, which is within this one. */
+let explorer = "";
+
+/** Opens a case in the explorer, in a tab of its own. @param {string} run */
+async function explore(run) {
+  const opened = window.open("");
+  explorer ||= URL.createObjectURL(new Blob([await inflate("explorer").text()], { type: "text/html" }));
+  if (opened) opened.location.href = `${explorer}#run/${run}/`;
+  else by("said").textContent = "The browser has not opened a tab for the explorer.";
+}
+
 document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element && event.target.closest("button.copy");
-  if (button instanceof HTMLElement) copyLine(button);
+  const button = event.target instanceof Element && event.target.closest("button.copy, button.explore");
+  if (!(button instanceof HTMLElement)) return;
+  if (button.classList.contains("copy")) void copyLine(button);
+  else void explore(button.dataset.run || "0");
 });
 
 // Paper cannot be opened, so everything is.
