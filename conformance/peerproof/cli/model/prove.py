@@ -3,6 +3,7 @@ Proves statements about a protocol with Z3, by running the specification's own c
 
   peerproof model prove                        every proof of every protocol
   peerproof model prove scuttlebutt            those of one
+  peerproof model prove scuttlebutt --any      what holds for any number of nodes, losses, repetitions and orders
   peerproof model prove -k BZ-03               those of one item; other words are searched for in the names
   peerproof model prove --list                 list them, with their statements and code
   peerproof model prove --verbose              with the counterexample of each twin
@@ -39,6 +40,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add_protocol(parser, "only the proofs of this protocol")
     add_select(parser, "only proofs with all of these words in item or name")
+    add("--any", action="store_true", help="only what holds in clusters of any number of nodes")
     add("--list", action="store_true", help="list the proofs")
     add(
         "--seconds",
@@ -53,14 +55,15 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints a line for each proof, and a summary."""
-    from peerproof.conformance.proofs.proof import ProverMissing, plain_proof, prove, proven_protocols, select_proofs
+    from peerproof.conformance.proofs.proof import ANY_CLUSTER, ProverMissing, plain_proof, prove, proven_protocols, select_proofs
 
     known = proven_protocols()
     check_protocol(args.protocol, known, "proofs")
     with refuse(ProverMissing):
-        chosen = select_proofs(args.protocol, args.select)
+        chosen = select_proofs(args.protocol, args.select, ANY_CLUSTER if args.any else "")
     if not chosen:
-        raise Refusal(f"no proof has {args.select!r} in its name", NOTHING, tip="peerproof model prove --list shows them")
+        what = f"has {args.select!r} in its name" if args.select else "is about clusters of any number of nodes"
+        raise Refusal(f"no proof {what}", NOTHING, tip="peerproof model prove --list shows them")
     as_json = args.format == "json"
     if args.list:
         print(_as_json([plain_proof(*one) for one in chosen]) if as_json else "\n".join(_render_proof(p) for _, p in chosen))

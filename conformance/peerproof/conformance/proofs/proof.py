@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Statement = TypeVar("Statement", bound=Callable[..., None])
 
+#: The scope of a proof about clusters of any number of nodes.
+ANY_CLUSTER: Final = "any cluster"
+
 #: How to install Z3.
 EXTRA: Final = "pip install 'peerproof[prove]'"
 
@@ -82,6 +85,7 @@ class Proof:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     of: str = ""  #: distinguishes two proofs of one statement
     logic: str = ""  #: a logic of Z3, if all terms belong to it
+    scope: str = ""  #: ANY_CLUSTER, or empty: about functions
 
     @property
     def name(self) -> str:
@@ -110,6 +114,7 @@ class ProofTable(list[Proof]):
         *,
         of: Mapping[str, Mapping[str, Any]] | None = None,
         logic: str = "",
+        scope: str = "",
     ) -> Callable[[Statement], Statement]:
         """
         Adds a proof of the decorated statement for each name in `of` and its arguments.
@@ -121,7 +126,8 @@ class ProofTable(list[Proof]):
 
         def declare(statement: Statement) -> Statement:
             self.extend(
-                Proof(clause_ids, statement, how, twin, arguments, name, logic) for name, arguments in (of or {"": {}}).items()
+                Proof(clause_ids, statement, how, twin, arguments, name, logic, scope)
+                for name, arguments in (of or {"": {}}).items()
             )
             return statement
 
@@ -174,9 +180,11 @@ def load(protocol: str) -> tuple[Proof, ...]:
     return tuple(sorted(reference.load() if reference else (), key=lambda proof: proof.item))
 
 
-def select_proofs(protocol: str | None = None, words: str = "") -> list[tuple[str, Proof]]:
+def select_proofs(protocol: str | None = None, words: str = "", scope: str = "") -> list[tuple[str, Proof]]:
     """
     Returns the proofs of a protocol, or of all, whose item or name contains all of these words, each with its protocol.
+
+    With a scope, such as ANY_CLUSTER, only those of this scope.
 
     Raises ProverMissing without Z3.
 
@@ -188,7 +196,7 @@ def select_proofs(protocol: str | None = None, words: str = "") -> list[tuple[st
         (name, proof)
         for name in chosen
         for proof in load(name)
-        if all(word in f"{proof.item} {proof.name}".lower() for word in words.lower().split())
+        if scope in ("", proof.scope) and all(word in f"{proof.item} {proof.name}".lower() for word in words.lower().split())
     ]
 
 
@@ -207,6 +215,7 @@ def plain_proof(protocol: str, proof: Proof, found: Proved | None = None) -> dic
         "about": proof.about,
         "clauses": list(proof.clauses),
         "by": str(proof.by),
+        "scope": proof.scope or "functions",
         "twin": {"about": proof.twin.about},
     }
     if found is None:
