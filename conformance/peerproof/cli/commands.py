@@ -33,6 +33,8 @@ GROUPS = {
             ("show", "vectors.show", "show a vector as YAML or as a message graph"),
             ("explore", "vectors.explore", "show a vector in the browser, step by step, beside an implementation"),
             ("replay", "vectors.replay", "run one vector once and show every line"),
+            ("export", "vectors.export", "write JSON bundles for runners that need no Python"),
+            ("diff", "vectors.diff", "print what changed between two exports"),
             ("lint", "vectors.lint", "check vector files"),
             ("generate", "vectors.generate", "make vectors from the state graphs of the models, or check them"),
             ("coverage", "vectors.coverage", "print the clause matrix: code, vectors, properties and models of each clause"),

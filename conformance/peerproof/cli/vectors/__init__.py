@@ -1,1 +1,1 @@
-"""`peerproof vectors`: list, show, replay, lint, generate and measure conformance vectors."""
+"""`peerproof vectors`: list, show, replay, export, diff, lint, generate and measure conformance vectors."""

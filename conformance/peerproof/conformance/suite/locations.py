@@ -37,6 +37,11 @@ def skeletons_root() -> Path:
     return _folder("skeletons")
 
 
+def runners_root() -> Path:
+    """The folder of the native runners: one for each language."""
+    return _folder("runners")
+
+
 def reviewed_file(protocol: str) -> Path:
     """The list of a protocol's reviewed clauses. It may be missing."""
     return _folder("reviewed", protocol) / f"{protocol}.txt"

@@ -1,0 +1,3 @@
+module peerproof.example/vectors
+
+go 1.21

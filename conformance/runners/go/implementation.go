@@ -1,0 +1,92 @@
+// Package vectors runs the conformance vectors of a protocol against an implementation in this process.
+//
+// Write an Implementation, and call Run in a test. The verdicts are those of `peerproof run` on the same implementation.
+package vectors
+
+import "encoding/json"
+
+// Implementation is what is tested. Values are anything that encoding/json writes in the plain form of
+// docs/reference/messages: structs with tags, maps, or json.RawMessage.
+type Implementation interface {
+	// Offer says what the implementation can do; cases that need more are skipped.
+	Offer() Offer
+	// Decode returns the message of a datagram, or an error: a *Rejected if it is malformed.
+	Decode(datagram []byte) (message any, err error)
+	// Encode returns the datagram of a message in plain form, or a *Rejected.
+	Encode(message json.RawMessage) (datagram []byte, err error)
+	// Open makes a node without any network. An implementation without nodes panics with Unsupported.
+	Open(opening Opening, choose Choose) (Node, Reaction)
+}
+
+// Offer lists what an implementation can do, in the words of docs/how-to/write-an-adapter.md.
+type Offer struct {
+	Capabilities []string
+	Events       []string // the kinds that it reports; nil: all but the optional ones
+	Limits       map[string]int64
+	Oracle       bool // whether it asks Choose where the protocol says "at random"
+}
+
+// Opening describes a new node: one with a State begins in it, with these timers and no others.
+type Opening struct {
+	Case, Name, Seed string
+	Addr, Config     json.RawMessage
+	State, Timers    json.RawMessage // nil for a new node
+}
+
+// Choose picks some of the options, at a site of docs/reference/adapter: kind is one, sample or permutation.
+// The answer has their indices, in order.
+type Choose func(site, kind string, options []any, some int) []int
+
+// Node is a node under test. Times are milliseconds since it was opened; addresses are plain texts.
+type Node interface {
+	Receive(now int64, from json.RawMessage, datagram []byte) Reaction
+	Advance(now int64) Reaction
+	Call(now int64, name string, args json.RawMessage) Reaction
+	Query(name string, args json.RawMessage) any
+	Crash()
+	Restart(now int64, config json.RawMessage) Reaction
+	// Sent reports that a message arrived after some microseconds, or nil: that it did not arrive.
+	Sent(now int64, to json.RawMessage, datagram []byte, took *int64) Reaction
+	// Stream reports an event of a connection that a peer has opened.
+	Stream(now int64, event json.RawMessage) Reaction
+}
+
+// Datagrams is embedded in a Node of a protocol over datagrams, where a message has no outcome and there are no connections.
+type Datagrams struct{}
+
+// Sent is not supported.
+func (Datagrams) Sent(int64, json.RawMessage, []byte, *int64) Reaction {
+	panic(Unsupported("datagrams have no outcome"))
+}
+
+// Stream is not supported.
+func (Datagrams) Stream(int64, json.RawMessage) Reaction {
+	panic(Unsupported("datagrams have no connections"))
+}
+
+// Reaction is what a node does: its effects in order, and the time of its next timer, nil if there is none.
+type Reaction struct {
+	Effects   []Effect
+	NextTimer *int64
+	Refused   *Rejected // why a call was refused
+}
+
+// Effect is a datagram to an address, an event for the application, or an action on a connection.
+type Effect struct {
+	To       any
+	Datagram []byte
+	Event    any
+	Stream   any
+}
+
+// Rejected says why a message is malformed, or a call refused; Class is one of the suite's words, such as truncated.
+type Rejected struct {
+	Class   string `json:"class"`
+	Message string `json:"message,omitempty"`
+}
+
+func (rejected *Rejected) Error() string { return rejected.Class + ": " + rejected.Message }
+
+// Unsupported is what an implementation panics with if it cannot do what a case asks for: the case is skipped.
+// Any other panic is a crash.
+type Unsupported string

@@ -1,0 +1,16 @@
+/** The vectors of Scuttlebutt as tests of Node's own runner: node --test conformance/runners/javascript */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { plug } from "./plugs/scuttlebutt-js.mjs";
+import { describe, isViolation, load, run } from "./runner.mjs";
+
+const bundle = load(new URL("testdata/scuttlebutt.json", import.meta.url).pathname);
+const implementation = await plug(new URL("../../adapters/scuttlebutt-js", import.meta.url).pathname);
+
+for (const result of run(bundle, implementation)) {
+  test(result.id, { skip: result.status === "skipped" && result.reason }, () => {
+    assert.ok(!isViolation(result), describe(bundle, result));
+  });
+}

@@ -1,0 +1,141 @@
+/** A running case: what it asks the implementation, and how its verdict follows from a difference (docs/reference/bundle.md). */
+
+import { blake2b } from "./blake2b.mjs";
+import { Choices } from "./choices.mjs";
+import { Failure, Undetermined, Unsupported, fail } from "./failure.mjs";
+import { canonical, firstBinding, firstDifference, same } from "./matching.mjs";
+
+export const JUDGING = ["expect", "observe", "told"]; // steps that check something
+export const AFTER = "after the last step";
+const BROKEN = ["crashed", "flooded"]; // failures that are statuses of their own
+
+/** A running case. */
+export class Trial {
+  place = "";
+  bound = {};
+  told = []; // branches that are only tolerated
+
+  /** `isTrusted`: whether the implementation's decoder may read messages for the runner. */
+  constructor(bundle, vector, each, implementation, isTrusted) {
+    Object.assign(this, { vector, each, implementation, isTrusted, settings: bundle.run });
+    this.choices = new Choices(blake2b(`${bundle.run.seed}/${each.id}`, 8));
+  }
+
+  /** Runs the case by one of the checks; returns the members of its result. */
+  result(checks) {
+    const reason = this.missing();
+    if (reason) return { status: "skipped", reason };
+    try {
+      checks[this.each.check](this);
+    } catch (error) {
+      if (error instanceof Unsupported) return { status: "skipped", reason: error.message };
+      if (error instanceof Undetermined) return { status: "undetermined", reason: error.message };
+      if (!(error instanceof Failure)) throw error;
+      return this.failed(error);
+    }
+    return this.told.length > 0 ? { status: "tolerated", reason: this.told.join("; ") } : { status: "passed" };
+  }
+
+  missing() {
+    const { capabilities, limits = {}, choices, exact } = this.implementation;
+    const has = (need) => capabilities.includes(need) || (need.startsWith("events.") && this.tells(need.slice(7)));
+    const lacking = this.each.needs.filter((need) => !has(need) && !(need === "choices.oracle" && choices === "oracle"));
+    if (lacking.length > 0) return `the implementation does not offer ${lacking.join(", ")}`;
+    if (this.vector.exact && !exact) return "the bundle was not read by an exact JSON parser";
+    const configured = (this.vector.nodes ?? []).flatMap(({ config }) => Object.entries(config));
+    const beyond = configured.find(([name, value]) => value > (limits[name] ?? Infinity));
+    if (beyond) return `the implementation takes at most ${limits[beyond[0]]} for ${beyond[0]}`;
+    const blind = !capabilities.some((word) => word.startsWith("observe."));
+    return this.each.check === "unchanged" && blind ? "the implementation offers nothing to observe" : null;
+  }
+
+  /** Whether events of this kind are compared. */
+  tells(kind) {
+    const { capabilities, events } = this.implementation;
+    return capabilities.includes("events") && (events ? events.includes(kind) : !this.settings.optional_events.includes(kind));
+  }
+
+  failed(error) {
+    const { failure, difference } = error;
+    const decisions = this.decisions(error);
+    const broken = BROKEN.includes(failure) ? failure : null;
+    if (!broken && this.vector.level !== "must") return { status: "tolerated", failure, decisions, difference };
+    return { status: decisions.length > 0 ? "differs" : (broken ?? "failed"), failure, decisions, difference };
+  }
+
+  fingerprint({ failure, difference }) {
+    if (difference.otherForm) return "=";
+    const where = failure === "events" ? difference.where.replace(/\[\d+\]$/, "") : difference.where;
+    return blake2b(canonical([failure, where, difference.actual]), 6);
+  }
+
+  /** The decisions on which the failed expectation rests; none if the document's words require it. */
+  decisions(error) {
+    const { basis = {}, clauses, steps = [] } = this.vector;
+    const place = this.place || this.each.check;
+    const index = steps.findIndex((_, at) => `steps[${at}]` === place);
+    const judge = index < 0 ? -1 : steps.findIndex((step, at) => at >= index && JUDGING.includes(step.do));
+    const found = Object.entries(basis[place] ?? basis[judge < 0 ? AFTER : `steps[${judge}]`] ?? {});
+    const only = clauses.every((clause) => /^[A-Z]A-\d+$/.test(clause)) ? clauses : [];
+    const of = (entries) => [...new Set(entries.flatMap(([key]) => key.split(" ")))];
+    const came = error.failure === "crashed" ? "!" : this.fingerprint(error);
+    const named = of(found.filter(([, others]) => Object.hasOwn(others, came)));
+    if (named.length > 0 || came === "!") return named.length > 0 ? named : only;
+    const real = found.filter(([, others]) => Object.keys(others).join() !== "=");
+    const open = ["!", "*", ...(error.failure === "events" ? ["*events"] : [])];
+    const alone = this.implementation.choices === "oracle" || !this.each.needs.includes("choices.oracle");
+    if (alone && !real.some(([, others]) => open.some((key) => Object.hasOwn(others, key)))) return only;
+    return real.length > 0 ? of(real) : only;
+  }
+
+  // ---- the implementation ---------------------------------------------------------------------------------------------
+
+  /** What the implementation does; an exception is a crash, unless it says that it does not support this. */
+  ask(what, action) {
+    try {
+      return action(this.implementation);
+    } catch (error) {
+      if (error instanceof Unsupported || error instanceof Failure) throw error;
+      return fail("crashed", what, "an answer", String(error.stack ?? error));
+    }
+  }
+
+  decode(digits) {
+    return this.ask("decode", (codec) => codec.decode(Buffer.from(digits, "hex")));
+  }
+
+  encode(value) {
+    const answer = this.ask("encode", (codec) => codec.encode(value));
+    return answer.rejected ? answer : { bytes: Buffer.from(answer.bytes).toString("hex") };
+  }
+
+  /** The message of some bytes, as the implementation decodes it. */
+  read(digits) {
+    if (!this.implementation.capabilities.includes("codec")) throw new Unsupported("to read messages the codec is needed");
+    if (!this.isTrusted) throw new Undetermined("it depends on the decoder, which violates cases of its own: see those first");
+    const answer = this.decode(digits);
+    return answer.rejected ? `no message: ${answer.rejected.class}` : answer.value;
+  }
+
+  kind(digits) {
+    return this.read(digits).type ?? "an invalid message";
+  }
+
+  bytesDifference(where, expected, actual) {
+    let at = 0;
+    while (at < expected.length && expected.slice(at, at + 2) === actual.slice(at, at + 2)) at += 2;
+    return { where: `${where}, from byte ${at / 2}`, expected, actual, otherForm: this.isOtherForm(expected, actual) };
+  }
+
+  /** Whether two datagrams are the same message; false if the decoder cannot say. */
+  isOtherForm(one, other) {
+    return this.isTrusted && same(this.read(one), this.read(other));
+  }
+
+  /** Raises a failure if the value does not match; keeps the names that it binds. */
+  match(failure, where, expected, actual) {
+    const after = firstBinding(expected, actual, this.bound);
+    if (after === undefined) throw new Failure(failure, firstDifference(expected, actual, this.bound, where));
+    this.bound = after;
+  }
+}

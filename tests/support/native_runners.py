@@ -1,0 +1,94 @@
+"""The native runners of bundles, and the Python runner: the verdicts of both on the same implementation."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import NamedTuple
+
+from tests.support.catching import suite
+from tests.support.javascript import ADAPTERS
+from tests.support.tools import LEFT_OUT, leave_out, require
+from tests.support.waiting import PATIENCE
+
+from peerproof.cli.main import main
+from peerproof.conformance.bundles import export_bundles
+
+RUNNERS = ADAPTERS.parent / "runners"
+GO = 1, 21  #: the oldest Go with what the runner uses; `go.mod` has it too
+
+
+class Verdict(NamedTuple):
+    """What a runner says of a case."""
+
+    status: str
+    failure: str | None
+    decisions: tuple[str, ...]
+
+
+Verdicts = dict[str, Verdict]
+
+
+@cache
+def bundle(protocol: str) -> Path:
+    """The bundle of a protocol, written once for all tests of this process."""
+    (path,) = export_bundles(suite(), Path(mkdtemp()), [protocol])
+    return path
+
+
+def parse_verdicts(lines: str) -> Verdicts:
+    """Verdicts from lines of JSON, those of native runners or those of `peerproof run --format jsonl`."""
+    rows = [row.get("case", row) for row in map(json.loads, filter(None, lines.split("\n")))]
+    return {
+        row["id"]: Verdict(row["status"], row.get("failure") or None, tuple(row.get("decisions") or ()))
+        for row in rows
+        if "status" in row
+    }
+
+
+def of_python(protocol: str, implementation: str, report: Path) -> Verdicts:
+    """The verdicts of `peerproof run`."""
+    assert main(["run", protocol, "--impl", implementation, "--format", "jsonl", "--output", str(report), "-q"]) in (0, 1)
+    return parse_verdicts(report.read_text("utf-8"))
+
+
+def of_javascript(protocol: str, adapter: Path) -> Verdicts:
+    """The verdicts of the runner in JavaScript on a port in this folder."""
+    command: list[str | Path] = [require("node"), RUNNERS / "javascript/verdicts.mjs", bundle(protocol), adapter.name, adapter]
+    return parse_verdicts(_output(command))
+
+
+def require_go() -> str:
+    """Where Go is; the test is left out if it is older than the runner needs."""
+    program = require("go")
+    version = subprocess.run([program, "env", "GOVERSION"], capture_output=True, text=True, check=True).stdout.strip()
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < GO:
+        leave_out(f"{LEFT_OUT}Go {GO[0]}.{GO[1]}, only {version}: https://go.dev/dl")
+    return program
+
+
+def build_go(folder: Path, package: str) -> Path:
+    """Builds a program of the runner in Go, or of a copy of it."""
+    program = folder / "program"
+    subprocess.run([require_go(), "build", "-o", program, package], cwd=folder, check=True, capture_output=True)
+    return program
+
+
+def copy_go(folder: Path) -> Path:
+    """A copy of the runner in Go, with the implementation beside it."""
+    return Path(shutil.copytree(RUNNERS / "go", folder / "go", ignore=shutil.ignore_patterns("testdata")))
+
+
+def of_go(program: Path, *arguments: str | Path) -> Verdicts:
+    """The verdicts that such a program prints."""
+    return parse_verdicts(_output([program, *arguments]))
+
+
+def _output(command: list[str | Path]) -> str:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True, timeout=PATIENCE)
+    return done.stdout
