@@ -108,6 +108,14 @@ class Walk:
         """The bounded model."""
         return self.system.model
 
+    def limits(self) -> str:
+        """Returns what the network does in this model, and its limits: an event that would exceed one does not happen."""
+        faults = self.model.faults
+        does = [word for word, can in (("lost", faults.loss), ("delivered twice", faults.duplication)) if can]
+        may = f"they may be {' or '.join(does)}" if does else "none is lost"
+        restarts = f"; at most {faults.restarts} {'restart' if faults.restarts == 1 else 'restarts'}" if faults.restarts else ""
+        return f"At most {faults.in_flight} messages are under way at once, {may}{restarts}."
+
     def moves(self, world: World) -> Mapping[str, Move]:
         """Returns every move that leaves a world, by id, equal ones once."""
         if world not in self._moves:
@@ -166,6 +174,7 @@ class Walk:
             "protocol": self.protocol,
             "model": self.name,
             "about": self.about,
+            "limits": self.limits(),
             "path": list(path),
             "nodes": [self._node(place, before, world) for place in range(len(self.system.places))],
             "net": [self._under_way(number) for number in world[len(self.system.places) + 1 :]],
@@ -188,6 +197,7 @@ class Walk:
         moves: list[Plain] = []
         broken: list[Plain] = []
         judged = [known for known in self._judged() if known.of in ("cluster", "node")]
+        invariants = self._must_hold()
         asked = self._questions()
         rows: list[Plain] = []
 
@@ -213,7 +223,7 @@ class Walk:
                 kind = [*KINDS.values(), "local"].index(move.kind)
                 leaving.append([name, kind, move.place, message, number("events", move.event), picks, worlds[move.target]])
             moves.append(leaving)
-            broken.append(self._broken(world, judged, asked))
+            broken.append(self._broken(world, judged, [*invariants, *asked]))
             if len(worlds) > most:
                 raise TooMany(f"more than {most:,} states; a file holds at most as many")
             progress(len(rows))
@@ -221,6 +231,7 @@ class Walk:
             "protocol": self.protocol,
             "model": self.name,
             "about": self.about,
+            "limits": self.limits(),
             "nodes": [str(place) for place in self.system.places],
             "kinds": [*KINDS.values(), "local"],
             "states": [list(self._fields(each).items()) for each in numbers["states"]],
@@ -229,7 +240,10 @@ class Walk:
             "picks": [json.loads(each) for each in numbers["picks"]],
             "texts": list(numbers["texts"]),
             "changes": changed,
-            "properties": [{"name": one.name, "about": one.about, "clauses": list(one.clauses)} for one in judged],
+            "properties": [
+                *({"name": one.name, "about": one.about, "clauses": list(one.clauses)} for one in judged),
+                *({"name": name, "about": about, "clauses": clauses} for name, (about, clauses) in invariants.items()),
+            ],
             "questions": [{"name": name, "about": about} for name, about in asked.items()],
             "worlds": rows,
             "moves": moves,
@@ -376,16 +390,23 @@ class Walk:
         message = None if move.message is None else self._under_way(move.message)
         return {"kind": move.kind, "node": str(self.system.places[move.place]), "event": move.event, "message": message}
 
+    def _must_hold(self) -> dict[str, tuple[str, list[Plain]]]:
+        """Returns what the model asks of every world, with what it is about and its clauses."""
+        found: dict[str, tuple[str, list[Plain]]] = {}
+        for name in self._asked.invariants if self._asked else ():
+            if self._asked and name in counterexamples.questions_of(self.protocol).QUESTIONS:
+                own = next((one for one in self._specification.PROPERTIES if one.name == name), None)
+                about, clauses = (own.about, own.clauses) if own else (self._asked.question, self._asked.clauses)
+                found[name] = about, list(clauses)
+        return found
+
     def _invariants(self, steps: Sequence[tuple[Move | None, World]]) -> Iterator[dict[str, Plain]]:
         """Yields what the model asks of a world; None where it does not follow the steps that lead there."""
-        asked, known = self._asked, counterexamples.questions_of(self.protocol).QUESTIONS
         watched = self._watched(steps)
-        for name in asked.invariants if asked else ():
-            if asked and name in known:
-                holds = None if watched is None else bool(known[name](self.model, self._graph.cluster(watched)))
-                own = next((one for one in self._specification.PROPERTIES if one.name == name), None)
-                about, clauses = (own.about, own.clauses) if own else (asked.question, asked.clauses)
-                yield {"name": name, "about": about, "clauses": list(clauses), "holds": holds}
+        for name, (about, clauses) in self._must_hold().items():
+            asked = counterexamples.questions_of(self.protocol).QUESTIONS[name]
+            holds = None if watched is None else bool(asked(self.model, self._graph.cluster(watched)))
+            yield {"name": name, "about": about, "clauses": clauses, "holds": holds}
 
     def _watched(self, steps: Sequence[tuple[Move | None, World]]) -> World | None:
         """Returns the last world with what the model remembers of the way; None if it does not follow this way."""
@@ -412,7 +433,9 @@ class Walk:
 
     def _questions(self) -> dict[str, str]:
         """Returns the questions of the models that need nothing of the way to a world: name, and what it is about."""
-        return {} if isinstance(self._graph, Monitored) else {reach.name: reach.about for reach in self.reaches()}
+        if isinstance(self._graph, Monitored):
+            return {}
+        return {reach.name: reach.about for reach in self.reaches() if reach.name not in self._must_hold()}
 
     def _broken(self, world: World, judged: Sequence[Property], asked: Iterable[str]) -> list[Plain]:
         """Returns the places of the properties, and after them of the questions, that a world does not satisfy."""

@@ -64,11 +64,11 @@ export function shorten(text, most) {
  * @param {{name: string, fields: {name: string, value: string, changed: boolean}[]}} node
  * @param {string} title
  * @param {Map<string, string> | null} wanted the fields that it should have
- * @param {Node[]} below
+ * @param {Node[]} actions what can happen to the node
  */
-export function nodeCard(node, title, wanted, ...below) {
+export function nodeCard(node, title, wanted, ...actions) {
   const differs = (/** @type {{name: string, value: string}} */ field) => wanted !== null && wanted.get(field.name) !== field.value;
   const rows = node.fields.map((field) => make("tr", { class: `${field.changed ? "changed" : ""} ${differs(field) ? "differs" : ""}`.trim() },
     make("th", { scope: "row" }, field.name), make("td", {}, field.value || (field.changed && !field.name.startsWith("(") ? "(gone)" : ""))));
-  return make("article", { "data-node": node.name }, make("h3", {}, title), make("table", {}, ...rows), ...below);
+  return make("article", { "data-node": node.name }, make("h3", {}, title), ...actions, make("table", {}, ...rows));
 }

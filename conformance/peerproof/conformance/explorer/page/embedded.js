@@ -2,7 +2,7 @@
 
 /** @typedef {import("./main.js").Place} Place */
 /** @typedef {[string, number, number, number, number, number, number]} Leaving id, kind, node, message, event, picks, target */
-/** @typedef {{protocol: string, model: string, about: string, nodes: string[], kinds: string[], states: [string, string][][],
+/** @typedef {{protocol: string, model: string, about: string, limits: string, nodes: string[], kinds: string[], states: [string, string][][],
  *   messages: import("./model_view.js").Message[], events: string[], picks: {site: string, chosen: string[]}[][], texts: string[],
  *   changes: Record<string, number>, properties: {name: string, about: string, clauses: string[]}[],
  *   questions: {name: string, about: string}[], worlds: [number[], number[]][], moves: Leaving[][], broken: number[][]}} Graph */
@@ -70,7 +70,7 @@ function walk(graph) {
       const before = steps.length > 1 ? steps[steps.length - 2].world : world;
       const broken = new Set(graph.broken[world]);
       return {
-        protocol: graph.protocol, model: graph.model, about: graph.about, path: place.path,
+        protocol: graph.protocol, model: graph.model, about: graph.about, limits: graph.limits, path: place.path,
         nodes: graph.nodes.map((_, node) => card(before, world, node)),
         net: graph.worlds[world][1].map((number) => graph.messages[number]),
         moves: graph.moves[world].map((move) => ({ ...done(world, move), id: move[0], picks: graph.picks[move[5]] })),

@@ -7,7 +7,7 @@ import { drawGraph } from "./graph.js";
 /** @typedef {Done & {id: string, picks: {site: string, chosen: string[]}[]}} Move */
 /** @typedef {{name: string, value: string, changed: boolean}} Field */
 /** @typedef {{name: string, about: string, clauses: string[], holds: boolean | null}} Property */
-/** @typedef {{about: string, path: string[], nodes: {name: string, fields: Field[]}[], net: Message[], moves: Move[],
+/** @typedef {{about: string, limits: string, path: string[], nodes: {name: string, fields: Field[]}[], net: Message[], moves: Move[],
  *   properties: Property[], steps: Done[], reaches: {name: string, about: string}[]}} View */
 /** @typedef {{what: string, where: string, expected: string, actual: string, clauses: string[], verdict: string}} Problem */
 /** @typedef {{verdict: string, steps: Record<string, Problem | null>, end: Problem | null} | {problem: string}} Check */
@@ -77,8 +77,9 @@ function stepRows(steps) {
 export function renderModel(view, go) {
   const take = (/** @type {string} */ id) => go([...view.path, id]);
   const last = view.steps.at(-1);
-  element("about").textContent = view.about;
-  say(last ? `Step ${view.steps.length}. ${sentence(last)}` : "All nodes have just started.");
+  element("about").textContent = `${view.about} ${view.limits} What would exceed a limit of the model cannot happen.`;
+  const end = view.moves.length ? "" : " Nothing more can happen within the limits of the model.";
+  say(last ? `Step ${view.steps.length}. ${sentence(last)}${end}` : `All nodes have just started.${end}`);
 
   element("nodes").replaceChildren(...view.nodes.map((node) =>
     nodeCard(node, `Node ${node.name}`, null, choices(view.moves.filter((move) => move.node === node.name && !move.message), take))));
@@ -94,6 +95,7 @@ export function renderModel(view, go) {
   element("graph").replaceChildren(...(view.steps.length
     ? [drawGraph(names, stepRows(view.steps), "Message graph; the list below has the same steps", (step) => go(view.path.slice(0, step)))] : []));
 
+  element("properties-part").hidden = !view.properties.length;
   element("properties").replaceChildren(...view.properties.map((property) => {
     const mark = property.holds === null ? "–" : property.holds ? "✓" : "✗";
     const words = property.holds === null ? "not seen here" : property.holds ? "holds" : "does not hold";
