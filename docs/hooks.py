@@ -36,7 +36,7 @@ _DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 #: Protocol, and the configuration of it that can be explored on the site: small, and something happens in it.
 _EXPLORED = {
     "scuttlebutt": "tiny",
-    "swim": "small-suspicion",
+    "swim": "tiny",
     "wendy": "small-churn",
     "peter": "small-churn",
     "distkv": "small-conflict-1",
@@ -57,7 +57,9 @@ def on_pre_build(config: Any) -> None:  # noqa: ARG001  # MkDocs names the argum
 def on_files(files: Any, config: Any) -> Any:
     """Adds the explorer of a small cluster of each protocol, a file that needs no server."""
     for protocol, model in _EXPLORED.items():
-        text = page_with({"model": Walk(protocol, model).whole()}, f"{protocol}: explore a small cluster")
+        text = page_with(
+            {"model": Walk(protocol, model).whole()}, f"{protocol}: explore a small cluster", f"../specification/{protocol}/"
+        )
         files.append(File.generated(config, f"explore/{protocol}.html", content=text))
     return files
 

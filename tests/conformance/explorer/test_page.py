@@ -175,6 +175,26 @@ def test_a_trace_has_a_time_line_that_zooms(page: Page, diverging: str) -> None:
     expect(page.locator("#moments [aria-current=step]")).to_have_count(1)
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_change_of_a_state_and_the_words_of_an_event_are_found(page: Page, tmp_path: Path, alone: bool) -> None:
+    """In a trace of SWIM: when a node suspects the one that has crashed, by the server or by the file."""
+    (trace,) = [path for path in examples() if path.stem == "swim-crash"]
+    file = tmp_path / "trace.html"
+    file.write_text(page_with({"runs": [run_traces([trace]).whole()]}), encoding="utf-8")
+    with serving(runs={trace.name: partial(run_traces, [trace])}) as served:
+        page.goto(file.as_uri() if alone else served)
+        expect(page.get_by_role("status")).to_contain_text("Step 1 of 133")
+        page.locator("#wanted").fill("status = suspicious")
+        page.get_by_role("button", name="Find next").click()
+        expect(page.locator("#cards tr.changed", has_text="status")).to_contain_text("suspicious")
+        page.locator("#wanted").fill("timer quantum")
+        page.get_by_role("button", name="Find next").click()
+        expect(page.get_by_role("status")).to_contain_text("timer quantum")
+        page.locator("#wanted").fill("status = asleep")
+        page.get_by_role("button", name="Find next").click()
+        expect(page.get_by_role("status")).to_have_text("status = asleep: not after this step")
+
+
 def test_a_file_needs_no_server(page: Page, tmp_path: Path) -> None:
     """A model and a run: they are shown, searched and walked through, and nothing is loaded."""
     asked: list[str] = []

@@ -67,7 +67,8 @@ def _first(report: Report, most: int) -> Iterator[Result]:
 def run_of_failure(case: Case, result: Result, label: str) -> Run:
     """Returns a case up to its failing step, with what the implementation did there. Raises NotRun."""
     run = run_case(case, create_reference)
-    run.title, run.about = f"{result.id}: {case.vector.title}", f"{label}; states are those of the specification"
+    run.title = f"{result.id}: {case.vector.title}"
+    run.about = f"{label}; states are those of the specification. {run.about.partition('. ')[2]}"
     at = _failing(case, result, len(run.moments))
     actual = tuple(draw_part(part._replace(at=None), run.protocol, digits=False) for part in result.story[result.judged :])
     instead = [draw_part(part, run.protocol, digits=False) for part in result.expected]

@@ -43,6 +43,21 @@ def changed_fields(before: Fields, after: Fields) -> dict[str, str | None]:
     return found | {name: None for name in before if name not in after}
 
 
+def has_value(fields: Fields, field: str, value: str) -> bool:
+    """
+    Whether a field has this value; its name may be the end of a name, after a dot.
+
+    >>> has_value({"table[2].status": "suspicious"}, "status", "suspicious")
+    True
+    """
+    return any(found == value and is_named(name, field) for name, found in fields.items())
+
+
+def is_named(name: str, field: str) -> bool:
+    """Whether this is the name of a field, or its end after a dot."""
+    return name == field or name.endswith(f".{field}")
+
+
 def _variables(values: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, str]]:
     for key, value in values.items():
         name = f"{prefix}.{key}" if prefix and isinstance(key, str) else f"{prefix}[{value_text(key)}]" if prefix else str(key)

@@ -29,9 +29,11 @@ _EXPORT: Final = re.compile(r"^export ", re.MULTILINE)
 _LINKS: Final = re.compile(r"<link [^>]*>\n|<script [^>]*></script>\n")
 
 
-def page_with(data: Mapping[str, Any], title: str = "peerproof explorer") -> str:
+def page_with(data: Mapping[str, Any], title: str = "peerproof explorer", home: str = "") -> str:
     """
     Returns the page with data: `model`, as `Walk.whole` returns it, or `runs`, a list of what `Run.whole` returns.
+
+    `home` is the address of the page that it belongs to.
 
     The page loads nothing, and runs no script but its own.
 
@@ -48,6 +50,8 @@ def page_with(data: Mapping[str, Any], title: str = "peerproof explorer") -> str
         f'<script type="application/json" id="data">{text}</script>\n<script type="module">{script}</script>\n'
     )
     html = _LINKS.sub("", (page / "index.html").read_text(encoding="utf-8"))
+    if home:
+        html = html.replace("<h1>Explorer</h1>", f'<h1><a href="{_escape(home)}">Explorer</a></h1>')
     named = html.replace("<title>peerproof explorer</title>", f"<title>{_escape(title)}</title>")
     return named.replace("</head>", f"{head}</head>")
 

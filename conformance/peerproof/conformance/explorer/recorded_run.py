@@ -15,7 +15,7 @@ from typing import Any, Final
 from peerproof.conformance.clauses.catalogue import load
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
-from peerproof.conformance.explorer.fields import Fields, changed_fields
+from peerproof.conformance.explorer.fields import Fields, changed_fields, is_named
 from peerproof.spec.forms.form import Plain
 
 #: Nodes whose states are shown without being asked for.
@@ -102,6 +102,15 @@ class States:
         count = bisect_right(self.moments, moment)
         return States(self.moments[:count], self._states[:count])
 
+    def seek(self, after: int, field: str, value: str) -> int:
+        """Returns the first moment after another at which a field gets this value; -1 if there is none."""
+        for place in range(bisect_right(self.moments, after), len(self.moments)):
+            was = self._states[place - 1]() if place else {}
+            now = self._states[place]()
+            if any(is_named(name, field) and found == value and was.get(name) != value for name, found in now.items()):
+                return self.moments[place]
+        return -1
+
     def at(self, moment: int) -> Fields:
         """Returns the state after a moment; -1 is the beginning."""
         place = bisect_right(self.moments, moment) - 1
@@ -157,6 +166,11 @@ class Run:
         wanted = self._shown(moment) if names is None else names
         cards = [_card(name, states.at(moment - 1), states.at(moment)) for name, states in self.states.items() if name in wanted]
         return {"moment": self.moments[moment].plain() if moment >= 0 else None, "nodes": cards}
+
+    def seek(self, after: int, field: str, value: str) -> int:
+        """Returns the first moment after another at which some field of some node gets this value; -1 if there is none."""
+        found = [moment for states in self.states.values() if (moment := states.seek(after, field, value)) >= 0]
+        return min(found, default=-1)
 
     def whole(self) -> dict[str, Plain]:
         """

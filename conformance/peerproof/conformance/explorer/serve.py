@@ -223,6 +223,11 @@ def _moment(server: Explorer, query: Query) -> Any:
     return run.view(min(max(_number(query, "at"), -1), len(run.moments) - 1), nodes)
 
 
+def _seek(server: Explorer, query: Query) -> Any:
+    run = server.run(_number(query, "run"))
+    return {"moment": run.seek(_number(query, "at"), query.get("field", ""), query.get("value", ""))}
+
+
 def _number(query: Query, name: str) -> int:
     try:
         return int(query.get(name, "0"))
@@ -244,6 +249,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Explorer, Query], Any]]] = {
     "vector.json": _vector,
     "run.json": _run,
     "moment.json": _moment,
+    "seek.json": _seek,
 }
 
 #: What a request may ask for that is not there, or cannot be had.

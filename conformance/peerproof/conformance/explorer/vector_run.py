@@ -14,6 +14,7 @@ from typing import Any, Final
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.fields import Fields, fields_of_plain
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
@@ -60,7 +61,7 @@ def run_case(
     run = _run(case, (reach or reference)(), seed, bounds, queries)
     vector = case.vector
     run.title, run.clauses = f"{case.id}: {vector.title}", vector.clauses
-    run.about = str(vector.body.get("about", ""))
+    run.about = " ".join(filter(None, [run.about, *_configurations(vector.body), str(vector.body.get("about", ""))]))
     result = Result(case.id, "", vector.id, vector.rev, vector.level, vector.clauses)
     run.commands = tuple(pair for pair in to_paste(result, arguments or {}) if pair[0] == "again")
     if reach is None:
@@ -80,6 +81,7 @@ def _run(case: Case, adapter: Adapter, seed: str, bounds: Bounds, queries: list[
     run = Run(case.vector.protocol, case.id)
     try:
         hello = adapter.start()
+        run.about = f"{hello.name} {hello.version}."
         if lacking := missing(case, hello):
             raise NotRun(lacking)
         trial = Trial(case, seed, hello, bounds)
@@ -199,6 +201,13 @@ class _Watched(Script):
             return {f"({query} cannot be asked: {problem})": ""}
         fields: Fields = fields_of_plain(value if query == _STATE else {query: value})
         return fields
+
+
+def _configurations(body: Mapping[str, Any]) -> Iterator[str]:
+    """Yields how each node is configured, as far as it is not the default."""
+    for name, node in body.get("nodes", {}).items():
+        if config := node.get("config"):
+            yield f"{name} is configured with {', '.join(f'{key} {plain_text(value)}' for key, value in config.items())}."
 
 
 def _queries(hello: Hello, protocol: str) -> list[str]:

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from peerproof.conformance.diagrams.labels import message_text, visible
-from peerproof.conformance.explorer.fields import Fields, fields_of_variables
+from peerproof.conformance.explorer.fields import Fields, fields_of_variables, has_value
 from peerproof.conformance.models import counterexamples
 from peerproof.conformance.models.run_diagram import changes, message_content, possible_events, value_text
 from peerproof.spec import core
@@ -258,7 +258,7 @@ class Walk:
         """
         Returns a shortest path to a world in which this field of a node has this value; None if there is none.
 
-        Without a node, that of any node counts. Raises TooMany.
+        The field may be the end of a name, such as status. Without a node, that of any node counts. Raises TooMany.
         """
         places = [place for place, name in enumerate(self.system.places) if node in (None, str(name))]
         known: dict[int, bool] = {}
@@ -266,7 +266,7 @@ class Walk:
         def is_wanted(world: World) -> bool:
             for number in (world[place] for place in places):
                 if number not in known:
-                    known[number] = self._fields(number).get(field) == value
+                    known[number] = has_value(self._fields(number), field, value)
             return any(known[world[place]] for place in places)
 
         first = self.system.initial()

@@ -1,6 +1,7 @@
 // Makes elements. Texts of nodes, messages and logs are only ever put in as text.
 
 const SVG = "http://www.w3.org/2000/svg";
+const LONG = 14; // fields of a node, above which those that have changed come first
 
 /** @param {string} id */
 export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
@@ -68,7 +69,9 @@ export function shorten(text, most) {
  */
 export function nodeCard(node, title, wanted, ...actions) {
   const differs = (/** @type {{name: string, value: string}} */ field) => wanted !== null && wanted.get(field.name) !== field.value;
-  const rows = node.fields.map((field) => make("tr", { class: `${field.changed ? "changed" : ""} ${differs(field) ? "differs" : ""}`.trim() },
+  const isLong = node.fields.length > LONG;
+  const fields = isLong ? [...node.fields].sort((one, other) => Number(other.changed) - Number(one.changed)) : node.fields;
+  const rows = fields.map((field) => make("tr", { class: `${field.changed ? "changed" : ""} ${differs(field) ? "differs" : ""}`.trim() },
     make("th", { scope: "row" }, field.name), make("td", {}, field.value || (field.changed && !field.name.startsWith("(") ? "(gone)" : ""))));
   return make("article", { "data-node": node.name }, make("h3", {}, title), ...actions, make("table", {}, ...rows));
 }

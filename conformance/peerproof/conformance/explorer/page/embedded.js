@@ -8,6 +8,9 @@
  *   questions: {name: string, about: string}[], worlds: [number[], number[]][], moves: Leaving[][], broken: number[][]}} Graph */
 /** @typedef {import("./run_view.js").Run & {changes: Record<string, Record<string, Record<string, string | null>>>}} Whole */
 
+/** Whether this is the name of a field, or its end after a dot. @param {string} name @param {string} field */
+const isNamed = (name, field) => name === field || name.endsWith(`.${field}`);
+
 /** @param {Graph} graph */
 function walk(graph) {
   const reached = new Set(graph.broken.flat());
@@ -86,7 +89,7 @@ function walk(graph) {
     },
     /** @param {Place} _ @param {Record<string, string>} described */
     find(_, { node, field, value }) {
-      const fits = graph.states.map((fields) => fields.some(([name, found]) => name === field && found === value));
+      const fits = graph.states.map((fields) => fields.some(([name, found]) => isNamed(name, field) && found === value));
       const path = wayTo((world) => graph.worlds[world][0].some((state, place) => fits[state] && (!node || graph.nodes[place] === node)));
       return { path };
     },
@@ -118,6 +121,14 @@ function replay(run) {
   };
 }
 
+/** The first moment after another at which some field gets a value; -1 if there is none.
+ * @param {Whole} run @param {number} at @param {string} field @param {string} value */
+function firstChange(run, at, field, value) {
+  const fits = Object.values(run.changes).flatMap((moments) => Object.entries(moments))
+    .filter(([moment, changes]) => Number(moment) > at && Object.entries(changes).some(([name, found]) => isNamed(name, field) && found === value));
+  return fits.length ? Math.min(...fits.map(([moment]) => Number(moment))) : -1;
+}
+
 /** @param {{model?: Graph, runs?: Whole[]}} data */
 export function embedded(data) {
   const model = data.model && walk(data.model);
@@ -134,6 +145,8 @@ export function embedded(data) {
     check: async () => missing(),
     keep: async () => missing(),
     run: async (/** @type {number} */ number) => runs[number],
+    seek: async (/** @type {number} */ number, /** @type {number} */ at, /** @type {string} */ field, /** @type {string} */ value) =>
+      ({ moment: firstChange(runs[number], at, field, value) }),
     moment: async (/** @type {number} */ number, /** @type {number} */ at, /** @type {string[] | null} */ nodes) => replay(runs[number])(at, nodes),
   };
 }

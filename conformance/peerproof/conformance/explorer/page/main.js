@@ -100,6 +100,22 @@ function moveTo(to) {
   if (run) location.hash = `run/${number}/${Math.max(-1, Math.min(to(Number(at) || 0, run), run.moments.length - 1))}`;
 }
 
+/** Goes to the next step whose words have these, or at which a field gets a value. */
+async function seek() {
+  const wanted = inputOf("wanted").value.trim();
+  const [, number = "0", at = "0"] = words();
+  const run = runs.get(Number(number) || 0);
+  if (!wanted || !run) return;
+  const [field, value] = wanted.split("=").map((part) => part.trim());
+  say(`looking for ${wanted} …`);
+  const text = wanted.toLowerCase();
+  const found = value === undefined
+    ? run.moments.findIndex((moment, index) => index > Number(at) && `${moment.node} ${moment.what}`.toLowerCase().includes(text))
+    : (await source.seek(Number(number) || 0, Number(at), field, value)).moment;
+  if (found < 0) say(`${wanted}: not after this step`);
+  else location.hash = `run/${number}/${found}`;
+}
+
 /** What the implementation does on this path, as the node that is selected. */
 async function check() {
   const here = place();
@@ -149,6 +165,8 @@ on("first", "click", () => moveTo(() => -1));
 on("previous", "click", () => moveTo((at) => at - 1));
 on("next", "click", () => moveTo((at) => at + 1));
 on("difference", "click", () => moveTo((at, run) => { const found = nextProblem(run, at); return found < 0 ? at : found; }));
+on("search", "submit", seek);
+element("search").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("hashchange", () => void show());
 
 await attempt(async () => {

@@ -78,7 +78,7 @@ export function renderModel(view, go) {
   const take = (/** @type {string} */ id) => go([...view.path, id]);
   const last = view.steps.at(-1);
   element("about").textContent = `${view.about} ${view.limits} What would exceed a limit of the model cannot happen.`;
-  const end = view.moves.length ? "" : " Nothing more can happen within the limits of the model.";
+  const end = view.moves.length ? "" : " Nothing more can happen within the limits of the model: go Back, or to the Start.";
   say(last ? `Step ${view.steps.length}. ${sentence(last)}${end}` : `All nodes have just started.${end}`);
 
   element("nodes").replaceChildren(...view.nodes.map((node) =>
@@ -105,7 +105,7 @@ export function renderModel(view, go) {
       make("p", {}, `${property.about}${clauses}`));
   }));
 
-  fill(selectOf("way"), [["", "…"], ...view.reaches.map((reach) => questionOf(reach, view.reaches))], "");
+  fill(selectOf("way"), [["", "…"], ...view.reaches.map((reach) => questionOf(reach, view.reaches))], selectOf("way").value);
   fill(selectOf("node"), [["", "any node"], ...names.map((name) => /** @type {[string, string]} */ ([name, `node ${name}`]))], selectOf("node").value);
   fill(selectOf("keep-node"), names.map((name) => [name, `node ${name}`]), selectOf("keep-node").value || names[0]);
   const fields = new Set(view.nodes.flatMap((node) => node.fields.map((field) => field.name)));
