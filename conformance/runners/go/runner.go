@@ -183,7 +183,32 @@ func fingerprint(unmet *failure) string {
 	if unmet.class == "events" {
 		where = lastIndex.ReplaceAllString(where, "")
 	}
-	return blake2b(canonical([]any{unmet.class, where, unmet.actual}), 6)
+	return blake2b(canonical([]any{unmet.class, where, withoutReasons(unmet.actual)}), 6)
+}
+
+// withoutReasons returns an outcome without why a message was rejected, and without the words in which a call was refused.
+func withoutReasons(actual any) any {
+	found, isObject := actual.(object)
+	if !isObject {
+		return actual
+	}
+	made := newObject()
+	for _, name := range found.names {
+		made.set(name, found.values[name])
+	}
+	if _, isReason := found.values["rejected"].(object); isReason {
+		made.set("rejected", true)
+	}
+	if reason, isReason := found.values["refused"].(object); isReason {
+		kept := newObject()
+		for _, part := range reason.names {
+			if part != "message" {
+				kept.set(part, reason.values[part])
+			}
+		}
+		made.set("refused", kept)
+	}
+	return made
 }
 
 // decisions returns the decisions on which the unmet expectation rests.

@@ -9,6 +9,15 @@ export const JUDGING = ["expect", "observe", "told"]; // steps that check someth
 export const AFTER = "after the last step";
 const BROKEN = ["crashed", "flooded"]; // failures that are statuses of their own
 
+/** An outcome without why a message was rejected, and without the words in which a call was refused. */
+function withoutReasons(actual) {
+  const { rejected, refused } = actual ?? {};
+  if (rejected !== null && typeof rejected === "object") return { ...actual, rejected: true };
+  if (refused === null || typeof refused !== "object") return actual;
+  const { message, ...reason } = refused;
+  return { ...actual, refused: reason };
+}
+
 /** A running case. */
 export class Trial {
   place = "";
@@ -66,7 +75,7 @@ export class Trial {
   fingerprint({ failure, difference }) {
     if (difference.otherForm) return "=";
     const where = failure === "events" ? difference.where.replace(/\[\d+\]$/, "") : difference.where;
-    return blake2b(canonical([failure, where, difference.actual]), 6);
+    return blake2b(canonical([failure, where, withoutReasons(difference.actual)]), 6);
   }
 
   /** The decisions on which the failed expectation rests; none if the document's words require it. */

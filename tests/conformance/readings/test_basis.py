@@ -53,6 +53,18 @@ class Inventing(Claiming):
     reading = replace(DESCENDING, name="by-the-moon")
 
 
+class Worded(Taking):
+    """Takes BA-02 otherwise, and has reasons of its own for what it rejects."""
+
+    protocol, says_so = "scuttlebutt", False
+    reading = next(one for one in readings_of("scuttlebutt") if one.clause == "BA-02")
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """The same replies, for other reasons."""
+        reply = super().handle(request, choose)
+        return {**reply, "rejected": {"class": "bad_type", "message": "no thanks"}} if "rejected" in reply else reply
+
+
 def judged(variant: type[Any], expression: str = TIES, **settings: Any) -> Session:
     """What becomes of a variant on some vectors."""
     chosen = select_cases(suite(), expression, "scuttlebutt")
@@ -83,6 +95,16 @@ def test_decisions_can_be_strict_or_be_ignored() -> None:
 
     assert reported["differs"] == strict["failed"] == ignored["tolerated"] > 0
     assert strict["differs"] == ignored["differs"] == 0
+
+
+def test_why_a_legal_message_is_rejected_does_not_count() -> None:
+    """An implementation that takes only UTF-8 differs, whatever class and words it has for what it rejects."""
+    session = judged(Worded, "clause:BA-02 layer:codec")
+
+    differing = [result for result in session.report.results if result.status == "differs"]
+    assert differing
+    assert {result.decisions for result in differing} == {("BA-02",)}
+    assert statuses(session).keys() <= {"passed", "differs"}
 
 
 def test_what_the_document_demands_is_violated_also_where_a_decision_matters() -> None:

@@ -47,8 +47,26 @@ def is_decision(clause: str) -> bool:
 
 
 def fingerprint(failure: str, where: str, actual: Any) -> str:
-    """A short hash of an actual outcome."""
-    return blake2b(json.dumps([failure, where, actual], sort_keys=True).encode(), digest_size=6).hexdigest()
+    """
+    A short hash of an actual outcome.
+
+    Why a legal message was rejected does not count, nor do the words in which a call was refused: no document says them.
+
+    >>> one, other = ({"rejected": {"class": name, "message": "no"}} for name in ("bad_value", "bad_text"))
+    >>> fingerprint("rejected", "decode", one) == fingerprint("rejected", "decode", other)
+    True
+    """
+    plain = json.dumps([failure, where, _without_reasons(actual)], sort_keys=True)
+    return blake2b(plain.encode(), digest_size=6).hexdigest()
+
+
+def _without_reasons(actual: Any) -> Any:
+    match actual:
+        case {"rejected": {}}:
+            return {**actual, "rejected": True}
+        case {"refused": {"message": _, **reason}}:
+            return {**actual, "refused": reason}
+    return actual
 
 
 def open_keys(failure: str) -> tuple[str, ...]:
