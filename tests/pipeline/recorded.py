@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import gt
@@ -31,6 +31,9 @@ LINES = 100
 
 _HEADERS = 14 + 20 + 8  # Ethernet, IP without options, UDP
 _SO_TIMESTAMP = 29  # of Linux, whose kernel says when a packet came, however late it is read
+_SO_RCVBUFFORCE = 33
+_SOL_PACKET, _PACKET_STATISTICS = 263, 6
+_ROOM = 2**25  # bytes for frames that are not read yet: on a busy machine seconds of traffic
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,8 @@ def sniffing() -> Iterator[list[tuple[float, bytes]] | None]:
             sniffer = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3)))
             sniffer.bind(("lo", 0))
             sniffer.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMP, 1)
+            with suppress(PermissionError):  # of a machine that allows the socket and not this
+                sniffer.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _ROOM)
         except (AttributeError, OSError):
             yield None
             return
@@ -173,6 +178,8 @@ def sniffing() -> Iterator[list[tuple[float, bytes]] | None]:
         finally:
             ended.append(time.time())
             listener.join()
+            _, dropped = struct.unpack("II", sniffer.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))
+            assert dropped == 0, f"the kernel dropped {dropped} frames: the capture is not whole"
 
 
 def end_all(started: Sequence[RunningNode]) -> None:
