@@ -66,8 +66,9 @@ def main() -> None:
                 following, anywhere, zooming = measured(page, most)
             baseline = baseline or median(following)
             print(
-                f"{nodes} nodes, {most:,} events: open in {opening:.1f} s; to the next step {spread(following)}, "
-                f"{median(following) / baseline:.1f} times that of 3 nodes; anywhere {spread(anywhere)}; zoom {spread(zooming)}  "
+                f"{nodes} nodes, {most:,} events: open in {opening:.1f} s; to the next step {format_times(following)}, "
+                f"{median(following) / baseline:.1f} times that of 3 nodes; anywhere {format_times(anywhere)}; "
+                f"zoom {format_times(zooming)}  "
                 f"{target(max(median(following), median(anywhere), median(zooming)), most=FLUID)}"
             )
 
@@ -79,7 +80,7 @@ def measured(page: Page, most: int) -> tuple[list[float], list[float], list[floa
     return following, anywhere, [page.evaluate(ZOOM) for _ in range(CLICKS)]
 
 
-def spread(times: list[float]) -> str:
+def format_times(times: list[float]) -> str:
     """Median and worst."""
     return f"{median(times):.0f} ms, worst {max(times):.0f}"
 

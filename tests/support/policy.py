@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 #: The directives by which each attempt of `_ATTEMPTS` is refused.
 FORBIDDEN: Final = ["connect-src", "frame-src", "img-src", "script-src-attr", "script-src-elem"]
 
-#: A script, an image, a frame, a handler and a request of somebody else.
+#: A script, an image, a frame, a handler and a request to another server.
 _ATTEMPTS: Final = """async () => {
   const refused = new Set();
   document.addEventListener("securitypolicyviolation", (event) => refused.add(event.effectiveDirective));

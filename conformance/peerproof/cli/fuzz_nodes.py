@@ -72,11 +72,10 @@ def _explore(search: NodeSearch) -> None:
     """Shows the finding in the browser until Ctrl-C."""
     from peerproof.cli.page import open_page
     from peerproof.conformance.explorer.finding_run import run_finding
-    from peerproof.conformance.explorer.serve import Explorer
 
     assert search.finding is not None, "the caller has checked this"
     make = partial(run_finding, search.inputs.spec, search.finding)
-    open_page(Explorer, Namespace(listen=0, no_browser=False), "#run/0/", runs={search.finding.detail: make})
+    open_page("#run/0/", runs={search.finding.detail: make})
 
 
 def _greet(hello: Hello) -> None:

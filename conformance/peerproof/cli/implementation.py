@@ -94,6 +94,12 @@ def bounds_as_arguments(args: Namespace) -> dict[str, int]:
     }
 
 
+def arguments_of_replay(args: Namespace) -> dict[str, object]:
+    """Returns the options of a command about one vector that a command to repeat it needs."""
+    seed = args.seed if args.seed != "0" else None
+    return {"impl": args.impl, "seed": seed, "vectors": args.vectors} | bounds_as_arguments(args)
+
+
 def make_reach(
     args: Namespace, suite: str, watch: Watch | None = None, dialogue: DialogueFile | None = None
 ) -> Callable[[], Adapter]:

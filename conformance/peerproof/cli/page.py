@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import webbrowser
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import OK, UNUSABLE, Refusal
-
-if TYPE_CHECKING:
-    from peerproof.conformance.explorer.serve import Explorer
 
 PAGE_EXITS: Final = {OK: "ended by Ctrl-C, or written", UNUSABLE: "the adapter cannot be used"}
 
@@ -25,16 +22,18 @@ def add_page(parser: ArgumentParser) -> None:
     add("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
-def open_page(make: type[Explorer], args: Namespace, begin: str = "", **settings: Any) -> int:
+def open_page(begin: str = "", *, listen: int = 0, no_browser: bool = False, **settings: Any) -> int:
     """Serves the page until Ctrl-C; `begin` goes behind its address, `settings` to the server."""
+    from peerproof.conformance.explorer.serve import Explorer
+
     try:
-        server = make(args.listen, **settings)
+        server = Explorer(listen, **settings)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise Refusal(f"port {args.listen} cannot be used: {reason}", tip="leave out --listen for a free one") from None
+        raise Refusal(f"port {listen} cannot be used: {reason}", tip="leave out --listen for a free one") from None
     with server:
         print(f"{server.address}{begin}\nCtrl-C ends it", flush=True)
-        if not args.no_browser:
+        if not no_browser:
             webbrowser.open(f"{server.address}{begin}")
         try:
             server.serve_forever()

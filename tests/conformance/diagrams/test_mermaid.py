@@ -53,8 +53,8 @@ def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Page:
     return page
 
 
-def drawn(tab: Page, text: str) -> dict[str, list[str]]:
-    """The lines of the labels of arrows and of notes, from top to bottom."""
+def read_labels(tab: Page, text: str) -> dict[str, list[str]]:
+    """Reads the lines of the labels of arrows and of notes, from top to bottom."""
     return dict(tab.evaluate("(text) => drawn(text)", text))
 
 
@@ -70,7 +70,7 @@ def labels(graph: MessageGraph, kind: type[Arrow | Note]) -> Iterator[str]:
 
 def test_whatever_a_label_holds_it_is_drawn(tab: Page) -> None:
     for graph in (EVERYTHING, *(of_vector(vector) for vector in suite().vectors[::211])):
-        found = drawn(tab, graph.mermaid())
+        found = read_labels(tab, graph.mermaid())
 
         assert letters(found["arrows"]) == letters(labels(graph, Arrow))
         assert letters(found["notes"]) == letters(labels(graph, Note))
@@ -80,7 +80,7 @@ def test_every_picture_of_the_documentation_is_drawn(tab: Page) -> None:
     pictures = [(path, text) for path in sorted(ROOT.glob("docs/**/*.md")) for text in BLOCK.findall(path.read_text("utf-8"))]
     assert {path.stem for path, _ in pictures} >= {f"counterexamples-{protocol}" for protocol in RUNTIMES}
     for path, text in pictures:
-        found = drawn(tab, text)
+        found = read_labels(tab, text)
 
         if text.startswith("flowchart"):
             continue  # the map of the code, which `draw_path` has shown to be one
@@ -94,4 +94,4 @@ def test_every_picture_of_the_documentation_is_drawn(tab: Page) -> None:
 
 def test_what_is_no_picture_is_an_error(tab: Page) -> None:
     with pytest.raises(Error, match="Parse error"):
-        drawn(tab, "sequenceDiagram\n    a->>b")
+        read_labels(tab, "sequenceDiagram\n    a->>b")

@@ -38,7 +38,7 @@ def test_the_specification_passes_every_path(protocol: str) -> None:
         path = strolled(walk, name, 6)
         for node in map(str, walk.system.places):
             try:
-                verdicts[str(check_path(walk, path, node, create_reference, create_reference)["verdict"])] += 1
+                verdicts[str(check_path(walk, path, node, create_reference)["verdict"])] += 1
             except (NothingSeen, OutOfTime) as error:
                 verdicts[type(error).__name__] += 1
 
@@ -63,7 +63,7 @@ def test_a_wrong_implementation_differs_at_its_wrong_steps(model: str, divergenc
         path = strolled(walk, seed, 9)
         for node in map(str, walk.system.places):
             with suppress(NothingSeen, OutOfTime):
-                check = check_path(walk, path, node, create_reference, lambda: create_adapter(f"divergence:{divergence}"))
+                check = check_path(walk, path, node, lambda: create_adapter(f"divergence:{divergence}"))
                 found += [check] if check["verdict"] == "failed" else []
 
     problems = [problem for check in found for problem in check["steps"].values()]
@@ -94,7 +94,7 @@ def _crashes(walk: Walk, path: list[str]) -> bool:
 def _as_first(walk: Walk, path: list[str]) -> dict[str, Any]:
     """What an implementation that fails at a peer without a record does as the first node."""
     node = str(walk.system.places[0])
-    return check_path(walk, path, node, create_reference, lambda: create_adapter("divergence:BD-16"))
+    return check_path(walk, path, node, lambda: create_adapter("divergence:BD-16"))
 
 
 def test_a_path_is_kept_as_a_vector_that_the_suite_reads(tmp_path: Path) -> None:

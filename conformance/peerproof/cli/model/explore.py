@@ -44,7 +44,6 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serves the page until Ctrl-C, or writes it."""
-    from peerproof.conformance.explorer.serve import Explorer
     from peerproof.conformance.explorer.walk import explorable
 
     begin = ""
@@ -59,13 +58,13 @@ def run(args: Namespace) -> int:
     if args.output:
         return _write(args)
     if not args.impl:
-        return open_page(Explorer, args, begin)
+        return open_page(begin, listen=args.listen, no_browser=args.no_browser)
     reach = make_reach(args, "explorer")
     with refuse_unavailable():
         adapter = reach()
         adapter.start()
         adapter.stop()
-    return open_page(Explorer, args, begin, implementation=args.impl, reach=reach)
+    return open_page(begin, listen=args.listen, no_browser=args.no_browser, implementation=args.impl, reach=reach)
 
 
 def _write(args: Namespace) -> int:

@@ -56,13 +56,12 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Reads the files, and shows the run."""
     from peerproof.conformance.explorer.recorded_run import TooLarge
-    from peerproof.conformance.explorer.serve import Explorer
 
     make, made = _read(args)
     if args.output:
         with refuse(TooLarge):
             return write_page(args.output, {"runs": [made.whole()]}, made.title)
-    return open_page(Explorer, args, "#run/0/", runs={made.title: make}, first=[made])
+    return open_page("#run/0/", listen=args.listen, no_browser=args.no_browser, runs={made.title: make}, first=[made])
 
 
 def _read(args: Namespace) -> tuple[Callable[[], Run], Run]:

@@ -25,8 +25,8 @@ from peerproof.cli.exits import Refusal
 from peerproof.cli.implementation import (
     add_bounds,
     add_implementation,
+    arguments_of_replay,
     bounds,
-    bounds_as_arguments,
     make_reach,
     refuse_unavailable,
 )
@@ -50,14 +50,13 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Runs the vector's cases, and shows them."""
     from peerproof.conformance.explorer.recorded_run import TooLarge
-    from peerproof.conformance.explorer.serve import Explorer, create_reference
+    from peerproof.conformance.explorer.serve import create_reference
     from peerproof.conformance.explorer.vector_run import NotRun, run_case
 
     suite = options.suite(args, args.id.partition("/")[0])
     with refuse(VectorNotFound, CaseNotFound):
         chosen = find_cases(suite, args.id)
-    arguments = {"impl": args.impl, "seed": args.seed if args.seed != "0" else None, "vectors": args.vectors}
-    arguments |= bounds_as_arguments(args)
+    arguments = arguments_of_replay(args)
     reach = make_reach(args, suite.version) if args.impl else None
     runs = {
         case.id: partial(run_case, case, create_reference, reach, arguments=arguments, bounds=bounds(args)) for case in chosen
@@ -70,4 +69,4 @@ def run(args: Namespace) -> int:
     if args.output:
         with refuse(TooLarge):
             return write_page(args.output, {"runs": [one.whole() for one in made.values()]}, args.id)
-    return open_page(Explorer, args, "#run/0/", runs=runs, first=list(made.values()))
+    return open_page("#run/0/", listen=args.listen, no_browser=args.no_browser, runs=runs, first=list(made.values()))

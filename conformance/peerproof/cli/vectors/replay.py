@@ -24,8 +24,8 @@ from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE
 from peerproof.cli.implementation import (
     add_bounds,
     add_implementation,
+    arguments_of_replay,
     bounds,
-    bounds_as_arguments,
     make_reach,
     refuse_unavailable,
 )
@@ -111,9 +111,7 @@ def _print_outcome(case: Case, result: Result, args: Namespace) -> None:
 
     print()
     if STATUSES[result.status] or result.failure:
-        arguments = {"impl": args.impl, "seed": args.seed if args.seed != "0" else None, "vectors": args.vectors}
-        arguments |= bounds_as_arguments(args)
-        print(explain(result, case.vector.title, arguments), end="")
+        print(explain(result, case.vector.title, arguments_of_replay(args)), end="")
         return
     reason = f": {result.reason}" if result.reason else ""
     print(f"{result.status.upper()} {result.id}{reason}")

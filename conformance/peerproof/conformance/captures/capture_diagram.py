@@ -11,7 +11,7 @@ from pathlib import Path
 from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
-from peerproof.conformance.captures.tcp_streams import connections_of
+from peerproof.conformance.captures.tcp_streams import framing_of
 from peerproof.conformance.captures.traffic import Traffic
 from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Timed
@@ -38,8 +38,7 @@ def capture_graph(path: Path, specification: Specification, ports: Collection[in
     def set_aside(refusal: Refusal) -> None:
         refused[refusal.reason] += 1
 
-    connections = connections_of(specification)
-    traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
+    traffic = Traffic(specification, ports, set_aside, framing_of(specification))
 
     def timed(source: Source) -> Iterator[Timed]:
         nonlocal count

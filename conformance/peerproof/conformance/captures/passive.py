@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
-from peerproof.conformance.captures.tcp_streams import connections_of
+from peerproof.conformance.captures.tcp_streams import framing_of
 from peerproof.conformance.captures.traffic import Message, Traffic
 from peerproof.conformance.traces import node_check
 from peerproof.conformance.traces.events import Event, EventRows, column_text
@@ -130,7 +130,6 @@ def check_messages(
 ) -> Passive:
     """Reads a capture to its end and checks its nodes. Raises NoCapture, OSError."""
     specification = node_check.specification_of(protocol)
-    connections = connections_of(specification)
     refusals: list[Refusal] = []
     reasons: Counter[str] = Counter()
 
@@ -141,7 +140,7 @@ def check_messages(
 
     nodes = _Nodes(protocol, column_text(path.name), node_check.Options(str(path), config, complete=is_complete))
     count = 0
-    traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
+    traffic = Traffic(specification, ports, set_aside, framing_of(specification))
     with Source(path) as source:
         for message in traffic.messages(frames(source, set_aside)):
             nodes.take(message)

@@ -218,6 +218,12 @@ def connections_of(specification: Specification) -> Connections | None:
     return Connections(reference.load()) if reference else None
 
 
+def framing_of(specification: Specification) -> Callable[[], Framing] | None:
+    """Returns what creates the framing of one direction of a protocol's connections; None for protocols without."""
+    connections = connections_of(specification)
+    return connections.framing if connections else None
+
+
 class _Direction:
     """One direction of one connection. Its first bytes show which of the two it is."""
 

@@ -11,7 +11,7 @@ from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.passive import check_capture
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import REASONS, Refusal
-from peerproof.conformance.captures.tcp_streams import connections_of
+from peerproof.conformance.captures.tcp_streams import framing_of
 from peerproof.conformance.captures.traffic import Traffic
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import message_text
@@ -40,8 +40,7 @@ def run_capture(
     def set_aside(refusal: Refusal) -> None:
         refused[refusal.reason] += 1
 
-    connections = connections_of(spec)
-    traffic = Traffic(spec, ports, set_aside, connections.framing if connections else None)
+    traffic = Traffic(spec, ports, set_aside, framing_of(spec))
     run = Run(protocol, f"{path.name}: {passive.messages:,} messages of {protocol}", verdict=verdict.value)
     seqs: Counter[str] = Counter()
     first: int | None = None

@@ -8,53 +8,51 @@ implementation at hand, `peerproof vectors explore ID --impl` shows its states t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from peerproof.conformance.diagrams.message_graph import Arrow
-from peerproof.conformance.explorer.page_file import page_with
+from peerproof.conformance.explorer.page_file import page_with, script_text
 from peerproof.conformance.explorer.recorded_run import Moment, Run, TooLarge
 from peerproof.conformance.explorer.serve import create_reference
-from peerproof.conformance.explorer.vector_run import BESIDE, CHECK, NotRun, problem_of, run_case
+from peerproof.conformance.explorer.vector_run import BESIDE, CHECK, NotRun, actual_parts, expected_parts, problem_of, run_case
 from peerproof.conformance.report.failure_groups import group_failures
-from peerproof.conformance.report.failure_text import draw_part, explore_commands
+from peerproof.conformance.report.failure_text import explore_commands
 from peerproof.conformance.report.html.page import Explored
 from peerproof.conformance.report.record import Report, labels
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.suite import Suite
+from peerproof.spec.forms.form import Plain
 
-#: Failing cases of one report that are explored: first an example of each group of failures.
+#: Failing cases that are explored, of all reports together, and at least of each: first an example of each group of failures.
 MOST: Final = 100
+LEAST: Final = 10
 
 
 def explore_failures(reports: Sequence[Report], suite: Suite, most: int = MOST) -> Explored | None:
     """
-    Returns a page of the explorer with failing cases of these reports, at most `most` of each; None if there is none.
+    Returns a page of the explorer with failing cases of these reports, about `most` together; None if there is none.
 
     Cases that the suite does not have, or has in another revision, are left out, and so are those over real sockets.
     """
-    known = {vector.id: vector for vector in suite.vectors}
-    runs: list[Run] = []
+    share = max(most // len(reports), min(LEAST, most))
+    chosen = [(number, result) for number, report in enumerate(reports) for result in _first(report, share)]
+    revisions = {(result.vector, result.rev) for _, result in chosen}
+    vectors = [vector for vector in suite.vectors if (vector.id, vector.rev) in revisions]
+    known = {case.id: case for case in cases(suite, vectors)}
+    runs: list[dict[str, Plain]] = []
     places: dict[tuple[int, str], int] = {}
-    for number, (label, report) in enumerate(zip(labels(reports), reports, strict=True)):
-        for result in _first(report, most):
-            vector = known.get(result.vector)
-            if vector is None or vector.rev != result.rev:
-                continue
-            case = next((case for case in cases(suite, [vector]) if case.id == result.id), None)
-            if case is None:
-                continue
-            try:
-                run = run_of_failure(case, result, label)
-                run.whole()
-            except (NotRun, TooLarge):
-                continue
-            run.commands = tuple(explore_commands(result, report.arguments))
-            places[number, result.id] = len(runs)
-            runs.append(run)
-    return Explored(page_with({"runs": [run.whole() for run in runs]}), places) if runs else None
+    for number, result in chosen:
+        if result.id not in known:
+            continue
+        with suppress(NotRun, TooLarge):
+            run = run_of_failure(known[result.id], result, labels(reports)[number])
+            run.commands = tuple(explore_commands(result, reports[number].arguments))
+            runs.append(run.whole())
+            places[number, result.id] = len(runs) - 1
+    return Explored(page_with({"runs": runs}), script_text(), places) if runs else None
 
 
 def _first(report: Report, most: int) -> Iterator[Result]:
@@ -70,15 +68,12 @@ def run_of_failure(case: Case, result: Result, label: str) -> Run:
     run.title = f"{result.id}: {case.vector.title}"
     run.about = f"{label}; states are those of the specification. {run.about.partition('. ')[2]}"
     at = _failing(case, result, len(run.moments))
-    actual = tuple(draw_part(part._replace(at=None), run.protocol, digits=False) for part in result.story[result.judged :])
-    instead = [draw_part(part, run.protocol, digits=False) for part in result.expected]
-    judged = tuple(part._replace(judged=True) if isinstance(part, Arrow) else part for part in instead)
-    problem = problem_of(result)
+    actual = actual_parts(result.story[result.judged :], run.protocol)
     checks = [place for place, moment in enumerate(run.moments[:at]) if moment.what.startswith(CHECK)]
     for place in range(checks[-1] + 1 if checks else 0, at):  # what came of these stands at the failing step
         run.moments[place] = replace(run.moments[place], parts=())
     wrong = run.moments[at] if at < len(run.moments) else Moment(None, "", "after the last step")
-    run.moments[at:] = [replace(wrong, parts=actual or wrong.parts, instead=judged, problem=problem)]
+    run.moments[at:] = [replace(wrong, parts=actual or wrong.parts, instead=expected_parts(result), problem=problem_of(result))]
     run.states = {f"{name}{BESIDE}": states.until(at) for name, states in run.states.items()}
     run.verdict = result.status
     return run

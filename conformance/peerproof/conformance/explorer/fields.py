@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from peerproof.conformance.diagrams.labels import plain_text, visible
 from peerproof.conformance.models.run_diagram import value_text
+from peerproof.spec.core import Specification
 
 #: Name of a field, such as `store[2].version`, and its value as text.
 Fields: TypeAlias = Mapping[str, str]
@@ -30,6 +31,11 @@ def fields_of_plain(plain: Any) -> Fields:
     {'left': 'false', 'rows[a:1].version': '7', 'rows[a:1].pairs': '[]'}
     """
     return dict(_plain(plain, ""))
+
+
+def fields_of_state(spec: Specification, state: Any) -> Fields:
+    """Returns the fields of a node's state by its specification."""
+    return fields_of_plain(spec.STATE.plain(state))
 
 
 def changed_fields(before: Fields, after: Fields) -> dict[str, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from peerproof.conformance.explorer.fields import Fields, fields_of_plain
+from peerproof.conformance.explorer.fields import Fields, fields_of_state
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.fuzz.findings import KINDS, Finding, difference_sides, draw_step, find_clauses, node_text
 from peerproof.conformance.fuzz.promotion import specified_reaction
@@ -46,4 +46,4 @@ def _states(spec: Specification, finding: Finding) -> list[tuple[int, Any]]:
 
 
 def _fields(spec: Specification, node: Node | None) -> Fields:
-    return {"(the node is down)": ""} if node is None else fields_of_plain(spec.STATE.plain(node.state))
+    return {"(the node is down)": ""} if node is None else fields_of_state(spec, node.state)

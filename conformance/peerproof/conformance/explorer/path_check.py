@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from peerproof.conformance.adapter.adapter import Adapter
-from peerproof.conformance.explorer.vector_run import run_case
+from peerproof.conformance.explorer.vector_run import run_once
 from peerproof.conformance.explorer.walk import Walk
 from peerproof.conformance.models.counterexample_vectors import PathVector, vector_of_path
 from peerproof.conformance.runner.cases import cases
@@ -25,15 +25,19 @@ from peerproof.spec.forms.form import Plain
 _ABOUT: Final = "Paths through the models, made with peerproof model explore."
 
 
+class NoSuchNode(LookupError):
+    """The model has no node of this name; the message says which it has."""
+
+
 def path_vector(walk: Walk, path: Sequence[str], node: str) -> tuple[PathVector, str]:
     """
     Returns the run of one node on a path as a vector, and a file with it.
 
-    Raises NoSuchPath, NothingSeen, OutOfTime, and LookupError if there is no such node.
+    Raises NoSuchPath, NoSuchNode, NothingSeen, OutOfTime.
     """
     names = [str(name) for name in walk.system.places]
     if node not in names:
-        raise LookupError(f"there is no node {node!r}: there are {', '.join(names)}")
+        raise NoSuchNode(f"there is no node {node!r}: there are {', '.join(names)}")
     digest = sha256(f"{walk.name} {' '.join(path)}".encode()).hexdigest()[:8]
     title = f"node {node} on a path of {len(path)} steps through {walk.name}"
     word = "".join(letter if letter.isalnum() else "-" for letter in node.lower()).strip("-")
@@ -41,9 +45,7 @@ def path_vector(walk: Walk, path: Sequence[str], node: str) -> tuple[PathVector,
     return found, document(walk.protocol, _ABOUT, [found.vector])
 
 
-def check_path(
-    walk: Walk, path: Sequence[str], node: str, reference: Callable[[], Adapter], reach: Callable[[], Adapter]
-) -> dict[str, Plain]:
+def check_path(walk: Walk, path: Sequence[str], node: str, reach: Callable[[], Adapter]) -> dict[str, Plain]:
     """
     Lets an implementation play a node on a path, and compares it with the specification at every step of that node.
 
@@ -57,7 +59,7 @@ def check_path(
         place.write_text(text, encoding="utf-8")
         suite = load(Path(folder))
         (case,) = cases(suite, suite.vectors)
-        run = run_case(case, reference, reach)
+        run = run_once(case, reach())
     steps: dict[str, Plain] = {}
     begins = (-1, *found.checks)
     for edge, first, last in zip(found.edges, begins, found.checks, strict=False):

@@ -20,10 +20,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
-from peerproof.conformance.explorer.path_check import check_path, path_vector
+from peerproof.conformance.explorer.path_check import NoSuchNode, check_path, path_vector
 from peerproof.conformance.explorer.recorded_run import Run
 from peerproof.conformance.explorer.vector_run import NotRun
-from peerproof.conformance.explorer.walk import NoSuchPath, TooMany, Walk, explorable
+from peerproof.conformance.explorer.walk import NoSuchModel, NoSuchPath, TooMany, Walk, explorable
 from peerproof.conformance.models.counterexample_vectors import NothingSeen, OutOfTime
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -202,7 +202,7 @@ def _check(server: Explorer, query: Query) -> Any:
         raise Refused(HTTPStatus.NOT_FOUND, "no implementation: peerproof model explore --impl COMMAND")
     walk, path = _place(server, query)
     try:
-        return check_path(walk, path, query.get("node", ""), create_reference, server.reach)
+        return check_path(walk, path, query.get("node", ""), server.reach)
     except (NothingSeen, OutOfTime, NotRun) as error:
         return {"problem": str(error)}
 
@@ -253,4 +253,4 @@ _ANSWERS: Final[Mapping[str, Callable[[Explorer, Query], Any]]] = {
 }
 
 #: What a request may ask for that is not there, or cannot be had.
-_UNANSWERED: Final = (NoSuchPath, NothingSeen, OutOfTime, TooMany, NotRun, AdapterUnavailable, LookupError, ValueError)
+_UNANSWERED: Final = (NoSuchPath, NoSuchModel, NoSuchNode, NothingSeen, OutOfTime, TooMany, NotRun, AdapterUnavailable)

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.diagrams.labels import visible, window_texts
-from peerproof.conformance.explorer.fields import Fields, fields_of_plain
+from peerproof.conformance.explorer.fields import Fields, fields_of_state
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.traces.event_text import event_text
 from peerproof.conformance.traces.file_check import NoTrace, log_fault
@@ -72,7 +72,7 @@ def run_of_reader(reader: Reader, progress: Progress = lambda *_: None) -> Run:
 
 
 def _fields(spec: Specification, state: Any) -> Fields:
-    return UNKNOWN if state is None else fields_of_plain(spec.STATE.plain(state))
+    return UNKNOWN if state is None else fields_of_state(spec, state)
 
 
 def _what(line: Line) -> str:

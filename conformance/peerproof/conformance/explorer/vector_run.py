@@ -16,13 +16,14 @@ from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
-from peerproof.conformance.explorer.fields import Fields, fields_of_plain
+from peerproof.conformance.explorer.fields import fields_of_plain
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
-from peerproof.conformance.runner.exchange import AFTER, DEFAULT_DELAY, Network, Script
+from peerproof.conformance.runner.exchange import AFTER, DEFAULT_DELAY, JUDGING, Network, Script
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import missing
-from peerproof.conformance.runner.trial import Asking, Case, Failure, Flood, Trial, Unsupported
+from peerproof.conformance.runner.trial import Arrow as TrialArrow
+from peerproof.conformance.runner.trial import Asking, Case, Failure, Flood, Trial, TrialEvent, Unsupported
 from peerproof.conformance.runner.vector_diagram import of_step
 from peerproof.conformance.runner.virtual_host import Actor, Stage
 from peerproof.conformance.runner.worker import RunningTrial, error_result, result_of
@@ -58,7 +59,7 @@ def run_case(
     """
     seed = str((arguments or {}).get("seed") or "0")
     queries: list[str] = []
-    run = _run(case, (reach or reference)(), seed, bounds, queries)
+    run = run_once(case, (reach or reference)(), seed, bounds, queries)
     vector = case.vector
     run.title, run.clauses = f"{case.id}: {vector.title}", vector.clauses
     run.about = " ".join(filter(None, [run.about, *_configurations(vector.body), str(vector.body.get("about", ""))]))
@@ -67,17 +68,18 @@ def run_case(
     if reach is None:
         run.verdict = ""
         return run
-    for name, states in _run(case, reference(), seed, bounds, queries).states.items():
+    for name, states in run_once(case, reference(), seed, bounds, queries).states.items():
         run.states[f"{name}{BESIDE}"] = states
     return run
 
 
-def _run(case: Case, adapter: Adapter, seed: str, bounds: Bounds, queries: list[str]) -> Run:
+def run_once(case: Case, adapter: Adapter, seed: str = "0", bounds: Bounds = USUAL, queries: list[str] | None = None) -> Run:
     """
-    Runs a case once on a fresh adapter. Raises AdapterUnavailable, NotRun.
+    Runs a case on a fresh adapter alone. Raises AdapterUnavailable, NotRun.
 
     `queries` show what a node knows; an empty list is filled with those that the implementation answers.
     """
+    queries = [] if queries is None else queries
     run = Run(case.vector.protocol, case.id)
     try:
         hello = adapter.start()
@@ -88,14 +90,13 @@ def _run(case: Case, adapter: Adapter, seed: str, bounds: Bounds, queries: list[
         queries[:] = queries or _queries(hello, case.vector.protocol)
         script = _script(trial, run, queries)
         playing = RunningTrial(trial, script.play() if script else None)
-        first: Result | None = None
         try:
             while playing.outcome is None:
                 playing.feed(adapter.ask(playing.requests, trial.choices.answer))
-            first = result_of(trial, playing.outcome, 0)
+            result = result_of(trial, playing.outcome, 0)
         except AdapterError as trouble:
-            first = error_result(trial, trouble, 0)
-        _finish(run, trial, script, first)
+            result = error_result(trial, trouble, 0)
+        _finish(run, trial, script, result)
     finally:
         adapter.stop()
     return run
@@ -125,10 +126,10 @@ def _finish(run: Run, trial: Trial, script: _Watched | None, result: Result) -> 
         last = trial.story[-1].at if trial.story else None
         if script is None and run.moments:
             whole = run.moments[-1]
-            run.moments[-1] = Moment(whole.at, whole.node, whole.what, whole.parts, _expected(result), problem)
+            run.moments[-1] = Moment(whole.at, whole.node, whole.what, whole.parts, expected_parts(result), problem)
         else:
             node = next(iter(trial.body.get("nodes", ())), "")
-            run.moments.append(Moment(last, node, problem.what, tuple(rest), _expected(result), problem))
+            run.moments.append(Moment(last, node, problem.what, tuple(rest), expected_parts(result), problem))
         found = found or problem
     run.verdict = found.verdict if found else result.status
 
@@ -166,7 +167,7 @@ class _Watched(Script):
         except Failure as miss:
             if not self.trial.find_claimed(miss):
                 result = result_of(self.trial, miss, 0)
-                problem, instead = problem_of(result), _expected(result)
+                problem, instead = problem_of(result), expected_parts(result)
             self.clear()
         if where in self._steps or problem:
             self._add(where, problem, instead)
@@ -174,11 +175,10 @@ class _Watched(Script):
 
     def _add(self, where: str, problem: Problem | None, instead: tuple[Arrow | Note, ...]) -> None:
         vector, step = self.trial.vector, self._steps.get(where, {})
-        parts = tuple(draw_part(part._replace(at=None), vector.protocol, digits=False) for part in self.trial.story[self.seen :])
+        parts = actual_parts(self.trial.story[self.seen :], vector.protocol)
         self.seen = len(self.trial.story)
         words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
-        checks = next((name for name in ("expect", "observe", "told") if name in step), None)
-        what = f"{CHECK}{'; '.join(words)}" if checks else "; ".join(words) or where
+        what = f"{CHECK}{'; '.join(words)}" if not step.keys().isdisjoint(JUDGING) else "; ".join(words) or where
         about = step.get("send", step.get("call", step.get("observe", step.get("told", {}))))
         node = about.get("to", about.get("node", "")) if isinstance(about, Mapping) else ""
         self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem))
@@ -191,7 +191,7 @@ class _Watched(Script):
                 continue
             found: dict[str, str] = {}
             for query in self._queries:
-                found |= yield from self._ask_state(actor, query)
+                found.update((yield from self._ask_state(actor, query)))
             self._run.add_state(actor.name, lambda found=found: found, moment)  # type: ignore[misc]  # bound now
 
     def _ask_state(self, actor: Actor, query: str) -> Asking:
@@ -199,8 +199,7 @@ class _Watched(Script):
             value: Plain = yield from self.stage.query(actor, query)
         except (Failure, Unsupported) as problem:
             return {f"({query} cannot be asked: {problem})": ""}
-        fields: Fields = fields_of_plain(value if query == _STATE else {query: value})
-        return fields
+        return fields_of_plain(value if query == _STATE else {query: value})
 
 
 def _configurations(body: Mapping[str, Any]) -> Iterator[str]:
@@ -231,15 +230,15 @@ def problem_of(result: Result) -> Problem:
     return Problem(what, where, expected, actual, (*result.clauses,), result.status)
 
 
-def _expected(result: Result) -> tuple[Arrow | Note, ...]:
-    """Returns what the expectation demands, drawn as demanded."""
+def actual_parts(parts: Sequence[TrialArrow | TrialEvent], protocol: str) -> tuple[Arrow | Note, ...]:
+    """Returns a part of a story as a graph shows it, without times."""
+    return tuple(draw_part(part._replace(at=None), protocol, digits=False) for part in parts)
 
-    def drawn() -> Iterator[Arrow | Note]:
-        for part in result.expected:
-            shown = draw_part(part, result.vector.partition("/")[0], digits=False)
-            yield shown._replace(judged=True) if isinstance(shown, Arrow) else shown
 
-    return tuple(drawn())
+def expected_parts(result: Result) -> tuple[Arrow | Note, ...]:
+    """Returns what the expectation that was not met demands, drawn as demanded."""
+    drawn = actual_parts(result.expected, result.vector.partition("/")[0])
+    return tuple(part._replace(judged=True) if isinstance(part, Arrow) else part for part in drawn)
 
 
 def _node_of(part: Arrow | Note) -> str:

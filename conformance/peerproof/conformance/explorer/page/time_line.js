@@ -15,7 +15,7 @@ export class TimeLine {
     const timed = run.moments.length > 1 && run.moments.every((moment) => moment.at !== null)
       && run.moments[0].at !== run.moments[run.moments.length - 1].at;
     this.times = Float64Array.from(run.moments, (moment, index) => (timed ? Number(moment.at) : index));
-    this.spread();
+    this.separateMoments();
     this.least = this.times.length ? this.times.reduce((one, other) => Math.min(one, other)) : 0;
     this.most = this.times.length ? this.times.reduce((one, other) => Math.max(one, other)) : 1;
     if (this.most === this.least) this.most = this.least + 1;
@@ -33,8 +33,8 @@ export class TimeLine {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
-  /** Moments of the same time are drawn beside each other. */
-  spread() {
+  /** Draws moments of the same time beside each other. */
+  separateMoments() {
     for (let first = 0; first < this.times.length;) {
       let next = first + 1;
       while (next < this.times.length && this.times[next] === this.times[first]) next++;

@@ -7,8 +7,8 @@ written; and the version up to which each node knows each other one. `compositio
 
 A store has any number of peers, each with any number of keys. Where the code goes through all of them, it gets any two: each
 entry of a digest depends on its own peer only; of the pairs of a delta, any two neighbours in the order of versions stand for
-all. Messages have up to two entries, about one peer or two: handlers take the entries of a message one after the other. The
-failure detector is off: it decides only which nodes get a digest, and here any node may get one.
+all. So a digest has one entry and a delta two pairs, of one peer or two: handlers take them one after the other. The failure
+detector is off: it decides only which nodes get a digest, and here any node may get one.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ PROOFS: Final = ProofTable()
 
 _INT, _BOOL = z3.IntSort(), z3.BoolSort()
 _NOW: Final = Instant(0)
+
+#: The window of an answer begins with its first pair; otherwise its pairs are any two neighbours.
+_AT_BEGINNING: Final = z3.Bool("the window is at the beginning")
 
 
 @dataclass(frozen=True)
@@ -263,14 +266,11 @@ def assume(path: Path, node: Node, owners: Iterable[Term], keys: Iterable[Term],
         path.know(*(node.cluster.is_sound(owner, key, version) for version in versions))
 
 
-def digest_of(path: Path, cluster: Cluster, sender: Term, entries: int) -> tuple[DigestEntry, ...]:
-    """Returns a digest that satisfies its invariant."""
-    found = [
-        DigestEntry(Number(path.integer(f"peer {at} of the digest")), path.integer(f"version {at} of the digest"))  # type: ignore[arg-type]
-        for at in range(entries)
-    ]
-    path.know(*(in_digest(cluster, sender, entry) for entry in found))
-    return tuple(found)
+def digest_entry(path: Path, cluster: Cluster, sender: Term) -> DigestEntry:
+    """Returns an entry of a digest that satisfies its invariant."""
+    entry = DigestEntry(Number(path.integer("peer of the digest")), path.integer("version of the digest"))  # type: ignore[arg-type]
+    path.know(in_digest(cluster, sender, entry))
+    return entry
 
 
 class InDelta(NamedTuple):
@@ -373,12 +373,12 @@ def any_step(
         versions = [one.pair.version for one in pairs]
         event = Received(_NOW, Number(sender), Delta(tuple(one.pair for one in pairs)))  # type: ignore[arg-type,assignment]
     elif kind != "round":
-        digest = digest_of(path, cluster, sender, 1)
-        owners.append(term_of(digest[0].addr))
+        entry = digest_entry(path, cluster, sender)
+        owners.append(term_of(entry.addr))
         keys += window
-        since = term_of(digest[0].version)
-        path.know(*neighbours(node, term_of(digest[0].addr), since, window, keys))
-        event = Received(_NOW, Number(sender), (DigestRequest if kind == "request" else DigestResponse)(digest))  # type: ignore[arg-type,assignment]
+        since = term_of(entry.version)
+        path.know(*neighbours(node, term_of(entry.addr), since, window, keys))
+        event = Received(_NOW, Number(sender), (DigestRequest if kind == "request" else DigestResponse)((entry,)))  # type: ignore[arg-type,assignment]
     else:
         owners += [term_of(member) for member in node.store]
     assume(path, node, owners, keys, versions)
@@ -395,12 +395,12 @@ def neighbours(node: Node, owner: Term, since: Term, window: tuple[Term, ...], k
     """Yields that the keys of the window are the first above a version, or neighbours above it: no other key is between."""
     table = rows(node.store.record(owner))
     first, second = (table.row(key).version for key in window)
-    begins = z3.Bool("the window is at the beginning")
     yield z3.And(*(table.has(key) for key in window), first < second, since < first)
     for key in keys:
         version = table.row(key).version
         is_between = z3.And(
-            table.has(key), z3.If(begins, z3.And(since < version, version < first), z3.And(first < version, version < second))
+            table.has(key),
+            z3.If(_AT_BEGINNING, z3.And(since < version, version < first), z3.And(first < version, version < second)),
         )
         yield z3.Not(is_between)
 
@@ -479,10 +479,9 @@ def what_is_known_has_no_gap(path: Path, *, late: bool = False) -> None:
     kept = invariant(taken.after, taken.owner, taken.key)
     for name in ("VersionIsMax", "NoGap"):
         path.claim(name, kept[name])
-    begins = z3.Bool("the window is at the beginning")
     for place, (entry, since) in enumerate(taken.sent):
         if isinstance(entry, DeltaEntry) and since is not None:
-            follows = begins if place == 0 else z3.Not(begins)
+            follows = _AT_BEGINNING if place == 0 else z3.Not(_AT_BEGINNING)
             path.claim(
                 "a pair follows what comes before it", z3.Implies(follows, in_delta(taken.after.cluster, entry, since, taken.key))
             )
@@ -529,7 +528,7 @@ def others_keep_what_holds_of_a_node(path: Path, *, again: bool = False) -> None
     writer, new_key, value = path.integer("writer"), path.any_of("new key", Key), path.any_of("new value", Value)
     path.know(writer != node.id)
     pairs = delta_of(path, cluster, path.integer("receiver"), [key, new_key], late=False)
-    entry = digest_of(path, cluster, path.integer("sender"), 1)[0]
+    entry = digest_entry(path, cluster, path.integer("sender"))
     owners = [owner, writer, term_of(entry.addr), *(term_of(one.pair.addr) for one in pairs)]
     versions = [one.pair.version for one in pairs]
     assume(path, node, owners, [key, new_key, *(one.pair.key for one in pairs)], versions)

@@ -52,12 +52,8 @@ class Explored:
     """Failing cases in the explorer: its page, and the number of the run of each case."""
 
     html: str
+    script: str  #: the only one of the page
     runs: Mapping[tuple[int, str], int]  #: place of the report, and id of the case -> number of the run
-
-    @property
-    def script(self) -> str:
-        """The only script of the page."""
-        return self.html.partition('<script type="module">')[2].partition("</script>")[0]
 
 
 @dataclass(frozen=True)
@@ -208,16 +204,16 @@ class PageData:
         return [f"Since {min(found, default='an unknown date')}, against vectors {version}" for version, found in dates.items()]
 
     @property
-    def counted(self) -> list[str]:
+    def shown_statuses(self) -> list[str]:
         """The verdicts on cases that are always counted, and the other statuses that occur."""
         others = [status for status in STATUSES if status not in (*VIOLATIONS, "differs", "passed")]
         met = [status for status in others if any(report.totals[status] for report in self.reports)]
         return ["violates", "differs", "passed", *met, "cases"]
 
     def count_cases(self, report: Report) -> dict[str, int]:
-        """The number of cases of a report with each verdict or status of `counted`."""
+        """The number of cases of a report with each verdict or status of `shown_statuses`."""
         counts = {**report.totals, "violates": report.violates, "cases": report.selected}
-        return {name: counts[name] for name in self.counted}
+        return {name: counts[name] for name in self.shown_statuses}
 
     def has_page(self, clause: str, protocol: str) -> bool:
         """Whether the site shows this clause."""

@@ -263,7 +263,7 @@ async function unpacked(number) {
 // Matrix
 
 /** @param {string} protocol */
-function counted(protocol) {
+function countByClause(protocol) {
   /** @type {Map<string, Count[]>} */
   const counts = new Map();
   for (const one of data.cases) {
@@ -299,7 +299,7 @@ function drawMatrices() {
 /** @param {HTMLDetailsElement} details */
 function drawMatrix(details) {
   const protocol = details.dataset.protocol || "";
-  const counts = counted(protocol);
+  const counts = countByClause(protocol);
   const none = data.implementations.map(() => ({ good: 0, bad: 0, left: 0 }));
   const wanted = field("shown").value;
   const known = data.clauses[protocol].filter(([clause]) => {
