@@ -48,6 +48,8 @@ def _rows(found: Gathered, runs: Sequence[str]) -> dict[str, list[Row]]:
     """Returns the events of each run, each node's in order, in one pass over the tables; without runs that have too many."""
     rows: dict[str, list[Row]] = {run: [] for run in runs}
     for file in (file for batch in found.batches for file in batch.files(TRACES)):
+        if not rows:
+            break
         for part in dataset(file).to_batches(filter=field("run_id").isin(list(rows))):
             for run in {*part.column("run_id").to_pylist()} & rows.keys():
                 if len(rows[run]) > MOST_EVENTS:
