@@ -15,6 +15,7 @@ No existing file is overwritten without --force; and either all files are writte
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from argparse import ArgumentParser, Namespace
@@ -27,6 +28,7 @@ from peerproof.cli.exits import OK, Refusal
 from peerproof.conformance.authoring.skeletons import (
     KNOWN_FAILING,
     LANGUAGES,
+    VECTORS,
     is_from_a_folder,
     repository,
     requirement,
@@ -52,17 +54,21 @@ def run(args: Namespace) -> int:
     from peerproof.conformance.suite.output import CannotWrite
 
     suite = options.suite(Namespace(vectors=None, protocol=args.protocol))
-    texts = render_skeleton(args.lang, args.protocol, _name(args), args.folder, suite)
+    contents = render_skeleton(args.lang, args.protocol, _name(args), args.folder, suite)
     try:
         with refuse(CannotWrite, prefix="nothing is written: "):
-            write_files(texts, force=args.force)
+            write_files(contents, force=args.force)
     except AlreadyThere as error:
         listed = "\n".join(f"  {_render_path(path)}" for path in error.paths)
         tip = "move them" if args.force else "name another folder, or overwrite them with --force"
         raise Refusal(f"nothing is written: these files exist:\n{listed}", tip=tip) from None
     print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
-    for path in texts:
-        print(f"  {_render_path(path)}")
+    vectors = args.folder / VECTORS
+    for path in contents:
+        if vectors not in path.parents:
+            print(f"  {_render_path(path)}")
+    if runner := LANGUAGES[args.lang].runner:
+        print(f"  {_render_path(vectors)}{os.sep}: the vectors, and the source of the runner in {runner}")
     for note in _notes(args):
         print(f"note: {note}")
     print("next:")

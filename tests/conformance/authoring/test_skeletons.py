@@ -254,10 +254,10 @@ def test_a_disk_that_fails_leaves_nothing_half_written(fails_at: int, tmp_path: 
         return replace(path, target)
 
     monkeypatch.setattr(Path, "replace", failing)
-    texts = {tmp_path / name: "new" for name in ("a/b/one", "old", "a/two", "three")}
+    contents = {tmp_path / name: b"new" for name in ("a/b/one", "old", "a/two", "three")}
 
     with pytest.raises(CannotWrite, match="No space left on device"):
-        write_files(texts, force=True)
+        write_files(contents, force=True)
 
     assert {path.name: path.read_text() for path in tmp_path.rglob("*")} == {"old": "old"}
 

@@ -2,7 +2,8 @@
 The skeleton of an adapter that `peerproof init` writes.
 
 The templates are in `conformance/skeletons`. Those of a language run unchanged, for a node called `my-node`; those in `common`
-are the same for every language. Some words in them are placeholders (`_words`).
+are the same for every language. Some words in them are placeholders (`_words`). A language with a native runner gets its source
+files, and the vectors as a bundle, in the folder `vectors`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Any, Final
 
+from peerproof.conformance.bundles.bundle_file import bundle_data, bundle_name, runner_sources
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.expected_failures import render_expected_failures
@@ -27,6 +29,7 @@ from peerproof.conformance.suite.output import CannotWrite, Deferred
 from peerproof.conformance.vectors.suite import Suite
 
 KNOWN_FAILING: Final = "known-failing.txt"
+VECTORS: Final = "vectors"  #: folder of the native runner and the bundle
 
 _STANDS_FOR_ANOTHER: Final = re.compile(r'my-node|scuttlebutt|"udp"|@[A-Z]+@')
 
@@ -43,6 +46,8 @@ class Language:
     queries: str
     choices: str
     setup: str = ""  #: steps of the workflow
+    runner: str = ""  #: its native runner, if it has one
+    test: str = ""  #: the command by which every vector is a test in this language
 
 
 _SETUP_GO: Final = """\
@@ -80,8 +85,8 @@ def repository(folder: Path) -> Path | None:
     return next((place for place in (resolved, *resolved.parents) if (place / ".git").exists()), None)
 
 
-def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite: Suite) -> dict[Path, str]:
-    """Returns the path and text of every file of an adapter in this folder. The workflow is where GitHub looks for it."""
+def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite: Suite) -> dict[Path, bytes]:
+    """Returns the path and content of every file of an adapter in this folder. The workflow is where GitHub looks for it."""
     root = repository(folder) or folder.resolve()
     words = _words(LANGUAGES[language], protocol, name, folder.resolve().relative_to(root).as_posix())
     common, own = locations.skeletons_root() / "common", locations.skeletons_root() / language
@@ -91,7 +96,12 @@ def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite
         f"{line}\n" for line in render_expected_failures(name, _empty_codec_failures(protocol, suite))
     )
     found[workflow_path(folder, name)] = _fill_template(common / "workflow.yml", words)
-    return found
+    if runner := LANGUAGES[language].runner:
+        found |= {folder / VECTORS / path: text for path, text in runner_sources(runner).items()}
+    written = {path: text.encode() for path, text in found.items()}
+    if runner:
+        written[folder / VECTORS / bundle_name(protocol, compress=True)] = bundle_data(suite, protocol, compress=True)
+    return written
 
 
 def requirement() -> str:
@@ -182,25 +192,25 @@ def _failure(case: Case) -> str | None:
     return "class" if case.vector.body["rejects"].get("class") not in (None, "other") else None
 
 
-def write_files(texts: Mapping[Path, str], *, force: bool = False) -> None:
+def write_files(contents: Mapping[Path, bytes], *, force: bool = False) -> None:
     """
     Writes files, all or none, and creates their folders.
 
     Raises CannotWrite, and AlreadyThere if one exists, unless `force` is set. Folders are never overwritten.
     """
-    there = [path for path in texts if os.path.lexists(path) and (path.is_dir() or not force)]
+    there = [path for path in contents if os.path.lexists(path) and (path.is_dir() or not force)]
     if there:
         raise AlreadyThere(there)
-    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}  #: renamed when all are written
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}  #: renamed when all are written
     try:
         with Deferred() as interruption, ExitStack() as undo:
-            for path, text in texts.items():
+            for path, content in contents.items():
                 for folder in reversed((path.parent, *path.parent.parents)):
                     if not folder.exists():
                         folder.mkdir()
                         undo.callback(_try_to, folder.rmdir)
                 undo.callback(_try_to, partial(parts[path].unlink, missing_ok=True))
-                parts[path].write_text(text, encoding="utf-8")
+                parts[path].write_bytes(content)
             for path, part in parts.items():
                 before = path.read_bytes() if path.exists() else None
                 undo.callback(_try_to, path.unlink if before is None else partial(path.write_bytes, before))

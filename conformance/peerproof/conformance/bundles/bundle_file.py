@@ -77,34 +77,50 @@ def export_bundles(suite: Suite, folder: Path, protocols: Sequence[str], *, comp
     ...     [path.name for path in export_bundles(load(), Path(folder), ["peter"])]
     ['peter.json']
     """
-    texts = {folder / f"{protocol}.json{_GZIP * compress}": bundle_text(suite, protocol) for protocol in protocols}
+    found = {folder / bundle_name(protocol, compress): bundle_data(suite, protocol, compress) for protocol in protocols}
     folder.mkdir(parents=True, exist_ok=True)
-    for path, text in texts.items():
+    for path, data in found.items():
         file = Growing(path)
-        file.write(gzip.compress(text.encode(), mtime=0) if compress else text.encode())
+        file.write(data)
         file.close()
-    return list(texts)
+    return list(found)
 
 
-#: Language of a native runner -> the pattern of its source files, and of those that are only examples.
-RUNNERS: Final = {"go": ("*.go", "*_test.go"), "javascript": ("*.mjs", "*.test.mjs")}
+def bundle_name(protocol: str, compress: bool) -> str:
+    """Returns the name of the file of a bundle."""
+    return f"{protocol}.json{_GZIP * compress}"
+
+
+def bundle_data(suite: Suite, protocol: str, compress: bool) -> bytes:
+    """Returns the content of the file of a bundle. Raises CannotExport."""
+    text = bundle_text(suite, protocol).encode()
+    return gzip.compress(text, mtime=0) if compress else text
+
+
+#: Language of a native runner -> the patterns of its source files; those of examples and of its own tests do not match.
+RUNNERS: Final = {"go": ("*.go",), "javascript": ("*.mjs",)}
+_EXAMPLES: Final = "*_test.go", "*.test.mjs"
+
+
+def runner_sources(language: str) -> dict[Path, str]:
+    """
+    Returns the source files of the native runner in a language (one of RUNNERS), by their paths within its folder.
+
+    >>> "package vectors" in runner_sources("go")[Path("runner.go")]
+    True
+    """
+    root = locations.runners_root() / language
+    found = sorted(path for pattern in RUNNERS[language] for path in root.glob(pattern) if not any(map(path.match, _EXAMPLES)))
+    return {path.relative_to(root): path.read_text(encoding="utf-8") for path in found}
 
 
 def export_runner(language: str, folder: Path) -> list[Path]:
-    """
-    Writes the source files of the native runner in a language (one of RUNNERS) to a folder. Raises CannotWrite.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     "runner.go" in [path.name for path in export_runner("go", Path(folder))]
-    True
-    """
-    sources, examples = RUNNERS[language]
-    found = sorted(path for path in (locations.runners_root() / language).glob(sources) if not path.match(examples))
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in found:
-        write_whole(folder / path.name, path.read_text(encoding="utf-8"))
-    return [folder / path.name for path in found]
+    """Writes the source files of the native runner in a language (one of RUNNERS) to a folder. Raises CannotWrite."""
+    sources = {folder / path: text for path, text in runner_sources(language).items()}
+    for path, text in sources.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    return list(sources)
 
 
 def load_bundle(path: Path) -> dict[str, Any]:
