@@ -23,11 +23,12 @@ from peerproof.conformance.proofs.peter.proofs import (
     id_on_terms,
     the_latest,
 )
-from peerproof.spec.core import Step, Table
+from peerproof.spec.core import Notify, Step, Table
 from peerproof.spec.peter import Row, id_of_topic, topics, tree
-from peerproof.spec.peter.messages import UNSUBSCRIBE
+from peerproof.spec.peter.messages import PUBLISH, UNSUBSCRIBE
 from peerproof.spec.peter.topics import State
-from peerproof.spec.wendy import Id, Node, ids
+from peerproof.spec.stack import Request
+from peerproof.spec.wendy import Id, Node, Route, ids
 
 
 def parent_hears_of_each(state: State, topic: Id, row: Row, seek: Any) -> Any:
@@ -50,7 +51,34 @@ def joined_is_parent(state: State, node: Node, seek: Any) -> Any:
     return Step(state)
 
 
-TURNED, ASKED_FOR = tree.update_row, tree.subscribe_to_parent
+def sends_twice(*given: Any) -> Any:
+    """Each child gets two copies."""
+    after, effects = FANNED_OUT(*given)
+    return Step(after, (*effects, *(effect for effect in effects if isinstance(effect, Request))))
+
+
+def tells_twice(*given: Any) -> Any:
+    """An application is told twice of each event."""
+    after, effects = FANNED_OUT(*given)
+    return Step(after, (*effects, *(effect for effect in effects if isinstance(effect, Notify))))
+
+
+def publishes_nothing(state: State, topic: Any, _: bytes) -> Any:
+    """An event is sent without its value."""
+    return Step(state, (Request(Route(topic, b"", PUBLISH)),))
+
+
+def takes_the_next_hop(state: State, topic: Any, child: Node, seek: Any) -> Any:
+    """The next hop becomes a child, in place of the node that asks."""
+    return TAKEN(state, topic, seek(topic) or child, seek)
+
+
+def stays_subscribed(state: State, _: Any, __: Any) -> Any:
+    """To unsubscribe changes nothing."""
+    return Step(state)
+
+
+TURNED, ASKED_FOR, FANNED_OUT, TAKEN = tree.update_row, tree.subscribe_to_parent, tree.fan_out, tree.on_subscribe_message
 
 MISTAKES: list[Mistake] = [
     # The first 15 bytes are enough.
@@ -60,6 +88,11 @@ MISTAKES: list[Mistake] = [
     *((tree, "subscribe_to_parent", lambda *given: Step(ASKED_FOR(*given).state), item) for item in ("PZ-03", "PZ-04")),
     *((tree, "on_unsubscribe", unsubscribes_with_children, item) for item in ("PZ-03", "PZ-04")),
     (tree, "on_node_joined", joined_is_parent, "PZ-05"),
+    (tree, "on_publish", publishes_nothing, "PZ-07"),
+    (tree, "on_subscribe_message", takes_the_next_hop, "PZ-08"),
+    (tree, "on_unsubscribe", stays_subscribed, "PZ-08"),
+    (tree, "fan_out", sends_twice, "PZ-09"),
+    (tree, "fan_out", tells_twice, "PZ-09"),
 ]
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, cast
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.peter import any_cluster
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Stated, Twin
 from peerproof.conformance.proofs.terms import choice, same_row, truth
 from peerproof.spec.core import Asked, Instant, NodeId, Sent, Step
@@ -398,3 +399,6 @@ def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Sai
     path.claim("in any groups", same_row(merged(merged(a, b), c), merged(a, merged(b, c))))
     path.claim("more than once", same_row(merged(a, a), a))
     path.claim("none is later", z3.And(merged(a, b).number >= a.number, merged(a, b).number >= b.number))
+
+
+PROOFS.extend(any_cluster.PROOFS)
