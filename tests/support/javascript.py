@@ -12,20 +12,26 @@ from tests.conformance.conftest import Capture
 from peerproof.cli.main import main
 
 ADAPTERS = Path(__file__).parents[2] / "conformance/adapters"
+RUNNER = ADAPTERS.parent / "runners/javascript"
 
 #: Name -> vector, module, what stands there, what many would write.
 Mistakes = Mapping[str, tuple[str, str, str, str]]
 
 
+def copy_port(folder: Path, adapter: str) -> Path:
+    """A copy of an adapter, and of the runner that serves it, where it looks for it."""
+    shutil.copytree(RUNNER, folder / "runners/javascript", ignore=shutil.ignore_patterns("testdata"), dirs_exist_ok=True)
+    return Path(shutil.copytree(ADAPTERS / adapter, folder / "adapters" / adapter))
+
+
 def copy_with(folder: Path, adapter: str, module: str, right: str, wrong: str) -> Path:
-    """A copy of an adapter with something replaced in one of its modules, beside what they share."""
-    for name in ("swim-js", "scuttlebutt-js"):
-        shutil.copytree(ADAPTERS / name, folder / name)
-    source = folder / adapter / module
+    """The same with something replaced in one of the adapter's modules."""
+    copied = copy_port(folder, adapter)
+    source = copied / module
     text = source.read_text(encoding="utf-8")
     assert text.count(right) == 1, f"{right!r} is no longer in {module}"
     source.write_text(text.replace(right, wrong), encoding="utf-8")
-    return folder / adapter
+    return copied
 
 
 def judge(adapter: Path, *arguments: str) -> int:

@@ -3,7 +3,7 @@
  *
  * It has no socket, no clock and no dice. The time is an argument, in integers of milliseconds, chance is the function `pick`,
  * and each method returns what is to be done, in this order: `{send: {to, datagram}}` and `{event: {name, …}}`. Who is around
- * it (udp.mjs, adapter.mjs) carries it out.
+ * it (udp.mjs, plug.mjs) carries it out.
  */
 
 import { MAX_TEXT, MAX_VERSION, TYPE_SIZE, decode, encode, entrySize } from "./codec.mjs";

@@ -7,12 +7,9 @@
 import { DEFAULTS } from "./node.mjs";
 import { byBytes, bytesOf, fromApplication, textOf, toApplication } from "./text.mjs";
 
-/** The adapter cannot do what it was asked; `code` is one of the adapter protocol's. */
-export class Trouble extends Error {
-  constructor(code, message) {
-    super(message);
-    this.code = code;
-  }
+/** What was asked is impossible; `code` is that of the adapter protocol. */
+export class BadRequest extends Error {
+  code = "bad_request";
 }
 
 export const textToPlain = (text) => toApplication(text) ?? { hex: bytesOf(text).toString("hex") };
@@ -24,16 +21,16 @@ export function textFromPlain(plain) {
   return textOf(bytesFromPlain(plain?.hex));
 }
 
-export function bytesFromPlain(digits) {
+function bytesFromPlain(digits) {
   if (typeof digits !== "string" || !/^([0-9a-f]{2})*$/.test(digits)) {
-    throw new Trouble("bad_request", `expected pairs of hexadecimal digits: ${JSON.stringify(digits)}`);
+    throw new BadRequest(`expected pairs of hexadecimal digits: ${JSON.stringify(digits)}`);
   }
   return Buffer.from(digits, "hex");
 }
 
 function versionFromPlain(plain) {
   if (!/^\d+$/.test(plain)) {
-    throw new Trouble("bad_request", `expected a version: ${JSON.stringify(plain)}`);
+    throw new BadRequest(`expected a version: ${JSON.stringify(plain)}`);
   }
   return BigInt(plain);
 }
@@ -53,10 +50,7 @@ export const entryFromPlain = (plain) => converted(plain, textFromPlain, version
 
 /** An effect of a node, on its way to the runner. */
 export function effectToPlain({ send, event }) {
-  if (event !== undefined) {
-    return { event: entryToPlain(event) };
-  }
-  return { send: { via: "udp", to: textToPlain(send.to), bytes: send.datagram.toString("hex") } };
+  return event ? { event: entryToPlain(event) } : { send: { to: textToPlain(send.to), bytes: send.datagram } };
 }
 
 /** The configuration of a node; what is left out is as in DEFAULTS. */

@@ -1,5 +1,5 @@
 /**
- * A node on a UDP socket, in real time: `Node` with a socket, a clock and dice. node-main.mjs runs one, adapter.mjs as many as
+ * A node on a UDP socket, in real time: `Node` with a socket, a clock and dice. node-main.mjs runs one, plug.mjs as many as
  * the suite asks it to serve.
  */
 

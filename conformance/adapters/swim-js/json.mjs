@@ -8,8 +8,8 @@
 
 const orders = new WeakMap();
 
-/** The [name, value] pairs of an object that `parse` has made, in the order of the text. */
-export const entriesOf = (object) => orders.get(object);
+/** The [name, value] pairs of an object, in the order of the text if `parse` has made it. */
+export const entriesOf = (object) => orders.get(object) ?? Object.entries(object);
 
 /** The same as `JSON.parse`; an integer that a number cannot hold is a BigInt. */
 export function parse(text) {

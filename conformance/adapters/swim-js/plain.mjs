@@ -11,7 +11,7 @@ export function toPlain(message) {
   return converted(message, String, payload.toJson);
 }
 
-/** The message of a plain form that `json.parse` has made. */
+/** The message of a plain form, which keeps the order of its members if `json.parse` has made it. */
 export function fromPlain(plain) {
   return converted(plain, counterFromPlain, (data) => payload.fromJson(data, entriesOf));
 }

@@ -84,11 +84,12 @@ class Receiver {
     this.host.open();
     this.actor = this.host.actors.get("node");
     this.legal = legal.map((bytes) => ({ bytes }));
-    Object.assign(this, { trial, peer });
+    this.trial = trial;
+    this.peer = peer;
   }
 
   /** Delivers messages; `judge` is called after each. */
-  deliver(datagrams, judge = () => {}) {
+  deliver(datagrams, judge = (_datagram) => {}) {
     for (const datagram of datagrams) {
       this.host.deliver(this.actor, this.peer, datagram.bytes);
       judge(datagram);

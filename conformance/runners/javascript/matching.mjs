@@ -12,9 +12,12 @@ export function canonical(value) {
     const members = Object.keys(value).sort().map((name) => `${canonical(name)}: ${canonical(value[name])}`);
     return `{${members.join(", ")}}`;
   }
-  if (typeof value !== "string") return String(value);
-  return JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return typeof value === "string" ? ascii(value) : String(value);
 }
+
+/** A text in JSON without other characters than ASCII. */
+export const ascii = (text) =>
+  JSON.stringify(text).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 export const same = (one, other) => canonical(one) === canonical(other);
 

@@ -6,28 +6,52 @@
  */
 
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
 import { CHECKS } from "./checks.mjs";
+import { isViolation } from "./report.mjs";
 import { Trial } from "./trial.mjs";
 
 export { Unsupported } from "./failure.mjs";
+export { loadKnownFailing } from "./known-failing.mjs";
+export { describe, isViolation } from "./report.mjs";
+export { serve } from "./serve.mjs";
 
 const FORMAT = 1;
+const EXPORT = "To do: write bundle and runner again, with `peerproof vectors export --output FOLDER --runner javascript`";
 
-/** Reads a bundle, compressed if its name ends in `.gz`. `parse` is JSON.parse, or a parser that keeps all digits and the order of members. */
-export function load(path, parse = JSON.parse) {
-  const data = readFileSync(path);
-  const bundle = parse((path.endsWith(".gz") ? gunzipSync(data) : data).toString("utf8"));
-  if (bundle.format !== FORMAT) throw new Error(`${path} has format ${bundle.format}; this runner reads ${FORMAT}`);
-  return bundle;
+/**
+ * Reads a bundle, compressed if its name ends in `.gz`. `file` is a path, or a URL made with `import.meta.url`. `parse` is
+ * JSON.parse, or a parser that keeps all digits and the order of members.
+ */
+export function load(file, parse = JSON.parse) {
+  const path = file instanceof URL ? fileURLToPath(file) : file;
+  const bundle = contentOf(path, parse);
+  if (bundle?.format === FORMAT) return bundle;
+  const what = bundle?.format === undefined ? "is not a bundle of vectors" : `has format ${bundle.format}; this runner reads ${FORMAT}`;
+  throw new Error(`${path} ${what}. ${EXPORT}`);
 }
 
-/** Yields the result of each case: {id, vector, status, failure, decisions, difference, reason}. */
-export function* run(bundle, implementation) {
+function contentOf(path, parse) {
+  try {
+    const data = readFileSync(path);
+    return parse((path.endsWith(".gz") ? gunzipSync(data) : data).toString("utf8"));
+  } catch (error) {
+    throw new Error(`${path} cannot be read: ${error.message}. ${EXPORT}`, { cause: error });
+  }
+}
+
+/**
+ * Yields the result of each case: {id, vector, status, failure, decisions, difference, reason, happened}. `known` is a list of
+ * expected failures (loadKnownFailing).
+ */
+export function* run(bundle, implementation, known) {
   const hasCodec = implementation.capabilities.includes("codec");
   const decoding = [...resultsOf(bundle, implementation, hasCodec, (each) => each.check === "decode")];
-  yield* resultsOf(bundle, implementation, hasCodec && !decoding.some(isViolation), () => true);
+  for (const result of resultsOf(bundle, implementation, hasCodec && !decoding.some(isViolation), () => true)) {
+    yield known ? known.applyTo(result) : result;
+  }
 }
 
 function* resultsOf(bundle, implementation, isTrusted, isWanted) {
@@ -50,25 +74,3 @@ function* vectorsOf({ vectors, tables }) {
     }
   }
 }
-
-/** Whether a result makes a test fail: the document's own words are violated. */
-export const isViolation = ({ status }) => ["failed", "crashed", "flooded"].includes(status);
-
-/** A result as text: what is expected, the clauses behind it, the first difference, and where to read on. */
-export function describe(bundle, { status, failure, decisions, difference, reason, vector }) {
-  const rests = decisions.length > 0 ? decisions : vector.clauses;
-  const known = rests.filter((name) => bundle.clauses[name]);
-  return [
-    `${status}: ${vector.title}`,
-    ...known.flatMap((name) => {
-      const { level, text, read } = bundle.clauses[name];
-      return [`  ${name} ${level}: ${text}`, `    in ${read}`];
-    }),
-    ...(reason ? [`  ${reason}`] : []),
-    ...(difference ? [`  first difference (${failure}): ${difference.where}`, ...sides(difference)] : []),
-    `  read on: peerproof explain ${rests[0]}; peerproof vectors show ${vector.id}`,
-  ].join("\n");
-}
-
-const shown = (value) => JSON.stringify(value, (_, part) => (typeof part === "bigint" ? String(part) : part));
-const sides = ({ expected, actual }) => [`    expected  ${shown(expected)}`, `    actual    ${shown(actual)}`];

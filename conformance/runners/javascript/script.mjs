@@ -9,7 +9,8 @@ const ANY = { any: true };
 
 export class Script {
   constructor(trial, host) {
-    Object.assign(this, { trial, host });
+    this.trial = trial;
+    this.host = host;
   }
 
   play() {
@@ -36,15 +37,12 @@ export class Script {
     const actions = {
       receive: () => host.deliver(actor, step.from, step.bytes),
       sent: () => this.sent(step, where),
-      stream: () => host.act(actor, "stream", step.stream),
+      stream: () => host.connect(actor, step.stream),
       call: () => this.call(step, where),
       crash: () => host.crash(actor),
-      restart: () => {
-        actor.up = true;
-        host.act(actor, "restart", step.config);
-      },
-      cut: () => (host.groups = step.groups),
-      heal: () => (host.groups = []),
+      restart: () => host.restart(actor, step.config),
+      cut: () => host.cut(step.groups),
+      heal: () => host.cut(),
       advance: () => {},
     };
     actions[step.do]();
@@ -65,7 +63,7 @@ export class Script {
   }
 
   call({ node, name, args, refused: announced }, where) {
-    const refused = this.host.act(this.host.actors.get(node), "call", name, args).refused;
+    const { refused } = this.host.call(this.host.actors.get(node), name, args);
     const isExpected = announced ? refused && (announced === true || announced === refused.class) : !refused;
     if (isExpected) return;
     const expected = announced ? { refused: announced } : "the call is carried out";
@@ -92,18 +90,19 @@ export class Script {
     if (outcomes.some(({ state }) => state !== undefined)) this.state = host.query([...host.actors.values()][0], "state");
     const isGiven = picked && trial.implementation.choices === "oracle";
     const allowed = isGiven ? outcomes.filter(({ branch }) => branch === picked) : outcomes;
-    let closest = null;
+    const unmet = []; // of each outcome
     const taken = allowed.find((outcome) => {
       try {
         this.check(outcome);
         return true;
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        closest ??= error;
+        unmet.push(error);
         return false;
       }
     });
     if (!taken) {
+      const [closest] = unmet;
       const names = allowed.map(({ branch }) => branch).join(", ");
       if (allowed.length > 1) closest.difference.where += ` (none of the branches ${names} fits; shown against the first)`;
       throw closest;
@@ -116,7 +115,7 @@ export class Script {
     this.unexpected();
   }
 
-  check({ order, messages, streams, events, state }) {
+  check({ order, messages, streams, events = undefined, state = undefined }) {
     const { trial, host } = this;
     const { bound } = trial;
     try {

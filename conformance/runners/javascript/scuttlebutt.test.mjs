@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { plug } from "./plugs/scuttlebutt-js.mjs";
+import { implementation } from "../../adapters/scuttlebutt-js/plug.mjs";
 import { describe, isViolation, load, run } from "./runner.mjs";
 
-const bundle = load(new URL("testdata/scuttlebutt.json", import.meta.url).pathname);
-const implementation = await plug(new URL("../../adapters/scuttlebutt-js", import.meta.url).pathname);
+const bundle = load(new URL("testdata/scuttlebutt.json", import.meta.url));
 
 for (const result of run(bundle, implementation)) {
   test(result.id, { skip: result.status === "skipped" && result.reason }, () => {

@@ -2,8 +2,14 @@
 
 import { blake2b } from "./blake2b.mjs";
 import { Choices } from "./choices.mjs";
-import { Failure, Undetermined, Unsupported, fail } from "./failure.mjs";
+import { ERRORS, Failure, Undetermined, Unsupported, invoke } from "./failure.mjs";
+import { linesOf } from "./happened.mjs";
 import { canonical, firstBinding, firstDifference, same } from "./matching.mjs";
+
+/** The capability that covers an op; those of calls and queries have names. States are never covered. */
+const COVERED_BY = { decode: "codec", encode: "codec", sent: "sent", stream: "stream" };
+for (const op of ["open", "recv", "advance"]) COVERED_BY[op] = "exchange";
+for (const op of ["crash", "restart"]) COVERED_BY[op] = "restart";
 
 export const JUDGING = ["expect", "observe", "told"]; // steps that check something
 export const AFTER = "after the last step";
@@ -23,10 +29,15 @@ export class Trial {
   place = "";
   bound = {};
   told = []; // branches that are only tolerated
+  happened = []; // what happened at nodes
 
   /** `isTrusted`: whether the implementation's decoder may read messages for the runner. */
   constructor(bundle, vector, each, implementation, isTrusted) {
-    Object.assign(this, { vector, each, implementation, isTrusted, settings: bundle.run });
+    this.settings = bundle.run;
+    this.vector = vector;
+    this.each = each;
+    this.implementation = implementation;
+    this.isTrusted = isTrusted;
     this.choices = new Choices(blake2b(`${bundle.run.seed}/${each.id}`, 8));
   }
 
@@ -40,7 +51,7 @@ export class Trial {
       if (error instanceof Unsupported) return { status: "skipped", reason: error.message };
       if (error instanceof Undetermined) return { status: "undetermined", reason: error.message };
       if (!(error instanceof Failure)) throw error;
-      return this.failed(error);
+      return { ...this.failed(error), happened: linesOf(this.happened, (digits) => this.kindOrNone(digits)) };
     }
     return this.told.length > 0 ? { status: "tolerated", reason: this.told.join("; ") } : { status: "passed" };
   }
@@ -66,7 +77,7 @@ export class Trial {
 
   failed(error) {
     const { failure, difference } = error;
-    const decisions = this.decisions(error);
+    const decisions = failure === "error" ? [] : this.decisions(error); // an error is no reading of the document
     const broken = BROKEN.includes(failure) ? failure : null;
     if (!broken && this.vector.level !== "must") return { status: "tolerated", failure, decisions, difference };
     return { status: decisions.length > 0 ? "differs" : (broken ?? "failed"), failure, decisions, difference };
@@ -99,22 +110,37 @@ export class Trial {
 
   // ---- the implementation ---------------------------------------------------------------------------------------------
 
-  /** What the implementation does; an exception is a crash, unless it says that it does not support this. */
-  ask(what, action) {
+  /**
+   * What the implementation does about a request, an op of the adapter protocol. An exception is a crash, unless its `code` says
+   * something else: what is not supported skips the case, if the capabilities do not cover the request.
+   */
+  ask(op, request, action) {
     try {
       return action(this.implementation);
     } catch (error) {
-      if (error instanceof Unsupported || error instanceof Failure) throw error;
-      return fail("crashed", what, "an answer", String(error.stack ?? error));
+      const { code, message, stack } = error ?? {};
+      if (error instanceof Failure) throw error;
+      if (code === "unsupported" && !this.covers(op, request)) throw new Unsupported(message);
+      const isAnswer = ERRORS.includes(code);
+      const difference = { where: `reply to ${op}`, expected: { ok: true } };
+      if (isAnswer) throw new Failure("error", { ...difference, actual: { error: { code, message } } });
+      throw new Failure("crashed", { ...difference, actual: String(error), stack });
     }
   }
 
+  /** Whether the capabilities cover a request. A configuration other than the default one is not covered. */
+  covers(op, { name, config = {} }) {
+    const named = { call: `api.${name}`, query: `observe.${name}` };
+    const isDefault = Object.keys(config).every((member) => this.settings.required_config.includes(member));
+    return isDefault && this.implementation.capabilities.includes(named[op] ?? COVERED_BY[op]);
+  }
+
   decode(digits) {
-    return this.ask("decode", (codec) => codec.decode(Buffer.from(digits, "hex")));
+    return this.ask("decode", {}, (codec) => invoke(codec, "decode", Buffer.from(digits, "hex")));
   }
 
   encode(value) {
-    const answer = this.ask("encode", (codec) => codec.encode(value));
+    const answer = this.ask("encode", {}, (codec) => invoke(codec, "encode", value));
     return answer.rejected ? answer : { bytes: Buffer.from(answer.bytes).toString("hex") };
   }
 
@@ -128,6 +154,16 @@ export class Trial {
 
   kind(digits) {
     return this.read(digits).type ?? "an invalid message";
+  }
+
+  /** The type of a message for the text of a failure; null if the decoder cannot be asked, trusted, or fails. */
+  kindOrNone(digits) {
+    try {
+      const answer = this.read(digits);
+      return answer.type ?? "no message";
+    } catch {
+      return null;
+    }
   }
 
   bytesDifference(where, expected, actual) {

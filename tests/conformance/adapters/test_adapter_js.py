@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,7 +12,7 @@ from typing import ClassVar
 import pytest
 from tests.conformance.conftest import Capture
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
-from tests.support.javascript import ADAPTERS, Mistakes, assert_caught, copy_with, judge
+from tests.support.javascript import ADAPTERS, Mistakes, assert_caught, copy_port, copy_with, judge
 from tests.support.tools import require
 from tests.support.walkthrough import follow, with_free_ports
 
@@ -77,7 +76,7 @@ def node() -> None:
     """Nothing here can be tested without it."""
     program = require("node")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    assert int(version.lstrip("v").split(".")[0]) >= 18, f"this test needs Node 18 or newer; {program} is {version.strip()}"
+    assert int(version.lstrip("v").split(".")[0]) >= 20, f"this test needs Node 20 or newer; {program} is {version.strip()}"
 
 
 def test_the_adapter_does_what_adapters_must() -> None:
@@ -93,7 +92,7 @@ def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, tmp_p
 
 def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
     """Who runs all vectors, some of them over its socket too, and fuzzes it finds nothing."""
-    shutil.copytree(PORT, tmp_path / PORT.relative_to(ROOT))
+    copy_port(tmp_path / "conformance", PORT.name)
     page = ROOT / "docs/how-to/test-a-javascript-implementation.md"
     follow(with_free_ports(page.read_text("utf-8")), tmp_path, least=6)
 

@@ -1,6 +1,6 @@
 /**
- * Lines on standard input and output, read and written at once: whoever asks the runner a question in the middle of a request
- * simply waits for the answer. Between two requests sockets and timers have their turn.
+ * Lines on standard input and output. Reading and writing block, so that a question in the middle of a request waits for its
+ * answer. Between two requests sockets and timers have their turn.
  */
 
 import { read, readSync, writeSync } from "node:fs";
@@ -52,9 +52,9 @@ function arrival(resolve, reject) {
   });
 }
 
-/** Writes an object as one line; it is on its way when this returns. */
-export function writeLine(object) {
-  let line = Buffer.from(`${JSON.stringify(object)}\n`);
+/** Writes a line; it is on its way when this returns. */
+export function writeLine(text) {
+  let line = Buffer.from(`${text}\n`);
   while (line.length > 0) {
     line = line.subarray(patiently(() => writeSync(STDOUT, line)));
   }
