@@ -6,10 +6,11 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.support.catching import suite
 from tests.support.javascript import ADAPTERS
@@ -43,7 +44,11 @@ def bundle(protocol: str) -> Path:
 
 def parse_verdicts(lines: str) -> Verdicts:
     """Verdicts from lines of JSON, those of native runners or those of `peerproof run --format jsonl`."""
-    rows = [row.get("case", row) for row in map(json.loads, filter(None, lines.split("\n")))]
+    return verdicts_of(row.get("case", row) for row in map(json.loads, filter(None, lines.split("\n"))))
+
+
+def verdicts_of(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
+    """Verdicts from records of cases; others are left out."""
     return {
         row["id"]: Verdict(row["status"], row.get("failure") or None, tuple(row.get("decisions") or ()))
         for row in rows
@@ -51,16 +56,30 @@ def parse_verdicts(lines: str) -> Verdicts:
     }
 
 
-def of_python(protocol: str, implementation: str, report: Path) -> Verdicts:
+@cache
+def part_of_bundle(protocol: str, *layers: str) -> Path:
+    """The same with the vectors of some layers only, and without those made from models."""
+    found = json.loads(bundle(protocol).read_bytes())
+    vectors = [vector for vector in found["vectors"] if vector["id"].split("/")[1] in layers]
+    path = bundle(protocol).with_name(f"{protocol}-{'-'.join(layers)}.json")
+    path.write_text(json.dumps({**found, "vectors": vectors, "tables": []}), encoding="utf-8")
+    return path
+
+
+def of_python(protocol: str, implementation: str, report: Path, *options: str) -> Verdicts:
     """The verdicts of `peerproof run`."""
-    assert main(["run", protocol, "--impl", implementation, "--format", "jsonl", "--output", str(report), "-q"]) in (0, 1)
+    command = ["run", protocol, "--impl", implementation, "--format", "jsonl", "--output", str(report), "-q", *options]
+    assert main(command) in (0, 1)
     return parse_verdicts(report.read_text("utf-8"))
 
 
-def of_javascript(protocol: str, adapter: Path) -> Verdicts:
-    """The verdicts of the runner in JavaScript on a port in this folder."""
-    command: list[str | Path] = [require("node"), RUNNERS / "javascript/verdicts.mjs", bundle(protocol), adapter.name, adapter]
-    return parse_verdicts(_output(command))
+def of_javascript(bundle: Path, *ports: Path) -> list[Verdicts]:
+    """The verdicts of the runner in JavaScript on each port in these folders, all in one process."""
+    plugs = [str(port / "plug.mjs") for port in ports]
+    rows = [
+        json.loads(line) for line in _output([require("node"), RUNNERS / "javascript/verdicts.mjs", bundle, *plugs]).splitlines()
+    ]
+    return [verdicts_of(row for row in rows if row["plug"] == plug) for plug in plugs]
 
 
 def require_go() -> str:

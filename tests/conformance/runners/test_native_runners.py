@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.conformance.adapters.test_adapter_js import MISTAKES as OF_SCUTTLEBUTT
 from tests.conformance.adapters.test_adapter_swim_js import MISTAKES as OF_SWIM
-from tests.support.javascript import ADAPTERS, copy_with
+from tests.support.javascript import ADAPTERS, Mistakes, copy_with
 from tests.support.native_runners import (
     RUNNERS,
     Verdicts,
@@ -23,14 +22,88 @@ from tests.support.native_runners import (
     of_go,
     of_javascript,
     of_python,
+    part_of_bundle,
     require_go,
 )
 from tests.support.tools import require
 
 pytestmark = pytest.mark.slow
 
-#: Port in JavaScript -> its protocol, and faults that it is given.
-PORTS = {"scuttlebutt-js": ("scuttlebutt", OF_SCUTTLEBUTT), "swim-js": ("swim", OF_SWIM)}
+#: Name -> layer whose vectors detect it, module of the port in JavaScript, what stands there, what is wrong. Together with the
+#: mistakes in the ports' own tests there are faults of every kind that a runner tells apart.
+OF_SCUTTLEBUTT_BESIDES: Mistakes = {
+    "a cut text is accepted": (
+        "codec",
+        "codec.mjs",
+        "if (at + size > datagram.length) {",
+        "if (size === VERSION_SIZE && at > 99) {",
+    ),
+    "an unknown type ends the program": ("codec", "codec.mjs", "if (layout === undefined) {", "if (layout === null) {"),
+    "encode is not supported": ("codec", "plug.mjs", "return { bytes: encode(message) };", 'throw new Unsupported("not yet");'),
+    "malformed messages move the timer": (
+        "codec",
+        "plug.mjs",
+        "return this.reaction([{ event",
+        "this.node.roundDue += 1; return this.reaction([{ event",
+    ),
+    "after a malformed message the node is deaf": (
+        "codec",
+        "plug.mjs",
+        "return this.reaction([{ event",
+        "this.node.receive = () => []; return this.reaction([{ event",
+    ),
+    "a query is not supported": ("exchange", "plug.mjs", "!Object.hasOwn(QUERIES, what)", 'what === "status"'),
+    "nodes are not supported": (
+        "exchange",
+        "plug.mjs",
+        "const pick = (site, kind, options) => {",
+        'throw new Unsupported("no"); const pick = (site, kind, options) => {',
+    ),
+    "timers lie in the past": (
+        "exchange",
+        "plug.mjs",
+        "nextTimer: this.node.roundDue, ...more",
+        "nextTimer: effects.length > 1 ? -1 : this.node.roundDue, ...more",
+    ),
+    "a node chooses itself": (
+        "exchange",
+        "node.mjs",
+        '"round.partner", "one", others',
+        '"round.partner", "one", this.store.addresses()',
+    ),
+    "the messages of a round flood the network": (
+        "exchange",
+        "node.mjs",
+        "return [...requests, ...turned];",
+        "return [...Array.from({ length: 1001 }, () => requests).flat(), ...turned];",
+    ),
+    "an empty digest ends the program": (
+        "exchange",
+        "node.mjs",
+        "const joined = this.#learned(now, entries);",
+        "const joined = entries[0].addr && this.#learned(now, entries);",
+    ),
+    "calls are refused for another reason": ("exchange", "node.mjs", 'new Refused("overflow"', 'new Refused("too_large"'),
+}
+OF_SWIM_CODEC: Mistakes = {
+    **{mistake: ("codec", module, right, wrong) for mistake, (_, module, right, wrong) in OF_SWIM.items()},
+    "surplus bytes are accepted": ("codec", "transit.mjs", "if (this.#at < this.#bytes.length) {", "if (false) {"),
+    "a long vector ends the program": ("codec", "messages.mjs", 'refuse("bad_length"', 'undefined.refuse("bad_length"'),
+}
+
+
+def variants(layer: str, *listed: Mistakes) -> list[tuple[str, str, str]]:
+    """The faults that vectors of a layer detect: module, what stands there, what is wrong."""
+    found = [wrong for mistakes in listed for wrong in mistakes.values()]
+    return [(module, right, wrong) for vector, module, right, wrong in found if vector.split("/")[0] == layer]
+
+
+#: Protocol, layer whose vectors are run, its port in JavaScript, and what is wrong with each variant.
+WRONG_PORTS = [
+    ("scuttlebutt", "codec", "scuttlebutt-js", variants("codec", OF_SCUTTLEBUTT, OF_SCUTTLEBUTT_BESIDES)),
+    ("scuttlebutt", "exchange", "scuttlebutt-js", variants("exchange", OF_SCUTTLEBUTT, OF_SCUTTLEBUTT_BESIDES)),
+    ("swim", "codec", "swim-js", variants("codec", OF_SWIM_CODEC)),
+]
 
 #: Name -> module of the implementation in Go, what stands there, what is wrong.
 OF_GO = {
@@ -67,28 +140,27 @@ def assert_agree(native: Verdicts, python: Verdicts) -> set[str]:
     return {verdict.status for verdict in python.values()}
 
 
-@pytest.mark.parametrize("port", PORTS)
-def test_javascript_agrees_on_a_right_port(port: str, tmp_path: Path) -> None:
-    protocol, _ = PORTS[port]
-
-    native = of_javascript(protocol, ADAPTERS / port)
+@pytest.mark.parametrize(("protocol", "port"), [("scuttlebutt", "scuttlebutt-js"), ("swim", "swim-js")])
+def test_javascript_agrees_on_a_right_port(protocol: str, port: str, tmp_path: Path) -> None:
+    (native,) = of_javascript(bundle(protocol), ADAPTERS / port)
 
     statuses = assert_agree(native, of_python(protocol, f"node '{ADAPTERS / port / 'adapter.mjs'}'", tmp_path / "report.jsonl"))
     assert statuses <= {"passed", "skipped"}
 
 
-@pytest.mark.parametrize(
-    ("port", "mistake"), [(port, mistake) for port, (_, mistakes) in PORTS.items() for mistake in list(mistakes)[:5]]
-)
-def test_javascript_agrees_on_a_wrong_port(port: str, mistake: str, tmp_path: Path) -> None:
-    protocol, mistakes = PORTS[port]
-    _, module, right, wrong = mistakes[mistake]
-    adapter = copy_with(tmp_path, port, module, right, wrong)
+@pytest.mark.parametrize(("protocol", "layer", "port", "wrong"), WRONG_PORTS, ids=["codec", "node", "codec of swim"])
+def test_javascript_agrees_on_wrong_ports(
+    protocol: str, layer: str, port: str, wrong: list[tuple[str, str, str]], tmp_path: Path
+) -> None:
+    """All variants of a port run in one process of Node."""
+    copies = [copy_with(tmp_path / str(number), port, *variant) for number, variant in enumerate(wrong)]
 
-    native = of_javascript(protocol, adapter)
+    natives = of_javascript(part_of_bundle(protocol, layer), *copies)
 
-    statuses = assert_agree(native, of_python(protocol, f"node '{adapter / 'adapter.mjs'}'", tmp_path / "report.jsonl"))
-    assert statuses & {"failed", "crashed", "differs", "tolerated"}
+    for copied, native, variant in zip(copies, natives, wrong, strict=True):
+        served = f"node '{copied / 'adapter.mjs'}'"
+        statuses = assert_agree(native, of_python(protocol, served, copied / "report.jsonl", "-k", f"layer:{layer}"))
+        assert statuses & {"failed", "crashed", "flooded", "differs", "tolerated"}, variant
 
 
 @pytest.mark.parametrize("mistake", [None, *OF_GO])
@@ -123,9 +195,8 @@ def test_go_agrees_through_an_adapter(protocol: str, tmp_path: Path) -> None:
 
 
 def test_node_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None:
-    shutil.copytree(RUNNERS / "javascript", tmp_path / "runners/javascript", ignore=shutil.ignore_patterns("testdata"))
     _, module, right, wrong = OF_SCUTTLEBUTT["versions are numbers"]
-    copy_with(tmp_path / "adapters", "scuttlebutt-js", module, right, wrong)
+    copy_with(tmp_path, "scuttlebutt-js", module, right, wrong)
     write_codec_only(tmp_path / "runners/javascript/testdata")
 
     command = [require("node"), "--test", "--test-reporter=tap", "."]
