@@ -91,8 +91,33 @@ def test_with_an_emptied_list_it_fails_as_was_listed(language: str, tmp_path: Pa
     assert set(listed.values()) == {"rejected", "error", "class"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("language", [name for name, language in LANGUAGES.items() if language.test])
+def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> None:
+    """None fails at first. One that is not listed, one that passes though listed, and an entry for nothing do, by their names."""
+    folder = begun(language, "peter", tmp_path / "mine")
+    right = shell(LANGUAGES[language].test, folder)
+
+    unlisted, passing = "peter/codec/subscribe-with-unknown-members", "peter/codec/reject-publish-with-a-number#rejects"
+    known = [line for line in (folder / "known-failing.txt").read_text().splitlines() if f"{unlisted}#decode" not in line]
+    known += [f"{passing} accepted - - none", "peter/codec/none* value - - none"]
+    (folder / "known-failing.txt").write_text("".join(f"{line}\n" for line in known))
+    wrong = shell(LANGUAGES[language].test, folder)
+
+    assert right.returncode == 0, right.stdout + right.stderr
+    assert wrong.returncode != 0
+    said = wrong.stdout + wrong.stderr
+    assert re.search(rf"first difference \(rejected\): .*(?:\n.*){{,3}}\n.*vectors show {unlisted}$", said, re.MULTILINE), said
+    assert re.search(rf"it passes, though .*known-failing.txt:{len(known) - 1} lists it", said), said
+    assert f"known-failing.txt:{len(known)}: no case matches 'peter/codec/none*'" in said
+
+
 #: What is typed so that the capability of nodes is claimed.
-CLAIMING = {"go": ("[]string{}", '[]string{"exchange"}'), "python": ("= []", '= ["exchange"]')}
+CLAIMING = {
+    "go": ("[]string{}", '[]string{"exchange"}'),
+    "js": ('["codec"]', '["codec", "exchange"]'),
+    "python": ("= []", '= ["exchange"]'),
+}
 
 
 def typed(folder: Path, name: str, old: str, new: str) -> None:
@@ -121,29 +146,32 @@ def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: 
     assert "FOUND" in fuzz.stdout
 
 
-#: What is typed into a skeleton so that its node asks at its start: in a file, what stands there and what then does.
+#: What is typed into a skeleton so that its node asks at its start: a file, what stands there and what then does.
 ASKING = {
-    "python": {
-        "adapter/choices.py": ('= "set"', '= "oracle"'),
-        "adapter/events.py": (
+    "python": [
+        ("adapter/choices.py", '= "set"', '= "oracle"'),
+        (
+            "adapter/events.py",
             '"""Starts the node at `birth.now`."""',
             'birth.choices.pick("round.partner", {"c:1", "\\udcff", b"b:1"})',
         ),
-    },
-    "go": {
-        "choices.go": ('= "set"', '= "oracle"'),
-        "events.go": (
+    ],
+    "go": [
+        ("choices.go", '= "set"', '= "oracle"'),
+        (
+            "events.go",
             "return &Node{}, nil",
             'Pick(birth.Choices, "round.partner", []string{"c:1", "\\xff", "b:1"}, 1)\n\treturn &Node{}, nil',
         ),
-    },
-    "js": {
-        "choices.js": ('= "set"', '= "oracle"'),
-        "events.js": (
-            "effects, choices }) {}",
-            'effects, choices }) { choices.pick("round.partner", ["c:1", Buffer.from([255]), Buffer.from("b:1")]); }',
+    ],
+    "js": [
+        ("implementation.js", 'choices: "set"', 'choices: "oracle"'),
+        (
+            "implementation.js",
+            'throw new Unsupported("a node in a given state is not written yet");',
+            'throw new Unsupported("no"); choose("round.partner", "one", ["c:1", { hex: "ff" }, "b:1", "c:1"]);',
         ),
-    },
+    ],
 }
 
 
@@ -153,7 +181,8 @@ def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> N
     """Its options are sorted by their bytes and in plain form; what is not written yet is unsupported."""
     folder = begun(language, "scuttlebutt", tmp_path / "mine", build=False)
     start, build = LANGUAGES[language].start, LANGUAGES[language].build
-    for name, (old, new) in (*ASKING[language].items(), (LANGUAGES[language].events, CLAIMING.get(language, CLAIMING["python"]))):
+    claiming = CLAIMING.get(language, CLAIMING["python"])
+    for name, old, new in (*ASKING[language], (LANGUAGES[language].events, *claiming)):
         typed(folder, name, old, new)
 
     smoke = shell(f"{build} && peerproof doctor --impl '{start}'", folder)
@@ -214,32 +243,32 @@ def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> 
 
 
 def test_what_is_there_is_named_and_left(here: Path, capsys: Capture) -> None:
-    (here / "codec.js").write_text("mine")
+    (here / "implementation.js").write_text("mine")
     (here / "README.md").symlink_to("nowhere")
 
     assert main(["init", "--lang", "js", "--name", "my-node"]) == 2
 
     said = capsys.readouterr().err
     assert said == (
-        "error: nothing is written: these files exist:\n  codec.js\n  README.md\n"
+        "error: nothing is written: these files exist:\n  implementation.js\n  README.md\n"
         "tip: name another folder, or overwrite them with --force\n"
     )
-    assert sorted(path.name for path in here.iterdir()) == ["README.md", "codec.js"]
-    assert (here / "codec.js").read_text() == "mine"
+    assert sorted(path.name for path in here.iterdir()) == ["README.md", "implementation.js"]
+    assert (here / "implementation.js").read_text() == "mine"
 
 
 def test_by_force_it_writes_over_files_but_not_over_folders(here: Path, capsys: Capture) -> None:
-    (here / "codec.js").write_text("mine")
+    (here / "implementation.js").write_text("mine")
     (here / "other.js").write_text("mine")
 
     assert main(["init", "--lang", "js", "--name", "my-node", "--force"]) == 0
-    assert "export function decode" in (here / "codec.js").read_text()
+    assert "export const implementation" in (here / "implementation.js").read_text()
     assert (here / "other.js").read_text() == "mine"
 
-    (here / "codec.js").unlink()
-    (here / "codec.js").mkdir()
+    (here / "implementation.js").unlink()
+    (here / "implementation.js").mkdir()
     assert main(["init", "--lang", "js", "--name", "my-node", "--force"]) == 2
-    assert "  codec.js\ntip: move them\n" in capsys.readouterr().err
+    assert "  implementation.js\ntip: move them\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fails_at", range(1, 5))

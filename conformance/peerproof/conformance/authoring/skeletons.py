@@ -63,11 +63,11 @@ _SETUP_JS: Final = """\
 """
 _PYTHON: Final = "adapter/codec.py", "adapter/events.py", "adapter/queries.py", "adapter/choices.py"
 _GO: Final = "codec.go", "events.go", "queries.go", "choices.go"
-_JS: Final = "codec.js", "events.js", "queries.js", "choices.js"
+_JS: Final = ("implementation.js",) * 4
 LANGUAGES: Final[Mapping[str, Language]] = {
     "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON),
     "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO),
-    "js": Language("JavaScript", "node --check adapter.js", "node adapter.js", *_JS, _SETUP_JS),
+    "js": Language("JavaScript", "node --check main.js", "node main.js", *_JS, _SETUP_JS, "javascript", "node --test"),
 }
 
 
