@@ -42,6 +42,7 @@ type host struct {
 }
 
 func newHost(t *trial, nodes []nodeSpec) *host {
+	t.happened = nil // of a twin before this one
 	made := &host{trial: t}
 	for _, node := range nodes {
 		made.actors = append(made.actors, &actor{nodeSpec: node, addr: parse(node.Addr)})
@@ -52,6 +53,7 @@ func newHost(t *trial, nodes []nodeSpec) *host {
 func (h *host) open() {
 	for _, one := range h.actors {
 		opening := Opening{h.trial.Case.ID, one.Name, h.trial.choices.seed, one.Addr, one.Config, one.State, one.Timers}
+		h.note(one, map[bool]string{true: "opened", false: "opened in a given state"}[one.State == nil])
 		h.take(one, ask("open", func() (reaction Reaction) {
 			one.node, reaction = h.trial.subject.Open(opening, h.trial.choices.choose)
 			return reaction
@@ -76,6 +78,7 @@ func (h *host) act(one *actor, what string, do func(node Node, now int64) Reacti
 }
 
 func (h *host) deliver(one *actor, from json.RawMessage, digits string) {
+	h.noteMessage(one, "<-", parse(from), digits)
 	h.act(one, "receive", func(node Node, now int64) Reaction { return node.Receive(now, from, unhex(digits)) })
 }
 
@@ -95,10 +98,12 @@ func (h *host) take(one *actor, reaction Reaction) {
 			digits, _ := stream.(object).values["bytes"].(string)
 			h.count(one, len(digits)/2)
 			h.streams = append(h.streams, stream)
+			h.note(one, onConnection(stream.(object)))
 		case effect.Event != nil:
 			event := plain(effect.Event)
 			h.count(one, 0)
 			h.events, one.told = append(h.events, event), append(one.told, event)
+			h.note(one, "reports "+text(event))
 		default:
 			h.count(one, len(effect.Datagram))
 			h.send(&message{h.now, one, plain(effect.To), hex.EncodeToString(effect.Datagram)})
@@ -135,6 +140,7 @@ func (h *host) count(one *actor, size int) {
 }
 
 func (h *host) send(sent *message) {
+	h.noteMessage(sent.sender, "->", sent.to, sent.digits)
 	h.openEnded = append(h.openEnded, sent)
 	if h.net != nil {
 		h.net.carry(sent)
@@ -148,11 +154,14 @@ func (h *host) settle(sent *message, took *int64) {
 	if at := slices.Index(h.openEnded, sent); at >= 0 {
 		h.openEnded = slices.Delete(h.openEnded, at, at+1)
 	}
+	came := map[bool]string{true: "arrived", false: "did not arrive"}[took != nil]
+	h.note(sent.sender, fmt.Sprintf("heard that the message to %s %s", word(sent.to), came))
 	to := json.RawMessage(text(sent.to))
 	h.act(sent.sender, "sent", func(node Node, now int64) Reaction { return node.Sent(now, to, unhex(sent.digits), took) })
 }
 
 func (h *host) crash(one *actor) {
+	h.note(one, "crashed")
 	ask("crash", func() any { one.node.Crash(); return nil })
 	one.isDown, one.nextTimer = true, nil
 	h.openEnded = slices.DeleteFunc(h.openEnded, func(sent *message) bool { return sent.sender == one })
@@ -171,6 +180,7 @@ func (h *host) advance(until int64, names []string) {
 	h.now = max(h.now, until)
 	for _, name := range names {
 		if one := h.find(name); !one.isDown && one.now < until {
+			h.note(one, "advanced")
 			h.act(one, "advance", Node.Advance)
 		}
 	}
@@ -192,7 +202,10 @@ func (h *host) due(until int64) (int64, func()) {
 	if first == nil {
 		return 0, nil
 	}
-	return *first.nextTimer, func() { h.act(first, "advance", Node.Advance) }
+	return *first.nextTimer, func() {
+		h.note(first, "timer")
+		h.act(first, "advance", Node.Advance)
+	}
 }
 
 // network carries messages: all arrive after the same delay, unless the network is cut then.

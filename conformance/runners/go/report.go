@@ -23,26 +23,26 @@ func Run(t *testing.T, path string, implementation Implementation) {
 			t.Run(one.ID, func(t *testing.T) {
 				switch result := runner.Check(vector, one); {
 				case result.IsViolation():
-					t.Error(result.Text(bundle))
+					t.Error(runner.Text(result))
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)
 				case result.Status != "passed":
-					t.Log(result.Text(bundle))
+					t.Log(runner.Text(result))
 				}
 			})
 		}
 	}
 }
 
-// Text describes a result: what is expected, the clauses behind it, the first difference, and where to read on.
-func (result Result) Text(bundle *Bundle) string {
+// Text describes a result: what is expected, the clauses behind it, the first difference, what happened, and where to read on.
+func (r *Runner) Text(result Result) string {
 	lines := []string{fmt.Sprintf("%s: %s", result.Status, result.Vector.Title)}
 	rests := result.Vector.Clauses
 	if len(result.Decisions) > 0 {
 		rests = result.Decisions
 	}
 	for _, name := range rests {
-		clause := bundle.Clauses[name]
+		clause := r.bundle.Clauses[name]
 		lines = append(lines, fmt.Sprintf("  %s %s: %s", name, clause.Level, clause.Text), "    in "+clause.Read)
 	}
 	if result.Reason != "" {
@@ -51,6 +51,7 @@ func (result Result) Text(bundle *Bundle) string {
 	if result.Failure != "" {
 		lines = append(lines, "  first difference ("+result.Failure+"): "+result.Where, "    expected  "+result.Expected, "    actual    "+result.Actual)
 	}
+	lines = append(lines, r.whatHappened(result)...)
 	return strings.Join(append(lines, "  read on: peerproof explain "+rests[0]+"; peerproof vectors show "+result.Vector.ID), "\n")
 }
 

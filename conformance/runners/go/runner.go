@@ -25,6 +25,7 @@ type Result struct {
 	Actual    string
 	Reason    string
 	Vector    *Vector
+	happened  []happening
 }
 
 // failure is what an unmet expectation panics with.
@@ -46,6 +47,7 @@ type trial struct {
 	place     string // the step that is being checked
 	bound     *bound
 	tolerated []string // the branches taken that are only tolerated
+	happened  []happening
 }
 
 // Runner runs the cases of a bundle against an implementation.
@@ -149,7 +151,7 @@ func (t *trial) tells(kind string) bool {
 // ---- verdicts
 
 func (t *trial) judge(unmet *failure, result *Result) {
-	result.Failure = unmet.class
+	result.Failure, result.happened = unmet.class, t.happened
 	if unmet.class != "error" { // the adapter's own
 		result.Decisions = t.decisions(unmet)
 	}

@@ -55,6 +55,7 @@ func (s *script) act(one step, where string) {
 	case "sent":
 		s.sent(one, where)
 	case "stream":
+		s.host.note(node, "connection "+text(parse(one.Stream)))
 		s.host.act(node, "stream", func(node Node, now int64) Reaction { return node.Stream(now, one.Stream) })
 	case "call":
 		s.call(one, where)
@@ -62,9 +63,11 @@ func (s *script) act(one step, where string) {
 		s.host.crash(node)
 	case "restart":
 		node.isDown = false
+		s.host.note(node, strings.TrimSpace("restarted "+string(one.Config)))
 		s.host.act(node, "restart", func(node Node, now int64) Reaction { return node.Restart(now, one.Config) })
 	case "cut", "heal":
 		s.host.net.groups = one.Groups
+		s.host.noteNetwork(one.Groups)
 	}
 }
 
@@ -97,9 +100,14 @@ func (s *script) sent(one step, where string) {
 }
 
 func (s *script) call(one step, where string) {
-	reaction := s.host.act(s.host.find(one.Node), "call", func(node Node, now int64) Reaction {
+	node := s.host.find(one.Node)
+	s.host.note(node, fmt.Sprintf("call %s %s", one.Name, text(parse(one.Args))))
+	reaction := s.host.act(node, "call", func(node Node, now int64) Reaction {
 		return node.Call(now, one.Name, one.Args)
 	})
+	if reaction.Refused != nil {
+		s.host.note(node, "refuses "+text(plain(reaction.Refused)))
+	}
 	class, isNamed := one.Refused.(string)
 	isRefused, isAnnounced := reaction.Refused != nil, one.Refused != nil
 	if isRefused == isAnnounced && (!isNamed || class == reaction.Refused.Class) {
