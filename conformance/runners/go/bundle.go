@@ -22,6 +22,7 @@ type Bundle struct {
 		Seed           string
 		Queries        []string
 		OptionalEvents []string `json:"optional_events"`
+		RequiredConfig []string `json:"required_config"`
 		Limits         struct {
 			Messages     int
 			AtOnce       int `json:"at_once"`
@@ -133,7 +134,7 @@ func Load(path string) (*Bundle, error) {
 		return nil, fmt.Errorf("%s is not a bundle: %w", path, err)
 	}
 	if bundle.Format != 1 {
-		return nil, fmt.Errorf("%s has format %d; this runner reads 1", path, bundle.Format)
+		return nil, fmt.Errorf("%s has format %d, this runner reads 1: write both with the same peerproof vectors export", path, bundle.Format)
 	}
 	bundle.expand()
 	return bundle, nil

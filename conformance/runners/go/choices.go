@@ -1,6 +1,8 @@
 package vectors
 
 import (
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,14 +23,69 @@ type pick struct {
 
 func newChoices(seed string) *choices { return &choices{seed: seed, count: map[string]int{}} }
 
-func (c *choices) choose(site, kind string, options []any, some int) []int {
-	options = plain(options).([]any)
+func (c *choices) choose(site, kind string, among []any, some int) []int {
+	return chooseInOrder(kind, among, some, func(options []any, some int) []int { return c.answer(site, options, some) })
+}
+
+// chooseInOrder lets a question be answered with all different options in the order of their bytes, and returns the indices among
+// those that were given. A single option is no question.
+func chooseInOrder(kind string, among []any, some int, answer func(options []any, some int) []int) []int {
+	options, places := inOrder(plain(among).([]any))
 	switch kind {
 	case "one":
 		some = 1
 	case "permutation":
 		some = len(options)
 	}
+	if len(options) < 2 {
+		return places
+	}
+	picked := []int{}
+	for _, at := range answer(options, some) {
+		picked = append(picked, places[at])
+	}
+	return picked
+}
+
+// inOrder returns the different options in the order of their numbers, or of the bytes of their texts, and where each one stood.
+// Other options stay in their order.
+func inOrder(among []any) (options []any, places []int) {
+	seen := map[string]bool{}
+	for at, option := range among {
+		if shown := canonical(option); !seen[shown] {
+			seen[shown] = true
+			places = append(places, at)
+		}
+	}
+	slices.SortStableFunc(places, func(one, other int) int { return compareOptions(among[one], among[other]) })
+	for _, at := range places {
+		options = append(options, among[at])
+	}
+	return options, places
+}
+
+func compareOptions(one, other any) int {
+	_, isNumber := one.(json.Number)
+	_, both := other.(json.Number)
+	if isNumber && both {
+		return integer(one).Cmp(integer(other))
+	}
+	return strings.Compare(contentOf(one), contentOf(other))
+}
+
+// contentOf returns the bytes of a text in plain form; none of anything else.
+func contentOf(option any) string {
+	if shown, isObject := option.(object); isObject && len(shown.names) == 1 {
+		digits, _ := shown.values["hex"].(string)
+		content, _ := hex.DecodeString(digits)
+		return string(content)
+	}
+	content, _ := option.(string)
+	return content
+}
+
+// answer answers a question with several options.
+func (c *choices) answer(site string, options []any, some int) []int {
 	number := c.count[site]
 	c.count[site]++
 	if at := slices.IndexFunc(c.script, func(one pick) bool { return one.site == site }); at >= 0 {
@@ -46,9 +103,6 @@ func (c *choices) choose(site, kind string, options []any, some int) []int {
 		if c.wrong == "" {
 			c.wrong = fmt.Sprintf("asked at %s for %d of %s, where the vector answers %s", site, some, literal(options), literal(answer))
 		}
-	}
-	if len(options) == 1 {
-		return []int{0}
 	}
 	indices, weights := []int{}, []string{}
 	for at := range options {

@@ -2,7 +2,6 @@ package vectors
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -62,6 +61,19 @@ func onConnection(stream object) string {
 	return fmt.Sprintf("closes connection %v", stream.values["conn"])
 }
 
+// stackLines returns the trace of a panic, without the frames of the runtime that come first.
+func stackLines(stack string) []string {
+	_, frames, isPanic := strings.Cut(stack, "\npanic(")
+	if !isPanic {
+		return nil
+	}
+	lines := []string{"  stack"}
+	for _, line := range strings.Split(strings.TrimSpace(frames), "\n")[2:] {
+		lines = append(lines, "    "+line)
+	}
+	return lines[:min(mostHappenings, len(lines))]
+}
+
 func cut(digits string) string {
 	if len(digits) > mostDigits {
 		return digits[:mostDigits] + "…"
@@ -93,10 +105,10 @@ func (r *Runner) whatHappened(result Result) []string {
 	return lines
 }
 
-// kindOf returns the type of a message, if the decoder can be asked and trusted.
+// kindOf returns the type of a message, if the decoder can be trusted, and is not still busy with the case.
 func (r *Runner) kindOf(digits string, result Result) (kind string) {
 	defer func() { _ = recover() }() // a decoder that fails here has failed a case of its own
-	if digits == "" || !r.isTrusted || !slices.Contains(r.offer.Capabilities, "codec") {
+	if digits == "" || !r.isTrusted || result.Failure == "hung" {
 		return ""
 	}
 	message, err := r.subject.Decode(unhex(digits))

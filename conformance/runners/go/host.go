@@ -52,9 +52,13 @@ func newHost(t *trial, nodes []nodeSpec) *host {
 
 func (h *host) open() {
 	for _, one := range h.actors {
-		opening := Opening{h.trial.Case.ID, one.Name, h.trial.choices.seed, one.Addr, one.Config, one.State, one.Timers}
-		h.note(one, map[bool]string{true: "opened", false: "opened in a given state"}[one.State == nil])
-		h.take(one, ask("open", func() (reaction Reaction) {
+		opening := Opening{h.trial.Case.ID, one.Name, h.trial.choices.seed, 0, one.Addr, one.Config, one.State, one.Timers}
+		op, claim := "open", h.trial.claim("exchange", one.Config)
+		if one.State != nil {
+			op, claim = "load", "" // some states cannot be reached from outside
+		}
+		h.note(one, map[string]string{"open": "opened", "load": "opened in a given state"}[op])
+		h.take(one, ask(h.trial, op, claim, func() (reaction Reaction) {
 			one.node, reaction = h.trial.subject.Open(opening, h.trial.choices.choose)
 			return reaction
 		}))
@@ -70,20 +74,20 @@ func (h *host) find(name string) *actor {
 }
 
 // act does something with a node at the present time, and takes what the node does then.
-func (h *host) act(one *actor, what string, do func(node Node, now int64) Reaction) Reaction {
+func (h *host) act(one *actor, op, claim string, do func(node Node, now int64) Reaction) Reaction {
 	one.now = max(one.now, h.now)
-	reaction := ask(what, func() Reaction { return do(one.node, one.now) })
+	reaction := ask(h.trial, op, claim, func() Reaction { return do(one.node, one.now) })
 	h.take(one, reaction)
 	return reaction
 }
 
 func (h *host) deliver(one *actor, from json.RawMessage, digits string) {
 	h.noteMessage(one, "<-", parse(from), digits)
-	h.act(one, "receive", func(node Node, now int64) Reaction { return node.Receive(now, from, unhex(digits)) })
+	h.act(one, "recv", "exchange", func(node Node, now int64) Reaction { return node.Receive(now, from, unhex(digits)) })
 }
 
 func (h *host) query(one *actor, what string, args json.RawMessage) any {
-	return ask("query", func() any { return plain(one.node.Query(what, args)) })
+	return ask(h.trial, "query", "observe."+what, func() any { return plain(one.node.Query(what, args)) })
 }
 
 func (h *host) take(one *actor, reaction Reaction) {
@@ -157,12 +161,15 @@ func (h *host) settle(sent *message, took *int64) {
 	came := map[bool]string{true: "arrived", false: "did not arrive"}[took != nil]
 	h.note(sent.sender, fmt.Sprintf("heard that the message to %s %s", word(sent.to), came))
 	to := json.RawMessage(text(sent.to))
-	h.act(sent.sender, "sent", func(node Node, now int64) Reaction { return node.Sent(now, to, unhex(sent.digits), took) })
+	h.act(sent.sender, "sent", "sent", func(node Node, now int64) Reaction { return node.Sent(now, to, unhex(sent.digits), took) })
 }
 
 func (h *host) crash(one *actor) {
 	h.note(one, "crashed")
-	ask("crash", func() any { one.node.Crash(); return nil })
+	ask(h.trial, "crash", "restart", func() any {
+		one.node.Crash()
+		return nil
+	})
 	one.isDown, one.nextTimer = true, nil
 	h.openEnded = slices.DeleteFunc(h.openEnded, func(sent *message) bool { return sent.sender == one })
 }
@@ -181,7 +188,7 @@ func (h *host) advance(until int64, names []string) {
 	for _, name := range names {
 		if one := h.find(name); !one.isDown && one.now < until {
 			h.note(one, "advanced")
-			h.act(one, "advance", Node.Advance)
+			h.act(one, "advance", "exchange", Node.Advance)
 		}
 	}
 }
@@ -204,7 +211,7 @@ func (h *host) due(until int64) (int64, func()) {
 	}
 	return *first.nextTimer, func() {
 		h.note(first, "timer")
-		h.act(first, "advance", Node.Advance)
+		h.act(first, "advance", "exchange", Node.Advance)
 	}
 }
 

@@ -20,24 +20,26 @@ type Implementation interface {
 
 // Offer lists what an implementation can do, in the words of docs/how-to/write-an-adapter.md.
 type Offer struct {
-	Capabilities []string
-	Events       []string // the kinds that it reports; nil: all but the optional ones
-	Limits       map[string]int64
-	Oracle       bool // whether it asks Choose where the protocol says "at random"
+	Name, Version string // of the implementation, for reports
+	Capabilities  []string
+	Events        []string // the kinds that it reports; nil: all but the optional ones
+	Limits        map[string]int64
+	Oracle        bool // whether it asks Choose where the protocol says "at random"
 }
 
 // Opening describes a new node: one with a State begins in it, with these timers and no others.
 type Opening struct {
 	Case, Name, Seed string
+	Now              int64
 	Addr, Config     json.RawMessage
 	State, Timers    json.RawMessage // nil for a new node
 }
 
-// Choose picks some of the options, at a site of docs/reference/adapter: kind is one, sample or permutation.
-// The answer has their indices, in order.
+// Choose picks some of the options, at a site of docs/reference/adapter: kind is one, sample (of some) or permutation.
+// The options may come in any order. The answer has their indices, in the order to use.
 type Choose func(site, kind string, options []any, some int) []int
 
-// Node is a node under test. Times are milliseconds since it was opened; addresses are plain texts.
+// Node is a node under test. Times are milliseconds of the runner's clock; addresses are in plain form.
 type Node interface {
 	Receive(now int64, from json.RawMessage, datagram []byte) Reaction
 	Advance(now int64) Reaction
@@ -87,6 +89,9 @@ type Rejected struct {
 
 func (rejected *Rejected) Error() string { return rejected.Class + ": " + rejected.Message }
 
-// Unsupported is what an implementation panics with if it cannot do what a case asks for: the case is skipped.
-// Any other panic is a crash.
+// Unsupported is what an implementation panics with if it cannot do what a case asks for. The case is skipped, unless the
+// implementation offers it. Any other panic is a crash.
 type Unsupported string
+
+// AdapterError is what an implementation panics with that is reached through an adapter, if the adapter answers with an error.
+type AdapterError struct{ Code, Message string }

@@ -32,9 +32,7 @@ func (t *trial) checkDecode() json.RawMessage {
 	if rejected != nil {
 		fail("rejected", "decode", newObject("value", expected), newObject("rejected", plain(rejected)))
 	}
-	if different := firstDifference(expected, message, nil, ""); different != nil {
-		panic(&failure{"value", *different})
-	}
+	demand("value", firstDifference(expected, message, nil, ""))
 	return json.RawMessage(text(message))
 }
 
@@ -44,7 +42,7 @@ func (t *trial) checkEncode(message json.RawMessage) {
 		fail("rejected", "encode", newObject("bytes", t.vector.Bytes), newObject("rejected", plain(rejected)))
 	}
 	if digits != t.vector.Bytes {
-		panic(&failure{"bytes", t.bytesDifference("bytes", t.vector.Bytes, digits)})
+		demand("bytes", t.bytesDifference("bytes", t.vector.Bytes, digits))
 	}
 }
 
@@ -77,9 +75,7 @@ func (t *trial) checkUnchanged() {
 			fail("changed", t.vector.Datagrams[at].Name+": messages", nil, newObject("to", first.to, "bytes", first.digits))
 		}
 	})
-	if different := firstDifference(before, node.observed(), nil, ""); different != nil {
-		panic(&failure{"changed", *different})
-	}
+	demand("changed", firstDifference(before, node.observed(), nil, ""))
 }
 
 func (t *trial) checkServes() {
@@ -95,9 +91,7 @@ func (t *trial) checkServes() {
 		}
 		twins[at] = node.comparable()
 	}
-	if different := firstDifference(twins[0], twins[1], nil, "messages"); different != nil {
-		panic(&failure{"unserving", *different})
-	}
+	demand("unserving", firstDifference(twins[0], twins[1], nil, "messages"))
 }
 
 func (t *trial) datagrams() []string {
@@ -134,7 +128,7 @@ func (r *receiver) deliver(datagrams []string, judge func(at int)) {
 func (r *receiver) observed() object {
 	answers := newObject()
 	for _, what := range r.bundle.Run.Queries {
-		if slices.Contains(r.offer.Capabilities, "observe."+what) {
+		if r.offers("observe." + what) {
 			answers.set(what, r.host.query(r.actor, what, nil))
 		}
 	}

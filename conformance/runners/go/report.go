@@ -2,36 +2,98 @@ package vectors
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
-// Run runs every case of a bundle as a subtest, which fails if the document's words are violated.
-// A case that differs, or is only tolerated, is a line in the log (go test -v).
-func Run(t *testing.T, path string, implementation Implementation) {
+// Settings change how Run runs the cases.
+type Settings struct {
+	KnownFailing string        // the file of known failures, if there is one
+	Limit        time.Duration // of each case; 10 seconds if it is 0
+}
+
+// Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated, or if a case passes
+// that is a known failure. A case that differs, or is only tolerated, is a line in the log (go test -v).
+// At the end it prints how many cases had which verdict. `go test` shows that in the folder of the test; with names of packages,
+// such as ./..., only if it fails, or with -v.
+func Run(t *testing.T, path string, implementation Implementation, settings Settings) {
 	t.Helper()
 	bundle, err := Load(path)
 	if err != nil {
-		t.Fatalf("%v; write it with: peerproof vectors export --output testdata", err)
+		t.Fatalf("%v; write it with: peerproof vectors export --output FOLDER PROTOCOL", err)
 	}
-	runner := NewRunner(bundle, implementation)
+	list, err := loadKnown(settings.KnownFailing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range list.problems(bundle, time.Now()) {
+		t.Error(problem)
+	}
+	if settings.Limit == 0 {
+		settings.Limit = 10 * time.Second
+	}
+	runner, results := NewRunner(bundle, implementation, settings.Limit), []Result{}
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {
 			t.Run(one.ID, func(t *testing.T) {
-				switch result := runner.Check(vector, one); {
+				result := list.apply(runner.Check(vector, one))
+				results = append(results, result)
+				switch {
 				case result.IsViolation():
 					t.Error(runner.Text(result))
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)
+				case result.Status == "known":
+					t.Skip(runner.Text(result))
 				case result.Status != "passed":
 					t.Log(runner.Text(result))
 				}
 			})
 		}
 	}
+	fmt.Fprintln(os.Stdout, summary(bundle, results))
+}
+
+// summary returns how many cases have which verdict, and why most of the skipped ones are.
+func summary(bundle *Bundle, results []Result) string {
+	counts, reasons := map[string]int{}, map[string]int{}
+	for _, result := range results {
+		counts[result.Status]++
+		if result.Status == "skipped" {
+			reasons[result.Reason]++
+		}
+	}
+	shown := []string{}
+	for _, status := range byCount(counts) {
+		shown = append(shown, fmt.Sprintf("%d %s", counts[status], status))
+	}
+	line := fmt.Sprintf("%s: %d cases: %s", bundle.Protocol, len(results), strings.Join(shown, ", "))
+	if common := byCount(reasons); len(common) > 0 {
+		line += fmt.Sprintf(" (%d: %s)", reasons[common[0]], common[0])
+	}
+	return line
+}
+
+// byCount returns the names with the highest count first.
+func byCount(counts map[string]int) []string {
+	names := []string{}
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(one, other string) int {
+		if counts[one] == counts[other] {
+			return cmp.Compare(one, other)
+		}
+		return cmp.Compare(counts[other], counts[one])
+	})
+	return names
 }
 
 // Text describes a result: what is expected, the clauses behind it, the first difference, what happened, and where to read on.
@@ -51,15 +113,14 @@ func (r *Runner) Text(result Result) string {
 	if result.Failure != "" {
 		lines = append(lines, "  first difference ("+result.Failure+"): "+result.Where, "    expected  "+result.Expected, "    actual    "+result.Actual)
 	}
-	lines = append(lines, r.whatHappened(result)...)
+	lines = append(append(lines, stackLines(result.Stack)...), r.whatHappened(result)...)
 	return strings.Join(append(lines, "  read on: peerproof explain "+rests[0]+"; peerproof vectors show "+result.Vector.ID), "\n")
 }
 
 // Verdicts writes the verdict of each case as a line of JSON, to be compared with those of `peerproof run --format jsonl`.
-func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer) error {
+func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer, limit time.Duration) error {
 	buffered := bufio.NewWriter(output)
-	lines := json.NewEncoder(buffered)
-	runner := NewRunner(bundle, implementation)
+	lines, runner := json.NewEncoder(buffered), NewRunner(bundle, implementation, limit)
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {
 			result := runner.Check(vector, one)

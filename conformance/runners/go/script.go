@@ -56,7 +56,7 @@ func (s *script) act(one step, where string) {
 		s.sent(one, where)
 	case "stream":
 		s.host.note(node, "connection "+text(parse(one.Stream)))
-		s.host.act(node, "stream", func(node Node, now int64) Reaction { return node.Stream(now, one.Stream) })
+		s.host.act(node, "stream", "stream", func(node Node, now int64) Reaction { return node.Stream(now, one.Stream) })
 	case "call":
 		s.call(one, where)
 	case "crash":
@@ -64,7 +64,7 @@ func (s *script) act(one step, where string) {
 	case "restart":
 		node.isDown = false
 		s.host.note(node, strings.TrimSpace("restarted "+string(one.Config)))
-		s.host.act(node, "restart", func(node Node, now int64) Reaction { return node.Restart(now, one.Config) })
+		s.host.act(node, "restart", s.claim("restart", one.Config), func(node Node, now int64) Reaction { return node.Restart(now, one.Config) })
 	case "cut", "heal":
 		s.host.net.groups = one.Groups
 		s.host.noteNetwork(one.Groups)
@@ -102,7 +102,7 @@ func (s *script) sent(one step, where string) {
 func (s *script) call(one step, where string) {
 	node := s.host.find(one.Node)
 	s.host.note(node, fmt.Sprintf("call %s %s", one.Name, text(parse(one.Args))))
-	reaction := s.host.act(node, "call", func(node Node, now int64) Reaction {
+	reaction := s.host.act(node, "call", "api."+one.Name, func(node Node, now int64) Reaction {
 		return node.Call(now, one.Name, one.Args)
 	})
 	if reaction.Refused != nil {
@@ -204,7 +204,7 @@ func (s *script) check(branch outcome) {
 		streams = parse(branch.Streams)
 	}
 	s.match("streams", s.place+".streams", streams, append([]any{}, s.host.streams...))
-	if branch.Events != nil && slices.Contains(s.offer.Capabilities, "events") {
+	if branch.Events != nil && s.offers("events") {
 		found := []any{}
 		for _, event := range s.host.events {
 			if kind, _ := event.(object).values["name"].(string); s.tells(kind) {
@@ -270,13 +270,13 @@ func (s *script) checkMessages(branch outcome) {
 		s.bound = named
 		return
 	}
-	shown := s.readable(*firstDifference(expected, found, s.bound, where))
+	shown := s.readable(firstDifference(expected, found, s.bound, where))
 	if shown.otherForm { // is there a message that differs in more than its form?
 		if other := firstDifference(expected, s.rewritten(found), s.bound, where); other != nil {
-			shown = s.readable(*other)
+			shown = s.readable(other)
 		}
 	}
-	panic(&failure{"messages", shown})
+	demand("messages", shown)
 }
 
 // rewritten returns messages in the form in which the implementation would write them itself.
@@ -295,7 +295,7 @@ func (s *script) rewritten(found []any) []any {
 }
 
 // readable returns a difference of messages without what only serves their comparison.
-func (s *script) readable(different difference) difference {
+func (s *script) readable(different *difference) *difference {
 	expected, isText := different.expected.(string)
 	if actual, both := different.actual.(string); strings.HasSuffix(different.where, ".bytes") && isText && both {
 		return s.bytesDifference(different.where, expected, actual)

@@ -2,17 +2,23 @@ package vectors
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"runtime"
+	"runtime/debug"
+	"strings"
 )
 
 // request has the members of all requests to adapters.
 type request struct {
 	ID            json.RawMessage
 	Op            string
+	Protocol      json.RawMessage // a name; of hello the least and the highest version
 	Case, Node    string
 	Addr, Config  json.RawMessage
 	Seed          string
@@ -20,41 +26,54 @@ type request struct {
 	Handle        int
 	Now           int64 `json:"now_ms"`
 	From, To      json.RawMessage
-	Bytes         string
+	Bytes         *string
 	Value         json.RawMessage
 	Name, What    string
 	Args          json.RawMessage
 	Took          *int64 `json:"took_us"`
 	Conn, Event   string
 	Choice        struct{ Pick []int }
-	Protocol      json.RawMessage
+	Items         []*request
+}
+
+// served is a node behind a handle.
+type served struct {
+	node   Node
+	isDown bool
 }
 
 // server answers the requests of adapter protocol 1 for an implementation.
 type server struct {
-	bundle   *Bundle
-	subject  Implementation
-	requests *bufio.Reader
-	replies  *json.Encoder
-	nodes    []Node
-	id       json.RawMessage
-	asked    int
+	protocol, transport string
+	subject             Implementation
+	requests            *bufio.Reader
+	replies             *json.Encoder
+	nodes               map[int]*served
+	opened              int
+	id                  json.RawMessage
+	asked               int
 }
 
-// Serve makes an adapter of an implementation, so that `peerproof run`, `fuzz` and `doctor` can test the same one. Of the bundle
-// it takes the names of the protocol and of its transport.
-func Serve(bundle *Bundle, implementation Implementation, requests io.Reader, replies io.Writer) error {
-	s := &server{bundle: bundle, subject: implementation, requests: bufio.NewReader(requests), replies: json.NewEncoder(replies)}
+// Serve makes an adapter of an implementation, so that `peerproof run`, `fuzz` and `doctor` can test the same one, until the
+// request bye or the end of the requests. The transport is udp, tcp or serf, as the protocol has it.
+func Serve(protocol, transport string, implementation Implementation, requests io.Reader, replies io.Writer) error {
+	s := &server{
+		protocol: protocol, transport: transport, subject: implementation,
+		requests: bufio.NewReader(requests), replies: json.NewEncoder(replies), nodes: map[int]*served{},
+	}
 	for {
-		asked, err := s.next()
-		if errors.Is(err, io.EOF) {
+		line, err := s.requests.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) == 0 && errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		s.id, s.asked = asked.ID, 0
-		reply := s.answer(asked)
+		var asked request
+		reply := problem("bad_request", "this line is no request")
+		if err := json.Unmarshal(line, &asked); err == nil {
+			reply = s.answer(&asked)
+		}
 		reply["id"] = asked.ID
 		if err := s.replies.Encode(reply); err != nil || asked.Op == "bye" {
 			return err
@@ -62,83 +81,127 @@ func Serve(bundle *Bundle, implementation Implementation, requests io.Reader, re
 	}
 }
 
-func (s *server) next() (request, error) {
-	line, err := s.requests.ReadBytes('\n')
-	if err != nil {
-		return request{}, err
-	}
-	var asked request
-	return asked, json.Unmarshal(line, &asked)
-}
-
-func (s *server) answer(asked request) (reply map[string]any) {
+// answer returns the reply to a request, without its id. There is one even if the implementation panics.
+func (s *server) answer(asked *request) (reply map[string]any) {
 	defer func() {
 		switch raised := recover().(type) {
 		case nil:
 		case Unsupported:
 			reply = problem("unsupported", string(raised))
+		case AdapterError:
+			reply = problem(raised.Code, raised.Message)
 		default:
+			log.Printf("panic: %v\n%s", raised, debug.Stack())
 			reply = problem("panic", fmt.Sprint(raised))
 		}
 	}()
+	if asked.ID != nil { // also of an item of a batch that may ask
+		s.id, s.asked = asked.ID, 0
+	}
+	reply = s.carryOut(asked)
+	reply["ok"] = true
+	return reply
+}
+
+func (s *server) carryOut(asked *request) map[string]any {
 	switch asked.Op {
 	case "hello":
-		return s.hello()
-	case "bye", "close":
-		return map[string]any{"ok": true}
+		return s.hello(asked)
+	case "bye":
+		return map[string]any{}
+	case "batch":
+		results := []any{}
+		for _, item := range asked.Items {
+			results = append(results, s.answer(item))
+		}
+		return map[string]any{"results": results}
 	case "decode":
-		message, err := s.subject.Decode(unhex(asked.Bytes))
+		s.checkProtocol(asked)
+		message, err := s.subject.Decode(asked.datagram())
 		return either("value", message, err)
 	case "encode":
+		s.checkProtocol(asked)
+		if asked.Value == nil || string(asked.Value) == "null" {
+			panic(AdapterError{"bad_request", "there is no value"})
+		}
 		datagram, err := s.subject.Encode(asked.Value)
 		return either("bytes", hex.EncodeToString(datagram), err)
 	case "open", "load":
-		opening := Opening{asked.Case, asked.Node, asked.Seed, asked.Addr, asked.Config, asked.State, asked.Timers}
-		node, reaction := s.subject.Open(opening, s.choose)
-		s.nodes = append(s.nodes, node)
-		reply = s.reacted(reaction)
-		reply["handle"] = len(s.nodes)
-		return reply
+		s.checkProtocol(asked)
+		return s.open(asked)
+	case "recv", "advance", "call", "query", "crash", "restart", "sent", "stream", "close":
+		return s.ofNode(asked)
 	}
-	if asked.Handle < 1 || asked.Handle > len(s.nodes) {
-		return problem("no_handle", "there is no such node, or no such op")
-	}
-	return s.ofNode(asked, s.nodes[asked.Handle-1])
+	panic(AdapterError{"unknown_op", "there is no op " + asked.Op})
 }
 
-func (s *server) ofNode(asked request, node Node) map[string]any {
+func (s *server) open(asked *request) map[string]any {
+	if asked.Addr == nil {
+		panic(AdapterError{"bad_request", "a node needs an address"})
+	}
+	if asked.Config == nil {
+		asked.Config = json.RawMessage("{}")
+	}
+	opening := Opening{asked.Case, asked.Node, asked.Seed, asked.Now, asked.Addr, asked.Config, nil, nil}
+	if asked.Op == "load" {
+		opening.State, opening.Timers = asked.State, asked.Timers
+	}
+	node, reaction := s.subject.Open(opening, s.choose)
+	s.opened++
+	s.nodes[s.opened] = &served{node: node}
+	reply := s.reacted(reaction)
+	reply["handle"] = s.opened
+	return reply
+}
+
+func (s *server) ofNode(asked *request) map[string]any {
+	one := s.nodes[asked.Handle]
+	if one == nil || (one.isDown && asked.Op != "restart" && asked.Op != "close") {
+		panic(AdapterError{"no_handle", fmt.Sprintf("there is no node %d, or it has crashed", asked.Handle)})
+	}
+	node := one.node
 	switch asked.Op {
 	case "recv":
-		return s.reacted(node.Receive(asked.Now, asked.From, unhex(asked.Bytes)))
+		return s.reacted(node.Receive(asked.Now, asked.From, asked.datagram()))
 	case "advance":
 		return s.reacted(node.Advance(asked.Now))
 	case "call":
 		return s.reacted(node.Call(asked.Now, asked.Name, asked.Args))
 	case "query":
-		return map[string]any{"ok": true, "value": node.Query(asked.What, asked.Args)}
-	case "crash":
-		node.Crash()
-		return map[string]any{"ok": true}
+		return map[string]any{"value": node.Query(asked.What, asked.Args)}
 	case "restart":
+		one.isDown = false
 		return s.reacted(node.Restart(asked.Now, asked.Config))
 	case "sent":
-		return s.reacted(node.Sent(asked.Now, asked.To, unhex(asked.Bytes), asked.Took))
+		return s.reacted(node.Sent(asked.Now, asked.To, asked.datagram(), asked.Took))
 	case "stream":
 		event := newObject("conn", asked.Conn, "event", asked.Event)
-		if asked.Event == "data" {
-			event.set("bytes", asked.Bytes)
+		if asked.Bytes != nil {
+			event.set("bytes", *asked.Bytes)
 		}
 		return s.reacted(node.Stream(asked.Now, json.RawMessage(text(event))))
+	case "crash":
+		node.Crash()
+		one.isDown = true
+	case "close":
+		delete(s.nodes, asked.Handle)
 	}
-	return problem("unknown_op", "there is no op "+asked.Op)
+	return map[string]any{}
 }
 
-func (s *server) hello() map[string]any {
+func (s *server) hello(asked *request) map[string]any {
+	var versions [2]int
+	if err := json.Unmarshal(asked.Protocol, &versions); err != nil {
+		panic(AdapterError{"bad_request", err.Error()})
+	}
+	if versions[0] > 1 || versions[1] < 1 {
+		panic(AdapterError{"version", fmt.Sprintf("this adapter speaks version 1, not %v", versions)})
+	}
 	offer, choices := s.subject.Offer(), "set"
 	if offer.Oracle {
 		choices = "oracle"
 	}
-	offered := map[string]any{"capabilities": offer.Capabilities}
+	offered := map[string]any{"capabilities": append([]string{}, offer.Capabilities...)}
 	if offer.Events != nil {
 		offered["events"] = offer.Events
 	}
@@ -146,26 +209,54 @@ func (s *server) hello() map[string]any {
 		offered["limits"] = offer.Limits
 	}
 	return map[string]any{
-		"ok": true, "protocol": 1, "name": s.bundle.Protocol + "-go", "version": "1.0.0", "language": "Go",
-		"protocols": map[string]any{s.bundle.Protocol: offered}, "choices": choices,
+		"protocol": 1, "name": offer.Name, "version": offer.Version, "language": "go " + strings.TrimPrefix(runtime.Version(), "go"),
+		"protocols": map[string]any{s.protocol: offered}, "choices": choices,
 	}
 }
 
 // choose asks the runner in the middle of a request.
-func (s *server) choose(site, kind string, options []any, some int) []int {
-	s.asked++
-	question := map[string]any{"for": s.id, "n": s.asked, "kind": kind, "site": site, "of": options}
-	if kind == "sample" {
-		question["some"] = some
+func (s *server) choose(site, kind string, among []any, some int) []int {
+	return chooseInOrder(kind, among, some, func(options []any, some int) []int {
+		s.asked++
+		shown := []json.RawMessage{}
+		for _, option := range options {
+			shown = append(shown, json.RawMessage(text(option)))
+		}
+		question := map[string]any{"for": s.id, "n": s.asked, "kind": kind, "site": site, "of": shown}
+		if kind == "sample" {
+			question["some"] = some
+		}
+		if err := s.replies.Encode(map[string]any{"choice": question}); err != nil {
+			panic(err)
+		}
+		var answer request
+		line, err := s.requests.ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &answer)
+		}
+		if err != nil {
+			panic(AdapterError{"internal", fmt.Sprintf("no answer to a choice: %v", err)})
+		}
+		return answer.Choice.Pick
+	})
+}
+
+func (s *server) checkProtocol(asked *request) {
+	var name string
+	if err := json.Unmarshal(asked.Protocol, &name); err != nil || name != s.protocol {
+		panic(Unsupported(fmt.Sprintf("there is no protocol %s here", asked.Protocol)))
 	}
-	if err := s.replies.Encode(map[string]any{"choice": question}); err != nil {
-		panic(err)
+}
+
+func (asked *request) datagram() []byte {
+	if asked.Bytes == nil {
+		panic(AdapterError{"bad_request", "there are no bytes"})
 	}
-	asked, err := s.next()
+	data, err := hex.DecodeString(*asked.Bytes)
 	if err != nil {
-		panic(err)
+		panic(AdapterError{"bad_request", err.Error()})
 	}
-	return asked.Choice.Pick
+	return data
 }
 
 func problem(code, what string) map[string]any {
@@ -174,9 +265,9 @@ func problem(code, what string) map[string]any {
 
 func either(name string, value any, err error) map[string]any {
 	if rejected := rejection(err); rejected != nil {
-		return map[string]any{"ok": true, "rejected": rejected}
+		return map[string]any{"rejected": rejected}
 	}
-	return map[string]any{"ok": true, name: value}
+	return map[string]any{name: value}
 }
 
 func (s *server) reacted(reaction Reaction) map[string]any {
@@ -188,11 +279,11 @@ func (s *server) reacted(reaction Reaction) map[string]any {
 		case effect.Event != nil:
 			effects = append(effects, map[string]any{"event": effect.Event})
 		default:
-			sent := map[string]any{"via": s.bundle.Run.Transport, "to": effect.To, "bytes": hex.EncodeToString(effect.Datagram)}
+			sent := map[string]any{"via": s.transport, "to": effect.To, "bytes": hex.EncodeToString(effect.Datagram)}
 			effects = append(effects, map[string]any{"send": sent})
 		}
 	}
-	reply := map[string]any{"ok": true, "effects": effects, "next_timer_ms": reaction.NextTimer}
+	reply := map[string]any{"effects": effects, "next_timer_ms": reaction.NextTimer}
 	if reaction.Refused != nil {
 		reply["refused"] = reaction.Refused
 	}

@@ -94,6 +94,7 @@ type Implementation struct{}
 // Offer lists what this implementation can do.
 func (Implementation) Offer() vectors.Offer {
 	return vectors.Offer{
+		Name: "scuttlebutt-go", Version: "1.0.0",
 		Capabilities: []string{
 			"codec", "exchange", "api.update_local", "observe.peers", "observe.view", "observe.status", "observe.state",
 			"events", "restart", "state.load",
@@ -133,6 +134,9 @@ func (Implementation) Encode(plain json.RawMessage) ([]byte, error) {
 		return nil, &vectors.Rejected{Class: "bad_value", Message: err.Error()}
 	}
 	message := Message{Kind: kinds[shown.Type]}
+	if message.Kind == 0 {
+		panic(vectors.Unsupported("there is no message " + shown.Type))
+	}
 	for _, one := range shown.Entries {
 		entry := Entry{Version: uint64(one.Version)}
 		for at, text := range []*Text{one.Addr, one.Key, one.Value}[:len(message.Kind.texts(&entry))] {
@@ -149,7 +153,7 @@ func (Implementation) Encode(plain json.RawMessage) ([]byte, error) {
 // Open makes a node.
 func (Implementation) Open(opening vectors.Opening, choose vectors.Choose) (vectors.Node, vectors.Reaction) {
 	made := &life{opening: opening, choose: choose}
-	made.begin(0, nil)
+	made.begin(opening.Now, nil)
 	if opening.State != nil {
 		made.load()
 	}

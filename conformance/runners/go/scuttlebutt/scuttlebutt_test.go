@@ -7,5 +7,5 @@ import (
 )
 
 func TestVectors(t *testing.T) {
-	vectors.Run(t, "testdata/scuttlebutt.json", Implementation{})
+	vectors.Run(t, "testdata/scuttlebutt.json", Implementation{}, vectors.Settings{})
 }

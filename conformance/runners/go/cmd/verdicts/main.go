@@ -6,6 +6,7 @@ package main
 import (
 	"log"
 	"os"
+	"time"
 
 	vectors "peerproof.example/vectors"
 )
@@ -15,14 +16,12 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	adapter, err := vectors.NewAdapter(bundle, os.Args[2], os.Args[3:]...)
-	if err != nil {
+	behind := &adapter{bundle: bundle, command: os.Args[2:]}
+	if err := behind.start(); err != nil {
 		log.Fatal(err)
 	}
-	if err := vectors.Verdicts(bundle, adapter, os.Stdout); err != nil {
+	if err := vectors.Verdicts(bundle, behind, os.Stdout, time.Hour); err != nil { // the adapter ends calls that take too long
 		log.Fatal(err)
 	}
-	if err := adapter.Close(); err != nil {
-		log.Fatal(err)
-	}
+	behind.stop()
 }

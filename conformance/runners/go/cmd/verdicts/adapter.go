@@ -1,4 +1,4 @@
-package vectors
+package main
 
 import (
 	"bufio"
@@ -9,17 +9,25 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
+	"time"
+
+	vectors "peerproof.example/vectors"
 )
 
-// Adapter is an Implementation behind a program that speaks adapter protocol 1 (docs/how-to/write-an-adapter.md).
-type Adapter struct {
-	bundle   *Bundle
-	offer    Offer
-	program  *exec.Cmd
+const patience = 10 * time.Second // for a reply
+
+// adapter is an implementation behind a program that speaks adapter protocol 1 (docs/how-to/write-an-adapter.md). The program is
+// started again after it has ended.
+type adapter struct {
+	bundle   *vectors.Bundle
+	command  []string
+	offer    vectors.Offer
+	program  *exec.Cmd // nil if it has ended
 	requests io.Writer
 	replies  *bufio.Reader
 	count    int
-	choose   Choose
+	choose   vectors.Choose
 }
 
 // reply has the members of all replies of adapters.
@@ -29,8 +37,8 @@ type reply struct {
 	Handle    json.RawMessage
 	Bytes     string
 	Value     json.RawMessage
-	Rejected  *Rejected
-	Refused   *Rejected
+	Rejected  *vectors.Rejected
+	Refused   *vectors.Rejected
 	Effects   []adapterEffect
 	NextTimer *int64 `json:"next_timer_ms"`
 	Choices   string
@@ -55,50 +63,48 @@ type adapterEffect struct {
 	Event, Stream json.RawMessage
 }
 
-// NewAdapter starts an adapter for the vectors of a bundle.
-func NewAdapter(bundle *Bundle, program string, arguments ...string) (*Adapter, error) {
-	a := &Adapter{bundle: bundle, program: exec.Command(program, arguments...)}
+func (a *adapter) start() error {
+	a.program = exec.Command(a.command[0], a.command[1:]...)
 	a.program.Stderr = os.Stderr
 	requests, err := a.program.StdinPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	replies, err := a.program.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.requests, a.replies = requests, bufio.NewReader(replies)
 	if err := a.program.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	hello := a.ask("hello", map[string]any{"protocol": []int{1, 1}, "runner": "go", "vectors": "", "choices": []string{"oracle", "set"}})
-	offered := hello.Protocols[bundle.Protocol]
-	a.offer = Offer{offered.Capabilities, offered.Events, offered.Limits, hello.Choices == "oracle"}
-	return a, nil
+	offered := hello.Protocols[a.bundle.Protocol]
+	a.offer = vectors.Offer{
+		Capabilities: offered.Capabilities, Events: offered.Events, Limits: offered.Limits, Oracle: hello.Choices == "oracle",
+	}
+	return nil
 }
 
-// Close ends the adapter.
-func (a *Adapter) Close() error {
-	a.ask("bye", map[string]any{})
-	return a.program.Wait()
+func (a *adapter) stop() {
+	if a.program != nil {
+		a.ask("bye", map[string]any{})
+		_ = a.program.Wait()
+	}
 }
 
 // ask sends a request, answers the adapter's questions, and returns its reply.
-func (a *Adapter) ask(op string, members map[string]any) reply {
+func (a *adapter) ask(op string, members map[string]any) reply {
+	if a.program == nil {
+		if err := a.start(); err != nil {
+			panic(err)
+		}
+	}
 	a.count++
 	members["id"], members["op"] = a.count, op
 	a.write(members)
 	for {
-		line, err := a.replies.ReadBytes('\n')
-		if err != nil {
-			panic(fmt.Errorf("the adapter has ended: %w", err))
-		}
-		var got reply
-		decoder := json.NewDecoder(bytes.NewReader(line))
-		decoder.UseNumber()
-		if err := decoder.Decode(&got); err != nil {
-			panic(fmt.Errorf("%w in %s", err, line))
-		}
+		got := a.read()
 		if asked := got.Choice; asked != nil {
 			picked := a.choose(asked.Site, asked.Kind, asked.Of, asked.Some)
 			a.write(map[string]any{"choice": map[string]any{"for": asked.For, "n": asked.N, "pick": picked}})
@@ -107,17 +113,38 @@ func (a *Adapter) ask(op string, members map[string]any) reply {
 		if got.Error == nil {
 			return got
 		}
-		switch got.Error.Code {
-		case "unsupported":
-			panic(Unsupported(got.Error.Message))
-		case "panic":
-			panic(got.Error.Message)
+		if got.Error.Code == "unsupported" {
+			panic(vectors.Unsupported(got.Error.Message))
 		}
-		fail("error", "reply to "+op, "an answer", got.Error.Message)
+		panic(vectors.AdapterError{Code: got.Error.Code, Message: got.Error.Message})
 	}
 }
 
-func (a *Adapter) write(message any) {
+// read returns the next line. A program that writes none in time is killed.
+func (a *adapter) read() (got reply) {
+	var isLate atomic.Bool
+	program := a.program
+	clock := time.AfterFunc(patience, func() {
+		isLate.Store(true)
+		_ = program.Process.Kill()
+	})
+	line, err := a.replies.ReadBytes('\n')
+	clock.Stop()
+	if err != nil {
+		a.program = nil
+		_ = program.Wait()
+		code := map[bool]string{true: "timeout", false: "panic"}[isLate.Load()]
+		panic(vectors.AdapterError{Code: code, Message: fmt.Sprintf("the adapter has ended: %v", program.ProcessState)})
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	if err := decoder.Decode(&got); err != nil {
+		panic(fmt.Errorf("%w in %s", err, line))
+	}
+	return got
+}
+
+func (a *adapter) write(message any) {
 	line, err := json.Marshal(message)
 	if err == nil {
 		_, err = a.requests.Write(append(line, '\n'))
@@ -127,9 +154,9 @@ func (a *Adapter) write(message any) {
 	}
 }
 
-func (a *Adapter) Offer() Offer { return a.offer }
+func (a *adapter) Offer() vectors.Offer { return a.offer }
 
-func (a *Adapter) Decode(datagram []byte) (any, error) {
+func (a *adapter) Decode(datagram []byte) (any, error) {
 	got := a.ask("decode", map[string]any{"protocol": a.bundle.Protocol, "bytes": hex.EncodeToString(datagram)})
 	if got.Rejected != nil {
 		return nil, got.Rejected
@@ -137,7 +164,7 @@ func (a *Adapter) Decode(datagram []byte) (any, error) {
 	return got.Value, nil
 }
 
-func (a *Adapter) Encode(message json.RawMessage) ([]byte, error) {
+func (a *adapter) Encode(message json.RawMessage) ([]byte, error) {
 	got := a.ask("encode", map[string]any{"protocol": a.bundle.Protocol, "value": message})
 	if got.Rejected != nil {
 		return nil, got.Rejected
@@ -145,7 +172,7 @@ func (a *Adapter) Encode(message json.RawMessage) ([]byte, error) {
 	return unhex(got.Bytes), nil
 }
 
-func (a *Adapter) Open(opening Opening, choose Choose) (Node, Reaction) {
+func (a *adapter) Open(opening vectors.Opening, choose vectors.Choose) (vectors.Node, vectors.Reaction) {
 	a.choose = choose
 	op, request := "open", map[string]any{
 		"case": opening.Case, "node": opening.Name, "protocol": a.bundle.Protocol, "addr": opening.Addr, "now_ms": 0,
@@ -158,40 +185,40 @@ func (a *Adapter) Open(opening Opening, choose Choose) (Node, Reaction) {
 	return &adapterNode{a, got.Handle}, got.reaction()
 }
 
-func (got reply) reaction() Reaction {
-	shown := Reaction{NextTimer: got.NextTimer, Refused: got.Refused}
+func (got reply) reaction() vectors.Reaction {
+	shown := vectors.Reaction{NextTimer: got.NextTimer, Refused: got.Refused}
 	for _, effect := range got.Effects {
 		switch {
 		case effect.Send != nil:
-			shown.Effects = append(shown.Effects, Effect{To: effect.Send.To, Datagram: unhex(effect.Send.Bytes)})
+			shown.Effects = append(shown.Effects, vectors.Effect{To: effect.Send.To, Datagram: unhex(effect.Send.Bytes)})
 		case effect.Stream != nil:
-			shown.Effects = append(shown.Effects, Effect{Stream: effect.Stream})
+			shown.Effects = append(shown.Effects, vectors.Effect{Stream: effect.Stream})
 		default:
-			shown.Effects = append(shown.Effects, Effect{Event: effect.Event})
+			shown.Effects = append(shown.Effects, vectors.Effect{Event: effect.Event})
 		}
 	}
 	return shown
 }
 
 type adapterNode struct {
-	adapter *Adapter
+	adapter *adapter
 	handle  json.RawMessage
 }
 
-func (n *adapterNode) act(op string, now int64, members map[string]any) Reaction {
+func (n *adapterNode) act(op string, now int64, members map[string]any) vectors.Reaction {
 	members["handle"], members["now_ms"] = n.handle, now
 	return n.adapter.ask(op, members).reaction()
 }
 
-func (n *adapterNode) Receive(now int64, from json.RawMessage, datagram []byte) Reaction {
+func (n *adapterNode) Receive(now int64, from json.RawMessage, datagram []byte) vectors.Reaction {
 	return n.act("recv", now, map[string]any{"via": n.adapter.bundle.Run.Transport, "from": from, "bytes": hex.EncodeToString(datagram)})
 }
 
-func (n *adapterNode) Advance(now int64) Reaction {
+func (n *adapterNode) Advance(now int64) vectors.Reaction {
 	return n.act("advance", now, map[string]any{})
 }
 
-func (n *adapterNode) Call(now int64, name string, args json.RawMessage) Reaction {
+func (n *adapterNode) Call(now int64, name string, args json.RawMessage) vectors.Reaction {
 	return n.act("call", now, map[string]any{"name": name, "args": args})
 }
 
@@ -207,18 +234,26 @@ func (n *adapterNode) Crash() {
 	n.adapter.ask("crash", map[string]any{"handle": n.handle})
 }
 
-func (n *adapterNode) Restart(now int64, config json.RawMessage) Reaction {
+func (n *adapterNode) Restart(now int64, config json.RawMessage) vectors.Reaction {
 	return n.act("restart", now, map[string]any{"config": config})
 }
 
-func (n *adapterNode) Sent(now int64, to json.RawMessage, datagram []byte, took *int64) Reaction {
+func (n *adapterNode) Sent(now int64, to json.RawMessage, datagram []byte, took *int64) vectors.Reaction {
 	return n.act("sent", now, map[string]any{"to": to, "bytes": hex.EncodeToString(datagram), "took_us": took})
 }
 
-func (n *adapterNode) Stream(now int64, event json.RawMessage) Reaction {
+func (n *adapterNode) Stream(now int64, event json.RawMessage) vectors.Reaction {
 	members := map[string]any{}
-	for _, name := range parse(event).(object).names {
-		members[name] = parse(event).(object).values[name]
+	if err := json.Unmarshal(event, &members); err != nil {
+		panic(err)
 	}
 	return n.act("stream", now, members)
+}
+
+func unhex(digits string) []byte {
+	data, err := hex.DecodeString(digits)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }

@@ -1,0 +1,167 @@
+package vectors
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Result is the verdict on a case: passed, failed, crashed, hung, flooded, differs, tolerated, skipped or undetermined;
+// with a list of known failures also known or stale.
+type Result struct {
+	ID        string
+	Status    string
+	Failure   string   // its class, as in docs/explanation/failing-vector.md
+	Decisions []string // on which a failed expectation rests; none if the document's words require it
+	Where     string   // the first difference, and both sides as JSON
+	Expected  string
+	Actual    string
+	Reason    string
+	Stack     string // of a panic
+	Vector    *Vector
+	happened  []happening
+}
+
+// IsViolation returns whether the case must fail a test: the document's own words are violated, or a known failure passes.
+func (result Result) IsViolation() bool {
+	return result.Status == "failed" || result.Status == "stale" || isBroken(result.Status)
+}
+
+// isBroken returns whether this failure is a status of its own: the implementation gave no proper answer at all.
+func isBroken(failure string) bool { return isEnd(failure) || failure == "flooded" }
+
+// isEnd returns whether nothing came: readings of the document cannot differ in that.
+func isEnd(failure string) bool { return failure == "crashed" || failure == "hung" }
+
+func (t *trial) judge(unmet *failure, result *Result) {
+	result.Failure, result.Stack, result.happened = unmet.class, unmet.stack, t.happened
+	if unmet.class != "error" { // no reading of the document
+		result.Decisions = t.decisions(unmet)
+	}
+	result.Where, result.Expected, result.Actual = unmet.where, canonical(unmet.expected), canonical(unmet.actual)
+	switch {
+	case !isBroken(unmet.class) && t.vector.Level != "must":
+		result.Status = "tolerated"
+	case len(result.Decisions) > 0:
+		result.Status = "differs"
+	case isBroken(unmet.class):
+		result.Status = unmet.class
+	default:
+		result.Status = "failed"
+	}
+}
+
+var (
+	lastIndex  = regexp.MustCompile(`\[\d+\]$`)
+	isDecision = regexp.MustCompile(`^[A-Z]A-\d+$`)
+)
+
+// fingerprint returns the hash of an outcome, under which the basis lists the outcomes of other readings.
+func fingerprint(unmet *failure) string {
+	where := unmet.where
+	if isEnd(unmet.class) {
+		return "!"
+	}
+	if unmet.otherForm {
+		return "="
+	}
+	if unmet.class == "events" {
+		where = lastIndex.ReplaceAllString(where, "")
+	}
+	return blake2b(canonical([]any{unmet.class, where, withoutReasons(unmet.actual)}), 6)
+}
+
+// withoutReasons returns an outcome without why a message was rejected, and without the words in which a call was refused.
+func withoutReasons(actual any) any {
+	found, isObject := actual.(object)
+	if !isObject {
+		return actual
+	}
+	made := newObject()
+	for _, name := range found.names {
+		made.set(name, found.values[name])
+	}
+	if _, isReason := found.values["rejected"].(object); isReason {
+		made.set("rejected", true)
+	}
+	if reason, isReason := found.values["refused"].(object); isReason {
+		kept := newObject()
+		for _, part := range reason.names {
+			if part != "message" {
+				kept.set(part, reason.values[part])
+			}
+		}
+		made.set("refused", kept)
+	}
+	return made
+}
+
+// decisions returns the decisions on which the unmet expectation rests.
+func (t *trial) decisions(unmet *failure) []string {
+	only := t.vector.Clauses
+	if slices.ContainsFunc(only, func(clause string) bool { return !isDecision.MatchString(clause) }) {
+		only = nil
+	}
+	came, basis := fingerprint(unmet), t.basis()
+	named, resting, isOpen := []string{}, []string{}, false
+	for _, key := range basis.names {
+		others := basis.values[key].(object)
+		if _, known := others.values[came]; known {
+			named = append(named, strings.Fields(key)...)
+		}
+		if len(others.names) == 1 && others.names[0] == "=" {
+			continue
+		}
+		resting = append(resting, strings.Fields(key)...)
+		for _, name := range others.names {
+			isOpen = isOpen || name == "!" || name == "*" || (name == "*events" && unmet.class == "events")
+		}
+	}
+	named, resting = distinct(named), distinct(resting)
+	isAlone := t.offer.Oracle || !slices.Contains(t.Case.Needs, "choices.oracle")
+	switch {
+	case len(named) > 0:
+		return named
+	case came == "!" || (isAlone && !isOpen) || len(resting) == 0:
+		return only
+	}
+	return resting
+}
+
+// basis returns the decisions behind the expectation at this place, or behind the next one in the script.
+func (t *trial) basis() object {
+	if t.vector.Basis == nil {
+		return newObject()
+	}
+	basis, place, judge := parse(t.vector.Basis).(object), t.place, after
+	if place == "" {
+		place = t.Case.Check
+	}
+	if found, known := basis.values[place]; known {
+		return found.(object)
+	}
+	isReached := false
+	for at, step := range t.vector.Steps {
+		name := fmt.Sprintf("steps[%d]", at)
+		isReached = isReached || name == place
+		if isReached && (step.Do == "expect" || step.Do == "observe" || step.Do == "told") {
+			judge = name
+			break
+		}
+	}
+	if found, known := basis.values[judge]; known {
+		return found.(object)
+	}
+	return newObject()
+}
+
+func distinct(names []string) []string {
+	found := []string{}
+	for _, name := range names {
+		if !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
