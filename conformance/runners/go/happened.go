@@ -61,7 +61,7 @@ func onConnection(stream object) string {
 	return fmt.Sprintf("closes connection %v", stream.values["conn"])
 }
 
-// stackLines returns the trace of a panic, without the frames of the runtime that come first.
+// stackLines returns the trace of a panic, without the frames of the runtime that come first, and those of this runner.
 func stackLines(stack string) []string {
 	_, frames, isPanic := strings.Cut(stack, "\npanic(")
 	if !isPanic {
@@ -69,9 +69,12 @@ func stackLines(stack string) []string {
 	}
 	lines := []string{"  stack"}
 	for _, line := range strings.Split(strings.TrimSpace(frames), "\n")[2:] {
+		if strings.Contains(line, ".ask[") || len(lines) > mostHappenings {
+			break
+		}
 		lines = append(lines, "    "+line)
 	}
-	return lines[:min(mostHappenings, len(lines))]
+	return lines
 }
 
 func cut(digits string) string {

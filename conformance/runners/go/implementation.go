@@ -3,7 +3,11 @@
 // Write an Implementation, and call Run in a test. The verdicts are those of `peerproof run` on the same implementation.
 package vectors
 
-import "encoding/json"
+import (
+	"encoding/hex"
+	"encoding/json"
+	"unicode/utf8"
+)
 
 // Implementation is what is tested. Values are anything that encoding/json writes in the plain form of
 // docs/reference/messages: structs with tags, maps, or json.RawMessage.
@@ -95,3 +99,28 @@ type Unsupported string
 
 // AdapterError is what an implementation panics with that is reached through an adapter, if the adapter answers with an error.
 type AdapterError struct{ Code, Message string }
+
+// Text is a text of any bytes, for plugs: its plain form is a string, or {"hex": …} if the bytes are not UTF-8.
+type Text string
+
+// MarshalJSON writes the plain form.
+func (t Text) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return json.Marshal(string(t))
+	}
+	return json.Marshal(map[string]string{"hex": hex.EncodeToString([]byte(t))})
+}
+
+// UnmarshalJSON reads the plain form.
+func (t *Text) UnmarshalJSON(plain []byte) error {
+	var shown struct{ Hex string }
+	if err := json.Unmarshal(plain, (*string)(t)); err == nil {
+		return nil
+	}
+	if err := json.Unmarshal(plain, &shown); err != nil {
+		return err
+	}
+	content, err := hex.DecodeString(shown.Hex)
+	*t = Text(content)
+	return err
+}

@@ -1,40 +1,16 @@
 package scuttlebutt
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	vectors "peerproof.example/vectors"
 )
 
-// Text is a text in plain form: a string, or {"hex": …} if its bytes are not UTF-8.
-type Text string
-
-// MarshalJSON writes the plain form.
-func (t Text) MarshalJSON() ([]byte, error) {
-	if utf8.ValidString(string(t)) {
-		return json.Marshal(string(t))
-	}
-	return json.Marshal(map[string]string{"hex": hex.EncodeToString([]byte(t))})
-}
-
-// UnmarshalJSON reads the plain form.
-func (t *Text) UnmarshalJSON(plain []byte) error {
-	var shown struct{ Hex string }
-	if err := json.Unmarshal(plain, (*string)(t)); err == nil {
-		return nil
-	}
-	if err := json.Unmarshal(plain, &shown); err != nil {
-		return err
-	}
-	content, err := hex.DecodeString(shown.Hex)
-	*t = Text(content)
-	return err
-}
+// Text is a text in plain form.
+type Text = vectors.Text
 
 // Version is a version in plain form: a string of decimal digits.
 type Version uint64
