@@ -76,7 +76,7 @@ func summary(bundle *Bundle, results []Result) string {
 	}
 	line := fmt.Sprintf("%s: %d cases: %s", bundle.Protocol, len(results), strings.Join(shown, ", "))
 	if common := byCount(reasons); len(common) > 0 {
-		line += fmt.Sprintf(" (%d: %s)", reasons[common[0]], common[0])
+		line += fmt.Sprintf(" (%d skipped: %s)", reasons[common[0]], common[0])
 	}
 	return line
 }

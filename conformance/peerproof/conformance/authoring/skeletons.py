@@ -62,11 +62,11 @@ _SETUP_JS: Final = """\
           node-version: "22"
 """
 _PYTHON: Final = "adapter/codec.py", "adapter/events.py", "adapter/queries.py", "adapter/choices.py"
-_GO: Final = "codec.go", "events.go", "queries.go", "choices.go"
+_GO: Final = ("implementation.go",) * 4
 _JS: Final = ("implementation.js",) * 4
 LANGUAGES: Final[Mapping[str, Language]] = {
     "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON),
-    "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO),
+    "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO, "go", "go test ./..."),
     "js": Language("JavaScript", "node --check main.js", "node main.js", *_JS, _SETUP_JS, "javascript", "node --test"),
 }
 
