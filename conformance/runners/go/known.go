@@ -123,7 +123,7 @@ func (list *known) problems(bundle *Bundle, today time.Time) []string {
 		if !slices.ContainsFunc(bundle.Vectors, func(vector *Vector) bool {
 			return slices.ContainsFunc(vector.Cases, func(part Case) bool { return one.fits(part.ID) })
 		}) {
-			found = append(found, fmt.Sprintf("%sno case matches %s: remove the line", place, one.pattern))
+			found = append(found, fmt.Sprintf("%sno case matches '%s': remove the line", place, one.pattern))
 		}
 	}
 	return found

@@ -114,7 +114,7 @@ def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> 
 
 #: What is typed so that the capability of nodes is claimed.
 CLAIMING = {
-    "go": ("[]string{}", '[]string{"exchange"}'),
+    "go": ('[]string{"codec"}', '[]string{"codec", "exchange"}'),
     "js": ('["codec"]', '["codec", "exchange"]'),
     "python": ("= []", '= ["exchange"]'),
 }
@@ -157,11 +157,12 @@ ASKING = {
         ),
     ],
     "go": [
-        ("choices.go", '= "set"', '= "oracle"'),
+        ("implementation.go", "Oracle:       false", "Oracle:       true"),
         (
-            "events.go",
-            "return &Node{}, nil",
-            'Pick(birth.Choices, "round.partner", []string{"c:1", "\\xff", "b:1"}, 1)\n\treturn &Node{}, nil',
+            "implementation.go",
+            "start(now int64) vectors.Reaction {\n",
+            "start(now int64) vectors.Reaction {\n"
+            '\tn.choose("round.partner", "one", []any{vectors.Text("c:1"), vectors.Text("\\xff"), "b:1", "c:1"}, 1)\n',
         ),
     ],
     "js": [
@@ -218,6 +219,23 @@ def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path)
     for command in commands[language]:
         done = shell(command, folder)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_in_go_a_wrong_node_shows_what_happened(tmp_path: Path) -> None:
+    """Each test has the name of its case, and the text the clause, the first difference and the events that led to it."""
+    folder = begun("go", "scuttlebutt", tmp_path / "mine")
+    typed(folder, "implementation.go", *CLAIMING["go"])
+
+    done = shell("go test -run 'TestVectors/scuttlebutt/exchange/'", folder)
+
+    assert done.returncode == 1
+    answering = done.stdout.split("--- FAIL: TestVectors/scuttlebutt/exchange/answers-with-nothing-new ")[1].split("---")[0]
+    lines = [line.strip() for line in answering.splitlines()]
+    assert "first difference (messages): steps[1].messages[0]" in lines
+    assert "B-32 must: A delta goes out even if it carries nothing." in lines
+    assert lines[lines.index("what happened") + 1] == "0 ms  b:1  opened"
+    assert re.search(r"^scuttlebutt: \d+ cases: \d+ failed, ", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.slow
