@@ -98,6 +98,19 @@ def build_go(folder: Path, package: str) -> Path:
     return program
 
 
+def build_go_with(folder: Path, module: str, right: str, wrong: str) -> Path:
+    """Builds the implementation of Scuttlebutt in Go with something replaced in one of its modules."""
+    source = RUNNERS / "go/scuttlebutt" / module
+    text = source.read_text("utf-8")
+    assert text.count(right) == 1, f"{right!r} is no longer in {module}"
+    (folder / module).write_text(text.replace(right, wrong), encoding="utf-8")
+    overlay, program = folder / "overlay.json", folder / "program"
+    overlay.write_text(json.dumps({"Replace": {str(source): str(folder / module)}}), encoding="utf-8")
+    command: list[str | Path] = [require_go(), "build", "-overlay", overlay, "-o", program, "./scuttlebutt/cmd"]
+    subprocess.run(command, cwd=RUNNERS / "go", check=True, capture_output=True)
+    return program
+
+
 def copy_go(folder: Path) -> Path:
     """A copy of the runner in Go, with the implementation beside it."""
     return Path(shutil.copytree(RUNNERS / "go", folder / "go", ignore=shutil.ignore_patterns("testdata")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +11,13 @@ from pathlib import Path
 import pytest
 from tests.conformance.adapters.test_adapter_js import MISTAKES as OF_SCUTTLEBUTT
 from tests.conformance.adapters.test_adapter_swim_js import MISTAKES as OF_SWIM
+from tests.support.go_faults import OF_CODEC, OF_DETECTOR, OF_LIMITS, OF_NODE, UNSUPPORTED
 from tests.support.javascript import ADAPTERS, Mistakes, copy_with
 from tests.support.native_runners import (
     RUNNERS,
     Verdicts,
     build_go,
+    build_go_with,
     bundle,
     copy_go,
     of_go,
@@ -105,22 +106,10 @@ WRONG_PORTS = [
     ("swim", "codec", "swim-js", variants("codec", OF_SWIM_CODEC)),
 ]
 
-#: Name -> module of the implementation in Go, what stands there, what is wrong.
-OF_GO = {
-    "versions are little-endian": ("codec.go", "entry.Version = binary.BigEndian", "entry.Version = binary.LittleEndian"),
-    "the newest pairs come first": (
-        "node.go",
-        "cmp.Compare(one.Version, other.Version)",
-        "cmp.Compare(other.Version, one.Version)",
-    ),
-    "what does not fit is left out": (
-        "node.go",
-        "if size += needs; size > n.config.MaxPayload {\n\t\t\t\treturn packed\n\t\t\t}",
-        "if size+needs > n.config.MaxPayload {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tsize += needs",
-    ),
-    "an empty digest response is sent": ("node.go", " && len(lacking) > 0 {", " {"),
-    "a peer is down too early": ("detector.go", "oneByLn10, 1000)", "unit, 1000)"),
-}
+OF_GO = {**OF_CODEC, **OF_NODE, **OF_DETECTOR, **OF_LIMITS}
+
+#: Faults of the implementation in Go that are tried with the vectors of models too, which takes longer.
+WITH_MODELS = ("an empty digest response is sent", "rounds are twice as far apart")
 
 REFERENCE = "py:peerproof.reference.harness.harness:Harness"
 
@@ -163,23 +152,39 @@ def test_javascript_agrees_on_wrong_ports(
         assert statuses & {"failed", "crashed", "flooded", "differs", "tolerated"}, variant
 
 
-@pytest.mark.parametrize("mistake", [None, *OF_GO])
-def test_go_agrees_on_an_implementation_in_go(mistake: str | None, tmp_path: Path) -> None:
+def test_go_agrees_on_an_implementation_in_go(tmp_path: Path) -> None:
     """The runner in Go calls it; the Python runner reaches the same program as an adapter."""
-    folder = copy_go(tmp_path)
-    if mistake:
-        module, right, wrong = OF_GO[mistake]
-        source = folder / "scuttlebutt" / module
-        text = source.read_text("utf-8")
-        assert text.count(right) == 1, f"{right!r} is no longer in {module}"
-        source.write_text(text.replace(right, wrong), encoding="utf-8")
-    program = build_go(folder, "./scuttlebutt/cmd")
+    program = build_go(copy_go(tmp_path), "./scuttlebutt/cmd")
 
     native = of_go(program, "verdicts", bundle("scuttlebutt"))
 
-    served = shlex.join([str(program), "serve", str(bundle("scuttlebutt"))])
-    statuses = assert_agree(native, of_python("scuttlebutt", served, tmp_path / "report.jsonl"))
-    assert statuses == {"passed"} if mistake is None else statuses & {"failed", "differs", "tolerated"}
+    assert assert_agree(native, of_python("scuttlebutt", f"'{program}' serve", tmp_path / "report.jsonl")) == {"passed"}
+
+
+def statuses_in_go(folder: Path, fault: tuple[str, str, str], *, models: bool = False) -> set[str]:
+    """The statuses that occur if the implementation in Go has this fault; both runners agree on each case."""
+    program = build_go_with(folder, *fault)
+    served, report = f"'{program}' serve", folder / "report.jsonl"
+    if models:
+        return assert_agree(of_go(program, "verdicts", bundle("scuttlebutt")), of_python("scuttlebutt", served, report))
+    native = of_go(program, "verdicts", part_of_bundle("scuttlebutt", "codec", "exchange", "cluster"))
+    return assert_agree(native, of_python("scuttlebutt", served, report, "-k", "!layer:model"))
+
+
+@pytest.mark.parametrize("fault", OF_GO)
+def test_go_agrees_on_a_wrong_implementation_in_go(fault: str, tmp_path: Path) -> None:
+    statuses = statuses_in_go(tmp_path, OF_GO[fault], models=fault in WITH_MODELS)
+
+    assert statuses & {"failed", "crashed", "flooded", "differs", "tolerated"}
+
+
+@pytest.mark.parametrize("unsupported", UNSUPPORTED)
+def test_go_agrees_on_what_is_offered_and_unsupported(unsupported: str, tmp_path: Path) -> None:
+    """It contradicts the offer, except for states and for configurations other than the defaults: those cases are skipped."""
+    statuses = statuses_in_go(tmp_path, UNSUPPORTED[unsupported])
+
+    is_allowed = unsupported in ("a state", "a configuration")
+    assert ("skipped" in statuses, "failed" in statuses) == (is_allowed, not is_allowed)
 
 
 @pytest.mark.parametrize("protocol", ["peter", "wendy"])
@@ -232,6 +237,66 @@ def test_go_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None:
     assert "first difference (value): entries[0].version" in done.stdout
     assert "BA-01 must:" in done.stdout
     assert "read on: peerproof explain" in done.stdout
+
+
+#: Known, passing, failing otherwise, expired, and none.
+KNOWN_IN_GO = """\
+# id-or-pattern failure-class expiry-or-dash link reason
+scuttlebutt/codec/digest-request-of-?ne#d[!x]* value - - little-endian
+scuttlebutt/codec/digest-request-of-one#encode bytes - - none
+scuttlebutt/codec/delta-of-two#decode bytes - - none
+scuttlebutt/codec/delta-of-cyrillic#decode value 2026-01-31 - late
+scuttlebutt/codec/none* value - - none
+"""
+
+
+def test_go_checks_known_failures_and_ends_what_hangs(tmp_path: Path) -> None:
+    """A listed failure is known; one that passes, fails otherwise, has expired, or is none says so, with its line."""
+    folder = copy_go(tmp_path)
+    write_codec_only(folder / "scuttlebutt/testdata")
+    (folder / "scuttlebutt/known.txt").write_text(KNOWN_IN_GO, encoding="utf-8")
+    for name, right, wrong in (
+        ("codec.go", "entry.Version = binary.BigEndian", "entry.Version = binary.LittleEndian"),
+        (
+            "codec.go",
+            "\tif len(datagram) == 0 {",
+            '\tif string(datagram) == "\\x03" {\n\t\tselect {}\n\t}\n\tif len(datagram) == 0 {',
+        ),
+        ("scuttlebutt_test.go", "Settings{}", 'Settings{KnownFailing: "known.txt", Limit: 2e9}'),
+    ):
+        source = folder / "scuttlebutt" / name
+        text = source.read_text("utf-8")
+        assert text.count(right) == 1
+        source.write_text(text.replace(right, wrong), encoding="utf-8")
+
+    done = subprocess.run([require_go(), "test", "./scuttlebutt"], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    pattern = r"^    --- FAIL: TestVectors/scuttlebutt/codec/(\S+) .*\n((?:        .*\n)*)"
+    failed = dict(re.findall(pattern, done.stdout, re.MULTILINE))
+    assert not {"digest-request-of-one#decode", "delta-empty#encode"} & failed.keys()
+    assert "it passes, though known.txt:3 lists it: delete this line" in failed["digest-request-of-one#encode"]
+    assert "listed as bytes in known.txt:4, but it fails as value" in failed["delta-of-two#decode"]
+    assert "known.txt:5: scuttlebutt/codec/delta-of-cyrillic#decode expired on 2026-01-31" in done.stdout
+    assert "known.txt:6: no case matches 'scuttlebutt/codec/none*'" in done.stdout
+    assert "first difference (hung): reply to decode\n" in failed["delta-empty#decode"]
+    assert re.search(r"^scuttlebutt: \d+ cases: .*\b2 known\b.*\b1 hung\b.*\b1 stale\b", done.stdout, re.MULTILINE)
+
+
+def test_go_reads_no_list_that_is_none(tmp_path: Path) -> None:
+    """The line that cannot be read is named."""
+    folder = copy_go(tmp_path)
+    write_codec_only(folder / "scuttlebutt/testdata")
+    (folder / "scuttlebutt/known.txt").write_text(
+        "# one\nscuttlebutt/codec/delta-empty#decode broken - - none\n", encoding="utf-8"
+    )
+    source = folder / "scuttlebutt/scuttlebutt_test.go"
+    source.write_text(source.read_text("utf-8").replace("Settings{}", 'Settings{KnownFailing: "known.txt"}'), encoding="utf-8")
+
+    done = subprocess.run([require_go(), "test", "./scuttlebutt"], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "known.txt:2: expected one of crashed, hung, " in done.stdout
 
 
 def test_go_is_in_the_form_of_gofmt_and_has_no_complaints() -> None:
