@@ -108,8 +108,6 @@ WRONG_PORTS = [
 
 OF_GO = {**OF_CODEC, **OF_NODE, **OF_DETECTOR, **OF_LIMITS}
 
-OF_GO = {**OF_CODEC, **OF_NODE, **OF_DETECTOR, **OF_LIMITS}
-
 #: Faults of the implementation in Go that are tried with the vectors of models too, which takes longer.
 WITH_MODELS = ("an empty digest response is sent", "rounds are twice as far apart")
 
