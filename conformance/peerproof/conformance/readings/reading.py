@@ -85,10 +85,10 @@ def check_claims(hello: Hello) -> None:
             raise AdapterUnavailable(f"hello claims {decision} as {name!r}; {there_are}")
 
 
-def unseen_claims(hello: Hello, results: Iterable[Result]) -> Iterator[str]:
+def unseen_claims(readings: Mapping[str, str], results: Iterable[Result]) -> Iterator[str]:
     """Yields claimed readings that no case confirms, though some could have."""
     tried = [result for result in results if result.status not in ("skipped", "undetermined")]
-    for decision, name in hello.readings.items():
+    for decision, name in readings.items():
         cited = sum(decision in result.clauses for result in tried)
         if cited and not any(f"{decision}: {name}" in result.branches for result in tried):
             yield f"hello claims {decision} as {name!r}, but none of {cited} cases that cite it confirms that"

@@ -57,7 +57,7 @@ class Session:
         """
         try:
             self.end = run(reach, adapter, hello, self.cases, settings, self.take)
-            self.report.problems += unseen_claims(hello, self.report.results)
+            self.report.problems += unseen_claims(hello.readings, self.report.results)
             self.report.because = self.end.because
         except KeyboardInterrupt:
             adapter.kill()

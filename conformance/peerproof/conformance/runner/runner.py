@@ -108,7 +108,7 @@ def run(
     control = Control(settings.most_restarts)
 
     def emit(result: Result) -> None:
-        if report(_apply(settings, result)) and settings.fail_fast:
+        if report(apply_settings(settings, result)) and settings.fail_fast:
             control.end("stopped at the first failure (--fail-fast)")
 
     try:
@@ -132,7 +132,7 @@ def run(
     return End(control.ended, control.unusable)
 
 
-def _apply(settings: Settings, result: Result) -> Result:
+def apply_settings(settings: Settings, result: Result) -> Result:
     """Applies the settings `strict` and `decisions` to a result."""
     if settings.strict and result.status == "tolerated" and result.failure and result.level == "should":
         return replace(result, status="failed", reason="the vector says should (--strict)")
@@ -142,6 +142,27 @@ def _apply(settings: Settings, result: Result) -> Result:
     if result.status == "differs" and settings.decisions == "ignore":
         return replace(result, status="tolerated", reason=f"only {', '.join(result.decisions)} requires it (--decisions ignore)")
     return result
+
+
+class SingleCases:
+    """Runs cases one at a time on one adapter process, for a test tool that chooses which case is next."""
+
+    def __init__(self, adapter: Adapter, hello: Hello, settings: Settings) -> None:
+        self._settings = settings
+        self._hello = hello  #: the answer of the adapter, which has been started
+        self._control = Control(settings.most_restarts)
+        self._worker = Worker(adapter, hello, settings.seed, self._control, settings.bounds, settings.assume)
+
+    @property
+    def ended(self) -> str | None:
+        """Why no further case can be run; None while the implementation is usable."""
+        return self._control.ended
+
+    def run(self, case: Case) -> Result:
+        """Runs a case; the adapter is started again as in `run`."""
+        lacking = missing(case, self._hello)
+        result = skip_result(case, lacking) if lacking else self._worker.alone(case)
+        return apply_settings(self._settings, result)
 
 
 def _packs(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
