@@ -80,11 +80,13 @@ class CaseTest(PeerproofTest):
         raise pytest.skip.Exception(f"not run: {escape_controls(why.splitlines()[0])}", _use_item_location=True)
 
     def _text(self, result: Result) -> str:
+        """The runner's text of a failure. Its first line is what pytest adds to the name of the test in its summary."""
         run = self.implementation.run
-        text = explain(result, self.case.vector.title, run.arguments)
+        first, rest = explain(result, self.case.vector.title, run.arguments).split("\n", 1)
+        failure = first.removeprefix(f"{result.status.upper()} {result.id}").strip().removeprefix("(").removesuffix(")")
         if result.status == "stale":
-            text += f"  fixed?   delete this line of {run.expected.file}\n"
-        return text
+            rest += f"  fixed?   delete this line of {run.expected.file}\n"
+        return f"{failure or result.status}\n{rest}"
 
 
 _NOT_RUN: Final = pytest.StashKey[CaseTest]()
@@ -93,14 +95,14 @@ _NOT_RUN: Final = pytest.StashKey[CaseTest]()
 class ListTest(PeerproofTest):
     """An entry of the list of expected failures that has expired or matches no case."""
 
-    def __init__(self, *, problem: str, **rest: Any) -> None:
+    def __init__(self, *, problems: list[str], **rest: Any) -> None:
         super().__init__(**rest)
-        self.problem = problem
+        self.problems = problems
 
     def runtest(self) -> None:
         """Fails."""
-        self.recorded = {"problem": self.problem}
-        raise Failed(self.problem)
+        self.recorded = {"problems": self.problems}
+        raise Failed("\n".join(self.problems))
 
 
 class Cases(pytest.Collector):
@@ -117,10 +119,12 @@ class Cases(pytest.Collector):
             cases, problems = self.implementation.select()
         except VectorError as error:
             raise self.CollectError(str(error)) from None
-        tests: dict[str, pytest.Item] = {}
+        faulty: dict[str, list[str]] = {}  #: position of an entry -> what is wrong with it
         for problem in problems:
-            name = problem.partition(": ")[0]
-            tests[name] = ListTest.from_parent(self, name=name, problem=problem)
+            faulty.setdefault(problem.partition(": ")[0], []).append(problem)
+        tests: dict[str, pytest.Item] = {}
+        for name, found in faulty.items():
+            tests[name] = ListTest.from_parent(self, name=name, problems=found)
         for case in cases:
             tests[case.id] = CaseTest.from_parent(self, name=case.id, case=case, implementation=self.implementation)
         if unknown := [name for name in self.only if name not in tests]:

@@ -29,19 +29,10 @@ _CASE: Final = f"{NAME}::"  #: how the id of a test of a case begins
 
 def register(config: pytest.Config) -> None:
     """Registers the plugin; does nothing if tests are named on the command line and the implementation only in a file."""
-    option = config.option
-    if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the options of the main process
-        if getattr(option, "peerproof_only", None) is None:
-            return
-        if not option.peerproof_has_others:
-            config.args.clear()  # a worker without arguments would collect all tests
-    else:
-        if not _take_settings(config):
-            return
-        option.peerproof_only = [word.removeprefix(_CASE) for word in config.args if word.startswith(_CASE)]
+    if _take_settings(config):
+        only = [word.removeprefix(_CASE) for word in config.args if word.startswith(_CASE)]
         config.args[:] = [word for word in config.args if not word.startswith(_CASE)]
-        option.peerproof_has_others = bool(config.args)
-    config.pluginmanager.register(Plugin(Implementation(_run(config)), option.peerproof_only), "peerproof-cases")
+        config.pluginmanager.register(Plugin(Implementation(_run(config)), only), "peerproof-cases")
 
 
 def _take_settings(config: pytest.Config) -> bool:
@@ -66,7 +57,7 @@ def _run(config: pytest.Config) -> Run:
     option = config.option
     protocol, file = option.peerproof_protocol, option.peerproof_known_failing
     if protocol is not None and protocol not in PROTOCOLS:
-        raise pytest.UsageError(f"--peerproof-protocol: unknown protocol {protocol!r}; there are {', '.join(PROTOCOLS)}")
+        raise pytest.UsageError(f"--peerproof-protocol: unknown protocol {protocol!r}; there are {', '.join(sorted(PROTOCOLS))}")
     if option.peerproof_record and (why_not := output.unwritable(Path(option.peerproof_record))):
         raise pytest.UsageError(f"--peerproof-record: cannot write the report: {why_not}")
     try:
@@ -125,8 +116,7 @@ class Plugin:
         if "case" in recorded:
             self._header, self._readings = recorded["header"], recorded["readings"]
             self._lines.append(recorded["case"])
-        elif "problem" in recorded:
-            self._problems.append(recorded["problem"])
+        self._problems += recorded.get("problems", ())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
