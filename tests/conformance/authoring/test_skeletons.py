@@ -92,7 +92,7 @@ def test_with_an_emptied_list_it_fails_as_was_listed(language: str, tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", [name for name, language in LANGUAGES.items() if language.test])
+@pytest.mark.parametrize("language", [name for name, language in LANGUAGES.items() if language.runner])
 def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> None:
     """None fails at first. One that is not listed, one that passes though listed, and an entry for nothing do, by their names."""
     folder = begun(language, "peter", tmp_path / "mine")
@@ -116,7 +116,7 @@ def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> 
 CLAIMING = {
     "go": ('[]string{"codec"}', '[]string{"codec", "exchange"}'),
     "js": ('["codec"]', '["codec", "exchange"]'),
-    "python": ("= []", '= ["exchange"]'),
+    "python": ('= ["codec"]', '= ["codec", "exchange"]'),
 }
 
 
@@ -132,7 +132,7 @@ def typed(folder: Path, name: str, old: str, new: str) -> None:
 def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: str, tmp_path: Path) -> None:
     """As soon as exchange is claimed, nodes are judged, and the fuzzer has one."""
     folder = begun(language, "scuttlebutt", tmp_path / "mine")
-    typed(folder, LANGUAGES[language].events, *CLAIMING.get(language, CLAIMING["python"]))
+    typed(folder, LANGUAGES[language].events, *CLAIMING[language])
     start = LANGUAGES[language].start
 
     built = shell(LANGUAGES[language].build, folder)
@@ -149,9 +149,9 @@ def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: 
 #: What is typed into a skeleton so that its node asks at its start: a file, what stands there and what then does.
 ASKING = {
     "python": [
-        ("adapter/choices.py", '= "set"', '= "oracle"'),
+        ("adapter/implementation.py", '= "set"', '= "oracle"'),
         (
-            "adapter/events.py",
+            "adapter/implementation.py",
             '"""Starts the node at `birth.now`."""',
             'birth.choices.pick("round.partner", {"c:1", "\\udcff", b"b:1"})',
         ),
@@ -182,8 +182,7 @@ def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> N
     """Its options are sorted by their bytes and in plain form; what is not written yet is unsupported."""
     folder = begun(language, "scuttlebutt", tmp_path / "mine", build=False)
     start, build = LANGUAGES[language].start, LANGUAGES[language].build
-    claiming = CLAIMING.get(language, CLAIMING["python"])
-    for name, old, new in (*ASKING[language], (LANGUAGES[language].events, *claiming)):
+    for name, old, new in (*ASKING[language], (LANGUAGES[language].events, *CLAIMING[language])):
         typed(folder, name, old, new)
 
     smoke = shell(f"{build} && peerproof doctor --impl '{start}'", folder)
@@ -341,7 +340,7 @@ def test_installed_it_takes_its_skeletons_from_the_package(here: Path, monkeypat
     assert main(["init", "--lang", "python", "--name", "my-node", "scuttlebutt", "beside"]) == 0
     shutil.copytree(locations.skeletons_root(), here / "package/data/skeletons")
     (here / "package/data/skeletons/python/adapter/__pycache__").mkdir(exist_ok=True)
-    (here / "package/data/skeletons/python/adapter/__pycache__/codec.pyc").write_bytes(b"\xff")
+    (here / "package/data/skeletons/python/adapter/__pycache__/serve.pyc").write_bytes(b"\xff")
     for folder in ("vectors", "schemas"):
         (here / "package/data" / folder).symlink_to(locations.vectors_root().parent / folder)
     monkeypatch.setattr(locations, "_PACKAGE", here / "package")
@@ -367,7 +366,7 @@ def test_name_and_workflow_are_those_of_the_repository(here: Path) -> None:
     alone = yaml.safe_load((here / "Lonely/.github/workflows/conformance-lonely.yml").read_text("utf-8"))
     folders = [flow["jobs"]["conformance"]["defaults"]["run"]["working-directory"] for flow in (within, alone)]
     assert folders == ['a/"b"', "."]
-    assert 'NAME: Final = "some-port"' in (here / 'Some_Port/a/"b"/adapter/__main__.py').read_text("utf-8")
+    assert 'NAME: Final = "some-port"' in (here / 'Some_Port/a/"b"/adapter/implementation.py').read_text("utf-8")
 
 
 def test_two_adapters_of_one_repository_have_a_workflow_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

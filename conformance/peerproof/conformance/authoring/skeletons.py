@@ -61,11 +61,11 @@ _SETUP_JS: Final = """\
         with:
           node-version: "22"
 """
-_PYTHON: Final = "adapter/codec.py", "adapter/events.py", "adapter/queries.py", "adapter/choices.py"
+_PYTHON: Final = ("adapter/implementation.py",) * 4
 _GO: Final = ("implementation.go",) * 4
 _JS: Final = ("implementation.js",) * 4
 LANGUAGES: Final[Mapping[str, Language]] = {
-    "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON),
+    "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON, test="python3 -m pytest"),
     "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO, "go", "go test ./..."),
     "js": Language("JavaScript", "node --check main.js", "node main.js", *_JS, _SETUP_JS, "javascript", "node --test"),
 }
