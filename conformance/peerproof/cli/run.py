@@ -110,6 +110,11 @@ def configure(parser: ArgumentParser) -> None:
     options.add_all(report)
     report.add_argument("--record", metavar="FILE", type=Path, help="also write the full report as JSON lines, as cases finish")
     report.add_argument(
+        "--annotate",
+        metavar="FILE[:LINE]",
+        help="with --format github: the file of your repository at which failing cases are shown (default: the tested program)",
+    )
+    report.add_argument(
         "--dialogue",
         metavar="FILE",
         type=Path,
@@ -409,5 +414,6 @@ def _arguments(args: Namespace) -> dict[str, Any]:
         "slack": args.slack if args.slack != SLACK else None,
         "known-failing": str(args.known_failing) if args.known_failing else None,
         "assume": str(args.assume) if args.assume else None,
+        "annotate": args.annotate,
     }
     return {name: value for name, value in {**shown, **bounds_as_arguments(args)}.items() if value}

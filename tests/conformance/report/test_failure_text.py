@@ -31,6 +31,24 @@ def test_annotations_are_at_files_of_those_who_run_it(here: Path) -> None:
     assert place(impl="python adapter.py") == "::error file=adapter.py,line=1,"
     assert place(impl="go run ./cmd/adapter") == "::error "
     assert place(impl="it's broken") == "::error "
+    assert place(impl="python adapter.py", annotate="src/codec.c:7") == "::error file=src/codec.c,line=7,"
+
+
+def test_annotations_about_the_list_are_at_its_lines(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their paths are those of the repository, also where a workflow runs in one of its folders."""
+    (here / "port").mkdir()
+    monkeypatch.chdir(here / "port")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(here))
+    stale = replace(MISSED, status="stale", reason="it passes, though known.txt:4 lists it")
+    arguments = {"impl": "./mine", "known-failing": "./known.txt", "annotate": "codec.c"}
+
+    lines = as_annotations(report(stale, MISSED, problems=["known.txt:9: no case matches 'x'"], arguments=arguments)).splitlines()
+
+    assert [line.partition(",title=")[0] for line in lines[:3]] == [
+        "::error file=port/codec.c,line=1",
+        "::error file=port/known.txt,line=4",
+        "::error file=port/known.txt,line=9",
+    ]
 
 
 def test_skipped_cases_are_grouped_by_what_is_lacking() -> None:

@@ -228,7 +228,7 @@ def explore_commands(result: Result, arguments: Mapping[str, Any]) -> Iterator[t
 def run_command(arguments: Mapping[str, Any], protocol: str, words: Sequence[str], more: Sequence[str]) -> str:
     """Returns the command of a run of one protocol, with further words for `-k` and further options."""
     select = " ".join(filter(None, [arguments.get("select"), *words]))
-    shown = {**arguments, "select": select, "protocol": None}
+    shown = {**arguments, "select": select, "protocol": None, "annotate": None}
     options = [f"--{name}" if value is True else f"--{name} {shlex.quote(str(value))}" for name, value in shown.items() if value]
     return " ".join(["peerproof run", protocol, *options, *more]).replace("--select ", "-k ")
 

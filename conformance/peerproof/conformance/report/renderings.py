@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,8 @@ Titles = Mapping[str, str]
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MOST_OF_A_GROUP: Final = 3  #: failures of a group that are shown in full
 SHOWN: Final = 10  #: the most annotations of one kind that a workflow shows
+
+_CHECKOUT: Final = "GITHUB_WORKSPACE"  #: the variable with the folder of the repository, in a workflow
 
 #: Escapes in the data and properties of a workflow command.
 _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -162,7 +165,8 @@ def _annotations(report: Report) -> Iterator[str]:
     for result in wrong:
         yield _command("error", explain(result, result.title, report.arguments), title=_title(result), **_place(report, result))
     for problem in report.problems:
-        yield _command("error", problem, title="list of expected failures")
+        place = _listed(problem, report.arguments.get("known-failing"))
+        yield _command("error", problem, title="list of expected failures", **place)
     if report.partial:
         yield _command("error", f"{report.because}; {not_run_text(report)}", title="the report is partial")
     if len(wrong) > SHOWN:
@@ -177,16 +181,45 @@ def _title(result: Result) -> str:
 
 def _place(report: Report, result: Result) -> dict[str, str]:
     """
-    The file of an annotation: the vector if it is in this repository, else the tested program if it is, else none.
+    The file of an annotation, if it is in this repository: the entry of the list of expected failures that the case contradicts,
+    else the file of `--annotate`, else the vector, else the tested program.
 
     A workflow shows annotations only at files of its own repository.
     """
-    named, implementation = report.arguments.get("vectors"), report.arguments.get("impl")
+    arguments = report.arguments
+    listed = _listed(result.reason or "", arguments.get("known-failing"))
+    if listed or arguments.get("annotate"):
+        return listed or _at(*_file_and_line(arguments["annotate"]))
+    named, implementation = arguments.get("vectors"), arguments.get("impl")
     if isinstance(named, str) and result.file:
-        file = Path(named) if Path(named).is_file() else Path(named, result.file)
-        return {"file": locations.path_text(file), "line": str(result.line or 1)}
+        return _at(Path(named) if Path(named).is_file() else Path(named, result.file), str(result.line or 1))
     words = _words(implementation) if isinstance(implementation, str) else []
-    return next(({"file": locations.path_text(Path(word)), "line": "1"} for word in words if _is_ours(Path(word))), {})
+    return next((_at(Path(word), "1") for word in words if _is_ours(Path(word))), {})
+
+
+def _listed(text: str, named: str | None) -> dict[str, str]:
+    """The entry of the list of expected failures that a text names as `file:line`; nothing if it names none."""
+    file = locations.path_text(Path(named)) if named else ""
+    found = re.search(rf"(?<!\S){re.escape(file)}:(\d+)", text) if file else None
+    return _at(Path(file), found[1]) if found else {}
+
+
+def _file_and_line(text: str) -> tuple[Path, str]:
+    """
+    The file and the line of `--annotate`.
+
+    >>> _file_and_line("src/codec.py"), _file_and_line("src/codec.py:12")
+    ((PosixPath('src/codec.py'), '1'), (PosixPath('src/codec.py'), '12'))
+    """
+    file, colon, line = text.rpartition(":")
+    return (Path(file), line) if colon and line.isdigit() else (Path(text), "1")
+
+
+def _at(file: Path, line: str) -> dict[str, str]:
+    """The members of an annotation at this place. GitHub wants paths from the top of the repository, where it checked it out."""
+    top = Path(os.environ.get(_CHECKOUT) or Path.cwd()).resolve()
+    resolved = file.resolve()
+    return {"file": str(resolved.relative_to(top)) if resolved.is_relative_to(top) else str(file), "line": line}
 
 
 def _words(implementation: str) -> list[str]:
@@ -198,8 +231,9 @@ def _words(implementation: str) -> list[str]:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether a file is below the working directory."""
-    return file.is_file() and file.resolve().is_relative_to(Path.cwd())
+    """Whether a file is in this repository, or below the working directory."""
+    top = Path(os.environ.get(_CHECKOUT) or Path.cwd()).resolve()
+    return file.is_file() and file.resolve().is_relative_to(top)
 
 
 def _command(kind: str, text: str, **properties: str) -> str:
