@@ -135,7 +135,7 @@ def test_a_job_in_which_every_case_passes_succeeds(repository: Path) -> None:
     assert done.outputs["steps.run.outputs.exit-code"] == "0"
     page, badge = (Path(done.value(EXPRESSION.findall(ACTION["outputs"][name]["value"])[0])) for name in ("page", "badge"))
     assert page == repository / "my port/peerproof-report/index.html"
-    assert page.read_text().startswith("<!doctype html>")
+    assert page.read_text().startswith("<!DOCTYPE html>")
     assert "passing" in badge.read_text()
     assert done.used == {"actions/upload-artifact@v4": {"name": "peerproof-report", "path": "my port/peerproof-report"}}
     assert re.search(r"^\| selected \|", done.summary, re.MULTILINE)
@@ -155,7 +155,7 @@ def test_failures_are_annotated_in_the_files_of_the_user(repository: Path) -> No
 
     done = job(repository, f"{sys.executable} adapter.py --wrong", known_failing="known.txt", annotate="codec.py:3")
 
-    annotations = {place for place in re.findall(r"^::error (file=[^,]*,line=\d+),title=", done.log, re.MULTILINE)}
+    annotations = set(re.findall(r"^::error (file=[^,]*,line=\d+),title=", done.log, re.MULTILINE))
     assert annotations == {"file=my port/codec.py,line=3", "file=my port/known.txt,line=2"}
     assert done.failed == "Give the verdict"
     assert done.outputs["steps.run.outputs.exit-code"] == "1"

@@ -99,7 +99,7 @@ def test_outcomes_are_those_of_peerproof_run(workers: str, folder: Path) -> None
     assert {line["case"]["id"]: line["case"]["status"] for line in recorded[1:-1]} == {
         case["id"]: case["status"] for case in run["cases"]
     }
-    assert re.search(r"^SKIPPED \[4\d\d\] peerproof:1: the implementation does not offer exchange", shown, re.MULTILINE)
+    assert re.search(r"^SKIPPED \[\d+\] peerproof:1: the implementation does not offer exchange", shown, re.MULTILINE)
     assert re.search(r"^XFAIL .*unsubscribe-with-versions#encode - a zero too many$", shown, re.MULTILINE)
     assert re.search(r"^567 cases, 474 vectors: .* 1 known, 1 stale, ", shown, re.MULTILINE)
     assert re.search(r"^differs: \d+ cases, such as peter/codec/", shown, re.MULTILINE)
@@ -153,7 +153,7 @@ def test_the_options_of_pytest_select_cases(folder: Path) -> None:
     assert collected(one, "test_own.py::test_own_fails") == ["test_own.py::test_own_fails", one]
 
     stopped = ran(folder, *IMPL, "-x", "-k", "subscribe", code=1)
-    assert re.search(r"^PARTIAL: pytest ended: stopping after 1 failures; not run: \d+ cases", stopped, re.MULTILINE)
+    assert re.search(r"^PARTIAL: pytest ended early: stopping after 1 failures; not run: \d+ cases", stopped, re.MULTILINE)
     failed = re.search(r"^FAILED (peerproof::\S+) - (crashed|bytes): ", stopped, re.MULTILINE)
     assert failed
     assert collected("--lf") == [failed[1]]

@@ -42,7 +42,9 @@ def test_annotations_about_the_list_are_at_its_lines(here: Path, monkeypatch: py
     stale = replace(MISSED, status="stale", reason="it passes, though known.txt:4 lists it")
     arguments = {"impl": "./mine", "known-failing": "./known.txt", "annotate": "codec.c"}
 
-    lines = as_annotations(report(stale, MISSED, problems=["known.txt:9: no case matches 'x'"], arguments=arguments)).splitlines()
+    lines = as_annotations(
+        report(stale, named(MISSED, "two"), problems=["known.txt:9: no case matches 'x'"], arguments=arguments)
+    ).splitlines()
 
     assert [line.partition(",title=")[0] for line in lines[:3]] == [
         "::error file=port/codec.c,line=1",

@@ -127,8 +127,10 @@ class Plugin:
         report = self._report = read([self._header, *self._lines])
         claims = list(unseen_claims(self._readings, report.results))
         report.problems = self._problems + claims
-        is_complete = len(report.results) == report.selected
-        report.because = None if is_complete else f"pytest ended{f': {session.shouldstop}' if session.shouldstop else ''}"
+        if len(report.results) == report.selected:
+            report.because = None
+        else:
+            report.because = f"pytest ended early: {session.shouldfail or session.shouldstop or 'interrupted'}"
         if session.exitstatus == pytest.ExitCode.OK:
             if claims:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
