@@ -6,7 +6,7 @@ Writes the skeleton of an adapter: a program through which the suite reaches you
   peerproof init --lang js --name my-port           under this name
 
 The skeleton passes `doctor --impl`. It implements nothing yet; its failures are listed in known-failing.txt, so that `run`
-succeeds from the start, while you fill in three files: codec, events, queries. A GitHub workflow runs both at every push; it is
+succeeds from the start, while you fill in the codec, events and queries. A GitHub workflow runs both at every push; it is
 written to the top of the repository, if the folder is in one. A repository may hold several adapters, each in its folder and
 with its workflow.
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import pytest
 
-from peerproof.conformance.pytest_plugin.hooks import OPTION
 from peerproof.conformance.pytest_plugin.implementation import Implementation, Run
 from peerproof.conformance.pytest_plugin.items import NAME, CaseTest, PeerproofTest, collect_cases
 from peerproof.conformance.readings.reading import unseen_claims
@@ -42,7 +41,7 @@ def _take_settings(config: pytest.Config) -> bool:
         names_tests = config.args_source is pytest.Config.ArgsSource.ARGS
         if names_tests and not any(word.startswith(_CASE) for word in config.args):
             return False
-        option.peerproof = config.getini(OPTION)
+        option.peerproof = config.getini(NAME)
     for name in _SETTINGS:
         if getattr(option, f"peerproof_{name}") is None:
             setattr(option, f"peerproof_{name}", config.getini(f"peerproof_{name}") or None)
