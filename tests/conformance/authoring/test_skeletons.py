@@ -112,6 +112,7 @@ def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> 
     assert f"known-failing.txt:{len(known)}: no case matches 'peter/codec/none*'" in said
 
 
+@pytest.mark.slow
 def test_in_python_every_case_is_a_test_of_pytest(tmp_path: Path) -> None:
     """In the process of pytest; none fails, until the list of expected failures loses a line."""
     folder = begun("python", "peter", tmp_path / "mine")
