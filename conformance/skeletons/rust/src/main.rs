@@ -1,0 +1,9 @@
+//! Serves the adapter protocol for my-node, so that `peerproof run`, `fuzz` and `doctor` test the same implementation.
+//!
+//! Standard output belongs to the protocol: print logs to standard error.
+
+use implementation::MyImplementation;
+
+fn main() -> std::io::Result<()> {
+    peerproof_vectors::serve("scuttlebutt", "udp", MyImplementation)
+}

@@ -1,0 +1,39 @@
+//! Runs each case of the vectors as a test, by its id: `cargo test`, or `cargo test scuttlebutt/codec` for some of them.
+//!
+//! Cases that known-failing.txt lists must fail as it says.
+
+use std::sync::Arc;
+
+use implementation::MyImplementation;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use peerproof_vectors::{load, LoadError, Runner, Status};
+
+// Cargo runs tests in the folder of Cargo.toml.
+const BUNDLE: &str = "vectors/scuttlebutt.json.gz";
+const KNOWN_FAILING: &str = "known-failing.txt";
+
+fn main() -> Result<(), LoadError> {
+    let runner = Runner::new(load(BUNDLE)?, || MyImplementation).known_failing(KNOWN_FAILING)?;
+    let problems = runner.problems();
+    let runner = Arc::new(runner);
+    let mut tests: Vec<Trial> = Vec::new();
+    for id in runner.ids() {
+        let (runner, case) = (Arc::clone(&runner), id.to_string());
+        tests.push(Trial::ignorable_test(id, move || check(&runner, &case)));
+    }
+    for problem in problems {
+        tests.push(Trial::test("known-failing.txt", || Err(problem.into())));
+    }
+    libtest_mimic::run(&Arguments::from_args(), tests).exit()
+}
+
+fn check(runner: &Runner, case: &str) -> Result<Completion, Failed> {
+    let verdict = runner.check(case);
+    match verdict.status {
+        _ if verdict.is_failure() => Err(verdict.text(runner.bundle()).into()),
+        Status::Skipped | Status::Undetermined => {
+            Ok(Completion::ignored_with(verdict.reason.unwrap_or_default()))
+        }
+        _ => Ok(Completion::Completed),
+    }
+}
