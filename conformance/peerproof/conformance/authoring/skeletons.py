@@ -64,10 +64,12 @@ _SETUP_JS: Final = """\
 _PYTHON: Final = ("adapter/implementation.py",) * 4
 _GO: Final = ("implementation.go",) * 4
 _JS: Final = ("implementation.js",) * 4
+_RUST: Final = ("src/implementation.rs",) * 4
 LANGUAGES: Final[Mapping[str, Language]] = {
     "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON, test="python3 -m pytest"),
     "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO, "go", "go test ./..."),
     "js": Language("JavaScript", "node --check main.js", "node main.js", *_JS, _SETUP_JS, "javascript", "node --test"),
+    "rust": Language("Rust", "cargo build", "target/debug/adapter", *_RUST, runner="rust", test="cargo test"),
 }
 
 
