@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from tests.conformance.conftest import Capture
+from tests.support import rust
 from tests.support.tools import require
 
 from peerproof.cli.main import main
@@ -26,11 +27,11 @@ from peerproof.conformance.runner import expected_failures
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite
 
-NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",)}
+NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",), "rust": ("rustfmt", "clippy")}
 
 #: Nothing comes from a network, and the suite is the one of these tests.
 ENVIRONMENT = {
-    **os.environ,
+    **rust.ENVIRONMENT,
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     "GOFLAGS": "-mod=mod",
     "GOPROXY": "off",
@@ -49,6 +50,9 @@ def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> 
     for program in NEEDS[language]:
         require(program)
     assert main(["init", "--lang", language, protocol, "--name", "my-node", str(folder)]) == 0
+    if language == "rust":
+        rust.require_rust()
+        rust.share_target(folder)
     if build:
         built = shell(LANGUAGES[language].build, folder)
         assert built.returncode == 0, built.stderr
@@ -56,7 +60,9 @@ def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "protocol"), [("python", "scuttlebutt"), ("go", "swim"), ("js", "wendy")])
+@pytest.mark.parametrize(
+    ("language", "protocol"), [("python", "scuttlebutt"), ("go", "swim"), ("js", "wendy"), ("rust", "peter")]
+)
 def test_the_next_two_commands_come_out_right(language: str, protocol: str, here: Path, capsys: Capture) -> None:
     """Smoke has nothing to say against the skeleton, and everything that it fails is known."""
     begun(language, protocol, Path("mine"), build=False)
@@ -134,6 +140,7 @@ CLAIMING = {
     "go": ('[]string{"codec"}', '[]string{"codec", "exchange"}'),
     "js": ('["codec"]', '["codec", "exchange"]'),
     "python": ('= ["codec"]', '= ["codec", "exchange"]'),
+    "rust": ('[&str; 1] = ["codec"]', '[&str; 2] = ["codec", "exchange"]'),
 }
 
 
@@ -190,6 +197,16 @@ ASKING = {
             'throw new Unsupported("no"); choose("round.partner", "one", ["c:1", { hex: "ff" }, "b:1", "c:1"]);',
         ),
     ],
+    "rust": [
+        ("src/implementation.rs", "oracle: false", "oracle: true"),
+        (
+            "src/implementation.rs",
+            "        Ok((Box::new(MyNode { choose })",
+            '        let options = peerproof_vectors::serde_json::json!(["c:1", {"hex": "ff"}, "b:1", "c:1"]);\n'
+            '        choose.one("round.partner", options.as_array().unwrap());\n'
+            "        Ok((Box::new(MyNode { choose })",
+        ),
+    ],
 }
 
 
@@ -230,6 +247,7 @@ def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path)
         "python": [f"{sys.executable} -m mypy --strict adapter", f"{sys.executable} -m ruff format --isolated --check ."],
         "go": ['test -z "$(gofmt -l .)"', "go vet ./..."],
         "js": ["for file in *.js; do node --check $file || exit; done"],
+        "rust": ["cargo fmt --check", "cargo clippy --quiet --all-targets -- -D warnings"],
     }
 
     for command in commands[language]:
