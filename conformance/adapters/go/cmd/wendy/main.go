@@ -1,0 +1,9 @@
+// Wendy runs the vectors against the codec of Wendy in Go, or puts it behind adapter protocol 1.
+package main
+
+import (
+	"peerproof.example/adapters/program"
+	"peerproof.example/adapters/wendy"
+)
+
+func main() { program.Main(wendy.Implementation{}) }
