@@ -28,6 +28,8 @@ const (
 	Ping   Kind = "ping"
 )
 
+func (kind Kind) isKnown() bool { return kind == Update || kind == Info || kind == Ping }
+
 // root is the default root of the names of events. [D-04]
 const root = "distkv"
 
@@ -55,7 +57,7 @@ func Decode(datagram []byte) (message Message, err error) {
 	r := &reader{data: datagram}
 	event, _ := r.value(0).(string)
 	kind := Kind(strings.TrimPrefix(event, root+"."))
-	if !strings.HasPrefix(event, root+".") || kind != Update && kind != Info && kind != Ping {
+	if !strings.HasPrefix(event, root+".") || !kind.isKnown() {
 		fail("bad_type", "this is no event of this protocol")
 	}
 	members, isMap := r.value(MaxDepth).(Map)

@@ -3,6 +3,7 @@ package wendy
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -84,6 +85,9 @@ func fromPlain(plain json.RawMessage) (Message, error) {
 		return Message{}, err
 	}
 	purpose := Purpose(slices.Index(names, shown.Type))
+	if purpose < 0 {
+		panic(fmt.Sprintf("there is no message of the type %q", shown.Type)) // an error of the caller
+	}
 	message := Message{Purpose: purpose, Header: shown.Header, Tables: shown.Tables, Mask: shown.Mask}
 	if shown.Destination != nil {
 		message.Destination = *shown.Destination
@@ -110,7 +114,7 @@ func check(message Message) error {
 	}
 	switch {
 	case message.Purpose < 0 || message.Purpose > math.MaxUint8:
-		return errors.New("there is no such type or purpose")
+		return errors.New("a purpose is from 0 to 255")
 	case header.Hop < 0 || header.Hop > math.MaxInt32:
 		return errors.New("a number of hops is from 0 to 2^31-1")
 	case slices.ContainsFunc(ports, func(port int) bool { return port < 0 || port > math.MaxUint16 }):

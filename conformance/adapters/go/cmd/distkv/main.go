@@ -2,8 +2,8 @@
 package main
 
 import (
+	"peerproof.example/adapters/command"
 	"peerproof.example/adapters/distkv"
-	"peerproof.example/adapters/program"
 )
 
-func main() { program.Main(distkv.Implementation{}) }
+func main() { command.Main(distkv.Implementation{}) }

@@ -2,8 +2,8 @@
 package main
 
 import (
-	"peerproof.example/adapters/program"
+	"peerproof.example/adapters/command"
 	"peerproof.example/adapters/wendy"
 )
 
-func main() { program.Main(wendy.Implementation{}) }
+func main() { command.Main(wendy.Implementation{}) }

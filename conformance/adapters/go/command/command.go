@@ -1,5 +1,5 @@
-// Package program has what the programs of all protocols do.
-package program
+// Package command has what the commands of all protocols do.
+package command
 
 import (
 	"log"
