@@ -123,7 +123,7 @@ func readBytes(object strictjson.Object, name string, most int) Bytes {
 		return nil
 	}
 	text := read[string](object, name)
-	content, err := base64.StdEncoding.Strict().DecodeString(text)
+	content, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
 		fail("bad_value", name+" is not base64")
 	}

@@ -58,7 +58,7 @@ class NodeName(Form):
 
 @dataclass(frozen=True)
 class Packed(Form):
-    """A value or path, whose plain data is the decoded content of its bytes."""
+    """A value or path, in the plain form that the page of the specification shows with the wire format."""
 
     what: str
     show: Callable[[Any], Plain]
