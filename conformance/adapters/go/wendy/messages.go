@@ -172,6 +172,8 @@ type Message struct {
 	Destination bool    // of state data: whether its sender is the destination of the join [WA-61]
 	Mask        *Mask   // of purposes that have a mask
 	Value       Bytes   // of applications
+
+	isNew bool // whether it begins at this node, and has its versions
 }
 
 // Malformed says why bytes are no message, or why a message cannot be sent; Class is one of the suite's words.

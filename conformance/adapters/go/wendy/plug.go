@@ -30,7 +30,16 @@ type plainMessage struct {
 type Implementation struct{}
 
 // Offer lists what this implementation can do.
-func (Implementation) Offer() vectors.Offer { return vectors.Offer{Capabilities: []string{"codec"}} }
+func (Implementation) Offer() vectors.Offer {
+	return vectors.Offer{
+		Capabilities: []string{
+			"codec", "exchange", "sent", "stream", "events", "restart", "state.load", "config.sizes",
+			"api.join", "api.leave", "api.route", "api.forward", "api.send_to",
+			"observe.own", "observe.routing_table", "observe.leaf_set", "observe.neighborhood_set", "observe.state",
+		},
+		Events: []string{"delivered", "forwarding", "joined", "join_failed", "node_joined", "node_exited"},
+	}
+}
 
 // Decode returns a message in plain form.
 func (Implementation) Decode(datagram []byte) (any, error) {
@@ -65,11 +74,6 @@ func (Implementation) Encode(plain json.RawMessage) ([]byte, error) {
 		return nil, rejected(err)
 	}
 	return datagram, nil
-}
-
-// Open makes no node.
-func (Implementation) Open(vectors.Opening, vectors.Choose) (vectors.Node, vectors.Reaction) {
-	panic(vectors.Unsupported("this is a codec without nodes"))
 }
 
 func rejected(err error) error {
