@@ -20,9 +20,6 @@ func (n *node) join(contact string) string {
 // onJoin sends tables to the joiner, and the join on. [W-48…W-50, WA-35, WA-36, WA-47]
 func (n *node) onJoin(message Message) {
 	joiner := message.Header.Sender
-	if joiner.ID == n.self.ID {
-		return
-	}
 	_, goesOn := n.nextHop(message.Header.Key, joiner.ID)
 	isContact := message.Header.Hop == 1
 	n.send(joiner, StateData, func(answer *Message) {

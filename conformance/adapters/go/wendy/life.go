@@ -220,6 +220,7 @@ func (l *life) Query(name string, _ json.RawMessage) any {
 		Stored: []plainStored{}, Departed: sortedIDs(l.departed), Repairs: []plainRepair{},
 		Announcing: append([]string{}, l.announcing...), IsWarned: l.isWarned,
 	}
+	slices.Sort(state.Announcing)
 	for _, id := range sortedIDs(l.measured) {
 		state.Measured = append(state.Measured, l.measured[id])
 	}

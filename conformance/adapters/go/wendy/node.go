@@ -3,9 +3,9 @@ package wendy
 import (
 	"bytes"
 	"math"
-	"net"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Config is the configuration of a node, in plain form.
@@ -53,7 +53,6 @@ type node struct {
 	cells                  map[cell]Node
 	left, right, neighbors []Node
 	versions               Versions
-	isRescored             bool // whether the node that is inserted has got a new score
 
 	scores, cache map[ID]int64
 	measured      map[ID]Node
@@ -82,8 +81,11 @@ type sent struct {
 }
 
 func newNode(config Config, addr string, now int64) *node {
-	host, port, err := net.SplitHostPort(addr)
-	must(err)
+	colon := strings.LastIndexByte(addr, ':')
+	host, port := addr[:colon], addr[colon+1:]
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = host[1 : len(host)-1]
+	}
 	number, err := strconv.Atoi(port)
 	must(err)
 	if config.GlobalIP == "" {
@@ -95,7 +97,7 @@ func newNode(config Config, addr string, now int64) *node {
 		cells: map[cell]Node{}, scores: map[ID]int64{}, cache: map[ID]int64{}, measured: map[ID]Node{},
 		stored: map[ID]Versions{}, departed: map[ID]bool{}, repairs: map[cell]*repair{},
 	}
-	n.own = []string{addr, net.JoinHostPort(config.GlobalIP, port)}
+	n.own = []string{addr, joinHostPort(config.GlobalIP, number)}
 	n.timers.flushCache = after(now, cacheTime)
 	if config.Heartbeat > 0 {
 		n.timers.heartbeat = after(now, config.Heartbeat)
@@ -115,10 +117,15 @@ func (n *node) addressOf(one Node) string {
 	if host == "" || one.Port == 0 {
 		return ""
 	}
-	if bytes.ContainsRune([]byte(host), ':') {
+	return joinHostPort(host, one.Port)
+}
+
+// joinHostPort writes an address; a host with a colon is in brackets.
+func joinHostPort(host string, port int) string {
+	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	return host + ":" + strconv.Itoa(one.Port)
+	return host + ":" + strconv.Itoa(port)
 }
 
 // isPassedOver says whether a node is none that can be dealt with: without an address, or this one. [WA-52, WA-69]
@@ -203,13 +210,10 @@ func (n *node) consider(one Node, isLeaf bool) {
 		return
 	}
 	_, isMeasured := n.measured[one.ID]
-	if !isMeasured && len(n.measured) >= maxMeasured {
-		return
-	}
 	if isLeaf {
 		n.insertLeaf(one)
 	}
-	if !isMeasured {
+	if !isMeasured && len(n.measured) < maxMeasured {
 		n.measure(one)
 	}
 }
@@ -315,9 +319,6 @@ func (n *node) learnAddress(one Node) {
 
 // answer sends the tables that a mask asks for. [WA-57]
 func (n *node) answer(to Node, asked *Mask) {
-	if to.ID == n.self.ID {
-		return
-	}
 	n.send(to, StateData, func(message *Message) {
 		message.Tables = n.shown(asked.RoutingTable, asked.LeafSet, asked.NeighborhoodSet)
 		if asked.RoutingTable && len(asked.Rows) > 0 {
@@ -370,14 +371,19 @@ func (n *node) at(addr string) []Node {
 	return slices.DeleteFunc(nodes, func(one Node) bool { return n.addressOf(one) != addr })
 }
 
+// refreshScores gives the nodes at an address a new score. One that was measured is tried in all tables with it. [WA-18, WA-69]
 func (n *node) refreshScores(addr string, took int64) {
 	for _, one := range n.at(addr) {
+		_, isMeasured := n.measured[one.ID]
 		former, isScored := n.scores[one.ID]
 		n.scores[one.ID], n.cache[one.ID] = took, took
 		n.unmeasure(one.ID)
-		n.isRescored = !isScored || former != took
-		n.insert(one)
-		n.isRescored = false
+		if !isScored || former != took {
+			n.moveNeighbor(one)
+		}
+		if isMeasured {
+			n.insert(one)
+		}
 	}
 }
 

@@ -62,8 +62,8 @@ func (l *life) Stream(now int64, event json.RawMessage) vectors.Reaction {
 		action["conn"] = shown.Conn
 		effects = append(effects, vectors.Effect{Stream: action})
 	}
-	end, isWrong := 0, shown.Event == "eof"
-	if shown.Event == "data" {
+	end, isWrong := 0, shown.Event == "eof" || l.stage == left
+	if shown.Event == "data" && !isWrong {
 		content, err := hex.DecodeString(shown.Bytes)
 		must(err)
 		one.content = append(one.content, content...)
@@ -71,7 +71,7 @@ func (l *life) Stream(now int64, event json.RawMessage) vectors.Reaction {
 	}
 	if end > 0 {
 		message, err := Decode(one.content[:end])
-		if err == nil && l.accepts(message) && l.stage != left {
+		if err == nil && l.accepts(message) {
 			act(map[string]any{"event": "data", "bytes": hex.EncodeToString([]byte(confirmation))})
 		}
 		act(map[string]any{"event": "close"})

@@ -88,26 +88,34 @@ func (n *node) insertSide(side *[]Node, one Node, distance func(id ID) number) b
 	return true
 }
 
-// insertNeighbor tries a node in the neighborhood set, or moves it to the place of its new score. [W-33, W-34, WA-22]
+// insertNeighbor tries a node in the neighborhood set. [W-34]
 func (n *node) insertNeighbor(one Node) {
-	others := slices.DeleteFunc(slices.Clone(n.neighbors), isOf(one.ID))
-	isThere := len(others) < len(n.neighbors)
-	if isThere && !n.isRescored {
+	at := n.placeOf(one)
+	if slices.ContainsFunc(n.neighbors, isOf(one.ID)) || at >= n.config.NeighborhoodSet {
 		return
 	}
-	score := n.scoreOf(one.ID)
-	at := slices.IndexFunc(others, func(other Node) bool { return n.scoreOf(other.ID) > score })
-	if at < 0 {
-		at = len(others)
-	}
-	if at >= n.config.NeighborhoodSet {
-		return
-	}
-	n.neighbors = slices.Insert(others, at, one)
+	n.neighbors = slices.Insert(slices.Clone(n.neighbors), at, one)
 	n.neighbors = n.neighbors[:min(len(n.neighbors), n.config.NeighborhoodSet)]
-	if !isThere {
-		count(&n.versions.NeighborhoodSet)
+	count(&n.versions.NeighborhoodSet)
+}
+
+// moveNeighbor moves a node with a new score to its place, if it is in the neighborhood set. [WA-22]
+func (n *node) moveNeighbor(one Node) {
+	some := len(n.neighbors)
+	n.neighbors = slices.DeleteFunc(slices.Clone(n.neighbors), isOf(one.ID))
+	if len(n.neighbors) < some {
+		n.neighbors = slices.Insert(n.neighbors, n.placeOf(one), one)
 	}
+}
+
+// placeOf is where a node belongs in the neighborhood set: behind those that have the same score. [W-33, WA-22]
+func (n *node) placeOf(one Node) int {
+	score := n.scoreOf(one.ID)
+	at := slices.IndexFunc(n.neighbors, func(other Node) bool { return n.scoreOf(other.ID) > score })
+	if at < 0 {
+		return len(n.neighbors)
+	}
+	return at
 }
 
 // known returns all nodes in the tables, each once: leaves, cells in their order, neighbors.
