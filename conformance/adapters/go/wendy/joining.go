@@ -102,9 +102,6 @@ func (n *node) announce() {
 // onAnnouncement warns an announcer that has missed something, or takes it in. [W-64, W-66, WA-41, WA-43]
 func (n *node) onAnnouncement(message Message) {
 	sender, said := message.Header.Sender, message.Header.Versions
-	if n.isPassedOver(sender) {
-		return
-	}
 	delete(n.departed, sender.ID)
 	own := n.versions
 	if own.RoutingTable > said.RoutingTable || own.LeafSet > said.LeafSet || own.NeighborhoodSet > said.NeighborhoodSet {
@@ -112,5 +109,7 @@ func (n *node) onAnnouncement(message Message) {
 		return
 	}
 	n.considerTables(sender, message.Tables)
-	n.notify(map[string]any{"name": "node_joined", "node": sender})
+	if !n.isPassedOver(sender) {
+		n.notify(map[string]any{"name": "node_joined", "node": sender})
+	}
 }

@@ -136,11 +136,9 @@ func (n *node) isPassedOver(one Node) bool {
 
 // send sends a message of this node, with the versions and what else there is when the event is over.
 func (n *node) send(to Node, purpose Purpose, fill func(message *Message)) {
-	addr := n.addressOf(to)
-	if addr == "" || slices.Contains(n.own, addr) {
-		return
+	if addr := n.addressOf(to); addr != "" {
+		n.sendTo(addr, purpose, fill)
 	}
-	n.sendTo(addr, purpose, fill)
 }
 
 func (n *node) sendTo(addr string, purpose Purpose, fill func(message *Message)) {
@@ -230,13 +228,13 @@ func (n *node) unmeasure(id ID) {
 	n.order = slices.DeleteFunc(n.order, func(other ID) bool { return other == id })
 }
 
-// considerTables meets the sender of tables and all nodes in them, each once. [WA-34, WA-60]
+// considerTables meets the sender of tables, and then all nodes in them, each once: the first record of an id counts. [WA-34, WA-60]
 func (n *node) considerTables(sender Node, tables *Tables) {
 	type met struct {
 		node   Node
 		isLeaf bool
 	}
-	all := []met{{sender, true}}
+	all := []met{}
 	if tables.LeafSet != nil {
 		for _, one := range concat(tables.LeafSet.Left, tables.LeafSet.Right) {
 			all = append(all, met{one, true})
@@ -248,6 +246,7 @@ func (n *node) considerTables(sender Node, tables *Tables) {
 	for _, one := range tables.NeighborhoodSet {
 		all = append(all, met{one, false})
 	}
+	n.consider(sender, true)
 	isMet := map[ID]bool{}
 	for _, one := range all {
 		if !isMet[one.node.ID] {
