@@ -1,5 +1,5 @@
-// Package wendy has the messages of Wendy and their bytes, written from the page spec/wendy.md alone. Numbers in brackets, such as
-// [WA-63], are clauses of that page.
+// Package wendy has the messages of Wendy, their bytes, and a node, written from the page spec/wendy.md alone. Numbers in brackets,
+// such as [WA-63], are clauses of that page.
 package wendy
 
 import (
