@@ -437,8 +437,10 @@ func (n *node) leave() {
 	for _, one := range n.known() {
 		n.send(one, NodeExit, nil)
 	}
-	n.stage, n.timers, n.contact = left, timers{}, ""
-	n.repairs = map[cell]*repair{}
+	n.stage, n.timers = left, timers{}
+	for _, one := range n.repairs {
+		one.due = nil
+	}
 }
 
 func must(err error) {

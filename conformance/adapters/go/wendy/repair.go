@@ -29,6 +29,13 @@ func (n *node) onDeparture(id ID) {
 	}
 	n.notify(map[string]any{"name": "node_exited", "node": gone})
 
+	place := n.cellOf(id)
+	if n.cells[place].ID == id {
+		delete(n.cells, place)
+		count(&n.versions.RoutingTable)
+		n.repairs[place] = &repair{asked: place.row - 1}
+		n.advanceRepairs()
+	}
 	isLeaf := false
 	for _, side := range []*[]Node{&n.left, &n.right} {
 		if !slices.ContainsFunc(*side, isGone) {
@@ -49,12 +56,6 @@ func (n *node) onDeparture(id ID) {
 		for _, one := range n.neighbors {
 			n.ask(one, &Mask{NeighborhoodSet: true}, n.self.ID)
 		}
-	}
-	place := n.cellOf(id)
-	if n.cells[place].ID == id {
-		delete(n.cells, place)
-		count(&n.versions.RoutingTable)
-		n.repairs[place] = &repair{asked: place.row - 1}
 	}
 }
 
