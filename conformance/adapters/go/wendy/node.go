@@ -246,6 +246,7 @@ func (n *node) considerTables(sender Node, tables *Tables) {
 	for _, one := range tables.NeighborhoodSet {
 		all = append(all, met{one, false})
 	}
+	n.learnAddress(sender)
 	n.consider(sender, true)
 	isMet := map[ID]bool{}
 	for _, one := range all {
@@ -276,7 +277,6 @@ func (n *node) receive(message Message) {
 		return
 	}
 	header := &message.Header
-	n.learnAddress(header.Sender)
 	if (message.Purpose == NodeJoin || message.Purpose >= Application) && header.Hop < math.MaxInt32 {
 		header.Hop++
 	}
@@ -301,9 +301,9 @@ func (n *node) receive(message Message) {
 	}
 }
 
-// learnAddress takes over what a node says of its own address. [WA-68]
+// learnAddress takes over what a node says of its own address when it is met. [WA-68]
 func (n *node) learnAddress(one Node) {
-	if n.isPassedOver(one) {
+	if n.isPassedOver(one) || n.departed[one.ID] {
 		return
 	}
 	n.replaceRecord(one)

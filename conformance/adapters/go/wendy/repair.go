@@ -30,7 +30,7 @@ func (n *node) onDeparture(id ID) {
 	n.notify(map[string]any{"name": "node_exited", "node": gone})
 
 	place := n.cellOf(id)
-	if n.cells[place].ID == id {
+	if present, isOccupied := n.cells[place]; isOccupied && present.ID == id {
 		delete(n.cells, place)
 		count(&n.versions.RoutingTable)
 		n.repairs[place] = &repair{asked: place.row - 1}
