@@ -20,7 +20,7 @@ func (n *node) join(contact string) string {
 // onJoin sends tables to the joiner, and the join on. [W-48…W-50, WA-35, WA-36, WA-47]
 func (n *node) onJoin(message Message) {
 	joiner := message.Header.Sender
-	_, goesOn := n.nextHop(message.Header.Key, joiner.ID)
+	_, goesOn := n.nextHop(joiner.ID, joiner.ID)
 	isContact := message.Header.Hop == 1
 	n.send(joiner, StateData, func(answer *Message) {
 		answer.Tables = n.shown(true, !goesOn, isContact)
@@ -32,7 +32,7 @@ func (n *node) onJoin(message Message) {
 // forwardJoin sends a join to its next hop. If it is sent once more and there is none, this node is the destination. [WA-33]
 func (n *node) forwardJoin(message Message, isAgain bool) {
 	joiner := message.Header.Sender
-	next, goesOn := n.nextHop(message.Header.Key, joiner.ID)
+	next, goesOn := n.nextHop(joiner.ID, joiner.ID)
 	switch {
 	case goesOn:
 		addr := n.addressOf(next)
