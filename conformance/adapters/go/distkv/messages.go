@@ -67,6 +67,7 @@ func Decode(datagram []byte) (message Message, err error) {
 	if r.at < len(datagram) {
 		fail("trailing", "bytes are left over")
 	}
+	checkNames(members)
 	message = Message{Kind: kind, Tock: readTick(members.get("tock"))}
 	switch kind {
 	case Update:
@@ -89,6 +90,19 @@ func (members Map) get(name string) Value {
 		}
 	}
 	return absent{}
+}
+
+// checkNames refuses a map in which a string stands twice; other keys are names of no member. [DA-90]
+func checkNames(members Map) {
+	seen := map[string]bool{}
+	for _, pair := range members {
+		if name, isText := pair.Key.(string); isText {
+			if seen[name] {
+				fail("bad_value", "a name stands twice in a map")
+			}
+			seen[name] = true
+		}
+	}
 }
 
 func readTick(value Value) uint64 {
@@ -121,6 +135,7 @@ func readElement(members Map) Element {
 func readChain(members Map) Chain {
 	chain := Chain{}
 	for {
+		checkNames(members)
 		chain.Elements = append(chain.Elements, readElement(members))
 		switch prev := members.get("prev").(type) {
 		case nil:
@@ -152,7 +167,7 @@ func (message *Message) readUpdate(members Map) {
 	}
 	checkChanges(message.Chain)
 	message.Path = readPath(members.get("path"))
-	message.Value = members.get("value")
+	message.Value = canonical(members.get("value"))
 	if message.Value == Value(absent{}) {
 		fail("bad_value", "an update has no value")
 	}
@@ -235,6 +250,7 @@ func readNodes(value Value) map[string]Value {
 	switch members := value.(type) {
 	case absent:
 	case Map:
+		checkNames(members)
 		for _, pair := range members {
 			nodes[readName(pair.Key)] = pair.Value
 		}

@@ -162,7 +162,23 @@ func (r *reader) pairs(size uint64, depth int) Value {
 		key := r.value(depth - 1)
 		pairs = append(pairs, Pair{key, r.value(depth - 1)})
 	}
-	return sorted(pairs)
+	return pairs
+}
+
+// canonical returns a value with all its maps in their one order; no key of them may stand twice. [DA-92]
+func canonical(value Value) Value {
+	switch value := value.(type) {
+	case List:
+		for at := range value {
+			value[at] = canonical(value[at])
+		}
+	case Map:
+		for at := range value {
+			value[at] = Pair{canonical(value[at].Key), canonical(value[at].Value)}
+		}
+		return sorted(value)
+	}
+	return value
 }
 
 // writer writes the canonical encoding: the shortest header, floats in eight bytes. [DA-29]
