@@ -151,8 +151,8 @@ FAULTS = {
         "Null is none": Fault(
             "codec/reject-known-of-null",
             "distkv/messages.go",
-            "case absent:\n\tcase Map:\n\t\tfor",
-            "case absent, nil:\n\tcase Map:\n\t\tfor",
+            "case absent:\n\tcase Map:\n\t\tcheckNames",
+            "case absent, nil:\n\tcase Map:\n\t\tcheckNames",
         ),
         "the empty names are two": Fault(
             "codec/path-with-the-empty-byte-string", "distkv/messages.go", "if len(name) == 0 {", "if false {"
