@@ -16,6 +16,8 @@ from tests.support.javascript import ADAPTERS
 from tests.support.native_runners import Verdicts, build_go, bundle, copy_go, of_go, of_python, require_go
 from tests.support.tools import require
 
+from peerproof.cli.main import main
+
 pytestmark = pytest.mark.slow
 
 MODULE = "peerproof.example/adapters"
@@ -182,6 +184,7 @@ import (
 	"log"
 	"os"
 	"strconv"
+	"time"
 
 	vectors "peerproof.example/vectors"
 %s
@@ -197,7 +200,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := vectors.Verdicts(bundle, implementations[number], os.Stdout); err != nil {
+	if err := vectors.Verdicts(bundle, implementations[number], os.Stdout, 10*time.Second); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -251,10 +254,11 @@ def is_caught(vector: str, verdicts: Verdicts) -> bool:
 @pytest.mark.parametrize("protocol", STATUSES)
 def test_all_vectors_of_the_codec_pass_natively_and_through_the_adapter(protocol: str, tmp_path: Path) -> None:
     program = build_go(copy_adapters(tmp_path), f"./cmd/{protocol}")
-    adapter = shlex.join([str(program), "serve", str(bundle(protocol))])
+    adapter = shlex.join([str(program), "serve"])
 
     native = of_go(program, "verdicts", bundle(protocol))
 
+    assert main(["doctor", "--impl", adapter]) == 0
     assert assert_agree(native, of_python(protocol, adapter, tmp_path / "report.jsonl")) == STATUSES[protocol]
     for check in ("decode", "encode", "reencode", "rejects"):
         assert {verdict.status for case, verdict in native.items() if case.endswith(f"#{check}")} == {"passed"}, check

@@ -4,6 +4,7 @@ package command
 import (
 	"log"
 	"os"
+	"time"
 
 	vectors "peerproof.example/vectors"
 )
@@ -11,22 +12,24 @@ import (
 // Main runs the vectors against an implementation, or puts it behind adapter protocol 1:
 //
 //	PROGRAM verdicts BUNDLE    the verdict of each case as a line of JSON
-//	PROGRAM serve BUNDLE       an adapter on standard input and output
-func Main(implementation vectors.Implementation) {
+//	PROGRAM serve              an adapter on standard input and output
+func Main(protocol, transport string, implementation vectors.Implementation) {
 	log.SetFlags(0)
-	if len(os.Args) != 3 || os.Args[1] != "verdicts" && os.Args[1] != "serve" {
-		log.Fatal("usage: ", os.Args[0], " {verdicts,serve} BUNDLE")
-	}
-	bundle, err := vectors.Load(os.Args[2])
-	if err != nil {
+	if err := run(protocol, transport, implementation, os.Args[1:]); err != nil {
 		log.Fatal(err)
 	}
-	if os.Args[1] == "serve" {
-		err = vectors.Serve(bundle, implementation, os.Stdin, os.Stdout)
-	} else {
-		err = vectors.Verdicts(bundle, implementation, os.Stdout)
+}
+
+func run(protocol, transport string, implementation vectors.Implementation, arguments []string) error {
+	if len(arguments) == 1 && arguments[0] == "serve" {
+		return vectors.Serve(protocol, transport, implementation, os.Stdin, os.Stdout)
 	}
+	if len(arguments) != 2 || arguments[0] != "verdicts" {
+		log.Fatal("usage: ", os.Args[0], " serve, or verdicts BUNDLE")
+	}
+	bundle, err := vectors.Load(arguments[1])
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
+	return vectors.Verdicts(bundle, implementation, os.Stdout, 10*time.Second)
 }

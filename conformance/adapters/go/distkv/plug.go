@@ -81,7 +81,9 @@ type received struct {
 type Implementation struct{}
 
 // Offer lists what this implementation can do.
-func (Implementation) Offer() vectors.Offer { return vectors.Offer{Capabilities: []string{"codec"}} }
+func (Implementation) Offer() vectors.Offer {
+	return vectors.Offer{Name: "distkv-go", Version: "1.0.0", Capabilities: []string{"codec"}}
+}
 
 // Decode returns a message in plain form.
 func (Implementation) Decode(datagram []byte) (any, error) {

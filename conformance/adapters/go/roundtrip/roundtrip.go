@@ -19,7 +19,7 @@ func Vectors(t *testing.T, implementation vectors.Implementation) {
 	if os.Getenv(bundle) == "" {
 		t.Skip(bundle + " names no bundle")
 	}
-	vectors.Run(t, os.Getenv(bundle), implementation)
+	vectors.Run(t, os.Getenv(bundle), implementation, vectors.Settings{})
 }
 
 // Fuzz decodes any bytes, beginning with some messages and with those of the bundle, if there is one. What is accepted must be

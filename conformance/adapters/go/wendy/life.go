@@ -17,7 +17,7 @@ type life struct {
 // Open makes a node.
 func (Implementation) Open(opening vectors.Opening, _ vectors.Choose) (vectors.Node, vectors.Reaction) {
 	made := &life{opening: opening}
-	made.begin(0, nil)
+	made.begin(opening.Now, nil)
 	if opening.State != nil {
 		made.load()
 	}

@@ -395,6 +395,14 @@ func (n *node) onFailure(addr string) {
 
 // advance does what is due.
 func (n *node) advance(now int64) {
+	for due := n.nextTimer(); due != nil && *due <= now; due = n.nextTimer() {
+		n.runTimers(*due)
+	}
+	n.now = now
+}
+
+// runTimers runs the timers that are due at a time.
+func (n *node) runTimers(now int64) {
 	n.now = now
 	isDue := func(due *int64) bool { return due != nil && *due <= now }
 	if isDue(n.timers.flushCache) {

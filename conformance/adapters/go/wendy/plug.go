@@ -32,6 +32,8 @@ type Implementation struct{}
 // Offer lists what this implementation can do.
 func (Implementation) Offer() vectors.Offer {
 	return vectors.Offer{
+		Name:    "wendy-go",
+		Version: "1.0.0",
 		Capabilities: []string{
 			"codec", "exchange", "sent", "stream", "events", "restart", "state.load", "config.sizes",
 			"api.join", "api.leave", "api.route", "api.forward", "api.send_to",

@@ -6,4 +6,4 @@ import (
 	"peerproof.example/adapters/distkv"
 )
 
-func main() { command.Main(distkv.Implementation{}) }
+func main() { command.Main("distkv", "serf", distkv.Implementation{}) }

@@ -6,4 +6,4 @@ import (
 	"peerproof.example/adapters/wendy"
 )
 
-func main() { command.Main(wendy.Implementation{}) }
+func main() { command.Main("wendy", "tcp", wendy.Implementation{}) }
