@@ -98,7 +98,12 @@ def bundle_data(suite: Suite, protocol: str, compress: bool) -> bytes:
 
 
 #: Language of a native runner -> the patterns of its source files; those of examples and of its own tests do not match.
-RUNNERS: Final = {"go": ("*.go",), "javascript": ("*.mjs",), "rust": ("Cargo.toml", "src/**/*.rs")}
+RUNNERS: Final = {
+    "go": ("*.go",),
+    "java": ("peerproof/vectors/*.java",),
+    "javascript": ("*.mjs",),
+    "rust": ("Cargo.toml", "src/**/*.rs"),
+}
 _EXAMPLES: Final = "*_test.go", "*.test.mjs"
 
 

@@ -1,0 +1,46 @@
+package peerproof.vectors;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The verdict on a case.
+ *
+ * @param status passed, failed, crashed, hung, flooded, differs, tolerated, skipped, undetermined, known or stale
+ * @param failure its class, as in docs/explanation/failing-vector.md; null if no expectation is unmet
+ * @param decisions those on which the unmet expectation rests; none if the document's words require it
+ * @param difference the first difference; null if there is none
+ * @param reason why it is skipped, tolerated, known …; null without a reason
+ * @param crash what the implementation threw; null if it threw nothing
+ */
+public record Result(
+        Bundle.Case of, String status, String failure, List<String> decisions, Difference difference, String reason,
+        List<TraceEvent> happened, Throwable crash) {
+    private static final Set<String> FAILING = Set.of("failed", "crashed", "hung", "flooded", "stale");
+
+    public String id() {
+        return of.id();
+    }
+
+    /** Whether a test must fail: the document's own words are violated, or the list of known failures is not current. */
+    public boolean isFailure() {
+        return FAILING.contains(status);
+    }
+
+    /** Whether nothing is said about the implementation. */
+    public boolean isSilent() {
+        return status.equals("skipped") || status.equals("undetermined");
+    }
+
+    Result with(String newStatus, String newReason) {
+        return new Result(of, newStatus, failure, decisions, difference, newReason, happened, crash);
+    }
+
+    /** What reports show. */
+    Map<String, Object> plain() {
+        return Json.object(
+                "id", id(), "status", status, "failure", failure, "decisions", decisions,
+                "where", difference == null ? null : difference.where(), "reason", reason);
+    }
+}

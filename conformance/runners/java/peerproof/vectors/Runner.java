@@ -1,0 +1,132 @@
+package peerproof.vectors;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+import peerproof.vectors.Bundle.Case;
+
+/**
+ * Runs the cases of a bundle against an implementation in this process. The verdicts are those of {@code peerproof run};
+ * docs/reference/bundle.md describes bundles, and how a verdict follows from them.
+ */
+public final class Runner {
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+    private static final int MOST_HAPPENINGS = 20; // that the text of a failure shows
+    private static final int MOST_FRAMES = 20;
+
+    private final Bundle bundle;
+    private final Implementation implementation;
+    private final Implementation.Offer offer;
+    private final Duration limit;
+    private final boolean isTrusted;
+
+    public Runner(Bundle bundle, Implementation implementation) {
+        this(bundle, implementation, LIMIT);
+    }
+
+    /**
+     * Runs the cases of the decoder first: a wrong one must not say what a message is.
+     *
+     * @param limit the time that a case may take; the runner goes on with the next case after that
+     */
+    public Runner(Bundle bundle, Implementation implementation, Duration limit) {
+        this.bundle = bundle;
+        this.implementation = implementation;
+        this.offer = implementation.offer();
+        this.limit = limit;
+        boolean hasCodec = offer.capabilities().contains("codec");
+        this.isTrusted = hasCodec && bundle.cases().stream()
+                .filter(each -> each.check().equals("decode"))
+                .noneMatch(each -> check(each, true).isFailure());
+    }
+
+    /** The verdict of each case, in the order of the bundle; each is run when it is asked for. */
+    public static Stream<Result> run(Bundle bundle, Implementation implementation) {
+        Runner runner = new Runner(bundle, implementation);
+        return bundle.cases().stream().map(runner::check);
+    }
+
+    /** Runs one case. */
+    public Result check(Case each) {
+        return check(each, isTrusted);
+    }
+
+    private Result check(Case each, boolean trusted) {
+        Trial trial = new Trial(bundle, each, implementation, offer, trusted);
+        FutureTask<Result> running = new FutureTask<>(trial::run);
+        Thread thread = new Thread(running, each.id());
+        thread.setDaemon(true); // one that never ends must not keep the program
+        thread.start();
+        try {
+            return running.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException late) {
+            thread.interrupt();
+            String actual = "no answer within " + limit.toSeconds() + " s";
+            return trial.judge(Failure.ofReply("hung", trial.op, actual, null));
+        } catch (ExecutionException | InterruptedException error) {
+            throw new IllegalStateException("the runner failed at " + each.id(), error);
+        }
+    }
+
+    /** A result as text: what is expected, the clauses behind it, the first difference, what happened, and where to read on. */
+    public String text(Result result) {
+        Bundle.Vector vector = result.of().vector();
+        List<String> rests = result.decisions().isEmpty() ? vector.clauses() : result.decisions();
+        List<String> lines = new ArrayList<>(List.of(result.status() + ": " + vector.title()));
+        for (String name : rests) {
+            Bundle.Clause clause = bundle.clauses().get(name);
+            lines.add("  %s %s: %s".formatted(name, clause.level(), clause.text()));
+            lines.add("    in " + clause.read());
+        }
+        if (result.reason() != null) {
+            lines.add("  " + result.reason());
+        }
+        if (result.difference() != null) {
+            lines.add("  first difference (%s): %s".formatted(result.failure(), result.difference().where()));
+            lines.add("    expected  " + Json.canonical(result.difference().expected()));
+            lines.add("    actual    " + Json.canonical(result.difference().actual()));
+        }
+        if (result.crash() != null) {
+            lines.add("  stack");
+            Arrays.stream(result.crash().getStackTrace()).limit(MOST_FRAMES).forEach(frame -> lines.add("    " + frame));
+        }
+        lines.addAll(happened(result));
+        lines.add("  read on: peerproof explain " + rests.get(0) + "; peerproof vectors show " + vector.id());
+        return String.join("\n", lines);
+    }
+
+    private List<String> happened(Result result) {
+        List<TraceEvent> all = result.happened();
+        if (all.isEmpty()) {
+            return List.of();
+        }
+        int before = Math.max(0, all.size() - MOST_HAPPENINGS);
+        List<String> lines = new ArrayList<>();
+        String which = before == 0 ? "" : " (the last %d of %d events)".formatted(MOST_HAPPENINGS, all.size());
+        lines.add("  what happened" + which);
+        all.subList(before, all.size()).forEach(each -> lines.add(each.line() + typeOf(each.digits())));
+        return lines;
+    }
+
+    /** The type of a message, if the decoder can be asked and trusted. */
+    private String typeOf(String digits) {
+        if (digits.isEmpty() || !isTrusted) {
+            return "";
+        }
+        try {
+            Object message = Json.plain(implementation.decode(HexFormat.of().parseHex(digits)));
+            return Json.member(message, "type") instanceof String type ? "  (" + type + ")" : "";
+        } catch (Rejected rejected) {
+            return "  (no message)";
+        } catch (RuntimeException | StackOverflowError crash) { // it has failed a case of its own
+            return "";
+        }
+    }
+}

@@ -1,0 +1,361 @@
+package peerproof.vectors;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import peerproof.vectors.Reaction.Effect;
+
+/** Answers the requests of adapter protocol 1 for an implementation (docs/how-to/write-an-adapter.md). */
+public final class Server {
+    private static final Set<String> NEVER_IN_A_BATCH = Set.of("hello", "batch", "bye");
+
+    private final String protocol;
+    private final String transport;
+    private final Implementation implementation;
+    private final InputStream requests;
+    private final OutputStream replies;
+    private final Map<Object, Life> lives = new HashMap<>();
+    private long opened;
+    private Object id; // of the request that is being answered
+    private int asked; // questions in this request
+
+    /** The node behind a handle. */
+    private static final class Life {
+        final Node node;
+        boolean isDown;
+
+        Life(Node node) {
+            this.node = node;
+        }
+    }
+
+    /** The adapter cannot carry out a request; the code is one of the adapter protocol's. */
+    private static final class Trouble extends RuntimeException {
+        private static final long serialVersionUID = 1;
+        final String code;
+
+        Trouble(String code, String message) {
+            super(message, null, false, false);
+            this.code = code;
+        }
+    }
+
+    private Server(String protocol, String transport, Implementation implementation, InputStream requests, OutputStream replies) {
+        this.protocol = protocol;
+        this.transport = transport;
+        this.implementation = implementation;
+        this.requests = requests;
+        this.replies = replies;
+    }
+
+    /**
+     * Makes an adapter of an implementation, so that {@code peerproof run}, {@code fuzz} and {@code doctor} test the same one. It
+     * ends after {@code bye}, or at the end of the requests.
+     *
+     * @param transport {@code udp}, {@code tcp} or {@code serf}, as the protocol's messages travel
+     */
+    public static void serve(
+            String protocol, String transport, Implementation implementation, InputStream requests, OutputStream replies)
+            throws IOException {
+        new Server(protocol, transport, implementation, requests, replies).serve();
+    }
+
+    private void serve() throws IOException {
+        for (byte[] line = readLine(requests); line != null; line = readLine(requests)) {
+            Request request = parse(line);
+            id = request.members.get("id");
+            asked = 0;
+            Map<String, Object> reply = Json.object("id", id);
+            reply.putAll(answer(request));
+            write(reply);
+            if ("bye".equals(request.members.get("op"))) {
+                return;
+            }
+        }
+    }
+
+    /** A request; one without members, which is answered with an error, if the line is none. */
+    private static Request parse(byte[] line) {
+        try {
+            return new Request(Json.members(Json.parse(line)));
+        } catch (IOException error) {
+            System.err.println("not a request: " + error.getMessage());
+            return new Request(Map.of());
+        }
+    }
+
+    /** The next line without its end; null at the end of the input. */
+    static byte[] readLine(InputStream input) throws IOException {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        int next = input.read();
+        if (next < 0) {
+            return null;
+        }
+        for (; next >= 0 && next != '\n'; next = input.read()) {
+            line.write(next);
+        }
+        return line.toByteArray();
+    }
+
+    private void write(Object message) throws IOException {
+        replies.write(Json.line(message));
+        replies.write('\n');
+        replies.flush();
+    }
+
+    /** The reply without its id. Every request gets one, whatever the implementation throws. */
+    private Map<String, Object> answer(Request request) {
+        try {
+            Map<String, Object> reply = Json.object("ok", true);
+            reply.putAll(carryOut(request));
+            Json.line(reply); // what cannot be written is an error of this request
+            return reply;
+        } catch (Trouble trouble) {
+            return error(trouble.code, trouble.getMessage());
+        } catch (Unsupported unsupported) {
+            return error("unsupported", unsupported.getMessage());
+        } catch (Throwable crash) { // also errors, such as StackOverflowError
+            crash.printStackTrace();
+            return error("panic", crash.toString());
+        }
+    }
+
+    private static Map<String, Object> error(String code, String message) {
+        return Json.object("error", Json.object("code", code, "message", message == null ? code : message));
+    }
+
+    private Map<String, Object> carryOut(Request request) {
+        return switch (request.text("op")) {
+            case "hello" -> hello(request);
+            case "bye" -> Map.of();
+            case "batch" -> batch(request);
+            case "decode" -> decode(request);
+            case "encode" -> encode(request);
+            case "open", "load" -> open(request);
+            case "recv" -> {
+                Node node = running(request);
+                yield plain(node.receive(request.now(), request.need("from"), request.bytes()));
+            }
+            case "advance" -> plain(running(request).advance(request.now()));
+            case "call" -> plain(running(request).call(request.now(), request.text("name"), request.object("args")));
+            case "sent" -> {
+                Long took = request.members.get("took_us") instanceof Number number ? (Long) number.longValue() : null;
+                yield plain(running(request).sent(request.now(), request.need("to"), request.bytes(), took));
+            }
+            case "stream" -> plain(running(request).stream(request.now(), connection(request)));
+            case "query" -> Json.object("value", running(request).query(request.text("what"), request.object("args")));
+            case "crash" -> {
+                running(request).crash();
+                behind(request).isDown = true;
+                yield Map.of();
+            }
+            case "restart" -> {
+                Life life = behind(request);
+                Reaction reaction = life.node.restart(request.now(), request.object("config"));
+                life.isDown = false;
+                yield plain(reaction);
+            }
+            case "close" -> {
+                behind(request);
+                lives.remove(request.members.get("handle"));
+                yield Map.of();
+            }
+            default -> throw new Trouble("unknown_op", "there is no op " + request.text("op"));
+        };
+    }
+
+    private Map<String, Object> hello(Request request) {
+        if (!(request.need("protocol") instanceof List<?> range) || range.size() != 2
+                || !(range.get(0) instanceof Number least) || !(range.get(1) instanceof Number most)) {
+            throw new Trouble("bad_request", "protocol must have the least and the highest version");
+        }
+        if (least.longValue() > 1 || most.longValue() < 1) {
+            throw new Trouble("version", "this adapter speaks version 1, not " + range);
+        }
+        Implementation.Offer offer = implementation.offer();
+        Map<String, Object> offered = Json.object("capabilities", offer.capabilities().stream().sorted().toList());
+        if (offer.events() != null) {
+            offered.put("events", offer.events());
+        }
+        if (!offer.limits().isEmpty()) {
+            offered.put("limits", offer.limits());
+        }
+        return Json.object(
+                "protocol", 1, "name", implementation.name(), "version", implementation.version(),
+                "language", "Java " + Runtime.version().feature(), "protocols", Json.object(protocol, offered),
+                "choices", offer.isOracle() ? "oracle" : "set");
+    }
+
+    private Map<String, Object> batch(Request request) {
+        if (!(request.need("items") instanceof List<?> items)) {
+            throw new Trouble("bad_request", "items must be a list");
+        }
+        List<Object> results = new ArrayList<>();
+        for (Object item : items) {
+            Request each = new Request(Json.members(item));
+            id = each.members.getOrDefault("id", id); // an item that may ask has an id of its own
+            asked = 0;
+            boolean mayBeOne = !NEVER_IN_A_BATCH.contains(String.valueOf(each.members.get("op")));
+            results.add(mayBeOne ? answer(each) : error("bad_request", "this op cannot be an item of a batch"));
+        }
+        return Json.object("results", results);
+    }
+
+    private Map<String, Object> decode(Request request) {
+        checkProtocol(request);
+        try {
+            return Json.object("value", implementation.decode(request.bytes()));
+        } catch (Rejected rejected) {
+            return Json.object("rejected", rejected.reason().plain());
+        }
+    }
+
+    private Map<String, Object> encode(Request request) {
+        checkProtocol(request);
+        if (!(request.members.get("value") instanceof Map<?, ?> value)) {
+            throw new Trouble("bad_request", "value must be a message");
+        }
+        try {
+            return Json.object("bytes", HexFormat.of().formatHex(implementation.encode(value)));
+        } catch (Rejected rejected) {
+            return Json.object("rejected", rejected.reason().plain());
+        }
+    }
+
+    private void checkProtocol(Request request) {
+        if (!protocol.equals(request.text("protocol"))) {
+            throw new Trouble("unsupported", "there is no " + request.text("protocol") + " here");
+        }
+    }
+
+    private Map<String, Object> open(Request request) {
+        checkProtocol(request);
+        List<Object> timers = new ArrayList<>();
+        if (request.members.get("timers") instanceof List<?> given) {
+            timers.addAll(given);
+        }
+        Object state = request.text("op").equals("load") ? request.need("state") : null;
+        Implementation.Opening opening = new Implementation.Opening(
+                request.word("case"), request.word("node"), request.need("addr"), request.now(), request.object("config"),
+                request.word("seed"), state, timers);
+        Implementation.Opened made = implementation.open(opening, this::ask);
+        Map<String, Object> reply = plain(made.reaction());
+        opened++;
+        lives.put(Json.integer(opened), new Life(made.node()));
+        reply.put("handle", opened);
+        return reply;
+    }
+
+    private Life behind(Request request) {
+        Life life = lives.get(request.members.get("handle"));
+        if (life == null) {
+            throw new Trouble("no_handle", "there is no handle " + request.members.get("handle"));
+        }
+        return life;
+    }
+
+    private Node running(Request request) {
+        Life life = behind(request);
+        if (life.isDown) {
+            throw new Trouble("no_handle", "the node of this handle has crashed");
+        }
+        return life.node;
+    }
+
+    private static Map<String, Object> connection(Request request) {
+        String event = request.text("event");
+        Map<String, Object> about = Json.object("conn", request.text("conn"), "event", event);
+        if (event.equals("data")) {
+            about.put("bytes", request.text("bytes"));
+        }
+        return about;
+    }
+
+    private Map<String, Object> plain(Reaction reaction) {
+        List<Object> effects = new ArrayList<>();
+        for (Effect effect : reaction.effects()) {
+            if (effect instanceof Reaction.Send send) {
+                String digits = HexFormat.of().formatHex(send.datagram());
+                effects.add(Json.object("send", Json.object("via", transport, "to", send.to(), "bytes", digits)));
+            } else if (effect instanceof Reaction.Event told) {
+                effects.add(Json.object("event", told.event()));
+            } else if (effect instanceof Reaction.Stream stream) {
+                effects.add(Json.object("stream", stream.action()));
+            }
+        }
+        Map<String, Object> reply = Json.object("effects", effects, "next_timer_ms", reaction.nextTimer());
+        if (reaction.refused() != null) {
+            reply.put("refused", reaction.refused().plain());
+        }
+        return reply;
+    }
+
+    /** Asks the runner for a random choice, in the middle of a request. */
+    private List<Integer> ask(String site, String kind, List<?> options, int some) {
+        asked++;
+        Map<String, Object> question = Json.object("for", id, "n", asked, "kind", kind, "site", site, "of", options);
+        if (kind.equals("sample")) {
+            question.put("some", some);
+        }
+        try {
+            write(Json.object("choice", question));
+            byte[] line = readLine(requests);
+            Object answer = line == null ? null : Json.member(Json.parse(line), "choice");
+            if (Json.member(answer, "pick") instanceof List<?> picked) {
+                return picked.stream().<Integer>map(index -> ((Number) index).intValue()).toList();
+            }
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        throw new Trouble("internal", "there is no answer to a choice");
+    }
+
+    /** A request, and what it must have. */
+    private record Request(Map<String, Object> members) {
+        Object need(String name) {
+            if (members.get(name) == null) {
+                throw new Trouble("bad_request", "the request has no " + name);
+            }
+            return members.get(name);
+        }
+
+        String text(String name) {
+            if (need(name) instanceof String text) {
+                return text;
+            }
+            throw new Trouble("bad_request", name + " must be a text");
+        }
+
+        /** A text that may be missing. */
+        String word(String name) {
+            return members.get(name) instanceof String text ? text : "";
+        }
+
+        Map<String, Object> object(String name) {
+            return Json.members(members.get(name));
+        }
+
+        long now() {
+            if (need("now_ms") instanceof Number now) {
+                return now.longValue();
+            }
+            throw new Trouble("bad_request", "now_ms must be an integer of milliseconds");
+        }
+
+        byte[] bytes() {
+            try {
+                return HexFormat.of().parseHex(text("bytes"));
+            } catch (IllegalArgumentException error) {
+                throw new Trouble("bad_request", "bytes must be pairs of hexadecimal digits");
+            }
+        }
+    }
+}
