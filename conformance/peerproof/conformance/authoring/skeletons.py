@@ -61,14 +61,30 @@ _SETUP_JS: Final = """\
         with:
           node-version: "22"
 """
+_SETUP_JAVA: Final = """\
+      - uses: actions/setup-java@v4
+        with:
+          distribution: "temurin"
+          java-version: "21"
+"""
 _PYTHON: Final = ("adapter/implementation.py",) * 4
 _GO: Final = ("implementation.go",) * 4
 _JS: Final = ("implementation.js",) * 4
+_JAVA: Final = ("src/main/java/adapter/Implementation.java",) * 4
 _RUST: Final = ("src/implementation.rs",) * 4
 LANGUAGES: Final[Mapping[str, Language]] = {
     "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON, test="python3 -m pytest"),
     "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO, "go", "go test ./..."),
     "js": Language("JavaScript", "node --check main.js", "node main.js", *_JS, _SETUP_JS, "javascript", "node --test"),
+    "java": Language(
+        "Java",
+        "mvn --quiet --batch-mode -DskipTests package",
+        "java -jar target/adapter.jar",
+        *_JAVA,
+        _SETUP_JAVA,
+        runner="java",
+        test="mvn --batch-mode test",
+    ),
     "rust": Language("Rust", "cargo build", "target/debug/adapter", *_RUST, runner="rust", test="cargo test"),
 }
 

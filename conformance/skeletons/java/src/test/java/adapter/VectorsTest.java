@@ -1,0 +1,44 @@
+package adapter;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.api.Assumptions.abort;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+import peerproof.vectors.Bundle;
+import peerproof.vectors.KnownFailures;
+import peerproof.vectors.Result;
+import peerproof.vectors.Runner;
+
+/** Runs every case of the vectors as a test with its id. There is nothing to fill in here. */
+class VectorsTest {
+    @TestFactory
+    Stream<DynamicTest> vectors() throws IOException {
+        Bundle bundle = Bundle.load(Path.of("vectors/scuttlebutt.json.gz"));
+        KnownFailures known = KnownFailures.load(Path.of("known-failing.txt"));
+        Runner runner = new Runner(bundle, new Implementation());
+        List<String> problems = known.problems(bundle.cases(), LocalDate.now());
+        return Stream.concat(
+                Stream.of(dynamicTest("known-failing.txt", () -> assertTrue(problems.isEmpty(), String.join("\n", problems)))),
+                bundle.cases().stream().map(
+                        each -> dynamicTest(each.id(), () -> judge(runner, known.apply(runner.check(each))))));
+    }
+
+    private static void judge(Runner runner, Result result) {
+        if (result.isFailure()) {
+            fail(result.id() + "\n" + runner.text(result));
+        }
+        switch (result.status()) {
+            case "passed" -> { }
+            case "skipped", "undetermined", "known" -> abort(result.status() + ": " + result.reason());
+            default -> System.out.println(runner.text(result)); // only a decision of the suite demands otherwise
+        }
+    }
+}
