@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -119,6 +119,55 @@ def copy_go(folder: Path) -> Path:
 def of_go(program: Path, *arguments: str | Path) -> Verdicts:
     """The verdicts that such a program prints."""
     return parse_verdicts(_output([program, *arguments]))
+
+
+def selected_bundle(protocol: str, folder: Path, is_wanted: Callable[[str], bool]) -> Path:
+    """A bundle of the vectors with these ids, without tables, which takes less time."""
+    found = json.loads(bundle(protocol).read_bytes())
+    vectors = [vector for vector in found["vectors"] if is_wanted(vector["id"])]
+    path = folder / f"{protocol}.json"
+    path.write_text(json.dumps({**found, "vectors": vectors, "tables": []}), encoding="utf-8")
+    return path
+
+
+def maven(folder: Path, *goals: str) -> subprocess.CompletedProcess[str]:
+    """What comes of goals of Maven; the test is left out if it cannot reach Maven Central."""
+    require("javac")
+    command = [require("mvn"), "--batch-mode", *goals]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    require_maven_central(done.stdout)
+    return done
+
+
+def require_maven_central(said: str) -> None:
+    """Leaves the test out if Maven said that it cannot reach Maven Central."""
+    if re.search(r"Could not (transfer|find) artifact|Unknown host|resolution will not be reattempted", said):
+        leave_out(f"{LEFT_OUT}Maven Central: connect this machine to the network")
+
+
+def begin_java(folder: Path, protocol: str) -> Path:
+    """The template in Java, with the runner and the bundle of a protocol, as `peerproof init` writes them."""
+    assert main(["init", "--lang", "java", protocol, "--name", "my-node", str(folder)]) == 0
+    return folder
+
+
+@cache
+def java_runner() -> str:
+    """The class path of the runner in Java, built once for all tests of this process."""
+    folder = begin_java(Path(mkdtemp()), "scuttlebutt")
+    done = maven(folder, "-DskipTests", "package")
+    assert done.returncode == 0, done.stdout
+    return f"{folder}/target/classes:{folder}/target/lib/*"
+
+
+def of_java(path: Path, *commands: Sequence[str | Path]) -> list[Verdicts]:
+    """The verdicts of the runner in Java on programs behind the adapter protocol."""
+    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # it runs for seconds only
+    command = [require("jdk"), *quick, "-cp", java_runner(), "peerproof.vectors.Verdicts", str(path)]
+    programs = "".join(json.dumps(list(map(str, words))) + "\n" for words in commands)
+    done = subprocess.run(command, input=programs, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return [parse_verdicts(each) for each in done.stdout.split("\n\n")[:-1]]
 
 
 def _output(command: list[str | Path]) -> str:

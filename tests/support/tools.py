@@ -47,6 +47,7 @@ def _which(*programs: str) -> Callable[[], str | None]:
 TOOLS: Final = {
     "jdk": Tool("Java 17 for Spark", _find_jdk, "sudo apt install openjdk-17-jre-headless, or brew install openjdk@17"),
     "javac": Tool("Java compiler", _which("javac"), "sudo apt install openjdk-17-jdk-headless, or brew install openjdk@17"),
+    "mvn": Tool("Maven", _which("mvn"), "sudo apt install maven, or brew install maven"),
     "serf": Tool("Serf", _which("serf"), "sudo apt install serf, or the program from https://github.com/hashicorp/serf"),
     "node": Tool("Node.js", _which("node"), "sudo apt install nodejs, or brew install node"),
     "npm": Tool("npm", _which("npm"), "sudo apt install npm, or brew install node"),
