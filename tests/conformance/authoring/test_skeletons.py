@@ -18,6 +18,7 @@ import pytest
 import yaml
 from tests.conformance.conftest import Capture
 from tests.support import rust
+from tests.support.native_runners import require_maven_central
 from tests.support.tools import require
 
 from peerproof.cli.main import main
@@ -27,7 +28,7 @@ from peerproof.conformance.runner import expected_failures
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite
 
-NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",), "rust": ("rustfmt", "clippy")}
+NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",), "java": ("javac", "mvn"), "rust": ("rustfmt", "clippy")}
 
 #: Nothing comes from a network, and the suite is the one of these tests.
 ENVIRONMENT = {
@@ -55,13 +56,14 @@ def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> 
         rust.share_target(folder)
     if build:
         built = shell(LANGUAGES[language].build, folder)
+        require_maven_central(built.stdout)
         assert built.returncode == 0, built.stderr
     return folder
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("language", "protocol"), [("python", "scuttlebutt"), ("go", "swim"), ("js", "wendy"), ("rust", "peter")]
+    ("language", "protocol"), [("python", "scuttlebutt"), ("go", "swim"), ("js", "wendy"), ("java", "peter"), ("rust", "peter")]
 )
 def test_the_next_two_commands_come_out_right(language: str, protocol: str, here: Path, capsys: Capture) -> None:
     """Smoke has nothing to say against the skeleton, and everything that it fails is known."""
@@ -138,6 +140,7 @@ def test_in_python_every_case_is_a_test_of_pytest(tmp_path: Path) -> None:
 #: What is typed so that the capability of nodes is claimed.
 CLAIMING = {
     "go": ('[]string{"codec"}', '[]string{"codec", "exchange"}'),
+    "java": ('Set.of("codec")', 'Set.of("codec", "exchange")'),
     "js": ('["codec"]', '["codec", "exchange"]'),
     "python": ('= ["codec"]', '= ["codec", "exchange"]'),
     "rust": ('[&str; 1] = ["codec"]', '[&str; 2] = ["codec", "exchange"]'),
@@ -197,6 +200,14 @@ ASKING = {
             'throw new Unsupported("no"); choose("round.partner", "one", ["c:1", { hex: "ff" }, "b:1", "c:1"]);',
         ),
     ],
+    "java": [
+        ("src/main/java/adapter/Implementation.java", "IS_ORACLE = false", "IS_ORACLE = true"),
+        (
+            "src/main/java/adapter/Implementation.java",
+            "MyNode node = new MyNode();",
+            'choose.one("round.partner", List.of("c:1", Map.of("hex", "ff"), "b:1", "c:1")); MyNode node = new MyNode();',
+        ),
+    ],
     "rust": [
         ("src/implementation.rs", "oracle: false", "oracle: true"),
         (
@@ -246,6 +257,7 @@ def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path)
     commands = {
         "python": [f"{sys.executable} -m mypy --strict adapter", f"{sys.executable} -m ruff format --isolated --check ."],
         "go": ['test -z "$(gofmt -l .)"', "go vet ./..."],
+        "java": ['javac -Xlint:all -Werror -d lint -cp "target/lib/*" $(find src/main vectors -name "*.java")'],
         "js": ["for file in *.js; do node --check $file || exit; done"],
         "rust": ["cargo fmt --check", "cargo clippy --quiet --all-targets -- -D warnings"],
     }
