@@ -1,14 +1,15 @@
 """
-Writes the skeleton of an adapter: a program through which the suite reaches your implementation.
+Writes a project that runs the vectors as tests of your language, and an adapter for everything else.
 
-  peerproof init --lang python                      for Scuttlebutt, in this folder
-  peerproof init swim conformance --lang go         for SWIM, in Go, in the new folder conformance
-  peerproof init --lang js --name my-port           under this name
+  peerproof init --lang go                          for Scuttlebutt, in this folder
+  peerproof init swim conformance --lang rust       for SWIM, in Rust, in the new folder conformance
+  peerproof init --lang python --name my-port       under this name
 
-The skeleton passes `doctor --impl`. It implements nothing yet; its failures are listed in known-failing.txt, so that `run`
-succeeds from the start, while you fill in the codec, events and queries. A GitHub workflow runs both at every push; it is
-written to the top of the repository, if the folder is in one. A repository may hold several adapters, each in its folder and
-with its workflow.
+Languages: Go (go test), Java (JUnit 5 by Maven), JavaScript (node --test), Python (pytest), Rust (cargo test). You fill in one
+file. It implements nothing yet; its failures are listed in known-failing.txt, so that tests, `doctor --impl` and `run` succeed
+from the start. Except in Python, the vectors and a runner in your language come with it, in the folder vectors, so that the tests
+need nothing else. A GitHub workflow runs all of it at every push; it is written to the top of the repository, if the folder is in
+one. A repository may hold several projects, each in its folder and with its workflow.
 
 No existing file is overwritten without --force; and either all files are written or none.
 """
@@ -41,9 +42,9 @@ NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    options.add_protocol(parser, "protocol of the adapter", default="scuttlebutt")
+    options.add_protocol(parser, "protocol of the implementation", default="scuttlebutt")
     add("folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="folder to write to (default: this one)")
-    add("--lang", choices=tuple(LANGUAGES), required=True, help="language of the adapter")
+    add("--lang", choices=tuple(LANGUAGES), required=True, help="language of the implementation")
     add("--name", metavar="NAME", help="name of the implementation (default: that of the repository or folder)")
     add("--force", action="store_true", help="overwrite existing files")
 
@@ -86,7 +87,7 @@ def _notes(args: Namespace) -> Iterator[str]:
         )
     if is_from_a_folder():
         yield (
-            f"this peerproof came from a folder or file, and {requirement()} may not be on PyPI. "
+            f"this peerproof came from a folder or file, and {requirement(LANGUAGES[args.lang].extras)} may not be on PyPI. "
             "Write where to get it into PEERPROOF in the workflow, such as 'peerproof[fuzz] @ git+https://…'"
         )
 
@@ -114,11 +115,12 @@ def _name(args: Namespace) -> str:
 
 
 def _next(args: Namespace) -> list[str]:
-    """Returns the two next commands."""
+    """Returns the three next commands."""
     language = LANGUAGES[args.lang]
     there = [] if args.folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(args.folder))}"]
     impl = shlex.quote(language.start)
     return [
-        " && ".join([*there, language.build, f"peerproof doctor --impl {impl}"]),
+        " && ".join([*there, language.test]),
+        f"{language.build} && peerproof doctor --impl {impl}",
         f"peerproof run {args.protocol} --impl {impl} --known-failing {KNOWN_FAILING}",
     ]

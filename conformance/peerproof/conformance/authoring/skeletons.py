@@ -36,18 +36,20 @@ _STANDS_FOR_ANOTHER: Final = re.compile(r'my-node|scuttlebutt|"udp"|@[A-Z]+@')
 
 @dataclass(frozen=True)
 class Language:
-    """How an adapter in this language is built, started, and set up on an empty machine."""
+    """How a project in this language is built, tested, started, and set up on an empty machine."""
 
     title: str
+    plug: str  #: the file to fill in
     build: str
-    start: str
-    codec: str
-    events: str
-    queries: str
-    choices: str
-    setup: str = ""  #: steps of the workflow
+    test: str  #: the command by which every case is a test of this language
+    start: str  #: the adapter
     runner: str = ""  #: its native runner, if it has one
-    test: str = ""  #: the command by which every vector is a test in this language
+    setup: str = ""  #: steps of the workflow
+    extras: str = "fuzz"  #: of peerproof, which the workflow installs
+
+    def update(self, protocol: str) -> str:
+        """Returns the command that brings newer vectors; empty if they come with peerproof."""
+        return f"peerproof vectors export --output {VECTORS} {protocol} --gzip --runner {self.runner}" if self.runner else ""
 
 
 _SETUP_GO: Final = """\
@@ -67,25 +69,50 @@ _SETUP_JAVA: Final = """\
           distribution: "temurin"
           java-version: "21"
 """
-_PYTHON: Final = ("adapter/implementation.py",) * 4
-_GO: Final = ("implementation.go",) * 4
-_JS: Final = ("implementation.js",) * 4
-_JAVA: Final = ("src/main/java/adapter/Implementation.java",) * 4
-_RUST: Final = ("src/implementation.rs",) * 4
 LANGUAGES: Final[Mapping[str, Language]] = {
-    "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON, test="python3 -m pytest"),
-    "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO, "go", "go test ./..."),
-    "js": Language("JavaScript", "node --check main.js", "node main.js", *_JS, _SETUP_JS, "javascript", "node --test"),
+    "python": Language(
+        "Python",
+        plug="adapter/implementation.py",
+        build="python3 -m compileall -q adapter",
+        test="python3 -m pytest",
+        start="python3 -m adapter",
+        extras="fuzz,pytest",
+    ),
+    "go": Language(
+        "Go",
+        plug="implementation.go",
+        build="go build -o adapter .",
+        test="go test ./...",
+        start="./adapter",
+        runner="go",
+        setup=_SETUP_GO,
+    ),
+    "js": Language(
+        "JavaScript",
+        plug="implementation.js",
+        build="node --check main.js",
+        test="node --test",
+        start="node main.js",
+        runner="javascript",
+        setup=_SETUP_JS,
+    ),
     "java": Language(
         "Java",
-        "mvn --quiet --batch-mode -DskipTests package",
-        "java -jar target/adapter.jar",
-        *_JAVA,
-        _SETUP_JAVA,
-        runner="java",
+        plug="src/main/java/adapter/Implementation.java",
+        build="mvn --quiet --batch-mode -DskipTests package",
         test="mvn --batch-mode test",
+        start="java -jar target/adapter.jar",
+        runner="java",
+        setup=_SETUP_JAVA,
     ),
-    "rust": Language("Rust", "cargo build", "target/debug/adapter", *_RUST, runner="rust", test="cargo test"),
+    "rust": Language(
+        "Rust",
+        plug="src/implementation.rs",
+        build="cargo build",
+        test="cargo test",
+        start="target/debug/adapter",
+        runner="rust",
+    ),
 }
 
 
@@ -122,7 +149,7 @@ def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite
     return written
 
 
-def requirement() -> str:
+def requirement(extras: str = "fuzz") -> str:
     """
     Returns what `pip install` needs to install this peerproof on another machine, for a workflow.
 
@@ -131,10 +158,10 @@ def requirement() -> str:
     origin = _origin()
     url, where = origin.get("url", ""), f"#subdirectory={origin['subdirectory']}" if "subdirectory" in origin else ""
     if source := origin.get("vcs_info"):
-        return f"peerproof[fuzz] @ {source['vcs']}+{url}@{source['commit_id']}{where}"
+        return f"peerproof[{extras}] @ {source['vcs']}+{url}@{source['commit_id']}{where}"
     if url.startswith(("https://", "http://")):
-        return f"peerproof[fuzz] @ {url}{where}"
-    return f"peerproof[fuzz]=={version('peerproof')}"
+        return f"peerproof[{extras}] @ {url}{where}"
+    return f"peerproof[{extras}]=={version('peerproof')}"
 
 
 def is_from_a_folder() -> bool:
@@ -170,16 +197,18 @@ def _words(language: Language, protocol: str, name: str, folder: str) -> dict[st
         '"udp"': f'"{specification(protocol).TRANSPORT}"',
         "@FOLDER@": inside,
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
-        "@REQUIREMENT@": json.dumps(requirement())[1:-1],
-        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "start", "codec", "events", "queries", "choices")},
+        "@REQUIREMENT@": json.dumps(requirement(language.extras))[1:-1],
+        "@UPDATE@": f"- `{update}` brings newer vectors, and a newer runner." if (update := language.update(protocol)) else "",
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("plug", "build", "test", "start")},
         "@WORDS@": "\n".join(_vocabulary(protocol)),
     }
 
 
 def _fill_template(path: Path, words: Mapping[str, str]) -> str:
     text = path.read_text(encoding="utf-8")
-    if not words["@SETUP@"]:
-        text = text.replace("@SETUP@\n", "")
+    for optional in ("@SETUP@", "@UPDATE@"):
+        if not words[optional]:
+            text = text.replace(f"{optional}\n", "")
     return _STANDS_FOR_ANOTHER.sub(lambda found: words[found[0]], text)
 
 
