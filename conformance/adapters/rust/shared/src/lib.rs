@@ -1,0 +1,5 @@
+//! What the two protocols share: random choices, the reasons to reject a datagram, plain JSON, and real sockets.
+
+pub mod chance;
+pub mod plain;
+pub mod rejected;
