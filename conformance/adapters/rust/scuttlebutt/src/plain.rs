@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use shared::plain::{Fault, Object, each, integer, list, member, object, string, text, text_value, unsigned};
+use shared::plain::{Fault, Object, each, each_of, integer, member, object, string, text, text_value, unsigned};
 
 use crate::codec::{Digest, Entry, Message};
 use crate::detector::{Detector, Status, Window};
@@ -84,7 +84,7 @@ pub fn read_config(value: &Value) -> Result<Config, Fault> {
     let mut config = Config::default();
     for (name, value) in object(value)? {
         match name.as_str() {
-            "seeds" => config.seeds = list(value)?.iter().map(read_text).collect::<Result<_, _>>()?,
+            "seeds" => config.seeds = each_of(value, read_text)?,
             "interval" => config.interval = within(name, value, 1, u64::MAX >> 1)?,
             "max_payload" => config.max_payload = within(name, value, 1, 65507)? as usize,
             "detector" if value.is_null() => config.detector = None,
@@ -164,7 +164,7 @@ pub fn read_timers(value: &Value) -> Result<Vec<u64>, Fault> {
             other => Err(format!("there is no timer {other}")),
         }
     };
-    list(value)?.iter().map(timer).collect()
+    each_of(value, timer)
 }
 
 /// The answer to the query `peers`.

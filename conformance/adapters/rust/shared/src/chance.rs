@@ -34,13 +34,11 @@ pub fn shuffled<T: Clone>(chance: &mut dyn Chance<T>, site: &'static str, option
     at(options, &chance.pick(site, Kind::Permutation, options))
 }
 
-/// So many different ones of the options.
+/// So many different ones of the options, or all if there are fewer, in a random order.
 pub fn sample<T: Clone>(chance: &mut dyn Chance<T>, site: &'static str, some: usize, options: &[T]) -> Vec<T> {
-    if some == 0 {
-        return Vec::new();
-    }
-    if some >= options.len() {
-        return options.to_vec();
+    let some = some.min(options.len());
+    if some == 0 || options.len() == 1 {
+        return options[..some].to_vec();
     }
     at(options, &chance.pick(site, Kind::Sample(some), options))
 }

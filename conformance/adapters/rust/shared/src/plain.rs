@@ -13,11 +13,6 @@ pub fn object(value: &Value) -> Result<&Object, Fault> {
     value.as_object().ok_or_else(|| format!("{value} is no object"))
 }
 
-/// The value as a list.
-pub fn list(value: &Value) -> Result<&Vec<Value>, Fault> {
-    value.as_array().ok_or_else(|| format!("{value} is no list"))
-}
-
 /// A member that must be there.
 pub fn member<'a>(object: &'a Object, name: &str) -> Result<&'a Value, Fault> {
     object.get(name).ok_or_else(|| format!("the member {name} is missing"))
@@ -31,7 +26,13 @@ pub fn string<'a>(object: &'a Object, name: &str) -> Result<&'a str, Fault> {
 
 /// Each element of a member that is a list.
 pub fn each<T>(object: &Object, name: &str, read: impl Fn(&Value) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
-    list(member(object, name)?)?.iter().map(read).collect()
+    each_of(member(object, name)?, read)
+}
+
+/// Each element of a list.
+pub fn each_of<T>(value: &Value, read: impl Fn(&Value) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+    let list = value.as_array().ok_or_else(|| format!("{value} is no list"))?;
+    list.iter().map(read).collect()
 }
 
 /// An integer of JSON.

@@ -81,10 +81,14 @@ pub enum Effect {
 pub enum Refusal {
     /// It is about the node itself, and cannot be.
     OwnNode,
-    /// It is about a node that is not known, or not about the node itself.
-    OtherNode,
+    /// It can only be about the node itself.
+    NotOwn,
+    /// It is about a node that is not known.
+    UnknownNode,
     /// The payload does not fit into a datagram.
     TooLarge,
+    /// Both counters are at their end [SA-47].
+    Overflow,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,8 +232,8 @@ impl Node {
             let (due, timer) = self.timers.remove(0);
             effects.extend(match timer {
                 Timer::Quantum => self.turn(chances, |node, turn| {
-                    node.on_quantum(turn);
                     if node.has_quanta() {
+                        node.on_quantum(turn);
                         node.set_timer(due + node.config.interval, Timer::Quantum);
                     }
                 }),
@@ -492,7 +496,7 @@ impl Node {
             return Ok(Vec::new());
         }
         if !self.state.rows.contains_key(&uuid) {
-            return Err(Refusal::OtherNode);
+            return Err(Refusal::UnknownNode);
         }
         Ok(self.turn(chances, |node, _| node.merge_leave(uuid)))
     }
@@ -513,16 +517,14 @@ impl Node {
     }
 
     /// Checks whether a node can be reached. Asked for again, it starts over [S-52, SA-60].
-    pub fn probe_node(&mut self, now: u64, place: Place) -> Vec<Effect> {
-        self.forget_probe(&place);
-        let Some(incarnation) = self.next_incarnation() else {
-            return Vec::new();
-        };
+    pub fn probe_node(&mut self, now: u64, place: Place) -> Result<Vec<Effect>, Refusal> {
+        let incarnation = self.next_incarnation().ok_or(Refusal::Overflow)?;
         let message = Message::Probe { sender: self.config.uuid, incarnation };
         let to = place.to_string();
+        self.forget_probe(&place);
         self.state.probes.push(Probe { place: place.clone(), tx: incarnation.tx });
         self.set_timer(now + 2 * self.config.interval, Timer::ProbeTimeout(place));
-        vec![Effect::Send { to, datagram: codec::encode(&message) }]
+        Ok(vec![Effect::Send { to, datagram: codec::encode(&message) }])
     }
 
     fn forget_probe(&mut self, place: &Place) {
@@ -560,12 +562,13 @@ impl Node {
     /// Sets the data of this node, if it fits into a ping, however large the names and counters of that [S-58, SA-35].
     pub fn set_payload(&mut self, uuid: Uuid, payload: Payload) -> Result<(), Refusal> {
         if uuid != self.config.uuid {
-            return Err(Refusal::OtherNode);
+            return Err(Refusal::NotOwn);
         }
+        let name = Uuid::from_halves(MAX_COUNTER, MAX_COUNTER); // The largest halves take the most bytes.
         let largest = Message::Ping {
-            sender: Uuid(u128::MAX >> 1),
+            sender: name,
             incarnation: Incarnation { restart: MAX_COUNTER, tx: MAX_COUNTER },
-            target: Uuid(u128::MAX >> 1),
+            target: name,
             vectors: vec![Vector::Payload(payload.clone())],
         };
         if codec::encode(&largest).len() > self.config.max_datagram {

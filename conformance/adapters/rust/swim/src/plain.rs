@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use shared::plain::{Fault, Object, each, integer, list, member, object, string, unsigned};
+use shared::plain::{Fault, Object, each, each_of, integer, member, object, string, unsigned};
 
 use crate::data::Payload;
 use crate::gossip::Queued;
@@ -18,10 +18,6 @@ fn read_uuid(value: &Value) -> Result<Uuid, Fault> {
 
 pub fn uuid_member(object: &Object, name: &str) -> Result<Uuid, Fault> {
     read_uuid(member(object, name)?)
-}
-
-fn uuids(object: &Object, name: &str) -> Result<Vec<Uuid>, Fault> {
-    each(object, name, read_uuid)
 }
 
 fn uuid_json(uuid: &Uuid) -> Value {
@@ -81,6 +77,10 @@ pub fn read_addr(addr: &str) -> Result<Place, Fault> {
     let within = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).filter(|host| host.contains(':'));
     let port = port.parse().map_err(|_| bad())?;
     Ok(Place { host: within.unwrap_or(host).to_owned(), port })
+}
+
+fn flag(name: &str, value: &Value) -> Result<bool, Fault> {
+    value.as_bool().ok_or_else(|| format!("{name} is neither true nor false"))
 }
 
 fn within(name: &str, value: &Value, least: u64, most: u64) -> Result<u64, Fault> {
@@ -152,7 +152,7 @@ fn read_vector(value: &Value) -> Result<Vector, Fault> {
         "dead" => Ok(Vector::Dead { node: node()?, incarnation: optional_incarnation(vector)? }),
         "leave" => Ok(Vector::Leave { node: node()?, incarnation: incarnation_member(vector)? }),
         "anti_entropy" => {
-            let tagged = member(vector, "tagged")?.as_bool().ok_or("tagged is neither true nor false")?;
+            let tagged = flag("tagged", member(vector, "tagged")?)?;
             Ok(Vector::AntiEntropy { members: each(vector, "members", read_member)?, tagged })
         }
         "payload" => Ok(Vector::Payload(read_payload(member(vector, "data")?)?)),
@@ -253,16 +253,12 @@ pub fn read_config(value: &Value) -> Result<Config, Fault> {
         match name.as_str() {
             "uuid" => {}
             "restart_counter" => config.restart_counter = read_counter(value)?,
-            "seeds" => config.seeds = list(value)?.iter().map(read_seed).collect::<Result<_, _>>()?,
+            "seeds" => config.seeds = each_of(value, read_seed)?,
             "interval" => config.interval = within(name, value, 1, MAX_COUNTER)?,
             "ae_size" => config.ae_size = integer(value)? as usize,
             "max_datagram" => config.max_datagram = within(name, value, 512, 65507)? as usize,
-            "emit_incarnation" => {
-                config.emit_incarnation = value.as_bool().ok_or("emit_incarnation is neither true nor false")?;
-            }
-            "cluster_events" => {
-                config.cluster_events = list(value)?.iter().map(read_change).collect::<Result<_, _>>()?;
-            }
+            "emit_incarnation" => config.emit_incarnation = flag(name, value)?,
+            "cluster_events" => config.cluster_events = each_of(value, read_change)?,
             _ => return Err(format!("there is no {name} in a configuration")),
         }
     }
@@ -310,56 +306,64 @@ fn change_name(change: Change) -> &'static str {
     }
 }
 
-/// The state that a node begins in; its timers are beside it.
+/// The state that a node begins in; its timers are beside it. What is missing is as at a start.
 pub fn read_state(value: &Value) -> Result<State, Fault> {
-    let state = object(value)?;
-    let flag = |name: &str| member(state, name)?.as_bool().ok_or(format!("{name} is neither true nor false"));
-    let names = |name: &str| uuids(state, name).map(BTreeSet::from_iter);
-    Ok(State {
-        incarnation: incarnation_member(state)?,
-        rows: each(state, "rows", read_row)?.into_iter().collect(),
-        queue: each(state, "queue", read_queued)?,
-        vector: uuids(state, "vector")?,
-        pinged: names("pinged")?,
-        answered: names("answered")?,
-        heard: flag("heard")?,
-        isolated: flag("isolated")?,
-        relays: each(state, "relays", read_relay)?,
-        payload: read_payload(member(state, "payload")?)?,
-        left: flag("left")?,
-        probes: each(state, "probes", read_probe)?,
-        node_subscriptions: each(state, "node_subscriptions", read_subscription)?.into_iter().collect(),
-        cluster_subscriptions: each(state, "cluster_subscriptions", read_change)?.into_iter().collect(),
-    })
+    let members = object(value)?;
+    let names = |value| each_of(value, read_uuid).map(BTreeSet::from_iter);
+    let mut state = State::default();
+    for (name, value) in members {
+        match name.as_str() {
+            "incarnation" => state.incarnation = read_incarnation(value)?,
+            "rows" => state.rows = each_of(value, read_row)?.into_iter().collect(),
+            "queue" => state.queue = each_of(value, read_queued)?,
+            "vector" => state.vector = each_of(value, read_uuid)?,
+            "pinged" => state.pinged = names(value)?,
+            "answered" => state.answered = names(value)?,
+            "heard" => state.heard = flag(name, value)?,
+            "isolated" => state.isolated = flag(name, value)?,
+            "relays" => state.relays = each_of(value, read_relay)?,
+            "payload" => state.payload = read_payload(value)?,
+            "left" => state.left = flag(name, value)?,
+            "probes" => state.probes = each_of(value, read_probe)?,
+            "node_subscriptions" => state.node_subscriptions = each_of(value, read_subscription)?.into_iter().collect(),
+            "cluster_subscriptions" => state.cluster_subscriptions = each_of(value, read_change)?.into_iter().collect(),
+            _ => return Err(format!("there is no {name} in a state")),
+        }
+    }
+    Ok(state)
 }
 
 fn read_row(value: &Value) -> Result<(Uuid, Row), Fault> {
-    let row = object(value)?;
-    let count = |name: &str| integer(member(row, name)?).map(|count| count as u32);
-    let exchange = match string(row, "exchange")? {
-        "first" => Exchange::First,
-        "second" => Exchange::Second,
-        "done" => Exchange::Done,
-        other => return Err(format!("{other} is no exchange")),
-    };
-    let content = Row {
-        place: place_member(row)?,
-        status: read_status(string(row, "status")?)?,
-        incarnation: incarnation_member(row)?,
-        payload: optional_payload(member(row, "payload")?)?,
-        exchange,
-        misses: count("misses")?,
-        indirect_misses: count("indirect_misses")?,
-        indirect_asked: member(row, "indirect_asked")?.as_bool().ok_or("indirect_asked is neither true nor false")?,
-        unanswered: each(row, "unanswered", read_counter)?,
-    };
-    Ok((uuid_member(row, "uuid")?, content))
+    let members = object(value)?;
+    let status = read_status(string(members, "status")?)?;
+    let mut row = Row::new(status, incarnation_member(members)?, place_member(members)?, Exchange::Done);
+    for (name, value) in members {
+        match name.as_str() {
+            "payload" => row.payload = optional_payload(value)?,
+            "exchange" => row.exchange = read_exchange(value)?,
+            "misses" => row.misses = integer(value)? as u32,
+            "indirect_misses" => row.indirect_misses = integer(value)? as u32,
+            "indirect_asked" => row.indirect_asked = flag(name, value)?,
+            "unanswered" => row.unanswered = each_of(value, read_counter)?,
+            _ => {}
+        }
+    }
+    Ok((uuid_member(members, "uuid")?, row))
+}
+
+fn read_exchange(value: &Value) -> Result<Exchange, Fault> {
+    match value.as_str() {
+        Some("first") => Ok(Exchange::First),
+        Some("second") => Ok(Exchange::Second),
+        Some("done") => Ok(Exchange::Done),
+        _ => Err(format!("{value} is no exchange")),
+    }
 }
 
 fn read_queued(value: &Value) -> Result<Queued, Fault> {
     let queued = object(value)?;
     let event = read_vector(member(queued, "event")?)?;
-    Ok(Queued { event, recipients: uuids(queued, "recipients")?.into_iter().collect() })
+    Ok(Queued { event, recipients: each(queued, "recipients", read_uuid)?.into_iter().collect() })
 }
 
 fn read_relay(value: &Value) -> Result<Relay, Fault> {
@@ -368,7 +372,7 @@ fn read_relay(value: &Value) -> Result<Relay, Fault> {
         target: uuid_member(relay, "target")?,
         requester: uuid_member(relay, "requester")?,
         tx: counter_member(relay, "tx")?,
-        fresh: member(relay, "fresh")?.as_bool().ok_or("fresh is neither true nor false")?,
+        fresh: flag("fresh", member(relay, "fresh")?)?,
     })
 }
 
@@ -394,7 +398,7 @@ pub fn read_timers(value: &Value) -> Result<Vec<(u64, Timer)>, Fault> {
             other => Err(format!("there is no timer {other}")),
         }
     };
-    list(value)?.iter().map(timer).collect()
+    each_of(value, timer)
 }
 
 /// The answer to the query `node_info`.

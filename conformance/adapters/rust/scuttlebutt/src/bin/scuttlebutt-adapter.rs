@@ -1,0 +1,162 @@
+//! The adapter: speaks adapter protocol 1 on standard input and output for nodes of this crate.
+
+use std::io;
+
+use peerproof_vectors::{
+    Choose, CodecError, Effect, Implementation, Node, Offer, Opening, Problem, Reaction, Rejected, serve,
+};
+use scuttlebutt::codec;
+use scuttlebutt::node::{self, Refusal};
+use scuttlebutt::plain;
+use scuttlebutt::text::Text;
+use serde_json::Value;
+use shared::chance::{Chance, Kind};
+use shared::plain::{Fault, member, object};
+
+fn main() -> io::Result<()> {
+    serve("scuttlebutt", "udp", Scuttlebutt)
+}
+
+struct Scuttlebutt;
+
+const CAPABILITIES: [&str; 10] = [
+    "codec",
+    "exchange",
+    "api.update_local",
+    "observe.peers",
+    "observe.view",
+    "observe.status",
+    "observe.state",
+    "events",
+    "restart",
+    "state.load",
+];
+
+const EVENTS: [&str; 5] = ["join", "update", "heartbeat", "up", "down"];
+
+impl Implementation for Scuttlebutt {
+    fn offer(&self) -> Offer {
+        Offer {
+            name: "scuttlebutt-rust".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            events: Some(EVENTS.map(String::from).to_vec()),
+            oracle: true,
+            ..Offer::of(CAPABILITIES)
+        }
+    }
+
+    fn decode(&mut self, datagram: &[u8]) -> Result<Value, CodecError> {
+        Ok(codec::decode(datagram).map(|message| plain::message_json(&message)).map_err(rejected)?)
+    }
+
+    fn encode(&mut self, message: &Value) -> Result<Vec<u8>, CodecError> {
+        let message = plain::read_message(message).map_err(Problem::bad_request)?;
+        Ok(codec::encode(&message).map_err(rejected)?)
+    }
+
+    fn open(&mut self, opening: Opening, choose: Choose) -> Result<(Box<dyn Node>, Reaction), Problem> {
+        let node = open(&opening).map_err(Problem::bad_request)?;
+        let plug = Plug { node, chances: Chances(choose) };
+        let reaction = plug.reaction(Vec::new());
+        Ok((Box::new(plug), reaction))
+    }
+}
+
+fn open(opening: &Opening) -> Result<node::Node, Fault> {
+    let addr = plain::read_text(&opening.addr)?;
+    let config = plain::read_config(&opening.config)?;
+    let Some(state) = &opening.state else {
+        return Ok(node::Node::start(addr, config, millis(opening.now)));
+    };
+    let state = plain::read_state(&addr, state)?;
+    let rounds = plain::read_timers(opening.timers.as_ref().unwrap_or(&Value::Array(Vec::new())))?;
+    Ok(node::Node::load(addr, config, state, rounds))
+}
+
+fn millis(now: i64) -> u64 {
+    u64::try_from(now).expect("time begins at 0")
+}
+
+fn rejected(rejected: shared::rejected::Rejected) -> Rejected {
+    Rejected::new(rejected.class.name(), rejected.message)
+}
+
+/// Has the runner choose.
+struct Chances(Choose);
+
+impl Chance<Text> for Chances {
+    fn pick(&mut self, site: &'static str, kind: Kind, options: &[Text]) -> Vec<usize> {
+        let options: Vec<Value> = options.iter().map(plain::text_json).collect();
+        match kind {
+            Kind::One => vec![self.0.one(site, &options)],
+            Kind::Permutation => self.0.permutation(site, &options),
+            Kind::Sample(some) => self.0.sample(site, &options, some),
+        }
+    }
+}
+
+/// A node, as the runner sees it.
+struct Plug {
+    node: node::Node,
+    chances: Chances,
+}
+
+impl Plug {
+    fn reaction(&self, effects: Vec<node::Effect>) -> Reaction {
+        let effect = |effect| match effect {
+            node::Effect::Send { to, datagram } => Effect::Send { to: plain::text_json(&to), datagram },
+            node::Effect::Event(event) => Effect::Event(plain::event_json(&event)),
+        };
+        let next_timer = self.node.next_timer().map(|due| due as i64);
+        Reaction { effects: effects.into_iter().map(effect).collect(), next_timer, refused: None }
+    }
+}
+
+impl Node for Plug {
+    fn receive(&mut self, now: i64, from: &Value, datagram: &[u8]) -> Result<Reaction, Problem> {
+        let from = plain::read_text(from).map_err(Problem::bad_request)?;
+        let effects = self.node.receive(millis(now), &from, datagram);
+        Ok(self.reaction(effects))
+    }
+
+    fn advance(&mut self, now: i64) -> Result<Reaction, Problem> {
+        let effects = self.node.advance(millis(now), &mut self.chances);
+        Ok(self.reaction(effects))
+    }
+
+    fn call(&mut self, _now: i64, name: &str, args: &Value) -> Result<Reaction, Problem> {
+        if name != "update_local" {
+            return Err(Problem::unsupported(format!("there is no call {name}")));
+        }
+        let (key, value) = pair(args).map_err(Problem::bad_request)?;
+        let refused = self.node.update_local(&key, &value).err().map(|refusal| match refusal {
+            Refusal::TooLarge => Rejected::new("too_large", "the pair could never be sent"),
+            Refusal::Overflow => Rejected::new("overflow", "there is no version above the last"),
+        });
+        Ok(Reaction { refused, ..self.reaction(Vec::new()) })
+    }
+
+    fn query(&mut self, name: &str, _args: &Value) -> Result<Value, Problem> {
+        match name {
+            "peers" => Ok(plain::peers_json(&self.node)),
+            "view" => Ok(plain::view_json(&self.node)),
+            "status" => Ok(plain::status_json(&self.node)),
+            "state" => Ok(plain::state_json(&self.node)),
+            _ => Err(Problem::unsupported(format!("there is no query {name}"))),
+        }
+    }
+
+    fn crash(&mut self) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn restart(&mut self, now: i64, _config: &Value) -> Result<Reaction, Problem> {
+        self.node.restart(millis(now));
+        Ok(self.reaction(Vec::new()))
+    }
+}
+
+fn pair(args: &Value) -> Result<(Text, Text), Fault> {
+    let args = object(args)?;
+    Ok((plain::read_text(member(args, "key")?)?, plain::read_text(member(args, "value")?)?))
+}
