@@ -296,7 +296,7 @@ impl Node {
             }
             None if !joins || sender == self.config.uuid => self.send_ack(from, sender, at.tx, Vec::new(), turn), // [SA-21]
             _ => {
-                self.apply(sender, at, vectors, turn);
+                self.apply(sender, at, vectors);
                 self.answer(from, sender, at.tx, vectors, turn);
                 for vector in vectors {
                     if let Vector::IndirectPing { target, place } = vector {
@@ -330,7 +330,7 @@ impl Node {
                 }
                 row.exchange = next_exchange(row.exchange, self.config.uuid, vectors);
                 self.state.heard = true;
-                self.apply(sender, at, vectors, turn);
+                self.apply(sender, at, vectors);
             }
             None => {} // Ignored, but for a relay that waits for it [SA-21].
         }
@@ -338,8 +338,7 @@ impl Node {
     }
 
     /// Applies an accepted message: its header, then its vectors in their order, then its payload [SA-14, SA-34].
-    fn apply(&mut self, sender: Uuid, at: Incarnation, vectors: &[Vector], turn: &mut Turn<'_>) {
-        let _ = turn;
+    fn apply(&mut self, sender: Uuid, at: Incarnation, vectors: &[Vector]) {
         self.state.isolated = false; // [SA-07]
         match joining_of(sender, vectors) {
             Some((incarnation, place)) => self.on_joining(sender, incarnation, place),
@@ -348,11 +347,11 @@ impl Node {
         for vector in vectors {
             self.on_vector(sender, vector);
         }
-        let payloads = vectors.iter().filter_map(|vector| match vector {
-            Vector::Payload(payload) => Some(payload),
+        let last = vectors.iter().rev().find_map(|vector| match vector {
+            Vector::Payload(payload) => Some(payload), // Of two the last counts [SA-56].
             _ => None,
         });
-        if let (Some(payload), Some(row)) = (payloads.last(), self.state.rows.get_mut(&sender)) {
+        if let (Some(payload), Some(row)) = (last, self.state.rows.get_mut(&sender)) {
             row.payload = Some(payload.clone());
         }
     }

@@ -137,17 +137,22 @@ impl Plug {
         let place = || plain::place_member(args).map_err(Problem::bad_request);
         let argument = |name| member(args, name).map_err(Problem::bad_request);
         let change = || plain::read_change(argument("event_type")?).map_err(Problem::bad_request);
-        let nothing = |()| Vec::new();
         Ok(match name {
             "add_node" => self.node.add_node(uuid()?, place()?, &mut self.chances),
             "leave_node" => self.node.leave_node(uuid()?, &mut self.chances),
             "remove_node" => self.node.remove_node(uuid()?, &mut self.chances),
             "probe_node" => self.node.probe_node(now, place()?),
-            "on_node_event" => Ok(nothing(self.node.on_node_event(uuid()?, change()?))),
-            "on_cluster_event" => Ok(nothing(self.node.on_cluster_event(change()?))),
+            "on_node_event" => {
+                self.node.on_node_event(uuid()?, change()?);
+                Ok(Vec::new())
+            }
+            "on_cluster_event" => {
+                self.node.on_cluster_event(change()?);
+                Ok(Vec::new())
+            }
             "set_payload" => {
                 let payload = plain::read_payload(argument("data")?).map_err(Problem::bad_request)?;
-                self.node.set_payload(uuid()?, payload).map(nothing)
+                self.node.set_payload(uuid()?, payload).map(|()| Vec::new())
             }
             _ => return Err(Problem::unsupported(format!("there is no call {name}"))),
         })
