@@ -190,7 +190,7 @@ impl Node {
         let entries = lacking(&self.state.store, &self.addr, digest, self.config.max_payload);
         if !entries.is_empty() {
             send(from, &Message::DigestResponse(entries), effects);
-            self.digest_sent(now, from);
+            self.record_digest(now, from);
         }
     }
 
@@ -212,7 +212,7 @@ impl Node {
     }
 
     /// Remembers when a digest went to a known peer [BA-30].
-    fn digest_sent(&mut self, now: u64, to: &Text) {
+    fn record_digest(&mut self, now: u64, to: &Text) {
         if let Some(window) = self.state.liveness.get_mut(to) {
             window.digest_sent = Some(now);
         }
@@ -223,7 +223,7 @@ impl Node {
             let order = self.digest_order(chances);
             let entries = order.into_iter().map(|addr| Digest { version: self.state.store.version_of(&addr), addr });
             send(&target, &Message::DigestRequest(until_full(entries, self.config.max_payload)), effects);
-            self.digest_sent(now, &target);
+            self.record_digest(now, &target);
         }
         self.set_statuses(now, effects);
     }

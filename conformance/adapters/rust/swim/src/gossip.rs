@@ -84,31 +84,35 @@ impl Node {
             return;
         };
         let mut datagram = Datagram::new(self, Header::Ack(tx), target, incarnation);
-        if second {
-            datagram.add_normal_of_target();
-        }
-        let carried = datagram.add_events();
+        let normal = second.then(|| datagram.add_normal_of_target());
+        let carried = datagram.add_events(normal);
         datagram.add_anti_entropy(true, turn);
         let message = datagram.message();
         send(to, &message, turn);
-        self.carried(target, &carried);
+        self.record_carried(target, &carried);
     }
 
-    /// Pings a node. A live one gets an ordinary request with these vectors first, or what introduces this node to it;
-    /// any other one gets no more than these vectors. Returns the tx, or none if nothing can be sent [SA-47].
-    pub(crate) fn send_ping(&mut self, to: &str, target: Uuid, first: Vec<Vector>, turn: &mut Turn<'_>) -> Option<u64> {
+    /// Pings a node, with a request or report to a relay straight after the header if that is what the ping is for [SA-04].
+    /// A live node that knows this one gets news with it, one that does not an introduction or that vector alone [SA-57], and
+    /// any other node nothing else. Returns the tx, or none if nothing can be sent [SA-47].
+    pub(crate) fn send_ping(
+        &mut self,
+        to: &str,
+        target: Uuid,
+        first: Option<Vector>,
+        turn: &mut Turn<'_>,
+    ) -> Option<u64> {
         let incarnation = self.next_incarnation()?;
         let row = self.state.rows.get(&target);
-        let live = row.filter(|row| row.is_live()).map(|row| row.exchange);
+        let exchange = row.filter(|row| row.is_live()).map(|row| row.exchange);
         let mut datagram = Datagram::new(self, Header::Ping, target, incarnation);
         let mut carried = Vec::new();
-        let is_alone = !first.is_empty();
-        datagram.vectors = first;
-        match live {
-            Some(Exchange::First) if !is_alone => datagram.add_own_joining(),
-            Some(Exchange::Second) if !is_alone => datagram.add_own_normal(),
+        datagram.vectors.extend(first);
+        match exchange {
+            Some(Exchange::First) if datagram.vectors.is_empty() => datagram.add_own_joining(),
+            Some(Exchange::Second) if datagram.vectors.is_empty() => datagram.add_own_normal(),
             Some(Exchange::Done) => {
-                carried = datagram.add_events();
+                carried = datagram.add_events(None);
                 datagram.add_anti_entropy(true, turn);
                 datagram.add_payload();
             }
@@ -116,9 +120,9 @@ impl Node {
         }
         let message = datagram.message();
         send(to, &message, turn);
-        self.carried(target, &carried);
+        self.record_carried(target, &carried);
         if let Some(row) = self.state.rows.get_mut(&target) {
-            row.pinged(incarnation.tx);
+            row.record_ping(incarnation.tx);
         }
         Some(incarnation.tx)
     }
@@ -133,7 +137,7 @@ impl Node {
 
     /// A datagram to a node carries these events. An event leaves the queue as soon as enough different nodes got it; the
     /// one that it is about is not counted [SA-25].
-    fn carried(&mut self, target: Uuid, events: &[Uuid]) {
+    fn record_carried(&mut self, target: Uuid, events: &[Uuid]) {
         let enough = fanout(self.active_size());
         for queued in &mut self.state.queue {
             if events.contains(&queued.node()) {
@@ -152,7 +156,7 @@ impl Node {
         if target == self.config.uuid || target == requester {
             return;
         }
-        if let Some(tx) = self.send_ping(&place.to_string(), target, Vec::new(), turn) {
+        if let Some(tx) = self.send_ping(&place.to_string(), target, None, turn) {
             self.state.relays.retain(|relay| (relay.requester, relay.target) != (requester, target));
             self.state.relays.push(Relay { target, requester, tx, fresh: true });
         }
@@ -167,7 +171,7 @@ impl Node {
             if let Some(row) = self.state.rows.get(&relay.requester) {
                 let to = row.place.to_string();
                 let ack = Vector::IndirectAck { target, incarnation: at };
-                self.send_ping(&to, relay.requester, vec![ack], turn);
+                self.send_ping(&to, relay.requester, Some(ack), turn);
             }
         }
     }
@@ -222,21 +226,19 @@ impl<'a> Datagram<'a> {
         self.vectors.push(Vector::Normal { node: self.node.config.uuid, incarnation });
     }
 
-    /// A normal about the one who gets the datagram.
-    fn add_normal_of_target(&mut self) {
+    /// A normal about the one who gets the datagram, whom it returns [S-28].
+    fn add_normal_of_target(&mut self) -> Uuid {
         let row = &self.node.state.rows[&self.target];
         self.vectors.push(row.event(self.target, self.node.config.emit_incarnation));
+        self.target
     }
 
-    /// The events that the target has not got, in the order of the queue, up to the first that does not fit [SA-25].
-    /// Returns whom the events are about that it carries.
-    fn add_events(&mut self) -> Vec<Uuid> {
-        let mut carried = Vec::new();
-        if !self.vectors.is_empty() && self.is_normal_of_target(&self.vectors[0]) {
-            carried.push(self.target);
-        }
+    /// The events that the target has not got, in the order of the queue, up to the first that does not fit [SA-25]. Returns
+    /// whom the events are about that it carries, with the one about whom it holds an event already.
+    fn add_events(&mut self, held: Option<Uuid>) -> Vec<Uuid> {
+        let mut carried = Vec::from_iter(held);
         for queued in &self.node.state.queue {
-            if queued.recipients.contains(&self.target) || carried.contains(&queued.node()) {
+            if queued.recipients.contains(&self.target) || held == Some(queued.node()) {
                 continue;
             }
             if !self.add(queued.event.clone()) {
@@ -245,10 +247,6 @@ impl<'a> Datagram<'a> {
             carried.push(queued.node());
         }
         carried
-    }
-
-    fn is_normal_of_target(&self, vector: &Vector) -> bool {
-        matches!(vector, Vector::Normal { node, .. } if *node == self.target)
     }
 
     /// As many as are configured of the live rows without the target's, as far as they fit [S-33, SA-28].

@@ -322,19 +322,30 @@ impl Node {
     }
 
     fn on_ack(&mut self, sender: Uuid, at: Incarnation, tx: u64, vectors: &[Vector], turn: &mut Turn<'_>) {
-        match self.state.rows.get_mut(&sender) {
-            Some(row) if at < row.incarnation => return, // [SA-16]
-            Some(row) => {
-                if row.answered(tx) && self.state.pinged.contains(&sender) {
-                    self.state.answered.insert(sender);
-                }
-                row.exchange = next_exchange(row.exchange, self.config.uuid, vectors);
-                self.state.heard = true;
-                self.apply(sender, at, vectors);
+        if let Some(row) = self.state.rows.get_mut(&sender) {
+            if at < row.incarnation {
+                return; // [SA-16]
             }
-            None => {} // Ignored, but for a relay that waits for it [SA-21].
+            if row.match_ack(tx) && self.state.pinged.contains(&sender) {
+                self.state.answered.insert(sender);
+            }
+            self.state.heard = true;
+            self.apply(sender, at, vectors);
+            self.go_on_introducing(sender, vectors);
         }
-        self.report(sender, at, tx, turn);
+        self.report(sender, at, tx, turn); // Also if the sender is unknown [SA-21].
+    }
+
+    /// An ack moves the introduction by one step at most, when all else of it is applied [SA-57].
+    fn go_on_introducing(&mut self, to: Uuid, vectors: &[Vector]) {
+        let own = self.config.uuid;
+        let is_normal = |vector: &Vector| matches!(vector, Vector::Normal { node, .. } if *node == own);
+        let exchange = &mut self.state.rows.get_mut(&to).expect("a known node").exchange;
+        match exchange {
+            Exchange::First if joining_of(own, vectors).is_some() => *exchange = Exchange::Second,
+            Exchange::Second if vectors.iter().any(is_normal) => *exchange = Exchange::Done,
+            _ => {}
+        }
     }
 
     /// Applies an accepted message: its header, then its vectors in their order, then its payload [SA-14, SA-34].
@@ -589,14 +600,4 @@ fn joining_of(node: Uuid, vectors: &[Vector]) -> Option<(Incarnation, &Place)> {
         Vector::Joining { node: named, incarnation, place } if *named == node => Some((*incarnation, place)),
         _ => None,
     })
-}
-
-/// An ack moves the introduction by one step at most [SA-57].
-fn next_exchange(exchange: Exchange, own: Uuid, vectors: &[Vector]) -> Exchange {
-    let is_normal = |vector: &Vector| matches!(vector, Vector::Normal { node, .. } if *node == own);
-    match exchange {
-        Exchange::First if joining_of(own, vectors).is_some() => Exchange::Second,
-        Exchange::Second if vectors.iter().any(is_normal) => Exchange::Done,
-        _ => exchange,
-    }
 }

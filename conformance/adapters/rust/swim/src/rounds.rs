@@ -26,7 +26,7 @@ impl Node {
         let targets: Vec<Uuid> = self.state.vector.drain(..some).collect();
         for target in targets {
             let to = self.state.rows[&target].place.to_string();
-            if self.send_ping(&to, target, Vec::new(), turn).is_some() {
+            if self.send_ping(&to, target, None, turn).is_some() {
                 self.state.pinged.insert(target);
             }
         }
@@ -90,7 +90,7 @@ impl Node {
             let to = self.state.rows[&relay].place.to_string();
             let place = self.state.rows[&suspect].place.clone();
             let request = Vector::IndirectPing { target: suspect, place };
-            if self.send_ping(&to, relay, vec![request], turn).is_some() {
+            if self.send_ping(&to, relay, Some(request), turn).is_some() {
                 self.state.rows.get_mut(&suspect).expect("a row").indirect_asked = true;
             }
         }

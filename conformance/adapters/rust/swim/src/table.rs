@@ -112,7 +112,7 @@ impl Row {
     }
 
     /// Remembers a ping.
-    pub fn pinged(&mut self, tx: u64) {
+    pub fn record_ping(&mut self, tx: u64) {
         self.unanswered.push(tx);
         if self.unanswered.len() > MAX_UNANSWERED {
             self.unanswered.remove(0);
@@ -121,7 +121,7 @@ impl Row {
 
     /// A matching ack forgets its ping and the older ones, and what was missed [SA-02, SA-42, SA-52].
     /// Returns whether it matches.
-    pub fn answered(&mut self, tx: u64) -> bool {
+    pub fn match_ack(&mut self, tx: u64) -> bool {
         let Some(place) = self.unanswered.iter().position(|ping| *ping == tx) else {
             return false;
         };
