@@ -50,12 +50,12 @@ impl Window {
 
     /// A sign of life. Returns the round-trip time if a digest was sent since the last one [BA-23, BA-30].
     pub fn heartbeat(&mut self, detector: &Detector, now: u64) -> Option<u64> {
-        self.intervals.push_back(now - self.last);
+        self.intervals.push_back(now.saturating_sub(self.last));
         while self.intervals.len() > detector.window {
             self.intervals.pop_front();
         }
         self.last = now;
-        self.digest_sent.take().map(|sent| now - sent)
+        self.digest_sent.take().map(|sent| now.saturating_sub(sent))
     }
 
     /// Whether phi is strictly above a threshold, in thousandths: the silence by the mean interval, times 1/ln 10.
@@ -63,7 +63,7 @@ impl Window {
     pub fn phi_exceeds(&self, threshold: u64, now: u64) -> bool {
         let count = self.intervals.len().max(1) as u128;
         let sum = self.intervals.iter().map(|interval| u128::from(*interval)).sum::<u128>().max(count);
-        let silence = u128::from(now - self.last);
+        let silence = u128::from(now.saturating_sub(self.last));
         let (numerator, denominator) = ONE_BY_LN_10;
         let phi = (silence * count).saturating_mul(1000 * numerator);
         phi > (u128::from(threshold) * sum).saturating_mul(denominator)

@@ -13,7 +13,7 @@ use crate::plain::Object;
 /// A datagram, and where it goes.
 pub type Outgoing = (String, Vec<u8>);
 
-/// A node as its socket sees it. Times are in milliseconds since its start.
+/// A node as its socket sees it. Times are in milliseconds since its start, and never less than the one before.
 pub trait Member {
     fn receive(&mut self, now: u64, from: &str, datagram: &[u8]) -> Vec<Outgoing>;
     fn advance(&mut self, now: u64) -> Vec<Outgoing>;
@@ -61,6 +61,7 @@ pub fn run(socket: UdpSocket, addr: &str, mut member: impl Member) -> io::Result
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the socket is gone")),
         };
         let now = start.elapsed().as_millis() as u64;
+        send(&socket, member.advance(now)); // What is due comes first: the time of a node never goes back.
         match input {
             Input::Datagram(from, datagram) => send(&socket, member.receive(now, &from, &datagram)),
             Input::Line(line) => match line.trim() {
