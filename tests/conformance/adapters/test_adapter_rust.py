@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -15,6 +14,7 @@ import pytest
 from tests.conformance.conftest import Capture
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
 from tests.reference.node.test_swim_nodes import SECOND_LIFE, SwimNode
+from tests.support.rust import ENVIRONMENT, require_rust
 from tests.support.tools import require
 
 from peerproof.cli.main import main
@@ -205,10 +205,9 @@ FAULTS = {f"{protocol}: {name}": (protocol, fault) for protocol, faults in zip(P
 
 def cargo(folder: Path, target: Path, *arguments: str) -> None:
     """Runs Cargo in a folder; a failure shows what it wrote."""
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
-    done = subprocess.run(
-        [require("cargo"), *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    environment = {**ENVIRONMENT, "CARGO_TARGET_DIR": str(target)}
+    command = [require_rust(), *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -174,12 +174,16 @@ pub fn peers_json(node: &Node) -> Value {
 
 /// The answer to the query `view`.
 pub fn view_json(node: &Node) -> Value {
-    let pair = |(key, pair): (&Text, &Pair)| json!({"key": text_json(key), "value": text_json(&pair.value), "version": version_json(pair.version)});
     let record = |(addr, record): (&Text, &Record)| {
-        let pairs: Value = record.pairs.iter().map(pair).collect();
+        let pairs: Value = record.pairs.iter().map(|(key, pair)| pair_json(key, pair)).collect();
         json!({"addr": text_json(addr), "version": version_json(record.version), "pairs": pairs})
     };
     node.state().store.records().map(record).collect()
+}
+
+fn pair_json(key: &Text, pair: &Pair) -> Value {
+    let Pair { value, version } = pair;
+    json!({"key": text_json(key), "value": text_json(value), "version": version_json(*version)})
 }
 
 /// The answer to the query `status`.

@@ -130,9 +130,10 @@ pub fn bind(addr: Option<&str>) -> Result<(UdpSocket, String), String> {
     let addr = addr.ok_or("--bind HOST:PORT is needed")?;
     let socket = UdpSocket::bind(addr).map_err(|error| format!("{addr} cannot be bound: {error}"))?;
     let bound = socket.local_addr().map_err(|error| error.to_string())?;
-    match bound.ip().is_unspecified() {
-        true => Err(format!("{addr} is no address that peers can use")),
-        false => Ok((socket, bound.to_string())),
+    if bound.ip().is_unspecified() {
+        Err(format!("{addr} is no address that peers can use"))
+    } else {
+        Ok((socket, bound.to_string()))
     }
 }
 

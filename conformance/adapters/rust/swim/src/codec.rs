@@ -244,9 +244,10 @@ fn write_vector(vector: &Vector, writer: &mut Writer) {
         Vector::Dead { node, incarnation } => write_event("~:dead", *node, *incarnation, writer),
         Vector::Leave { node, incarnation } => write_event("~:leave", *node, Some(*incarnation), writer),
         Vector::AntiEntropy { members, tagged } => {
-            match tagged {
-                true => drop(writer.vector("~:anti-entropy", members.len())),
-                false => writer.array(members.len()),
+            if *tagged {
+                writer.vector("~:anti-entropy", members.len());
+            } else {
+                writer.array(members.len());
             }
             members.iter().for_each(|member| write_member(member, writer));
         }

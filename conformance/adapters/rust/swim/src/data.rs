@@ -167,9 +167,10 @@ impl Data {
             return Ok(Data::Tagged(COMPOSITE_TAG.into(), Box::new(Data::Array(items))));
         }
         let mut keys = HashSet::new();
-        match entries.iter().all(|(key, _)| keys.insert(key.as_key())) {
-            true => Ok(Data::Map(entries)),
-            false => Err(bad("a key stands twice")),
+        if entries.iter().all(|(key, _)| keys.insert(key.as_key())) {
+            Ok(Data::Map(entries))
+        } else {
+            Err(bad("a key stands twice"))
         }
     }
 
@@ -187,9 +188,12 @@ impl Data {
 
     /// Depth is that of the bytes as they are written [SA-65].
     fn check_depth(&self, depth: usize) -> Result<(), Rejected> {
-        let check = |depth| match depth <= MAX_DEPTH {
-            true => Ok(()),
-            false => Err(Rejected::new(Class::TooLarge, 0, format!("nested more than {MAX_DEPTH} deep"))),
+        let check = |depth| {
+            if depth <= MAX_DEPTH {
+                Ok(())
+            } else {
+                Err(Rejected::new(Class::TooLarge, 0, format!("nested more than {MAX_DEPTH} deep")))
+            }
         };
         match self {
             Data::Uuid(_) => check(depth),

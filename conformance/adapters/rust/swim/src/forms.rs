@@ -91,10 +91,7 @@ fn is_digits(text: &str) -> bool {
 
 /// A string for an application, as Transit writes it: with an escape if it could be taken for something else [SA-61].
 pub fn escape(text: &str) -> String {
-    match text.starts_with(['~', '^', '`']) {
-        true => format!("~{text}"),
-        false => text.to_owned(),
-    }
+    if text.starts_with(['~', '^', '`']) { format!("~{text}") } else { text.to_owned() }
 }
 
 /// The text behind the escape, if there is one.

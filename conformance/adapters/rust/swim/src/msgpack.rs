@@ -27,10 +27,7 @@ pub enum Value {
 pub fn read(datagram: &[u8]) -> Result<Value, Rejected> {
     let mut reader = Reader { datagram, offset: 0, cache: Found::default() };
     let value = reader.value(0, false)?;
-    match reader.offset == datagram.len() {
-        true => Ok(value),
-        false => Err(reader.reject(Class::Trailing, "bytes are left over")),
-    }
+    if reader.offset == datagram.len() { Ok(value) } else { Err(reader.reject(Class::Trailing, "bytes are left over")) }
 }
 
 const UUID_TAG: &str = "~#u";
@@ -150,9 +147,10 @@ impl Reader<'_> {
 
     fn check_left(&self, size: usize) -> Result<(), Rejected> {
         let left = self.datagram.len() - self.offset;
-        match size <= left {
-            true => Ok(()),
-            false => Err(self.reject(Class::Truncated, format!("need {size} bytes, have {left}"))),
+        if size <= left {
+            Ok(())
+        } else {
+            Err(self.reject(Class::Truncated, format!("need {size} bytes, have {left}")))
         }
     }
 

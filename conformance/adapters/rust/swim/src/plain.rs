@@ -26,10 +26,7 @@ fn uuid_json(uuid: &Uuid) -> Value {
 
 fn read_counter(value: &Value) -> Result<u64, Fault> {
     let counter = unsigned(value)?;
-    match counter <= MAX_COUNTER {
-        true => Ok(counter),
-        false => Err(format!("{counter} is above the largest counter")),
-    }
+    if counter <= MAX_COUNTER { Ok(counter) } else { Err(format!("{counter} is above the largest counter")) }
 }
 
 fn counter_member(object: &Object, name: &str) -> Result<u64, Fault> {
@@ -85,9 +82,10 @@ fn flag(name: &str, value: &Value) -> Result<bool, Fault> {
 
 fn within(name: &str, value: &Value, least: u64, most: u64) -> Result<u64, Fault> {
     let number = integer(value)?;
-    match (least..=most).contains(&number) {
-        true => Ok(number),
-        false => Err(format!("{name} is {number}, not an integer from {least} to {most}")),
+    if (least..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("{name} is {number}, not an integer from {least} to {most}"))
     }
 }
 

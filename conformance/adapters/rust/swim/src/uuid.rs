@@ -11,10 +11,8 @@ const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 impl Uuid {
     /// From its text; letters may be capitals.
     pub fn parse(text: &str) -> Option<Uuid> {
-        let is_place = |(place, byte): (usize, u8)| match HYPHENS.contains(&place) {
-            true => byte == b'-',
-            false => byte.is_ascii_hexdigit(),
-        };
+        let is_place =
+            |(place, byte): (usize, u8)| if HYPHENS.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() };
         if text.len() != 36 || !text.bytes().enumerate().all(is_place) {
             return None;
         }
