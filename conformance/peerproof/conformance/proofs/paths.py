@@ -9,7 +9,7 @@ proved if its claims hold on every path, for every value of its symbols.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -109,6 +109,20 @@ class Path:
             raise _Refuted(f"false: {about}; {self.values()}")
         self._solver.pop()
         self._solver.add(goal)  # helps with later claims
+
+    def claim_all(self, goals: Mapping[str, Term]) -> None:
+        """Proves several goals with one question, for all values that lead here; later claims may use them."""
+        open_goals = {about: goal for about, goal in goals.items() if not z3.is_true(z3.simplify(goal))}
+        self.claims += len(goals)
+        if open_goals and not self._replays:
+            self._solver.push()
+            self._solver.add(z3.Not(z3.And(*open_goals.values())))
+            if self._possible():
+                model = self._solver.model()
+                false = [about for about, goal in open_goals.items() if z3.is_false(model.eval(goal, model_completion=True))]
+                raise _Refuted(f"false: {', '.join(false)}; {self.values()}")
+            self._solver.pop()
+        self._solver.add(*open_goals.values())
 
     def decide(self, condition: Term) -> bool:
         """Returns the truth of a formula on this path."""

@@ -1,0 +1,367 @@
+"""
+A node of SWIM on terms: a table of any number of rows, with any status; a queue; and sets of which nothing is known.
+
+What the code looks at is decided when it looks at it, so that a path forks only where the code does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.terms import Number, term_of
+from peerproof.spec.swim import Exchange, Incarnation, Row, Status
+from peerproof.spec.swim.messages import AntiEntropy, Dead, IndirectAck, Joining, Leave, Normal, Suspicious
+from peerproof.spec.swim.state import LIVE
+from peerproof.spec.swim.table import RANK
+
+#: Data of a node.
+Data: Final = z3.DeclareSort("Data")
+
+_INT, _BOOL = z3.IntSort(), z3.BoolSort()
+_YES, _NO = z3.BoolVal(True), z3.BoolVal(False)
+
+#: A status on terms is its place here.
+STATUSES: Final = tuple(Status)
+EXCHANGES: Final = tuple(Exchange)
+
+
+def code(status: Status) -> int:
+    """Returns the number that stands for a status."""
+    return STATUSES.index(status)
+
+
+def is_one_of(term: Term, statuses: Iterable[Status]) -> Term:
+    """States that a status is one of these."""
+    return z3.Or(*(term == code(status) for status in statuses))
+
+
+# -- incarnations and keys --------------------------------------------------------------------------------------------
+
+
+def incarnation(restart: Term, tx: Term) -> Incarnation:
+    """Returns an incarnation of terms."""
+    return Incarnation(restart, tx)
+
+
+def any_incarnation(path: Path, name: str) -> Incarnation:
+    """Returns any incarnation."""
+    return incarnation(path.integer(f"{name}.restart"), path.integer(f"{name}.tx"))
+
+
+def at_most(one: Incarnation, other: Incarnation) -> Term:
+    """States that an incarnation is not above another."""
+    return z3.Or(one.restart < other.restart, z3.And(one.restart == other.restart, one.tx <= other.tx))
+
+
+def same(one: Incarnation, other: Incarnation) -> Term:
+    """States that two incarnations are equal."""
+    return z3.And(one.restart == other.restart, one.tx == other.tx)
+
+
+class Seen(NamedTuple):
+    """What a table says of one node: whether it has a row, and its fields."""
+
+    has: Term
+    status: Term
+    restart: Term
+    tx: Term
+    has_payload: Term
+    payload: Term
+
+    @property
+    def incarnation(self) -> Incarnation:
+        """Its incarnation."""
+        return incarnation(self.restart, self.tx)
+
+    def is_one_of(self, *statuses: Status) -> Term:
+        """States that there is a row with one of these statuses."""
+        return z3.And(self.has, is_one_of(self.status, statuses))
+
+
+def key_grows(before: Seen, after: Seen) -> Term:
+    """States that the key of a row is not below what it was. [SA-13]"""
+
+    def rank(seen: Seen) -> Term:
+        found = z3.IntVal(0)
+        for status, place in RANK.items():
+            found = z3.If(seen.status == code(status), place, found)
+        return found
+
+    was_left, has_left = before.status == code(Status.LEAVE), after.status == code(Status.LEAVE)
+    tx = z3.Or(before.tx < after.tx, z3.And(before.tx == after.tx, rank(before) <= rank(after)))
+    left = z3.Or(z3.And(z3.Not(was_left), has_left), z3.And(was_left == has_left, tx))
+    return z3.Or(before.restart < after.restart, z3.And(before.restart == after.restart, left))
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """The data of a node, or none."""
+
+    has: Term
+    data: Term
+
+    def __ne__(self, other: object) -> Any:
+        return z3.Function("is not the empty map", Data, _BOOL)(self.data)
+
+    __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
+
+
+class AnyRow:
+    """A row; `status` and `exchange` are decided when the code looks at them."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    @property
+    def status(self) -> Status:
+        """Its status: one path for each that is possible."""
+        found = self._fields["status"]
+        if not isinstance(found, Status):
+            found = self._fields["status"] = _decided(found, STATUSES)
+        return found
+
+    @property
+    def exchange(self) -> Exchange:
+        """The progress of the introduction: one path for each that is possible."""
+        found = self._fields["exchange"]
+        if not isinstance(found, Exchange):
+            found = self._fields["exchange"] = _decided(found, EXCHANGES)
+        return found
+
+    @property
+    def is_live(self) -> bool:
+        """Like `Row`."""
+        found = self._fields["status"]
+        return found in LIVE if isinstance(found, Status) else bool(is_one_of(found, LIVE))
+
+    def replaced(self, **changes: Any) -> AnyRow:
+        """Returns the row with other fields."""
+        return AnyRow(**(self._fields | changes))
+
+    def seen(self) -> Seen:
+        """Returns what it says, as terms."""
+        status, payload = self._fields["status"], self._fields["payload"]
+        return Seen(
+            _YES,
+            z3.IntVal(code(status)) if isinstance(status, Status) else status,
+            *(z3.IntVal(part) if isinstance(part, int) else part for part in self.incarnation),
+            *((_NO, z3.Const("nothing", Data)) if payload is None else (payload.has, payload.data)),
+        )
+
+
+def _decided(term: Term, options: tuple[Any, ...]) -> Any:
+    return next((option for place, option in enumerate(options[:-1]) if bool(term == place)), options[-1])
+
+
+def replacing(value: Any, **changes: Any) -> Any:
+    """Like `dataclasses.replace`, also for rows on terms."""
+    return value.replaced(**changes) if isinstance(value, AnyRow) else dataclasses.replace(value, **changes)
+
+
+#: What holds of what a table says of a node, by construction of the table.
+Facts = Callable[[Term, Seen], Iterable[Term]]
+
+
+class Neighbours:
+    """A table with any number of rows; going through them gives `members`."""
+
+    def __init__(self, path: Path, name: str, facts: Facts, members: tuple[Number, ...] = ()) -> None:
+        self._path = path
+        self._name = name
+        self._facts = facts
+        self._looked_up: list[tuple[Term, AnyRow | None]] = []
+        self._known: list[Term] = []  #: the nodes of which the facts are known
+        self._changes: tuple[tuple[Term, AnyRow | None], ...] = ()
+        self._origin = self
+        self.members = members
+
+    def at(self, node: Term) -> Seen:
+        """Returns what the table says of a node."""
+        found = self._origin.before(node)
+        for known, changed in self._changes:
+            now = found._replace(has=_NO) if changed is None else changed.seen()
+            found = Seen(*(z3.If(known == node, new, old) for new, old in zip(now, found, strict=True)))
+        return found
+
+    def before(self, node: Term) -> Seen:
+        """Returns what the table said of a node at first."""
+        kinds = {"has": _BOOL, "status": _INT, "restart": _INT, "tx": _INT, "has_payload": _BOOL, "payload": Data}
+        found = Seen(*(z3.Function(f"{self._name}.{field}", _INT, kind)(node) for field, kind in kinds.items()))
+        if not any(known.eq(node) for known in self._known):
+            self._known.append(node)
+            self._path.know(
+                *(found.status >= 0, found.status < len(STATUSES), found.restart >= 0, found.tx >= 0),
+                *self._facts(node, found),
+            )
+        return found
+
+    def get(self, key: Any) -> AnyRow | None:
+        """Like `Table`."""
+        node = term_of(key)
+        for known, changed in reversed(self._changes):
+            if known.eq(node) or bool(known == node):
+                return changed
+        return self._origin.at_first(node)
+
+    def at_first(self, node: Term) -> AnyRow | None:
+        """Returns the row that a node had at first: the same one each time."""
+        for known, found in self._looked_up:
+            if known.eq(node) or bool(known == node):
+                return found
+        seen = self.before(node)
+        made = self._row(node, seen) if bool(seen.has) else None
+        self._looked_up.append((node, made))
+        return made
+
+    def _row(self, node: Term, seen: Seen) -> AnyRow:
+        def of(field: str, sort: Term) -> Term:
+            return z3.Function(f"{self._name}.{field}", _INT, sort)(node)
+
+        exchange = of("exchange", _INT)
+        self._path.know(exchange >= 0, exchange < len(EXCHANGES))
+        return AnyRow(
+            host="host",
+            port=1,
+            status=seen.status,
+            incarnation=seen.incarnation,
+            payload=Text(seen.has_payload, seen.payload),
+            exchange=exchange,
+            misses=of("misses", _INT),
+            indirect_misses=of("indirect misses", _INT),
+            indirect_asked=of("indirect asked", _BOOL),
+            unanswered=AnySet(self._path),
+        )
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def __getitem__(self, key: Any) -> AnyRow:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def put(self, rows: Mapping[Any, Any]) -> Neighbours:
+        """Like `Table`."""
+        return self._changed(*((term_of(key), as_any(new)) for key, new in rows.items()))
+
+    def without(self, keys: Collection[Any]) -> Neighbours:
+        """Like `Table`."""
+        return self._changed(*((term_of(key), None) for key in keys))
+
+    @property
+    def changed(self) -> tuple[Term, ...]:
+        """The nodes whose rows were put or deleted."""
+        return tuple(node for node, _ in self._changes)
+
+    def _changed(self, *changes: tuple[Term, AnyRow | None]) -> Neighbours:
+        found = Neighbours(self._path, self._name, self._facts, self.members)
+        found._origin = self._origin
+        found._changes = (*self._changes, *changes)
+        return found
+
+    def items(self) -> list[tuple[Number, AnyRow]]:
+        """Like `Table`, of the members."""
+        return [(member, found) for member in self.members if (found := self.get(member)) is not None]
+
+    def keys_where(self, holds: Callable[[Any], bool]) -> tuple[Number, ...]:
+        """Like `Table`, of the members."""
+        return tuple(member for member, found in self.items() if holds(found))
+
+
+def as_any(made: Any) -> AnyRow:
+    """Returns a row on terms."""
+    if isinstance(made, AnyRow):
+        return made
+    return AnyRow(**{field.name: getattr(made, field.name) for field in dataclasses.fields(Row)})
+
+
+class AnySet:
+    """A set, or a sequence, of which nothing is known: each answer is any."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def _any(self, what: str) -> bool:
+        return bool(z3.Bool(self._path.fresh(what)))
+
+    def __contains__(self, _: object) -> bool:
+        return self._any("contains it")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 2 if self._any("has two or more") else 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _other(self, _: object) -> AnySet:
+        return self
+
+    __or__ = __ror__ = __and__ = __rand__ = __sub__ = _other
+
+
+# -- statements about nodes -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnyEvent:
+    """A queued event of any kind."""
+
+    node: Number
+    status: Term
+    names_incarnation: Term
+    incarnation: Incarnation
+
+
+class Statement(NamedTuple):
+    """What a part of a message says of a node: its status, and its incarnation if it is named."""
+
+    node: Term
+    status: Term
+    names_incarnation: Term
+    incarnation: Incarnation
+
+
+_GIVES: Final = {
+    Joining: Status.JOINING,
+    Normal: Status.NORMAL,
+    Suspicious: Status.SUSPICIOUS,
+    Dead: Status.DEAD,
+    Leave: Status.LEAVE,
+}
+
+
+def statements(vector: Any) -> Iterator[Statement]:
+    """Yields what a vector says of nodes."""
+    normal = z3.IntVal(code(Status.NORMAL))
+    match vector:
+        case AnyEvent(node, status, names, said):
+            yield Statement(node.term, status, names, said)
+        case AntiEntropy(members):
+            for member in members:
+                yield Statement(term_of(member.uuid), normal, _YES, incarnation(member.restart_counter, member.tx_counter))
+        case IndirectAck(node, said):
+            yield Statement(term_of(node), normal, _YES, said)
+        case Joining() | Normal() | Suspicious() | Dead() | Leave():
+            said = vector.incarnation
+            names = _NO if said is None else _YES
+            status = z3.IntVal(code(_GIVES[type(vector)]))
+            yield Statement(term_of(vector.node), status, names, said or incarnation(z3.IntVal(0), z3.IntVal(0)))
