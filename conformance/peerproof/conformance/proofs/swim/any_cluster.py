@@ -15,7 +15,9 @@ A table has any number of rows, with any status. Where the code goes through all
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
@@ -41,7 +43,7 @@ from peerproof.conformance.proofs.swim.terms import (
     same,
     statements,
 )
-from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
+from peerproof.conformance.proofs.terms import Number, choice, same_row, term_of, truth
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
@@ -84,6 +86,7 @@ from peerproof.spec.swim import (
 )
 from peerproof.spec.swim.gossip import Carries
 from peerproof.spec.swim.messages import COUNTER_MAX
+from peerproof.spec.swim.model import variants
 from peerproof.spec.swim.state import Probing, Queued, Relay
 from peerproof.spec.swim.table import Claim
 
@@ -94,20 +97,26 @@ _NOW: Final = Instant(0)
 _HERE: Final = NodeId("here:1")
 _THERE: Final = ("there", 2)
 
-#: What the cluster has: the incarnation of each node, who was suspicious, and at which incarnation, and the data of each life.
-_RESTART: Final = z3.Function("restart of", _INT, _INT)
-_TX: Final = z3.Function("tx of", _INT, _INT)
-_SUSPECTED: Final = z3.Function("was suspicious", _INT, _BOOL)
-_SUSPECTED_AT: Final = z3.Function("was suspicious at", _INT, _INT, _INT, _BOOL)
-_HAS_SET: Final = z3.Function("has set", _INT, _INT, Data, _BOOL)
-
 #: The incarnation of each node.
 Own = Callable[[Term], Incarnation]
 
 
-def issued(node: Term) -> Incarnation:
-    """Returns the last incarnation that a node has given itself."""
-    return incarnation(_RESTART(node), _TX(node))
+class Cluster:
+    """What the rest of the cluster has: functions of a node that only grow."""
+
+    def __init__(self, when: str = "") -> None:
+        self._restart = z3.Function(f"restart of{when}", _INT, _INT)
+        self._tx = z3.Function(f"tx of{when}", _INT, _INT)
+        self.suspected = z3.Function(f"was suspicious{when}", _INT, _BOOL)
+        self.suspected_at = z3.Function(f"was suspicious at{when}", _INT, _INT, _INT, _BOOL)
+        self.has_set = z3.Function(f"has set{when}", _INT, _INT, Data, _BOOL)  #: node, restart counter, data
+
+    def issued(self, node: Term) -> Incarnation:
+        """Returns the last incarnation that a node has given itself."""
+        return incarnation(self._restart(node), self._tx(node))
+
+
+_CLUSTER: Final = Cluster()
 
 
 @dataclass(frozen=True)
@@ -120,21 +129,23 @@ class Invariant:
     grows: bool = False  #: the key of a row only grows (SI-03)
     counter: bool = True  #: the own counter is the last that the node has given itself, so it was not lost (SX-09)
     emits: bool = False  #: all nodes name the incarnation in each event
+    cluster: Cluster = _CLUSTER
 
     def was_suspicious(self, node: Term, at: Incarnation) -> Term:
         """States that a node was suspicious somewhere."""
-        return _SUSPECTED_AT(node, at.restart, at.tx) if self.suspected == "then" else _SUSPECTED(node)
+        cluster = self.cluster
+        return cluster.suspected_at(node, at.restart, at.tx) if self.suspected == "then" else cluster.suspected(node)
 
     def of_row(self, own: Term, node: Term, seen: Seen) -> dict[str, Term]:
         """Returns what holds of a row in the table of node `own`."""
         found = {"a row is about another node": node != own}
         if self.ahead:
-            found["no row is ahead of its node"] = at_most(seen.incarnation, issued(node))
+            found["no row is ahead of its node"] = at_most(seen.incarnation, self.cluster.issued(node))
         if self.suspected:
             dead = seen.is_one_of(Status.DEAD)
             found["who is dead was suspicious"] = z3.Implies(dead, self.was_suspicious(node, seen.incarnation))
         if self.payload:
-            found["a payload is of this life"] = z3.Implies(seen.has_payload, _HAS_SET(node, seen.restart, seen.payload))
+            found["a payload is of this life"] = z3.Implies(seen.has_payload, self.cluster.has_set(node, seen.restart, seen.payload))
         return {name: z3.Implies(seen.has, holds) for name, holds in found.items()}
 
     def by_definition(self, node: Term, seen: Seen) -> list[Term]:
@@ -183,7 +194,7 @@ class Invariant:
                 for name, holds in self.of_statement(own, sender, header, target, said).items():
                     found[name] = z3.And(found.get(name, True), holds)
             if self.payload and isinstance(vector, Payload):
-                found["the payload is the sender's"] = _HAS_SET(sender, header.restart, cast("Any", vector.data).data)
+                found["the payload is the sender's"] = self.cluster.has_set(sender, header.restart, cast("Any", vector.data).data)
         return found
 
 
@@ -202,11 +213,21 @@ class Node:
         """Returns any node, maybe this one."""
         return Number(self.path.integer(name))
 
-    def member(self, name: str, *others: Number) -> Number:
-        """Returns any node that has a row, and is none of the others."""
+    def member(self, name: str, state: State | None = None) -> Number:
+        """Returns any node that has a row."""
         found = self.other(name)
-        self.path.know(self.rows(self.start).before(found.term).has, *(found.term != other.term for other in others))
+        self.path.know(self.rows(state or self.start).at(found.term).has)
         return found
+
+    def set_members(self, state: State) -> None:
+        """Lets those who go through the rows of a state get any two."""
+        one, other = self.member("one row", state), self.member("other row", state)
+        self.path.know(one.term != other.term)
+        self.rows(state).members = (one, other)
+
+    def issued(self, node: Term) -> Incarnation:
+        """Returns the last incarnation that a node has given itself."""
+        return self.holds.cluster.issued(node)
 
     def rows(self, state: State) -> Neighbours:
         """Returns the table of a state."""
@@ -216,7 +237,7 @@ class Node:
         """Returns the incarnation of each node, with that of this one as a state has it."""
 
         def of(node: Term) -> Incarnation:
-            last, now = issued(node), self.last(state)
+            last, now = self.issued(node), self.last(state)
             is_own = node == self.id
             return incarnation(z3.If(is_own, now.restart, last.restart), z3.If(is_own, now.tx, last.tx))
 
@@ -227,29 +248,29 @@ class Node:
         now = state.incarnation
         if self.holds.counter:
             return now
-        last = issued(self.id)
+        last = self.issued(self.id)
         return incarnation(*(z3.If(at_most(now, last), one, other) for one, other in zip(last, now, strict=True)))
 
     # -- states ---------------------------------------------------------------------------------------------------
 
     def facts(self, node: Term, seen: Seen) -> list[Term]:
         """Returns what is known of any row."""
-        known = issued(node)
+        known = self.issued(node)
         not_negative = z3.And(known.restart >= 0, known.tx >= 0)
         return [not_negative, *self.holds.of_row(self.id, node, seen).values(), *self.holds.by_definition(node, seen)]
 
     def _any_state(self) -> State:
         now = any_incarnation(self.path, "own incarnation")
         self.path.know(now.restart <= COUNTER_MAX, now.tx <= COUNTER_MAX)
-        self.path.know(same(now, issued(self.id)) if self.holds.counter else at_most(now, issued(self.id)))
+        self.path.know(same(now, self.issued(self.id)) if self.holds.counter else at_most(now, self.issued(self.id)))
         emits: Any = True if self.holds.emits else z3.Bool("names incarnations")
         rows: Any = Neighbours(self.path, "row", self.facts)
-        nothing: Any = AnySet(self.path)
+        pinged, answered = AnySet(self.path), AnySet(self.path)
         payload: Any = Text(z3.BoolVal(True), z3.Const("own payload", Data))
         state = State(
             *(_HERE, Config(cast("Any", Number(self.id)), emit_incarnation=emits), now, rows),
-            pinged=nothing,
-            answered=nothing,
+            pinged=cast("Any", pinged),
+            answered=cast("Any", answered),
             heard=cast("Any", z3.Bool("heard")),
             payload=payload,
             left=cast("Any", z3.Bool("has left")),
@@ -263,7 +284,7 @@ class Node:
         status, names = self.path.integer(f"{name}.status", 0, len(STATUSES) - 1), z3.Bool(f"{name} names its incarnation")
         event: Any = AnyEvent(self.other(f"{name}.node"), status, names, any_incarnation(self.path, name))
         (said,) = statements(event)
-        known = issued(said.node)
+        known = self.issued(said.node)
         self.path.know(known.restart >= 0, known.tx >= 0)
         self.path.know(z3.Implies(is_address_given(said), names))
         self.path.know(*self.holds.of_statement(self.own(state), self.id, state.incarnation, None, said).values())
@@ -308,8 +329,8 @@ class Node:
 
     # -- claims ---------------------------------------------------------------------------------------------------
 
-    def claim_state(self, state: State, since: State | None = None) -> None:
-        """Claims that a state satisfies the invariant; and compared with an earlier one, that nothing goes back."""
+    def claim_state(self, state: State, since: State | None = None, more: Mapping[str, Term] | None = None) -> None:
+        """Claims that a state satisfies the invariant, and more; and compared with an earlier one, that nothing goes back."""
         rows = self.rows(state)
         for node in (self.any, *rows.changed):
             self.path.know(*self.holds.by_definition(node, rows.at(node)))
@@ -322,20 +343,19 @@ class Node:
         if since is not None:
             before = self.rows(since).at(self.any)
             goals |= {name: z3.Or(self.removed, holds) for name, holds in self.relation(before, seen).items()}
-            counter = since.incarnation if self.holds.counter else issued(self.id)
+            counter = since.incarnation if self.holds.counter else self.issued(self.id)
             goals["the own counter is the last that the node has given itself"] = at_most(counter, state.incarnation)
-        self.path.claim_all(goals)
+        self.path.claim_all(goals | dict(more or {}))
 
-    def claim_sent(self, state: State) -> None:
-        """Claims that a state satisfies the invariant, and has the rows of the first one."""
-        self.claim_state(state, self.start)
+    def claim_sent(self, state: State, more: Mapping[str, Term] | None = None) -> None:
+        """Claims that a state satisfies the invariant, and more, and has the rows of the first one."""
         before, now = (self.rows(one).at(self.any) for one in (self.start, state))
-        self.path.claim("no row has changed", z3.And(*(one == other for one, other in zip(before, now, strict=True))))
+        self.claim_state(state, self.start, {"no row has changed": same_row(before, now), **(more or {})})
 
     def claim_message(self, state: State, message: Any) -> None:
         """Claims that a message of this node satisfies the invariant."""
         own_data: Any = state.payload
-        self.path.know(_HAS_SET(self.id, state.incarnation.restart, own_data.data))  # by definition
+        self.path.know(self.holds.cluster.has_set(self.id, state.incarnation.restart, own_data.data))  # by definition
         goals = self.holds.of_message(self.own(state), message)
         goals["a message has the incarnation of its sender"] = same(message.incarnation, state.incarnation)
         goals["its sender is this node"] = term_of(message.sender) == self.id
@@ -358,20 +378,9 @@ class Parts:
         self.holds = node.holds
         self.path = node.path
 
-    def within(self, *inner: str) -> overriding:
+    def within(self, *inner: str) -> AbstractContextManager[None]:
         """Returns a context in which these parts are not run but stand for all that they may do."""
-        return overriding(self.always() | {place: getattr(self, place.rpartition(".")[2].lstrip("_")) for place in inner})
-
-    def always(self) -> dict[str, Any]:
-        """Returns what is replaced in all parts: how rows are made, sizes, limits and addresses."""
-        names: dict[str, Any] = {}
-        for module in (gossip, detector, commands, transitions, rounds, table):
-            names |= names_in(module, replace=replacing)
-        names |= names_in(detector, min=lambda *numbers: z3.If(numbers[0] < numbers[1], *numbers), str=lambda name: name)
-        names |= names_in(gossip, Room=self.room, fanout=lambda _: z3.Int(self.path.fresh("fanout")), active_size=lambda _: 1)
-        names |= names_in(rounds, fanout=lambda _: choice(self.path, self.path.fresh("fanout"), 2), active_size=lambda _: 1)
-        names |= names_in(commands, payload_fits=lambda *_: bool(z3.Bool("the data fits")))
-        return names | names_in(transitions, changes=lambda *_: [(self.node.other("changed node"), EventType.DEAD)])
+        return _within(self, inner)
 
     def room(self, *_: Any) -> Any:
         """Returns the free space of a datagram: any."""
@@ -383,11 +392,21 @@ class Parts:
 
         return Any_()
 
+    def fanout(self, _: Any) -> Term:
+        """Returns the number of nodes that get an event: any."""
+        return z3.Int(self.path.fresh("fanout"))
+
+    def payload_fits(self, *_: Any) -> bool:
+        """Whether data fits into a datagram: either."""
+        return bool(z3.Bool("the data fits"))
+
+    def changes(self, *_: Any) -> list[tuple[Any, EventType]]:
+        """Returns what subscribers are told: of any node."""
+        return [(self.node.other("changed node"), EventType.DEAD)]
+
     def pick(self, why: str, among: Any, some: int = 1) -> tuple[Any, ...]:  # noqa: ARG002  # the signature of a pick
-        """Picks any of the options, as many as it should."""
-        options = list(among)
-        first = choice(self.path, self.path.fresh("pick"), len(options))
-        return (options[first], *(o for o in options if o is not options[first]))[:some]
+        """Picks options in their order: they are any rows, so the order is any, too."""
+        return tuple(among)[:some]
 
     def apply_claim(self, state: State, claim: Claim) -> State:
         """Any row at this node, after a claim that satisfies the invariant."""
@@ -407,11 +426,19 @@ class Parts:
         return found
 
     def leaves_of_claim(self, before: Seen, claim: Claim, after: Seen) -> dict[str, Term]:
-        """Returns how a row is after a claim: of the later life of the two."""
-        if not self.holds.payload:
-            return {}
-        restart = claim.incarnation.restart
-        return {"a row is of the later life": after.restart == z3.If(restart > before.restart, restart, before.restart)}
+        """Returns how a row is after a claim: of the later life of the two, and as it was unless the claim has a greater key."""
+        found = {}
+        if self.holds.payload:
+            restart = claim.incarnation.restart
+            found["a row is of the later life"] = after.restart == z3.If(restart > before.restart, restart, before.restart)
+        if self.holds.grows:
+            said = before._replace(status=z3.IntVal(code(claim.status)), restart=claim.incarnation[0], tx=claim.incarnation[1])
+            found["no claim counts but a greater one"] = z3.Implies(key_grows(said, before), same_row(before, after))
+        return found
+
+    def enqueue(self, state: State, said: Any) -> State:
+        """The event as one more in the queue, whichever others are left."""
+        return replace(state, queue=(*state.queue, Queued(said, frozenset())))
 
     def with_vector(self, state: State, message: Any, vector: Any) -> State:
         """Any later state, after a vector of a message that satisfies the invariant."""
@@ -423,11 +450,12 @@ class Parts:
         if not self.holds.payload:
             return {}
         seen = self.node.rows(state).at(term_of(message.sender))
-        holds = seen.restart == message.incarnation.restart
+        holds = z3.And(seen.has, seen.restart == message.incarnation.restart)
         if isinstance(vector, Joining):
             is_about_sender = term_of(vector.node) == term_of(message.sender)
-            holds = z3.Or(holds, z3.And(is_about_sender, at_most(seen.incarnation, message.incarnation)))
-        return {"the sender's row is of this life": z3.Implies(seen.has, holds)}
+            is_later = z3.Implies(seen.has, at_most(seen.incarnation, message.incarnation))
+            holds = z3.Or(holds, z3.And(is_about_sender, is_later))
+        return {"the sender has a row of this life": holds}
 
     def leaves_of_vector(self, message: Any, vector: Any, node: Term, after: Seen) -> dict[str, Term]:
         """Returns how a row is after a vector: a joining makes it; and the sender's is of the life in which it was sent."""
@@ -454,9 +482,8 @@ class Parts:
 
     def settle_row(self, state: State, node: Any, row: Any) -> State:
         """Any row at this node, after the evaluation of its row."""
-        found, seen = self.node.rows(state).at(term_of(node)), row.seen()
-        fields = [mine == its for mine, its in zip(found[:4], seen[:4], strict=True)]
-        self.path.claim("each row is settled as it is", z3.And(*fields))
+        is_it = same_row(self.node.rows(state).at(term_of(node))[:4], row.seen()[:4])
+        self.path.claim("each row is settled as it is", is_it)
         return self.node.with_any_row(state, term_of(node))
 
     def indirect_pings(self, state: State, _: Any) -> tuple[State, tuple[Any, ...]]:
@@ -465,8 +492,10 @@ class Parts:
         return self.node.later(state), ()
 
     def close_round(self, state: State, _: Any) -> tuple[State, tuple[Any, ...]]:
-        """Any later state, after a round."""
-        return self.node.later(state), ()
+        """Any later state, after a round; going through its rows gives any two."""
+        later = self.node.later(state)
+        self.node.set_members(later)
+        return later, ()
 
     def is_past(self, state: State, message: Any) -> bool:
         """Whether the row of the sender is above the header."""
@@ -535,13 +564,57 @@ class Parts:
         return replace(found, queue=self.node.any_queue(found))
 
 
+#: What is asked for the parts of the path that is followed: the innermost one last.
+_parts: Final[list[Parts]] = []
+
+
+def _of_path(name: str) -> Callable[..., Any]:
+    """Returns a function that is a method of the parts of the path that is followed."""
+    return lambda *args, **named: getattr(_parts[-1], name)(*args, **named)
+
+
+@cache
+def _overrides(inner: tuple[str, ...]) -> overriding:
+    """Returns the overrides of these parts, and those of all paths: how rows are made, sizes, limits and choices."""
+    names: dict[str, Any] = {}
+    for module in (gossip, detector, commands, transitions, rounds):
+        names |= names_in(module, replace=replacing)
+    names |= names_in(table, replace=replacing)
+    names |= names_in(detector, min=lambda one, other: z3.If(one < other, one, other), str=lambda name: name)
+    names |= names_in(gossip, Room=_of_path("room"), fanout=_of_path("fanout"), active_size=lambda _: 1)
+    names |= names_in(rounds, fanout=lambda _: 1, active_size=lambda _: 1)  # nodes are pinged one after the other
+    names |= names_in(commands, payload_fits=_of_path("payload_fits")) | names_in(transitions, changes=_of_path("changes"))
+    return overriding(names | {place: _of_path(place.rpartition(".")[2].lstrip("_")) for place in inner})
+
+
+@contextmanager
+def _within(parts: Parts, inner: tuple[str, ...]) -> Iterator[None]:
+    _parts.append(parts)
+    try:
+        with _overrides(inner):
+            yield
+    finally:
+        _parts.pop()
+
+
 #: The parts by their functions.
-CLAIM, COUNT, DATAGRAM, REQUEST, ANSWER = (
-    f"peerproof.spec.swim.gossip.{name}" for name in ("apply_claim", "count_datagram", "datagram", "request", "answer")
+ENQUEUE, CLAIM, COUNT, DATAGRAM, REQUEST, ANSWER = (
+    f"peerproof.spec.swim.gossip.{name}"
+    for name in ("enqueue", "apply_claim", "count_datagram", "datagram", "request", "answer")
 )
 PAST, VECTOR, MESSAGE = (f"peerproof.spec.swim.transitions.{name}" for name in ("is_past", "with_vector", "apply_message"))
 SETTLE, INDIRECT, CLOSE = (f"peerproof.spec.swim.detector.{name}" for name in ("settle_row", "_indirect_pings", "close_round"))
-ALL: Final = (CLAIM, COUNT, DATAGRAM, REQUEST, ANSWER, PAST, VECTOR, MESSAGE, SETTLE, INDIRECT, CLOSE)
+ALL: Final = (ENQUEUE, CLAIM, COUNT, DATAGRAM, REQUEST, ANSWER, PAST, VECTOR, MESSAGE, SETTLE, INDIRECT, CLOSE)
+
+
+def one_event_queued(node: Node) -> None:
+    """An event that is queued."""
+    event = any_vector(node, "event", "normal")
+    with Parts(node).within():
+        after = gossip.enqueue(node.start, event)
+    known = [*(entry.event for entry in node.start.queue), event]
+    is_known = all(any(entry.event is one for one in known) for entry in after.queue)
+    node.path.claim("the queue has it, and no other that is new", truth(is_known and after.queue[-1].event is event))
 
 
 def any_claim(node: Node) -> None:
@@ -551,10 +624,9 @@ def any_claim(node: Node) -> None:
     claim = Claim(cast("Any", about), status, any_incarnation(path, "claim"), _THERE)
     parts, before = Parts(node), node.rows(node.start).at(about.term)
     path.know(*parts.needs_of_claim(node.start, claim).values())
-    with parts.within():
+    with parts.within(ENQUEUE):
         after = gossip.apply_claim(node.start, claim)
-    node.claim_state(after, node.start)
-    node.path.claim_all(parts.leaves_of_claim(before, claim, node.rows(after).at(about.term)))
+    node.claim_state(after, node.start, parts.leaves_of_claim(before, claim, node.rows(after).at(about.term)))
 
 
 def any_vector(node: Node, name: str, kind: str, about: Number | None = None) -> Any:
@@ -597,12 +669,16 @@ def one_vector(node: Node) -> None:
     vector = any_vector(node, "vector", KINDS[choice(node.path, "kind of the vector", len(KINDS))])
     parts, message = Parts(node), any_header(node, Ping, (vector,))
     node.path.know(*parts.needs_of_vector(node.start, message, vector).values())
-    with parts.within(CLAIM):
+    with parts.within(ENQUEUE, CLAIM):
         after = transitions.with_vector(node.start, message, vector)
-    node.claim_state(after, node.start)
-    about = [node.any, message.sender.term]
-    for who in [*about, vector.node.term] if isinstance(vector, Joining) else about:
-        node.path.claim_all(parts.leaves_of_vector(message, vector, who, node.rows(after).at(who)))
+    about = [node.any, message.sender.term, *([vector.node.term] if isinstance(vector, Joining) else [])]
+    leaves = [parts.leaves_of_vector(message, vector, who, node.rows(after).at(who)) for who in about]
+    more = {f"{name} ({place})": holds for place, found in enumerate(leaves) for name, holds in found.items()}
+    if node.holds.grows and isinstance(vector, (Suspicious, Dead)) and vector.incarnation is not None:
+        before, now = (node.rows(state).at(term_of(vector.node)) for state in (node.start, after))
+        is_earlier = z3.And(before.has, z3.Not(at_most(before.incarnation, vector.incarnation)))
+        more["an earlier rumour changes nothing"] = z3.Implies(is_earlier, same_row(before, now))
+    node.claim_state(after, node.start, more)
 
 
 def one_message(node: Node) -> None:
@@ -610,11 +686,11 @@ def one_message(node: Node) -> None:
     sender = node.other("sender")
     joining, other = any_vector(node, "joining", "joining", sender), any_vector(node, "vector", "dead at")
     payload = any_vector(node, "payload", "payload")
-    several = ((), (other,), (joining,), (joining, other), (payload,), (joining, payload), (other, payload))
+    several = ((), (other, payload), (joining, other, payload))
     message = any_header(node, Ping, several[choice(node.path, "vectors", len(several))])
     parts = Parts(node)
     node.path.know(*parts.needs_of_message(node.start, message).values())
-    with parts.within(CLAIM, VECTOR):
+    with parts.within(ENQUEUE, CLAIM, VECTOR):
         after = transitions.apply_message(node.start, message)
     node.claim_state(after, node.start)
 
@@ -622,15 +698,14 @@ def one_message(node: Node) -> None:
 def one_row_settled(node: Node) -> None:
     """The evaluation of one row when a round closes."""
     about: Any = node.member("node that is settled")
-    with Parts(node).within(CLAIM):
+    with Parts(node).within(ENQUEUE, CLAIM):
         after = detector.settle_row(node.start, about, node.start.rows[about])
     node.claim_state(after, node.start)
 
 
 def two_rows(node: Node) -> State:
     """Returns any state; going through its rows gives any two."""
-    one = node.member("one row")
-    node.rows(node.start).members = (one, node.member("other row", one))
+    node.set_members(node.start)
     return node.start
 
 
@@ -677,10 +752,10 @@ def one_datagram(node: Node) -> None:
         after, message = gossip.datagram(
             start, (target, NodeId("there")), gossip.ping_to(start, target), first, carries, parts.pick
         )
-    node.claim_sent(after)
-    node.path.claim("nothing is sent at the end of the counters", parts.is_exhausted(start) == truth(message is None))
+    is_next = same(after.incarnation, start.incarnation if message is None else sending_number)
+    is_silent = parts.is_exhausted(start) == truth(message is None)
+    node.claim_sent(after, {"each datagram has its number": is_next, "nothing is sent at the end of the counters": is_silent})
     if message is not None:
-        node.path.claim("each datagram has its number", same(after.incarnation, sending_number))
         node.claim_message(after, message)
 
 
@@ -723,8 +798,10 @@ def a_ping(node: Node) -> Scene:
 
 def an_ack(node: Node) -> Scene:
     own = Number(node.id)
-    both = (any_vector(node, "joining", "joining", own), any_vector(node, "normal", "normal", own))
-    message = any_header(node, Ack, both if choice(node.path, "with vectors", 2) else ())
+    if choice(node.path, "with vectors", 2):
+        both = (any_vector(node, "joining", "joining", own), any_vector(node, "normal", "normal", own))
+        return node.start, Received(_NOW, NodeId("there"), any_header(node, Ack, both))
+    message = any_header(node, Ack, ())
     names: Any = (node.other("target of the relay"), node.other("requester"))
     relay = Relay(*names, node.path.integer("relayed tx"), fresh=True)
     return replace(node.start, relays=(relay,)), Received(_NOW, NodeId("there"), message)
@@ -745,9 +822,10 @@ def an_answer_to_a_probe(node: Node) -> Scene:
 
 
 def a_quantum(node: Node) -> Scene:
-    state = two_rows(node)
-    vector: Any = node.rows(state).members[:1] if choice(node.path, "within a round", 2) else ()
-    return replace(state, vector=vector), Expired(_NOW, Quantum())
+    if not choice(node.path, "within a round", 2):
+        return node.start, Expired(_NOW, Quantum())
+    node.rows(node.start).members = (node.member("one row"),)
+    return replace(node.start, vector=cast("Any", node.rows(node.start).members)), Expired(_NOW, Quantum())
 
 
 def the_end_of_a_probe(node: Node) -> Scene:
@@ -786,7 +864,7 @@ def one_step(node: Node) -> None:
 
 
 PARTS: Final = (
-    *(any_claim, one_vector, the_past, one_message, one_row_settled, pings_of_suspicious_nodes, one_round_closed),
+    *(one_event_queued, any_claim, one_vector, the_past, one_message, one_row_settled, pings_of_suspicious_nodes, one_round_closed),
     *(one_datagram, one_request, one_answer, one_step),
 )
 
@@ -797,15 +875,132 @@ def every_part(path: Path, holds: Invariant) -> None:
 
 
 _STEP: Final = Evaluated(
-    (
-        "swim.transitions.step",
-        *(place.removeprefix("peerproof.spec.") for place in ALL),
-    ),
+    ("swim.transitions.step", *(place.removeprefix("peerproof.spec.") for place in ALL)),
     ("replace", "min", "Room", "fanout", "active_size", "payload_fits", "changes"),
 )
 
 
-@PROOFS.add("SZ-11", _STEP, Twin("a node may have lost its counter (SX-09)", {"lost": True}), scope=ANY_CLUSTER)
+@PROOFS.add("SZ-11 SI-02 S-12 SX-09", _STEP, Twin("a node may have lost its counter (SX-09)", {"lost": True}), scope=ANY_CLUSTER)
 def nobody_is_ahead_of_a_node(path: Path, *, lost: bool = False) -> None:
-    """No node knows, and no message says, a larger incarnation of a node than the node has given itself."""
+    """No node knows, and no message says, a larger incarnation of a node than the last that it has given itself."""
     every_part(path, Invariant(ahead=True, counter=not lost))
+
+
+def buried_at_once(state: State, node: Any, row: Any) -> State:
+    """The evaluation of a row without indirect pings: two misses are a death (SD-11)."""
+    has_missed = row.is_live and node in state.pinged and node not in state.answered
+    if not has_missed:
+        return state
+    status = Status.DEAD if row.misses + 1 >= detector.MISSES else row.status
+    return gossip.apply_claim(state, Claim(node, status, row.incarnation))
+
+
+@PROOFS.add(
+    "SZ-12 SI-06 S-07 S-30",
+    _STEP,
+    Twin("two direct misses are a death (SD-11)", {"instead": names_in(detector, settle_row=buried_at_once)}),
+    scope=ANY_CLUSTER,
+)
+def nobody_is_dead_without_having_been_suspicious(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
+    """Who is dead in a row, or in a message to another node, was suspicious at some node before."""
+    with overriding(instead or {}):
+        every_part(path, Invariant(suspected="ever"))
+
+
+@PROOFS.add(
+    "SZ-12 SA-12 SX-02",
+    _STEP,
+    Twin("nodes need not name incarnations (SX-02)", {"emits": False}),
+    scope=ANY_CLUSTER,
+)
+def nobody_is_dead_where_it_was_not_suspicious(path: Path, *, emits: bool = True) -> None:
+    """If all nodes name incarnations, who is dead at an incarnation was suspicious at the same one, at some node before."""
+    every_part(path, Invariant(suspected="then", emits=emits))
+
+
+#: An event without an incarnation is applied, whatever is known; as in the model SX-10-overwritten.
+_OVERWRITTEN: Final = names_in(transitions, with_vector=variants.overwriting) | names_in(variants, replace=replacing)
+
+
+@PROOFS.add(
+    "SZ-13 SI-03 SI-11 SI-12 S-11 SX-10",
+    _STEP,
+    Twin("an event without an incarnation counts, whatever is known (SX-10)", {"instead": _OVERWRITTEN}),
+    scope=ANY_CLUSTER,
+)
+def a_refuted_rumour_does_not_come_back(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
+    """The key of a row only grows, unless it is removed: no rumour of an earlier incarnation than the row's changes it."""
+    with overriding(instead or {}):
+        every_part(path, Invariant(grows=True))
+
+
+_merge = table.merge
+
+
+def keeping_data(row: Any, claim: Claim) -> Any:
+    """A merge that keeps the payload (SD-16)."""
+    return _merge(row, claim) if claim.incarnation <= row.incarnation else replacing(_merge(row, claim), payload=row.payload)
+
+
+@PROOFS.add(
+    "SZ-14 SI-08 S-34 S-47",
+    _STEP,
+    Twin("a payload survives a restart (SD-16)", {"instead": names_in(table, merge=keeping_data)}),
+    scope=ANY_CLUSTER,
+)
+def a_payload_is_of_the_life_of_its_row(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
+    """A payload in a row, and in a message, was set by its node in the restart that the row, or the header, shows."""
+    with overriding(instead or {}):
+        every_part(path, Invariant(ahead=True, payload=True))
+
+
+@PROOFS.add(
+    "SZ-15 SA-48 SX-09",
+    Evaluated(("swim.transitions.initial",), ("Table",)),
+    Twin("the restart counter was lost (SX-09)", {"lost": True}),
+    scope=ANY_CLUSTER,
+)
+def a_new_node_satisfies_the_invariants(path: Path, *, lost: bool = False) -> None:
+    """A node that starts, and has raised its restart counter since it ran before, is ahead of all that is known of it."""
+    node = Node(path, Invariant(ahead=True, suspected="then", payload=True))
+    restart, seed = path.integer("restart counter", 0, COUNTER_MAX), Seed(cast("Any", node.other("seed")), *_THERE)
+    if not lost:
+        path.know(restart > node.start.incarnation.restart)
+    nothing = Neighbours(path, "nothing", lambda _, seen: [z3.Not(seen.has)])
+    config = Config(cast("Any", Number(node.id)), restart, (seed,))
+    path.know(node.issued(seed.uuid.term).restart >= 0, node.issued(seed.uuid.term).tx >= 0)  # type: ignore[attr-defined]
+    with overriding(names_in(transitions, Table=nothing.put)):
+        state = transitions.initial(_HERE, config).state
+    node.claim_state(state, more={"it is ahead of what it was": at_most(node.start.incarnation, state.incarnation)})
+
+
+@PROOFS.add(
+    "SZ-15 SA-48 SX-09",
+    Stated("what nodes add to what the cluster has: larger incarnations, suspicions, and data"),
+    Twin("another node lost its counter (SX-09)", {"lost": True}),
+    scope=ANY_CLUSTER,
+)
+def others_keep_what_holds_of_a_node(path: Path, *, lost: bool = False) -> None:
+    """What holds of a row and of a message keeps holding while others raise their counters, suspect, and set data."""
+    holds = Invariant(ahead=True, suspected="then", payload=True)
+    node, later = Node(path, holds), Cluster(" later")
+    afterwards = replace(holds, cluster=later)
+    status, data = path.integer("status", 0, len(STATUSES) - 1), z3.Const("data", Data)
+    about: Any = AnyEvent(node.other("node of the statement"), status, z3.Bool("named"), any_incarnation(path, "statement"))
+    vectors = (about, Payload(cast("Any", Text(z3.BoolVal(True), data))))
+    message: Any = Ping(cast("Any", node.other("sender")), any_incarnation(path, "header"), cast("Any", node.other("target")), vectors)
+    seen = node.rows(node.start).at(node.any)
+    path.know(*holds.of_message(holds.cluster.issued, message).values())
+    before = holds.cluster
+    for one in (node.any, about.node.term, message.sender.term):
+        if not lost:
+            path.know(at_most(before.issued(one), later.issued(one)))
+        for at in (seen.incarnation, about.incarnation, message.incarnation):
+            path.know(z3.Implies(before.suspected_at(one, *at), later.suspected_at(one, *at)))
+            for known in (seen.payload, data):
+                path.know(z3.Implies(before.has_set(one, at.restart, known), later.has_set(one, at.restart, known)))
+    path.claim_all(afterwards.of_row(node.id, node.any, seen))
+    path.claim_all(afterwards.of_message(later.issued, message))
+
+
+PROOFS.append(composition("SZ-16", "SI-02 SI-06 SI-08"))

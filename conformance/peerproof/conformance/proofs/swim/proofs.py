@@ -16,6 +16,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
+from peerproof.conformance.proofs.swim import any_cluster
 from peerproof.conformance.proofs.swim.transit import WRITING
 from peerproof.conformance.proofs.terms import choice, same_row, truth
 from peerproof.spec.core import NodeId, Table
@@ -330,3 +331,6 @@ def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[St
         of_each = [counts[uuid] for uuid in live]
         path.claim("one more at most", truth(max(of_each, default=0) - min(of_each, default=0) <= 1))
         path.claim("no other node", truth(set(counts) <= set(live)))
+
+
+PROOFS.extend(any_cluster.PROOFS)

@@ -173,6 +173,13 @@ def replacing(value: Any, **changes: Any) -> Any:
     return value.replaced(**changes) if isinstance(value, AnyRow) else dataclasses.replace(value, **changes)
 
 
+def is_same(one: Term, other: Term) -> bool:
+    """Decides whether two nodes are the same."""
+    return one.get_id() == other.get_id() or bool(one == other)
+
+
+_FIELDS: Final = {"has": _BOOL, "status": _INT, "restart": _INT, "tx": _INT, "has_payload": _BOOL, "payload": Data}
+
 #: What holds of what a table says of a node, by construction of the table.
 Facts = Callable[[Term, Seen], Iterable[Term]]
 
@@ -185,7 +192,8 @@ class Neighbours:
         self._name = name
         self._facts = facts
         self._looked_up: list[tuple[Term, AnyRow | None]] = []
-        self._known: list[Term] = []  #: the nodes of which the facts are known
+        self._seen: dict[int, tuple[Term, Seen]] = {}  #: by the number of the term, as long as that is kept here
+        self._functions: dict[str, Term] = {}
         self._changes: tuple[tuple[Term, AnyRow | None], ...] = ()
         self._origin = self
         self.members = members
@@ -200,28 +208,30 @@ class Neighbours:
 
     def before(self, node: Term) -> Seen:
         """Returns what the table said of a node at first."""
-        kinds = {"has": _BOOL, "status": _INT, "restart": _INT, "tx": _INT, "has_payload": _BOOL, "payload": Data}
-        found = Seen(*(z3.Function(f"{self._name}.{field}", _INT, kind)(node) for field, kind in kinds.items()))
-        if not any(known.eq(node) for known in self._known):
-            self._known.append(node)
-            self._path.know(
-                *(found.status >= 0, found.status < len(STATUSES), found.restart >= 0, found.tx >= 0),
-                *self._facts(node, found),
-            )
-        return found
+        if node.get_id() not in self._seen:
+            found = Seen(*(self._function(field, kind)(node) for field, kind in _FIELDS.items()))
+            self._seen[node.get_id()] = node, found
+            self._path.know(found.status >= 0, found.status < len(STATUSES), found.restart >= 0, found.tx >= 0)
+            self._path.know(*self._facts(node, found))
+        return self._seen[node.get_id()][1]
+
+    def _function(self, field: str, kind: Term) -> Term:
+        if field not in self._functions:
+            self._functions[field] = z3.Function(f"{self._name}.{field}", _INT, kind)
+        return self._functions[field]
 
     def get(self, key: Any) -> AnyRow | None:
         """Like `Table`."""
         node = term_of(key)
         for known, changed in reversed(self._changes):
-            if known.eq(node) or bool(known == node):
+            if is_same(known, node):
                 return changed
         return self._origin.at_first(node)
 
     def at_first(self, node: Term) -> AnyRow | None:
         """Returns the row that a node had at first: the same one each time."""
         for known, found in self._looked_up:
-            if known.eq(node) or bool(known == node):
+            if is_same(known, node):
                 return found
         seen = self.before(node)
         made = self._row(node, seen) if bool(seen.has) else None
@@ -229,10 +239,7 @@ class Neighbours:
         return made
 
     def _row(self, node: Term, seen: Seen) -> AnyRow:
-        def of(field: str, sort: Term) -> Term:
-            return z3.Function(f"{self._name}.{field}", _INT, sort)(node)
-
-        exchange = of("exchange", _INT)
+        exchange = self._function("exchange", _INT)(node)
         self._path.know(exchange >= 0, exchange < len(EXCHANGES))
         return AnyRow(
             host="host",
@@ -241,9 +248,9 @@ class Neighbours:
             incarnation=seen.incarnation,
             payload=Text(seen.has_payload, seen.payload),
             exchange=exchange,
-            misses=of("misses", _INT),
-            indirect_misses=of("indirect misses", _INT),
-            indirect_asked=of("indirect asked", _BOOL),
+            misses=self._function("misses", _INT)(node),
+            indirect_misses=self._function("indirect misses", _INT)(node),
+            indirect_asked=self._function("indirect asked", _BOOL)(node),
             unanswered=AnySet(self._path),
         )
 
@@ -296,12 +303,16 @@ class AnySet:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._asked: dict[int, tuple[Term, bool]] = {}  #: by the number of the term, as long as that is kept here
 
     def _any(self, what: str) -> bool:
         return bool(z3.Bool(self._path.fresh(what)))
 
-    def __contains__(self, _: object) -> bool:
-        return self._any("contains it")
+    def __contains__(self, member: object) -> bool:
+        term = term_of(member)
+        if term.get_id() not in self._asked:
+            self._asked[term.get_id()] = term, self._any("contains it")
+        return self._asked[term.get_id()][1]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
