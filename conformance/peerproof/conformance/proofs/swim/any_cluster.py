@@ -14,6 +14,7 @@ A table has any number of rows, with any status. Where the code goes through all
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -208,6 +209,7 @@ class Node:
         self.any = path.integer("any node")  #: what is claimed of its row holds of all rows
         self.start = self._any_state()
         self.removed: Term = z3.BoolVal(False)
+        self.claimed: list[Any] = []  #: the messages of which it was claimed that they satisfy the invariant
 
     def other(self, name: str) -> Number:
         """Returns any node, maybe this one."""
@@ -350,10 +352,17 @@ class Node:
     def claim_sent(self, state: State, more: Mapping[str, Term] | None = None) -> None:
         """Claims that a state satisfies the invariant, and more, and has the rows of the first one."""
         before, now = (self.rows(one).at(self.any) for one in (self.start, state))
-        self.claim_state(state, self.start, {"no row has changed": same_row(before, now), **(more or {})})
+        frame = {"no row has changed": same_row(before, now), **self.only(state, "rows", "queue", "incarnation", "relays")}
+        self.claim_state(state, self.start, frame | dict(more or {}))
+
+    def only(self, state: State, *fields: str) -> dict[str, Term]:
+        """Returns that a state differs from the first one in these fields alone."""
+        others = {field.name for field in dataclasses.fields(State)} - set(fields)
+        return {"nothing else changes": truth(all(getattr(state, name) is getattr(self.start, name) for name in others))}
 
     def claim_message(self, state: State, message: Any) -> None:
         """Claims that a message of this node satisfies the invariant."""
+        self.claimed.append(message)
         own_data: Any = state.payload
         self.path.know(self.holds.cluster.has_set(self.id, state.incarnation.restart, own_data.data))  # by definition
         goals = self.holds.of_message(self.own(state), message)
@@ -626,7 +635,10 @@ def any_claim(node: Node) -> None:
     path.know(*parts.needs_of_claim(node.start, claim).values())
     with parts.within(ENQUEUE):
         after = gossip.apply_claim(node.start, claim)
-    node.claim_state(after, node.start, parts.leaves_of_claim(before, claim, node.rows(after).at(about.term)))
+    was, now = (node.rows(state).at(node.any) for state in (node.start, after))
+    more = parts.leaves_of_claim(before, claim, node.rows(after).at(about.term)) | node.only(after, "rows", "queue")
+    more["no other row changes"] = z3.Or(node.any == about.term, same_row(was, now))
+    node.claim_state(after, node.start, more)
 
 
 def any_vector(node: Node, name: str, kind: str, about: Number | None = None) -> Any:
@@ -678,7 +690,7 @@ def one_vector(node: Node) -> None:
         before, now = (node.rows(state).at(term_of(vector.node)) for state in (node.start, after))
         is_earlier = z3.And(before.has, z3.Not(at_most(before.incarnation, vector.incarnation)))
         more["an earlier rumour changes nothing"] = z3.Implies(is_earlier, same_row(before, now))
-    node.claim_state(after, node.start, more)
+    node.claim_state(after, node.start, more | node.only(after, "rows", "queue", "incarnation", "relays"))
 
 
 def one_message(node: Node) -> None:
@@ -692,7 +704,7 @@ def one_message(node: Node) -> None:
     node.path.know(*parts.needs_of_message(node.start, message).values())
     with parts.within(ENQUEUE, CLAIM, VECTOR):
         after = transitions.apply_message(node.start, message)
-    node.claim_state(after, node.start)
+    node.claim_state(after, node.start, node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
 
 
 def one_row_settled(node: Node) -> None:
@@ -700,7 +712,9 @@ def one_row_settled(node: Node) -> None:
     about: Any = node.member("node that is settled")
     with Parts(node).within(ENQUEUE, CLAIM):
         after = detector.settle_row(node.start, about, node.start.rows[about])
-    node.claim_state(after, node.start)
+    was, now = (node.rows(state).at(node.any) for state in (node.start, after))
+    more = {"no other row changes": z3.Or(node.any == about.term, same_row(was, now))}
+    node.claim_state(after, node.start, more | node.only(after, "rows", "queue"))
 
 
 def two_rows(node: Node) -> State:
@@ -715,7 +729,7 @@ def one_round_closed(node: Node) -> None:
     parts, state = Parts(node), replace(two_rows(node), relays=(relay,))
     with parts.within(SETTLE, INDIRECT):
         after, _ = detector.close_round(state, parts.pick)
-    node.claim_state(after, node.start)
+    node.claim_state(after, node.start, node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
 
 
 def pings_of_suspicious_nodes(node: Node) -> None:
@@ -723,7 +737,7 @@ def pings_of_suspicious_nodes(node: Node) -> None:
     parts, state = Parts(node), two_rows(node)
     with parts.within(REQUEST):
         after, _ = detector._indirect_pings(state, parts.pick)  # noqa: SLF001
-    node.claim_state(after, node.start)
+    node.claim_state(after, node.start, node.only(after, "rows", "queue", "incarnation", "relays"))
 
 
 def the_past(node: Node) -> None:
@@ -859,7 +873,7 @@ def one_step(node: Node) -> None:
         return
     node.claim_state(after, state)
     for effect in effects:
-        if isinstance(effect, Send) and isinstance(effect.message, (Probe, ProbeAck)):
+        if isinstance(effect, Send) and not any(effect.message is one for one in node.claimed):
             node.claim_message(after, effect.message)
 
 
@@ -983,24 +997,21 @@ def a_new_node_satisfies_the_invariants(path: Path, *, lost: bool = False) -> No
 def others_keep_what_holds_of_a_node(path: Path, *, lost: bool = False) -> None:
     """What holds of a row and of a message keeps holding while others raise their counters, suspect, and set data."""
     holds = Invariant(ahead=True, suspected="then", payload=True)
-    node, later = Node(path, holds), Cluster(" later")
-    afterwards = replace(holds, cluster=later)
-    status, data = path.integer("status", 0, len(STATUSES) - 1), z3.Const("data", Data)
-    about: Any = AnyEvent(node.other("node of the statement"), status, z3.Bool("named"), any_incarnation(path, "statement"))
-    vectors = (about, Payload(cast("Any", Text(z3.BoolVal(True), data))))
-    message: Any = Ping(cast("Any", node.other("sender")), any_incarnation(path, "header"), cast("Any", node.other("target")), vectors)
-    seen = node.rows(node.start).at(node.any)
-    path.know(*holds.of_message(holds.cluster.issued, message).values())
-    before = holds.cluster
-    for one in (node.any, about.node.term, message.sender.term):
+    node, before, later = Node(path, holds), holds.cluster, Cluster(" later")
+    about: Any = node.any_queue(node.start)[0].event
+    data = any_vector(node, "payload", "payload")
+    message = any_header(node, Ping, (about, data), node.other("target"))
+    seen, queued = node.rows(node.start).at(node.any), cast("Any", node.start.queue[0].event)
+    for one in (node.any, about.node.term, message.sender.term, queued.node.term):
         if not lost:
             path.know(at_most(before.issued(one), later.issued(one)))
-        for at in (seen.incarnation, about.incarnation, message.incarnation):
+        for at in (seen.incarnation, about.incarnation, message.incarnation, queued.incarnation):
             path.know(z3.Implies(before.suspected_at(one, *at), later.suspected_at(one, *at)))
-            for known in (seen.payload, data):
+            for known in (seen.payload, data.data.data):
                 path.know(z3.Implies(before.has_set(one, at.restart, known), later.has_set(one, at.restart, known)))
-    path.claim_all(afterwards.of_row(node.id, node.any, seen))
-    path.claim_all(afterwards.of_message(later.issued, message))
+    node.holds = replace(holds, cluster=later)
+    node.claim_state(node.start)
+    path.claim_all(node.holds.of_message(later.issued, message))
 
 
 PROOFS.append(composition("SZ-16", "SI-02 SI-06 SI-08"))

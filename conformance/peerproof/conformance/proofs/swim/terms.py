@@ -324,7 +324,7 @@ class AnySet:
         return True
 
     def _other(self, _: object) -> AnySet:
-        return self
+        return AnySet(self._path)
 
     __or__ = __ror__ = __and__ = __rand__ = __sub__ = _other
 
