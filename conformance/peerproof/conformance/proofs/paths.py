@@ -110,19 +110,21 @@ class Path:
         self._solver.pop()
         self._solver.add(goal)  # helps with later claims
 
-    def claim_all(self, goals: Mapping[str, Term]) -> None:
-        """Proves several goals with one question, for all values that lead here; later claims may use them."""
-        open_goals = {about: goal for about, goal in goals.items() if not z3.is_true(z3.simplify(goal))}
-        self.claims += len(goals)
-        if open_goals and not self._replays:
-            self._solver.push()
-            self._solver.add(z3.Not(z3.And(*open_goals.values())))
-            if self._possible():
-                model = self._solver.model()
-                false = [about for about, goal in open_goals.items() if z3.is_false(model.eval(goal, model_completion=True))]
-                raise _Refuted(f"false: {', '.join(false)}; {self.values()}")
-            self._solver.pop()
-        self._solver.add(*open_goals.values())
+    def claim_all(self, goals: Callable[[], Mapping[str, Term]]) -> None:
+        """Proves several goals with one question; they are made only where they are not proved already, by another path."""
+        if self._replays:
+            return
+        named = {about: goal for about, goal in goals().items() if not z3.is_true(z3.simplify(goal))}
+        self.claims += 1
+        if not named:
+            return
+        self._solver.push()
+        self._solver.add(z3.Not(z3.And(*named.values())))
+        if self._possible():
+            model = self._solver.model()
+            false = [about for about, goal in named.items() if z3.is_false(model.eval(goal, model_completion=True))]
+            raise _Refuted(f"false: {', '.join(false)}; {self.values()}")
+        self._solver.pop()
 
     def decide(self, condition: Term) -> bool:
         """Returns the truth of a formula on this path."""

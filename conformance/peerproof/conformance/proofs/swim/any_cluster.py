@@ -98,6 +98,9 @@ _NOW: Final = Instant(0)
 _HERE: Final = NodeId("here:1")
 _THERE: Final = ("there", 2)
 
+#: What is claimed, by name.
+Goals = Callable[[], dict[str, Term]]
+
 #: The incarnation of each node.
 Own = Callable[[Term], Incarnation]
 
@@ -331,29 +334,40 @@ class Node:
 
     # -- claims ---------------------------------------------------------------------------------------------------
 
-    def claim_state(self, state: State, since: State | None = None, more: Mapping[str, Term] | None = None) -> None:
+    def claim_state(self, state: State, since: State | None = None, more: Goals = dict) -> None:
         """Claims that a state satisfies the invariant, and more; and compared with an earlier one, that nothing goes back."""
         rows = self.rows(state)
         for node in (self.any, *rows.changed):
             self.path.know(*self.holds.by_definition(node, rows.at(node)))
-        seen = rows.at(self.any)
-        goals = self.holds.of_row(self.id, self.any, seen)
-        for entry in state.queue:
-            for said in statements(entry.event):
-                for name, holds in self.holds.of_statement(self.own(state), self.id, state.incarnation, None, said).items():
-                    goals[f"{name}, in the queue"] = z3.And(goals.get(f"{name}, in the queue", True), holds)
-        if since is not None:
-            before = self.rows(since).at(self.any)
-            goals |= {name: z3.Or(self.removed, holds) for name, holds in self.relation(before, seen).items()}
-            counter = since.incarnation if self.holds.counter else self.issued(self.id)
-            goals["the own counter is the last that the node has given itself"] = at_most(counter, state.incarnation)
-        self.path.claim_all(goals | dict(more or {}))
+        self.path.claim_all(lambda: self._of_state(state) | ({} if since is None else self._since(since, state)) | more())
 
-    def claim_sent(self, state: State, more: Mapping[str, Term] | None = None) -> None:
+    def _of_state(self, state: State) -> dict[str, Term]:
+        goals = self.holds.of_row(self.id, self.any, self.rows(state).at(self.any))
+        for place, entry in enumerate(state.queue):
+            for said in statements(entry.event):
+                found = self.holds.of_statement(self.own(state), self.id, state.incarnation, None, said)
+                goals |= {f"{name} (entry {place} of the queue)": holds for name, holds in found.items()}
+        return goals
+
+    def _since(self, since: State, state: State) -> dict[str, Term]:
+        before, after = (self.rows(one).at(self.any) for one in (since, state))
+        goals = {name: z3.Or(self.removed, holds) for name, holds in self.relation(before, after).items()}
+        counter = since.incarnation if self.holds.counter else self.issued(self.id)
+        return goals | {"the own counter is the last that the node has given itself": at_most(counter, state.incarnation)}
+
+    def claim_sent(self, state: State, more: Goals = dict) -> None:
         """Claims that a state satisfies the invariant, and more, and has the rows of the first one."""
+        self.claim_state(state, self.start, lambda: self._frame(state) | more())
+
+    def _frame(self, state: State) -> dict[str, Term]:
         before, now = (self.rows(one).at(self.any) for one in (self.start, state))
-        frame = {"no row has changed": same_row(before, now), **self.only(state, "rows", "queue", "incarnation", "relays")}
-        self.claim_state(state, self.start, frame | dict(more or {}))
+        return {"no row has changed": same_row(before, now), **self.only(state, "rows", "queue", "incarnation", "relays")}
+
+    def others_stay(self, node: Term, state: State) -> dict[str, Term]:
+        """Returns that a state differs from the first one in its queue, and in the row of one node."""
+        before, now = (self.rows(one).at(self.any) for one in (self.start, state))
+        stays = z3.Or(self.any == node, same_row(before, now))
+        return {"no other row changes": stays, **self.only(state, "rows", "queue")}
 
     def only(self, state: State, *fields: str) -> dict[str, Term]:
         """Returns that a state differs from the first one in these fields alone."""
@@ -365,10 +379,11 @@ class Node:
         self.claimed.append(message)
         own_data: Any = state.payload
         self.path.know(self.holds.cluster.has_set(self.id, state.incarnation.restart, own_data.data))  # by definition
-        goals = self.holds.of_message(self.own(state), message)
-        goals["a message has the incarnation of its sender"] = same(message.incarnation, state.incarnation)
-        goals["its sender is this node"] = term_of(message.sender) == self.id
-        self.path.claim_all(goals)
+        of_own = {
+            "a message has the incarnation of its sender": same(message.incarnation, state.incarnation),
+            "its sender is this node": term_of(message.sender) == self.id,
+        }
+        self.path.claim_all(lambda: self.holds.of_message(self.own(state), message) | of_own)
 
 
 def is_address_given(said: Statement) -> Term:
@@ -422,7 +437,7 @@ class Parts:
         node = term_of(claim.node)
         before = self.node.rows(state).at(node)
         assert claim.node in state.rows
-        self.path.claim_all(self.needs_of_claim(state, claim))
+        self.path.claim_all(lambda: self.needs_of_claim(state, claim))
         return self.node.with_any_row(state, node, lambda seen: self.leaves_of_claim(before, claim, seen).values())
 
     def needs_of_claim(self, state: State, claim: Claim) -> dict[str, Term]:
@@ -451,7 +466,7 @@ class Parts:
 
     def with_vector(self, state: State, message: Any, vector: Any) -> State:
         """Any later state, after a vector of a message that satisfies the invariant."""
-        self.path.claim_all(self.needs_of_vector(state, message, vector))
+        self.path.claim_all(lambda: self.needs_of_vector(state, message, vector))
         return self.node.later(state, lambda node, seen: self.leaves_of_vector(message, vector, node, seen).values())
 
     def needs_of_vector(self, state: State, message: Any, vector: Any) -> dict[str, Term]:
@@ -479,7 +494,7 @@ class Parts:
 
     def apply_message(self, state: State, message: Any) -> State:
         """Any later state, after a message that satisfies the invariant and is not from the past."""
-        self.path.claim_all(self.needs_of_message(state, message))
+        self.path.claim_all(lambda: self.needs_of_message(state, message))
         return self.node.later(state)
 
     def needs_of_message(self, state: State, message: Any) -> dict[str, Term]:
@@ -491,8 +506,8 @@ class Parts:
 
     def settle_row(self, state: State, node: Any, row: Any) -> State:
         """Any row at this node, after the evaluation of its row."""
-        is_it = same_row(self.node.rows(state).at(term_of(node))[:4], row.seen()[:4])
-        self.path.claim("each row is settled as it is", is_it)
+        seen = self.node.rows(state).at(term_of(node))
+        self.path.claim_all(lambda: {"each row is settled as it is": same_row(seen[:4], row.seen()[:4])})
         return self.node.with_any_row(state, term_of(node))
 
     def indirect_pings(self, state: State, _: Any) -> tuple[State, tuple[Any, ...]]:
@@ -546,7 +561,7 @@ class Parts:
     def request(self, state: State, node: Any, _: Any, purpose: tuple[Any, ...] = (), where: Any = None) -> Any:  # noqa: ARG002
         """A ping of a node that has a row, or none at the end of the counters; and any queue."""
         self.node.claim_state(state)
-        self.path.claim_all(self.needs_of_purpose(state, node, purpose))
+        self.path.claim_all(lambda: self.needs_of_purpose(state, node, purpose))
         if not bool(z3.Bool(self.path.fresh("is sent"))):
             return state, ()
         return self.sent(state), (None,)
@@ -635,9 +650,8 @@ def any_claim(node: Node) -> None:
     path.know(*parts.needs_of_claim(node.start, claim).values())
     with parts.within(ENQUEUE):
         after = gossip.apply_claim(node.start, claim)
-    was, now = (node.rows(state).at(node.any) for state in (node.start, after))
-    more = parts.leaves_of_claim(before, claim, node.rows(after).at(about.term)) | node.only(after, "rows", "queue")
-    more["no other row changes"] = z3.Or(node.any == about.term, same_row(was, now))
+    now = node.rows(after).at(about.term)
+    more = lambda: parts.leaves_of_claim(before, claim, now) | node.others_stay(about.term, after)
     node.claim_state(after, node.start, more)
 
 
@@ -683,14 +697,21 @@ def one_vector(node: Node) -> None:
     node.path.know(*parts.needs_of_vector(node.start, message, vector).values())
     with parts.within(ENQUEUE, CLAIM):
         after = transitions.with_vector(node.start, message, vector)
+    node.claim_state(after, node.start, lambda: of_one_vector(node, parts, message, after))
+
+
+def of_one_vector(node: Node, parts: Parts, message: Any, after: State) -> dict[str, Term]:
+    """Returns what is claimed of the state after the one vector of a message."""
+    goals, (vector,) = node.only(after, "rows", "queue", "incarnation", "relays"), message.vectors
     about = [node.any, message.sender.term, *([vector.node.term] if isinstance(vector, Joining) else [])]
-    leaves = [parts.leaves_of_vector(message, vector, who, node.rows(after).at(who)) for who in about]
-    more = {f"{name} ({place})": holds for place, found in enumerate(leaves) for name, holds in found.items()}
+    for place, who in enumerate(about):
+        found = parts.leaves_of_vector(message, vector, who, node.rows(after).at(who))
+        goals |= {f"{name} ({place})": holds for name, holds in found.items()}
     if node.holds.grows and isinstance(vector, (Suspicious, Dead)) and vector.incarnation is not None:
         before, now = (node.rows(state).at(term_of(vector.node)) for state in (node.start, after))
         is_earlier = z3.And(before.has, z3.Not(at_most(before.incarnation, vector.incarnation)))
-        more["an earlier rumour changes nothing"] = z3.Implies(is_earlier, same_row(before, now))
-    node.claim_state(after, node.start, more | node.only(after, "rows", "queue", "incarnation", "relays"))
+        goals["an earlier rumour changes nothing"] = z3.Implies(is_earlier, same_row(before, now))
+    return goals
 
 
 def one_message(node: Node) -> None:
@@ -704,7 +725,7 @@ def one_message(node: Node) -> None:
     node.path.know(*parts.needs_of_message(node.start, message).values())
     with parts.within(ENQUEUE, CLAIM, VECTOR):
         after = transitions.apply_message(node.start, message)
-    node.claim_state(after, node.start, node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
+    node.claim_state(after, node.start, lambda: node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
 
 
 def one_row_settled(node: Node) -> None:
@@ -712,9 +733,7 @@ def one_row_settled(node: Node) -> None:
     about: Any = node.member("node that is settled")
     with Parts(node).within(ENQUEUE, CLAIM):
         after = detector.settle_row(node.start, about, node.start.rows[about])
-    was, now = (node.rows(state).at(node.any) for state in (node.start, after))
-    more = {"no other row changes": z3.Or(node.any == about.term, same_row(was, now))}
-    node.claim_state(after, node.start, more | node.only(after, "rows", "queue"))
+    node.claim_state(after, node.start, lambda: node.others_stay(about.term, after))
 
 
 def two_rows(node: Node) -> State:
@@ -729,7 +748,7 @@ def one_round_closed(node: Node) -> None:
     parts, state = Parts(node), replace(two_rows(node), relays=(relay,))
     with parts.within(SETTLE, INDIRECT):
         after, _ = detector.close_round(state, parts.pick)
-    node.claim_state(after, node.start, node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
+    node.claim_state(after, node.start, lambda: node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
 
 
 def pings_of_suspicious_nodes(node: Node) -> None:
@@ -737,7 +756,7 @@ def pings_of_suspicious_nodes(node: Node) -> None:
     parts, state = Parts(node), two_rows(node)
     with parts.within(REQUEST):
         after, _ = detector._indirect_pings(state, parts.pick)  # noqa: SLF001
-    node.claim_state(after, node.start, node.only(after, "rows", "queue", "incarnation", "relays"))
+    node.claim_state(after, node.start, lambda: node.only(after, "rows", "queue", "incarnation", "relays"))
 
 
 def the_past(node: Node) -> None:
@@ -766,9 +785,11 @@ def one_datagram(node: Node) -> None:
         after, message = gossip.datagram(
             start, (target, NodeId("there")), gossip.ping_to(start, target), first, carries, parts.pick
         )
-    is_next = same(after.incarnation, start.incarnation if message is None else sending_number)
-    is_silent = parts.is_exhausted(start) == truth(message is None)
-    node.claim_sent(after, {"each datagram has its number": is_next, "nothing is sent at the end of the counters": is_silent})
+    number = {
+        "each datagram has its number": same(after.incarnation, start.incarnation if message is None else sending_number),
+        "nothing is sent at the end of the counters": parts.is_exhausted(start) == truth(message is None),
+    }
+    node.claim_sent(after, lambda: number)
     if message is not None:
         node.claim_message(after, message)
 
@@ -985,7 +1006,8 @@ def a_new_node_satisfies_the_invariants(path: Path, *, lost: bool = False) -> No
     path.know(node.issued(seed.uuid.term).restart >= 0, node.issued(seed.uuid.term).tx >= 0)  # type: ignore[attr-defined]
     with overriding(names_in(transitions, Table=nothing.put)):
         state = transitions.initial(_HERE, config).state
-    node.claim_state(state, more={"it is ahead of what it was": at_most(node.start.incarnation, state.incarnation)})
+    was = node.start.incarnation
+    node.claim_state(state, more=lambda: {"it is ahead of what it was": at_most(was, state.incarnation)})
 
 
 @PROOFS.add(
@@ -1011,7 +1033,7 @@ def others_keep_what_holds_of_a_node(path: Path, *, lost: bool = False) -> None:
                 path.know(z3.Implies(before.has_set(one, at.restart, known), later.has_set(one, at.restart, known)))
     node.holds = replace(holds, cluster=later)
     node.claim_state(node.start)
-    path.claim_all(node.holds.of_message(later.issued, message))
+    path.claim_all(lambda: node.holds.of_message(later.issued, message))
 
 
 PROOFS.append(composition("SZ-16", "SI-02 SI-06 SI-08"))
