@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
@@ -130,18 +130,18 @@ class AnyRow:
     @property
     def status(self) -> Status:
         """Its status: one path for each that is possible."""
-        found = self._fields["status"]
+        found: Any = self._fields["status"]
         if not isinstance(found, Status):
             found = self._fields["status"] = _decided(found, STATUSES)
-        return found
+        return cast("Status", found)
 
     @property
     def exchange(self) -> Exchange:
         """The progress of the introduction: one path for each that is possible."""
-        found = self._fields["exchange"]
+        found: Any = self._fields["exchange"]
         if not isinstance(found, Exchange):
             found = self._fields["exchange"] = _decided(found, EXCHANGES)
-        return found
+        return cast("Exchange", found)
 
     @property
     def is_live(self) -> bool:
@@ -156,12 +156,10 @@ class AnyRow:
     def seen(self) -> Seen:
         """Returns what it says, as terms."""
         status, payload = self._fields["status"], self._fields["payload"]
-        return Seen(
-            _YES,
-            z3.IntVal(code(status)) if isinstance(status, Status) else status,
-            *(z3.IntVal(part) if isinstance(part, int) else part for part in self.incarnation),
-            *((_NO, z3.Const("nothing", Data)) if payload is None else (payload.has, payload.data)),
-        )
+        restart, tx = (z3.IntVal(part) if isinstance(part, int) else part for part in self.incarnation)
+        data = Text(_NO, z3.Const("nothing", Data)) if payload is None else payload
+        place = z3.IntVal(code(status)) if isinstance(status, Status) else status
+        return Seen(_YES, place, restart, tx, data.has, data.data)
 
 
 def _decided(term: Term, options: tuple[Any, ...]) -> Any:
@@ -372,7 +370,6 @@ def statements(vector: Any) -> Iterator[Statement]:
         case IndirectAck(node, said):
             yield Statement(term_of(node), normal, _YES, said)
         case Joining() | Normal() | Suspicious() | Dead() | Leave():
-            said = vector.incarnation
-            names = _NO if said is None else _YES
-            status = z3.IntVal(code(_GIVES[type(vector)]))
-            yield Statement(term_of(vector.node), status, names, said or incarnation(z3.IntVal(0), z3.IntVal(0)))
+            names = _NO if vector.incarnation is None else _YES
+            at = vector.incarnation or incarnation(z3.IntVal(0), z3.IntVal(0))
+            yield Statement(term_of(vector.node), z3.IntVal(code(_GIVES[type(vector)])), names, at)
