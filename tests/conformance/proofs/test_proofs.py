@@ -304,11 +304,6 @@ def test_list_for_programs_is_json(capsys: Capture) -> None:
     ("arguments", "code", "message"),
     [
         (["swum"], 2, "error: unknown protocol 'swum'\ntip: did you mean swim?\n"),
-        (
-            ["swim", "--any"],
-            4,
-            "error: no proof is about clusters of any number of nodes\ntip: peerproof model prove --list shows them\n",
-        ),
         (["-k", "BZ-99"], 4, "error: no proof has 'BZ-99' in its name\ntip: peerproof model prove --list shows them\n"),
     ],
 )
@@ -316,6 +311,15 @@ def test_proofs_that_do_not_exist_are_refused(capsys: Capture, arguments: list[s
     """With what there is instead."""
     assert main(["model", "prove", *arguments]) == code
     assert capsys.readouterr().err == message
+
+
+def test_a_protocol_without_proofs_for_any_cluster_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr("peerproof.conformance.proofs.proof.load", lambda _: lying(fermat))
+
+    assert main(["model", "prove", "swim", "--any"]) == 4
+    assert capsys.readouterr().err == (
+        "error: no proof is about clusters of any number of nodes\ntip: peerproof model prove --list shows them\n"
+    )
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])

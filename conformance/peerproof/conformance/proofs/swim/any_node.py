@@ -293,7 +293,7 @@ class Node:
         rows = self.rows(state)
         for node in (self.any, *rows.changed):
             self.path.know(*self.holds.by_definition(node, rows.at(node)))
-        self.path.claim_all(lambda: self._of_state(state) | ({} if since is None else self._since(since, state)) | more())
+        self.path.claim_all(lambda: self._of_state(state) | ({} if since is None else self.since(since, state)) | more())
 
     def _of_state(self, state: State) -> dict[str, Term]:
         goals = self.holds.of_row(self.id, self.any, self.rows(state).at(self.any))
@@ -303,7 +303,8 @@ class Node:
                 goals |= {f"{name} (entry {place} of the queue)": holds for name, holds in found.items()}
         return goals
 
-    def _since(self, since: State, state: State) -> dict[str, Term]:
+    def since(self, since: State, state: State) -> dict[str, Term]:
+        """Returns that nothing goes back from one state to another."""
         before, after = (self.rows(one).at(self.any) for one in (since, state))
         goals = {name: z3.Or(self.removed, holds) for name, holds in self.relation(before, after).items()}
         counter = since.incarnation if self.holds.counter else self.issued(self.id)
