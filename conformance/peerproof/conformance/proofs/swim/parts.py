@@ -102,7 +102,7 @@ class Parts:
         return bool(z3.Bool("the data fits"))
 
     def changes(self, *_: Any) -> list[tuple[Any, EventType]]:
-        """Returns what subscribers are told: of any node."""
+        """Returns the changes that are reported to subscribers: of any node."""
         return [(self.node.other("changed node"), EventType.DEAD)]
 
     def pick(self, why: str, among: Any, some: int = 1) -> tuple[Any, ...]:  # noqa: ARG002  # the signature of a pick
