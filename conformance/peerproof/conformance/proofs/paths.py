@@ -68,9 +68,10 @@ class Path:
     def integer(self, name: str, least: int | None = 0, most: int | None = None) -> Term:
         """Returns a symbol for any integer within bounds."""
         found = self.show(name, z3.Int(name))
-        self.know(
-            *(bound for limit, bound in ((least, found >= (least or 0)), (most, found <= (most or 0))) if limit is not None)
-        )
+        if least is not None:
+            self.know(found >= least)
+        if most is not None:
+            self.know(found <= most)
         return found
 
     def any_of(self, name: str, sort: Term) -> Term:

@@ -68,8 +68,16 @@ def term_of(value: Any) -> Term:
 
 def choice(path: Path, name: str, options: int) -> int:
     """Returns any number from 0 below `options`; follows one path for each."""
-    number = path.integer(name, 0, options - 1)
-    return next((option for option in range(options - 1) if number == option), options - 1)
+    return which(path.integer(name, 0, options - 1), options)
+
+
+def which(number: Term, options: int) -> int:
+    """Returns a number from 0 below `options`; follows one path for each that is possible."""
+    least, most = 0, options - 1
+    while least < most:
+        middle = (least + most) // 2
+        least, most = (least, middle) if bool(number <= middle) else (middle + 1, most)
+    return least
 
 
 def truth(fact: Any) -> Term:

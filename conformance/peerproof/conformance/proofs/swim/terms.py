@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.terms import Number, term_of
+from peerproof.conformance.proofs.terms import Number, term_of, which
 from peerproof.spec.swim import Exchange, Incarnation, Row, Status
 from peerproof.spec.swim.messages import AntiEntropy, Dead, IndirectAck, Joining, Leave, Normal, Suspicious
 from peerproof.spec.swim.state import LIVE
@@ -132,7 +132,7 @@ class AnyRow:
         """Its status: one path for each that is possible."""
         found: Any = self._fields["status"]
         if not isinstance(found, Status):
-            found = self._fields["status"] = _decided(found, STATUSES)
+            found = self._fields["status"] = STATUSES[which(found, len(STATUSES))]
         return cast("Status", found)
 
     @property
@@ -140,7 +140,7 @@ class AnyRow:
         """The progress of the introduction: one path for each that is possible."""
         found: Any = self._fields["exchange"]
         if not isinstance(found, Exchange):
-            found = self._fields["exchange"] = _decided(found, EXCHANGES)
+            found = self._fields["exchange"] = EXCHANGES[which(found, len(EXCHANGES))]
         return cast("Exchange", found)
 
     @property
@@ -160,10 +160,6 @@ class AnyRow:
         data = Text(_NO, z3.Const("nothing", Data)) if payload is None else payload
         place = z3.IntVal(code(status)) if isinstance(status, Status) else status
         return Seen(_YES, place, restart, tx, data.has, data.data)
-
-
-def _decided(term: Term, options: tuple[Any, ...]) -> Any:
-    return next((option for place, option in enumerate(options[:-1]) if bool(term == place)), options[-1])
 
 
 def replacing(value: Any, **changes: Any) -> Any:
