@@ -120,7 +120,14 @@ def runner_sources(language: str) -> dict[Path, str]:
 
 
 def export_runner(language: str, folder: Path) -> list[Path]:
-    """Writes the source files of the native runner in a language (one of RUNNERS) to a folder. Raises CannotWrite."""
+    """
+    Writes the source files of the native runner in a language (one of RUNNERS) to a folder. Raises CannotWrite.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     "runner.go" in [path.name for path in export_runner("go", Path(folder))]
+    True
+    """
     sources = {folder / path: text for path, text in runner_sources(language).items()}
     for path, text in sources.items():
         path.parent.mkdir(parents=True, exist_ok=True)
