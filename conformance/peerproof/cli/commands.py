@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Command, its module in `peerproof.cli`, and a description.
 COMMANDS = (
     ("run", "run", "run the conformance vectors against an implementation (default: the reference)"),
-    ("init", "init", "write an adapter skeleton in Python, Go or JavaScript, and a CI job"),
+    ("init", "init", "write a project that runs the vectors as tests in Go, Java, JavaScript, Python or Rust"),
     ("doctor", "doctor", "check this machine, and an adapter given with --impl"),
     ("explain", "explain", "show a clause with its text, code, vectors and properties"),
     ("fuzz", "fuzz", "run an implementation at random against the specification, and shrink what is found"),

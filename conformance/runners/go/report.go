@@ -16,11 +16,13 @@ import (
 // Settings change how Run runs the cases.
 type Settings struct {
 	KnownFailing string        // the file of known failures, if there is one
+	Strict       bool          // whether a case fails also where only a decision of this project demands more (differs)
 	Limit        time.Duration // of each case; 10 seconds if it is 0
 }
 
 // Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated, or if a case passes
-// that is a known failure. A case that differs, or is only tolerated, is a line in the log (go test -v).
+// that is a known failure. A case that differs fails if the settings are strict; else it is a line in the log (go test -v), as one
+// that is only tolerated.
 // At the end it prints how many cases had which verdict. `go test` shows that in the folder of the test; with names of packages,
 // such as ./..., only if it fails, or with -v.
 func Run(t *testing.T, path string, implementation Implementation, settings Settings) {
@@ -46,7 +48,7 @@ func Run(t *testing.T, path string, implementation Implementation, settings Sett
 				result := list.apply(runner.Check(vector, one))
 				results = append(results, result)
 				switch {
-				case result.IsViolation():
+				case result.IsViolation() || settings.Strict && result.Status == "differs":
 					t.Error(runner.Text(result))
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)

@@ -12,6 +12,12 @@ import { implementation } from "./implementation.js";
 import { describe, isViolation, load, loadKnownFailing, run } from "./vectors/runner.mjs";
 
 const bundle = load(new URL("vectors/scuttlebutt.json.gz", import.meta.url), implementation.parse);
+/**
+ * Whether a case fails also where no document but only a decision of the suite demands more, such as that a malformed datagram does
+ * no harm. Otherwise it differs, and is shown as TODO.
+ */
+const STRICT = false;
+
 const known = loadKnownFailing(new URL("known-failing.txt", import.meta.url), bundle);
 
 for (const problem of known.problems) {
@@ -19,8 +25,9 @@ for (const problem of known.problems) {
 }
 for (const result of run(bundle, implementation, known)) {
   const skip = ["skipped", "undetermined"].includes(result.status) && result.reason;
-  const todo = result.status === "known" && `known to fail: ${result.reason}`;
+  const differs = result.status === "differs" && `differs: only ${result.decisions.join(", ")} asks for more`;
+  const todo = (result.status === "known" && `known to fail: ${result.reason}`) || (!STRICT && differs);
   test(result.id, { skip, todo }, () => {
-    assert.ok(!isViolation(result), describe(bundle, result));
+    assert.ok(!isViolation(result) && !differs, describe(bundle, result));
   });
 }

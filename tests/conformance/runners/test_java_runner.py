@@ -142,7 +142,7 @@ decode calls itself for ever
   2 exchange: skipped null, the implementation does not offer exchange
   1 reencode: crashed crashed, reply to decode, java.lang.StackOverflowError
 known failures
-  scuttlebutt/codec/delta-empty#decode stale: it passes, though known.txt:2 lists it: delete this line
+  scuttlebutt/codec/delta-empty#decode stale: it passes, though known.txt:2 lists it: delete this line, or all such lines by peerproof run --update-known-failing
   scuttlebutt/codec/delta-empty#encode failed: listed as value in known.txt:5, but it fails as error
   scuttlebutt/codec/delta-of-two#decode passed: null
   scuttlebutt/codec/delta-of-two#encode known: there is no encoder

@@ -108,7 +108,8 @@ impl ExpectedFailures {
                 };
                 verdict.status = Status::Stale;
                 verdict.reason = Some(format!(
-                    "it {passes}, though {place} lists it: delete this line"
+                    "it {passes}, though {place} lists it: delete this line, or all such lines by peerproof run \
+                     --update-known-failing"
                 ));
             }
             _ => match named
