@@ -239,6 +239,30 @@ def test_go_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None:
     assert "read on: peerproof explain" in done.stdout
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_go_fails_what_only_differs_if_it_is_strict(strict: bool, tmp_path: Path) -> None:
+    """A decoder that ends with a panic on short datagrams violates a decision alone."""
+    folder = copy_go(tmp_path)
+    write_codec_only(folder / "scuttlebutt/testdata")
+    for name, right, wrong in (
+        (
+            "codec.go",
+            "\tif len(datagram) == 0 {",
+            "\tif len(datagram) == 2 {\n\t\tpanic(datagram)\n\t}\n\tif len(datagram) == 0 {",
+        ),
+        ("scuttlebutt_test.go", "Settings{}", f"Settings{{Strict: {str(strict).lower()}}}"),
+    ):
+        source = folder / "scuttlebutt" / name
+        text = source.read_text("utf-8")
+        assert text.count(right) == 1
+        source.write_text(text.replace(right, wrong), encoding="utf-8")
+
+    done = subprocess.run([require_go(), "test", "./scuttlebutt"], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert done.returncode == strict, done.stdout
+    assert ("differs: " in done.stdout) == strict
+
+
 #: Known, passing, failing otherwise, expired, and none.
 KNOWN_IN_GO = """\
 # id-or-pattern failure-class expiry-or-dash link reason
