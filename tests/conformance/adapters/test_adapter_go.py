@@ -264,6 +264,7 @@ def test_all_vectors_of_the_codec_pass_natively_and_through_the_adapter(protocol
         assert {verdict.status for case, verdict in native.items() if case.endswith(f"#{check}")} == {"passed"}, check
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("protocol", STATUSES)
 def test_each_fault_fails_the_vector_that_detects_it(protocol: str, tmp_path: Path) -> None:
     program = build_copies(tmp_path, protocol)

@@ -251,6 +251,7 @@ def test_every_vector_passes(built: None, protocol: str, capfd: Capture) -> None
     assert re.search(r"^([\d,]+) cases, [\d,]+ vectors: \1 passed$", capfd.readouterr().out, re.MULTILINE)
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_fails_a_vector(copy: Copy, name: str, capfd: Capture) -> None:
     protocol, fault = FAULTS[name]

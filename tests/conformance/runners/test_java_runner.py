@@ -56,6 +56,7 @@ def test_it_agrees_on_the_reference(protocol: str, tmp_path: Path) -> None:
     assert assert_agree(native, of_python(protocol, REFERENCE, tmp_path / "report.jsonl")) == {"passed"}
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("port", PORTS)
 def test_it_agrees_on_wrong_ports(port: str, tmp_path: Path) -> None:
     """Each has one of the mistakes that are made in JavaScript."""
@@ -79,6 +80,7 @@ def test_it_agrees_on_wrong_ports(port: str, tmp_path: Path) -> None:
         assert assert_agree(verdicts, python) & {"failed", "crashed", "differs", "tolerated"}
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("protocol", ["wendy", "peter", "distkv"])
 def test_it_agrees_on_wrong_variants_of_the_reference(protocol: str, tmp_path: Path) -> None:
     """Over connections, and with decisions behind what differs."""
@@ -142,7 +144,8 @@ decode calls itself for ever
   2 exchange: skipped null, the implementation does not offer exchange
   1 reencode: crashed crashed, reply to decode, java.lang.StackOverflowError
 known failures
-  scuttlebutt/codec/delta-empty#decode stale: it passes, though known.txt:2 lists it: delete this line, or all such lines by peerproof run --update-known-failing
+  scuttlebutt/codec/delta-empty#decode stale: it passes, though known.txt:2 lists it: delete this line, \
+or all such lines by peerproof run --update-known-failing
   scuttlebutt/codec/delta-empty#encode failed: listed as value in known.txt:5, but it fails as error
   scuttlebutt/codec/delta-of-two#decode passed: null
   scuttlebutt/codec/delta-of-two#encode known: there is no encoder

@@ -137,6 +137,7 @@ def test_javascript_agrees_on_a_right_port(protocol: str, port: str, tmp_path: P
     assert statuses <= {"passed", "skipped"}
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize(("protocol", "layer", "port", "wrong"), WRONG_PORTS, ids=["codec", "node", "codec of swim"])
 def test_javascript_agrees_on_wrong_ports(
     protocol: str, layer: str, port: str, wrong: list[tuple[str, str, str]], tmp_path: Path
@@ -171,6 +172,7 @@ def statuses_in_go(folder: Path, fault: tuple[str, str, str], *, models: bool = 
     return assert_agree(native, of_python("scuttlebutt", served, report, "-k", "!layer:model"))
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("fault", OF_GO)
 def test_go_agrees_on_a_wrong_implementation_in_go(fault: str, tmp_path: Path) -> None:
     statuses = statuses_in_go(tmp_path, OF_GO[fault], models=fault in WITH_MODELS)
@@ -178,6 +180,7 @@ def test_go_agrees_on_a_wrong_implementation_in_go(fault: str, tmp_path: Path) -
     assert statuses & {"failed", "crashed", "flooded", "differs", "tolerated"}
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("unsupported", UNSUPPORTED)
 def test_go_agrees_on_what_is_offered_and_unsupported(unsupported: str, tmp_path: Path) -> None:
     """It contradicts the offer, except for states and for configurations other than the defaults: those cases are skipped."""

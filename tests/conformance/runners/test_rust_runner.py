@@ -52,15 +52,18 @@ def of_layer(mistakes: Mistakes, layer: str) -> Mistakes:
     return {name: mistake for name, mistake in mistakes.items() if mistake[0].startswith(layer)}
 
 
+@pytest.mark.minute
 def test_the_verdicts_on_wrong_codecs_agree(tmp_path: Path) -> None:
     assert_agree_on_ports("scuttlebutt-js", "scuttlebutt", of_layer(OF_SCUTTLEBUTT, "codec"), "layer:codec", tmp_path)
 
 
+@pytest.mark.minute
 def test_the_verdicts_on_wrong_nodes_agree(tmp_path: Path) -> None:
     words = "id:*/codec/*,*/exchange/*"
     assert_agree_on_ports("scuttlebutt-js", "scuttlebutt", of_layer(OF_SCUTTLEBUTT, "exchange"), words, tmp_path)
 
 
+@pytest.mark.minute
 def test_the_verdicts_on_a_wrong_codec_of_exact_numbers_agree(tmp_path: Path) -> None:
     """Its messages have large integers and fractions, and their order of members counts."""
     assert_agree_on_ports("swim-js", "swim", OF_SWIM, "layer:codec", tmp_path)
@@ -85,6 +88,7 @@ serve_stdio(Partial())
 """
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_verdicts_on_divergences_agree(protocol: str, tmp_path: Path) -> None:
     """Those of real implementations, on the vectors that detect them."""
@@ -98,6 +102,7 @@ def test_the_verdicts_on_divergences_agree(protocol: str, tmp_path: Path) -> Non
         assert assert_agree(of_rust(protocol, words, sys.executable, "-c", DIVERGENCE, name), python) & WRONG
 
 
+@pytest.mark.minute
 @pytest.mark.parametrize("op", ["encode", "load", "advance", "call", "query", "restart"])
 def test_the_verdicts_on_what_is_offered_and_unsupported_agree(op: str, tmp_path: Path) -> None:
     """It is a failure, but for a given state."""
