@@ -177,4 +177,4 @@ def test_a_panic_and_a_missing_answer_fail_their_case_alone(tmp_path: Path) -> N
     assert re.search(
         rf"^crashed: what a delta brought{_LINES}what happened\n +0 ms  b:1  opened\n +0 ms  b:1 <- a:1", said, re.MULTILINE
     )
-    assert "ignored (the implementation does not offer observe." in said
+    assert "ignored (skipped: the implementation does not offer observe." in said
