@@ -74,16 +74,6 @@ foreign: $(VENV)/.installed
 	judged swim-js swim -k layer:codec --impl 'node conformance/adapters/swim-js/adapter.mjs'; \
 	judged distkv-pypi distkv --impl conformance/adapters/distkv-pypi/adapter \
 		--known-failing conformance/expected/distkv-pypi.txt; \
-	if command -v go >/dev/null 2>&1; then \
-		(cd conformance/adapters/go && go build -o $(CURDIR)/build/go-adapters/ ./cmd/...) || code=$$?; \
-		judged wendy-go wendy --impl 'build/go-adapters/wendy serve'; \
-		judged distkv-go distkv -k layer:codec --impl 'build/go-adapters/distkv serve'; \
-	else echo "left out: the implementations in Go, for want of Go" >&2; fi; \
-	if command -v cargo >/dev/null 2>&1; then \
-		cargo build --quiet --release --manifest-path conformance/adapters/rust/Cargo.toml --target-dir build/rust-adapters || code=$$?; \
-		judged scuttlebutt-rust scuttlebutt --impl build/rust-adapters/release/scuttlebutt-adapter; \
-		judged swim-rust swim --impl build/rust-adapters/release/swim-adapter; \
-	else echo "left out: the implementations in Rust, for want of cargo" >&2; fi; \
 	$(BIN)/peerproof report html build/foreign-*.jsonl --output build/foreign.html; \
 	$(BIN)/peerproof report matrix build/foreign-*.jsonl; \
 	echo "the page: build/foreign.html; what each fails, and why: conformance/expected"; exit $$code
