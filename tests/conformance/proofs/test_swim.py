@@ -156,7 +156,7 @@ def received(message: Ping) -> Received[Ping]:
     return Received(Instant(0), NodeId("c:1"), message)
 
 
-def taken(state: State, event: Any) -> Taken:
+def take_step(state: State, event: Any) -> Taken:
     """Takes a step."""
     after, effects = transitions.step(state, event, lambda _, among, some=1: tuple(among)[:some])
     return Taken(state, event, after, effects)
@@ -177,7 +177,7 @@ RUMOUR = Ping(OTHER, Incarnation(0, 4), ME, (Normal(OTHER),))
     ("name", "state", "event", "holds"),
     [
         (
-            "nobody_is_dead_without_having_been_suspicious",
+            "no_node_is_dead_without_having_been_suspicious",
             knowing(LATE, vector=(), pinged=frozenset({OTHER}), heard=True),
             Expired(Instant(0), Quantum()),
             properties.dead_only_after_suspicious,
@@ -194,10 +194,10 @@ RUMOUR = Ping(OTHER, Incarnation(0, 4), ME, (Normal(OTHER),))
 )
 def test_a_twin_is_refuted_by_a_step_with_values(name: str, state: State, event: Any, holds: Callable[[Taken], bool]) -> None:
     """What refutes a twin on terms is a step that a node takes, and that a property of runs refuses."""
-    assert holds(taken(state, event))
+    assert holds(take_step(state, event))
 
     with overriding(twin_of(name)["instead"]):
-        assert not holds(taken(state, event))
+        assert not holds(take_step(state, event))
 
 
 def test_a_death_without_its_incarnation_is_one_of_a_later_one() -> None:
@@ -205,7 +205,7 @@ def test_a_death_without_its_incarnation_is_one_of_a_later_one() -> None:
     state = State(NodeId("a:1"), Config(ME), Incarnation(0, 9), Table({OTHER: LATE, THIRD: replace(LATE, host="c")}))
 
     for at, expected in ((Incarnation(0, 1), Status.NORMAL), (None, Status.DEAD)):
-        after = taken(state, received(Ping(THIRD, Incarnation(0, 4), ME, (Dead(OTHER, at),)))).after
+        after = take_step(state, received(Ping(THIRD, Incarnation(0, 4), ME, (Dead(OTHER, at),)))).after
         assert (after.rows[OTHER].status, after.rows[OTHER].incarnation) == (expected, Incarnation(0, 3))
 
 

@@ -235,7 +235,7 @@ impl Node {
     }
 
     /// Where the digest requests of a round go: to the partner, then to an unknown seed, then to the critical peers, even if
-    /// one is among the former [B-09, B-18, B-19, BA-24, BA-31]. A node that knows nobody asks all its seeds [B-17].
+    /// one is among the former [B-09, B-18, B-19, BA-24, BA-31]. A node that knows no other asks all its seeds [B-17].
     fn targets(&self, now: u64, chances: Chances<'_>) -> Vec<Text> {
         let others = self.state.store.others();
         let seeds = self.unknown_seeds();

@@ -50,7 +50,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Knows the node itself and nobody else [B-01].
+    /// Knows the node itself and no other [B-01].
     pub fn new(own: Text) -> Self {
         let records = BTreeMap::from([(own.clone(), Record::default())]);
         Store { own, records }

@@ -45,7 +45,7 @@ impl Node {
         let answered = std::mem::take(&mut self.state.answered);
         let heard = std::mem::take(&mut self.state.heard);
         if pinged.len() >= 2 && !heard {
-            self.state.isolated = true; // Nothing is settled, and nobody is asked [S-08, SA-07].
+            self.state.isolated = true; // Nothing is settled, and no node is asked [S-08, SA-07].
             return;
         }
         self.settle_indirect_pings();

@@ -200,7 +200,7 @@ _STEP: Final = Evaluated(
 
 
 @PROOFS.add("SZ-11 SI-02 S-12 SX-09", _STEP, Twin("a node may have lost its counter (SX-09)", {"lost": True}), scope=ANY_CLUSTER)
-def nobody_is_ahead_of_a_node(path: Path, *, lost: bool = False) -> None:
+def no_node_is_ahead_of_another(path: Path, *, lost: bool = False) -> None:
     """No node knows, and no message says, a larger incarnation of a node than the last that it has given itself."""
     every_part(path, Invariant(ahead=True, counter=not lost))
 
@@ -220,7 +220,7 @@ def buried_at_once(state: State, node: Any, row: Any) -> State:
     Twin("two direct misses are a death (SD-11)", {"instead": names_in(detector, settle_row=buried_at_once)}),
     scope=ANY_CLUSTER,
 )
-def nobody_is_dead_without_having_been_suspicious(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
+def no_node_is_dead_without_having_been_suspicious(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
     """Who is dead in a row, or in a message to another node, was suspicious at some node before."""
     with overriding(instead or {}):
         every_part(path, Invariant(suspected="ever"))
@@ -232,7 +232,7 @@ def nobody_is_dead_without_having_been_suspicious(path: Path, *, instead: Mappin
     Twin("nodes need not name incarnations (SX-02)", {"emits": False}),
     scope=ANY_CLUSTER,
 )
-def nobody_is_dead_where_it_was_not_suspicious(path: Path, *, emits: bool = True) -> None:
+def no_node_is_dead_where_it_was_not_suspicious(path: Path, *, emits: bool = True) -> None:
     """If all nodes name incarnations, who is dead at an incarnation was suspicious at the same one, at some node before."""
     every_part(path, Invariant(suspected="then", emits=emits))
 

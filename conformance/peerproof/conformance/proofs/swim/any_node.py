@@ -147,7 +147,7 @@ class Invariant:
         """Returns what holds of a message, all of its vectors included."""
         sender, header = term_of(message.sender), message.incarnation
         target = term_of(message.target) if isinstance(message, (Ping, Ack)) else None
-        found = {"nobody sends to itself": truth(True) if target is None else sender != target}
+        found = {"no node sends to itself": truth(True) if target is None else sender != target}
         if self.ahead:
             found["no header is ahead of its sender"] = at_most(header, own(sender))
         for vector in getattr(message, "vectors", ()):

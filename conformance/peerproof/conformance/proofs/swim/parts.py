@@ -184,7 +184,7 @@ class Parts:
     def settle_row(self, state: State, node: Any, row: Any) -> State:
         """Any row at this node, after the evaluation of its row."""
         seen = self.node.rows(state).at(term_of(node))
-        self.path.claim_all(lambda: {"each row is settled as it is": same_row(seen[:4], row.seen()[:4])})
+        self.path.claim_all(lambda: {"each row is settled as it is": same_row(seen[:4], row.as_terms()[:4])})
         return self.node.with_any_row(state, term_of(node))
 
     def indirect_pings(self, state: State, _: Any) -> tuple[State, tuple[Any, ...]]:

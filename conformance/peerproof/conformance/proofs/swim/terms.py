@@ -149,11 +149,11 @@ class AnyRow:
         found = self._fields["status"]
         return found in LIVE if isinstance(found, Status) else bool(is_one_of(found, LIVE))
 
-    def replaced(self, **changes: Any) -> AnyRow:
+    def with_fields(self, **changes: Any) -> AnyRow:
         """Returns the row with other fields."""
         return AnyRow(**(self._fields | changes))
 
-    def seen(self) -> Seen:
+    def as_terms(self) -> Seen:
         """Returns what it says, as terms."""
         status, payload = self._fields["status"], self._fields["payload"]
         restart, tx = (z3.IntVal(part) if isinstance(part, int) else part for part in self.incarnation)
@@ -164,7 +164,7 @@ class AnyRow:
 
 def replacing(value: Any, **changes: Any) -> Any:
     """Like `dataclasses.replace`, also for rows on terms."""
-    return value.replaced(**changes) if isinstance(value, AnyRow) else dataclasses.replace(value, **changes)
+    return value.with_fields(**changes) if isinstance(value, AnyRow) else dataclasses.replace(value, **changes)
 
 
 def is_same(one: Term, other: Term) -> bool:
@@ -196,7 +196,7 @@ class Neighbours:
         """Returns what the table says of a node."""
         found = self._origin.before(node)
         for known, changed in self._changes:
-            now = found._replace(has=_NO) if changed is None else changed.seen()
+            now = found._replace(has=_NO) if changed is None else changed.as_terms()
             found = Seen(*(z3.If(known == node, new, old) for new, old in zip(now, found, strict=True)))
         return found
 
