@@ -110,7 +110,7 @@ def test_without_its_python_setting_up_says_what_to_install(bare: Path, tmp_path
 
 
 def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
-    for name in ("conformance/adapters", "conformance/expected"):
+    for name in ("conformance/adapters", "conformance/expected", "conformance/runners"):
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy2(ROOT / name, tmp_path / name)
