@@ -103,6 +103,7 @@ def test_outcomes_are_those_of_peerproof_run(workers: str, folder: Path) -> None
     assert re.search(r"^XFAIL .*unsubscribe-with-versions#encode - a zero too many$", shown, re.MULTILINE)
     assert re.search(r"^567 cases, 474 vectors: .* 2 known, 1 stale, ", shown, re.MULTILINE)
     assert re.search(r"^differs: \d+ cases, such as peter/codec/", shown, re.MULTILINE)
+    assert "differs: --peerproof-decisions strict makes these cases fail" in shown
 
 
 @pytest.mark.slow

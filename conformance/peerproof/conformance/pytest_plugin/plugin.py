@@ -147,5 +147,5 @@ class Plugin:
         """Prints the end of the report, as `peerproof run` does."""
         if self._report is not None:
             terminalreporter.section(NAME)
-            for line in summary(self._report):
+            for line in summary(self._report, "--peerproof-decisions"):
                 terminalreporter.write_line(escape_controls(line))

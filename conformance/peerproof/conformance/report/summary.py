@@ -18,10 +18,14 @@ MOST_STALE: Final = 20
 MOST_LACKING: Final = 5  #: further capabilities that skipped cases lack
 
 
-def summary(report: Report) -> Iterator[str]:
-    """The end of the text: the implementation, the vectors, and the counts of each status."""
+def summary(report: Report, option: str = "--decisions") -> Iterator[str]:
+    """
+    The end of the text: the implementation, the vectors, and the counts of each status.
+
+    `option` is the one that sets what a case does that only differs.
+    """
     yield from _expected(report.results)
-    yield from _differing(report.results)
+    yield from _differing(report.results, option)
     yield from _skipped(report.results)
     yield from (f"list: {problem}" for problem in report.problems)
     yield from transport_lines(report.results)
@@ -74,7 +78,7 @@ def _such_as(results: Sequence[Result]) -> str:
     return f"{first.id}{failure}" if len(results) == 1 else f"{count_text(len(results), 'case')}, such as {first.id}{failure}"
 
 
-def _differing(results: Sequence[Result]) -> Iterator[str]:
+def _differing(results: Sequence[Result], option: str) -> Iterator[str]:
     """Yields what only decisions demand: first where the implementation crashed, hung or flooded, then the largest group."""
     groups: dict[tuple[bool, str], list[Result]] = {}
     for result in results:
@@ -84,7 +88,7 @@ def _differing(results: Sequence[Result]) -> Iterator[str]:
     for (_, text), group in sorted(groups.items(), key=lambda item: (not item[0][0], -len(item[1]))):
         yield f"differs: {_such_as(group)}: {text}"
     if groups:
-        yield "differs: --decisions strict makes these cases fail, and shows each"
+        yield f"differs: {option} strict makes these cases fail, and shows each"
 
 
 def _difference_text(result: Result, *, is_broken: bool) -> str:
