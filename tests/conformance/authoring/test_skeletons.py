@@ -121,6 +121,43 @@ def test_every_case_is_a_test_of_the_language(language: str, tmp_path: Path) -> 
     assert f"known-failing.txt:{len(known)}: no case matches 'peter/codec/none*'" in said
 
 
+#: Language -> its tests, what stands there for a lenient one, a line of the decoder, and what goes before it so that the
+#: decoder ends at datagrams of one byte.
+SHORT = {
+    "js": (
+        "implementation.test.js",
+        "STRICT = false",
+        "  // Return { value: message }.",
+        "  if (bytes.length === 1) throw new Error();\n",
+    ),
+    "java": (
+        "src/test/java/adapter/VectorsTest.java",
+        "STRICT = false",
+        '        throw new Rejected("other", "decode is',
+        "        if (datagram.length == 1) { throw new IllegalStateException(); }\n",
+    ),
+    "rust": ("tests/vectors.rs", "STRICT: bool = false", "        let why = format!(", "        assert!(datagram.len() != 1);\n"),
+}
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("language", SHORT)
+def test_what_only_differs_is_shown_and_fails_if_the_test_is_strict(language: str, tmp_path: Path) -> None:
+    """A decoder that ends at a datagram of one byte violates a decision alone where that is no message."""
+    folder = begun(language, "scuttlebutt", tmp_path / "mine", build=False)
+    tests, lenient, line, ends = SHORT[language]
+    typed(folder, LANGUAGES[language].plug, line, ends + line)
+
+    shown = shell(LANGUAGES[language].test, folder).stdout
+    typed(folder, tests, lenient, lenient.replace("false", "true"))
+    failed = shell(LANGUAGES[language].test, folder).stdout
+
+    differs = re.compile(r"differs: only BA-20 asks for more")
+    assert differs.search(shown)
+    assert not differs.search(failed)
+    assert re.search(r"^ *differs: ", failed, re.MULTILINE)
+
+
 @pytest.mark.slow
 def test_in_python_every_case_is_a_test_of_pytest(tmp_path: Path) -> None:
     """In the process of pytest; none fails, until the list of expected failures loses a line."""
