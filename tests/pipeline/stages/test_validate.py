@@ -201,6 +201,18 @@ def test_timers_are_followed_after_a_divergence_however_the_log_is_cut(lot: int)
     assert ("log", "ClockJumps", second) in found(events, lot)
 
 
+@pytest.mark.parametrize("lot", [1, 7, 512])
+def test_neighbours_out_of_order_by_microseconds_are_no_jump_of_the_clock(lot: int) -> None:
+    """A capture gets the packets of several sockets from several processors."""
+    events = of_node(simulated())
+    before = events[3].t_us
+    close = [*events[:4], events[4]._replace(t_us=before - 999), *events[5:]]
+    jump = [*events[:4], events[4]._replace(t_us=before - 1_000), *events[5:]]
+
+    assert not [finding for finding in found(close, lot) if finding[1] == "ClockJumps"]
+    assert ("log", "ClockJumps", events[4].seq) in found(jump, lot)
+
+
 def test_a_name_that_is_no_utf8_is_judged_like_any_other() -> None:
     """In a text column stands the JSON of its plain form."""
     peer = NodeId("peer\udcff")

@@ -135,6 +135,10 @@ class LogOrder:
 #: Microseconds by which a timer may be early: clocks are read in milliseconds, and event loops round.
 EARLY: Final = 50_000
 
+#: Microseconds by which an event may be older than the one before it: a capture takes the packets of several sockets
+#: from several processors, which puts neighbours out of order by a few microseconds. No clock was set back.
+UNORDERED: Final = 1_000
+
 #: Microseconds by which a timer may be late.
 LATE: Final = 60_000_000
 
@@ -185,7 +189,11 @@ class Timing:
     def _backwards(self, rows: Rows, begin: int, times: list[int]) -> Iterator[Finding]:
         for index, now in enumerate(times, begin):
             before, self._now = self._now, now
-            if before is not None and now < before:
+            if before is None or now >= before:
+                continue
+            if before - now < UNORDERED:
+                self._now = before
+            else:
                 self._shift_timers(now - before)
                 message = f"the clock goes back by {before - now:,} microseconds"
                 yield Finding("log", JUMPED, message, Ref(rows, index), expected={"at least": before}, actual=now)
