@@ -15,7 +15,6 @@ from peerproof.spec.protocols import PROTOCOLS
 #: What only a loaded state shows, and why.
 ONLY_LOADED: Final = {
     "scuttlebutt": {"store.NoLastVersion": "a version rises by one at each update, and nothing else raises it"},
-    "swim": {"detector.RelaysWithoutANumber": "to reach the last tx, 2^63-1 messages would have to be sent"},
     "peter": {"subscribing.KeepsEverybody": "65,537 children would have to subscribe, which are 25 MB of messages"},
 }
 

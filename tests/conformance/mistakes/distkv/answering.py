@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, around, keeping, with_values
+from tests.support.variant import Variants, around, with_values
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import Pick, Send, Step, Table
@@ -58,8 +58,6 @@ def _not_allowed(state: State, ask: Callable[[State], Next]) -> Next:
 
 
 wrong |= {
-    # Does not forget what it has answered.
-    "AnswersAgain: asked-later": keeping("transitions.on_known_due", "wanted"),
     # Names in known also what its updates have told.
     "AnswersWithWhatItKnows: answers-with-an-update answers-with-both answers-in-order": answering(
         lambda found, _, missing: found._replace(known=missing)

@@ -86,8 +86,6 @@ wrong |= {
     "TakesChangesBeforeItIsReady: passive-nodes-refuse-changes old-nodes-refuse-changes had-lost-its-data": {
         "transitions.on_change": CHANGE
     },
-    # Lets clients change what is about the system itself.
-    "TakesChangesAboutTheSystem: about-the-system": {"changes.is_meta": lambda _: False},
     # Raises its tock for changes only.
     "PingsWithoutCounting: new-node first-node tock-of-a-ping": around("election.originate", _repeating),
     # Does not raise its tock for an info.

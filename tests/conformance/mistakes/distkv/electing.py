@@ -13,7 +13,7 @@ from tests.support.variant import Variants, around, keeping
 from peerproof.reference.divergences.distkv import DECIDE, PING_TIME
 from peerproof.spec.core import Pick, Received, SetTimer, Step
 from peerproof.spec.distkv import chains, pings
-from peerproof.spec.distkv.chains import Chain, Claim, Element, is_authoritative
+from peerproof.spec.distkv.chains import Chain, Element, is_authoritative
 from peerproof.spec.distkv.messages import Message, Ping, PingDue, Update
 from peerproof.spec.distkv.outgoing import then
 from peerproof.spec.distkv.pings import Kind
@@ -47,24 +47,6 @@ def _names(chain: Chain) -> Chain:
 def winning(better: Callable[[Ping, Ping], bool]) -> dict[str, Any]:
     """What is replaced to have other winners."""
     return {"election.winner": lambda ping, last: ping if better(ping, last) else last}
-
-
-@wrong(winning, "collision-with-one-without-a-tick")
-def AbsentIsZero(ping: Ping, last: Ping) -> bool:
-    """Takes a tick that is not there for 0."""
-    heads = [one.chain.head._replace(tick=one.chain.head.tick or 0) for one in (ping, last)]
-    return Claim(ping.tock, heads[0]).beats(Claim(last.tock, heads[1]))
-
-
-@wrong("transitions.on_ping", "a-chain-after-a-start-up-ping")
-def PassiveNodesCompare(right: Any, state: State, ping: Ping, pick: Pick) -> Any:
-    """Keeps a start-up ping against a chain with a lower tock."""
-    last = state.last
-    if not state.participates and last is not None and is_startup(last) and WINNER(ping, last) is last:
-        kind = KIND_OF(ping, last, state.heard.get(ping.chain.head.node))
-        if kind is Kind.SPLIT:
-            return Step(state)
-    return right(state, ping, pick)
 
 
 def timed(when: Callable[..., Any]) -> dict[str, Any]:

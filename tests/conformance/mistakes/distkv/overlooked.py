@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes.distkv import Wrong
-from tests.support.variant import Variants, after, around, without_effects
+from tests.support.variant import Variants, around, without_effects
 
 from peerproof.reference.divergences.distkv import Next
 from peerproof.spec.core import NodeId, Notify, Pick, Step, Table
@@ -209,11 +209,6 @@ def RefusesListsAsKeys(right: Any, raw: Any) -> Any:
 
 
 wrong |= {
-    # Remembers no ticks of a contradiction. [DA-18, DA-84]
-    "PassesOverContradictions: contradiction-with-another-chain": after(
-        "entries.Entries.apply_update",
-        lambda found, stored, *_: (stored if found[1] is Outcome.CONTRADICTION else found[0], found[1]),
-    ),
     # Takes the empty byte string for the empty string in keys of values. [DA-92]
     "TakesEmptyKeysForOne: value-map-of-empty-keys": around(
         "codec.value_of",
@@ -242,10 +237,6 @@ wrong |= {
     # Takes a chain that has ended for the beginning of a longer one that was cut. [DA-32]
     "AgreesIfAnyIsCut: next-but-for-a-chain-that-goes-on": dict.fromkeys(
         ("chains.agree", "pings.agree", "recovery.agree"), agree_if_any_is_cut
-    ),
-    # Takes the other side's chain for cut if its own was. [DA-32, DA-75]
-    "CutsTheOtherLikeItsOwn: side-up-to-the-cut-of-the-other": around(
-        "recovery.side_of", lambda right, mine, other: right(mine, Chain(other.elements, mine.cut))
     ),
     # Answers although an update of its own has come back that says it. [DA-54, DA-78]
     "NotAnsweredByAnEcho: answered-by-an-echo": dict.fromkeys(("transitions.on_update", "changes.on_update"), answered_by_others),

@@ -62,16 +62,6 @@ def asking(first: Callable[[State], Any]) -> dict[str, Any]:
     return {"election.try_next": try_next}
 
 
-@wrong("step", "again-after-the-next-ping")
-def NeverAsksAgain(right: Any, state: Any, event: Any, pick: Pick) -> Any:
-    """Does not begin anew with the next ping."""
-    after, effects = right(state, event, pick)
-    asked = [e.notice.node for e in effects if isinstance(e, Notify) and isinstance(e.notice, NeedsDownload)]
-    if any(node in state.tried for node in asked):
-        return Step(replace(after, source=None), tuple(e for e in effects if not isinstance(e, Notify)))
-    return Step(replace(after, tried=after.tried | state.tried), effects)
-
-
 @wrong("step", "next collision-by-tock split-won")
 def ReadyNodesAsk(right: Any, state: Any, event: Any, pick: Pick) -> Any:
     """Downloads whenever it accepts a ping."""
@@ -116,8 +106,6 @@ wrong |= {
     "StoresItsOwnTick: what-is-on-disk what-is-heard-is-on-disk ticks-from-ticks": storing(
         lambda stored: stored._replace(ticks=stored.ticks.without([n for n in stored.ticks if n != "n1"]))
     ),
-    # Founds a network although it has heard of one.
-    "FoundsInAnyCase: first-node-hears-of-a-network": {"startup.is_authoritative_for": lambda _: False},
     # Sends its old data although there is a network.
     "SendsOldDataInAnyCase: old-data-behind-an-authoritative-chain": {"startup.is_authoritative_for": lambda _: False},
     # Sends its old data in the order of paths.

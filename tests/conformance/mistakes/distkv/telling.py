@@ -127,10 +127,6 @@ wrong |= {
     "RecoversForEver: over-after-three-clocks another-split-later off-the-chain-it-asks-in-the-end": {
         "transitions.on_recovery_over": Step
     },
-    # Leaves the timers of a recovery that is over running.
-    "EndsWithoutAWord: over-before-what-is-missing": {
-        "transitions.on_recovery_over": lambda state: Step(replace(state, recovery=None))
-    },
     # Begins only on the side that lost.
     "RecoversIfItLost: split-lost ticks-at-the-position-1-when-won": around(
         "election.begin",

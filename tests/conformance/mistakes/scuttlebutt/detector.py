@@ -8,9 +8,9 @@ from typing import Any
 from tests.conformance.mistakes.scuttlebutt import Wrong
 from tests.support.variant import Variants, around, received
 
-from peerproof.spec.core import Duration, Instant, Pick
+from peerproof.spec.core import Instant, Pick
 from peerproof.spec.scuttlebutt import arrival, transitions
-from peerproof.spec.scuttlebutt.arrival import ONE_BY_LN_10, THOUSANDTHS, ArrivalWindow, Detector
+from peerproof.spec.scuttlebutt.arrival import ONE_BY_LN_10, THOUSANDTHS, ArrivalWindow
 from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry
 from peerproof.spec.scuttlebutt.state import State
 
@@ -32,13 +32,6 @@ def AtTheThreshold(right: Any, window: ArrivalWindow, now: Instant, thousandths:
     total = max(sum(window.intervals), len(window.intervals))
     numerator, denominator = ONE_BY_LN_10
     return (now - window.last) * len(window.intervals) * numerator * THOUSANDTHS >= thousandths * total * denominator
-
-
-@wrong("transitions.record_arrival", "interval-of-nothing-counts-in-the-mean")
-def IntervalOfAMillisecond(right: Any, window: ArrivalWindow, now: Instant, detector: Detector) -> Any:
-    """Takes no interval below a millisecond."""
-    interval = Duration(max(1, now - window.last))
-    return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])
 
 
 wrong |= {

@@ -324,10 +324,6 @@ wrong |= {
     ),
     # Orders pairs by the lower halves of their versions. [B-30]
     "SortsPairsByLowerHalves: pairs-go-by-version-at-every-border": pairs_sorted_by(lambda version: version % 2**32),
-    # Compares addresses up to their first zero byte. [BA-12]
-    "ComparesToTheZeroByte: ties-go-on-behind-a-zero-byte": peers_by(lambda text: text.split(b"\0")[0]),
-    # Compares keys with replacement characters for what is not UTF-8. [BA-12]
-    "ComparesReplacements: ties-go-on-behind-a-zero-byte": pairs_by(lambda text: text.decode(errors="replace").encode()),
     # Takes every address that begins with its own for its own. [B-14]
     "IsWhoBeginsLikeIt: addresses-that-look-like-the-own": lacking_without(
         lambda state, entry: entry.addr.startswith(state.self_id)

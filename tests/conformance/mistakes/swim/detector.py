@@ -9,8 +9,8 @@ from tests.conformance.mistakes.swim import Wrong
 from tests.support.variant import Variants
 
 from peerproof.spec.core import Pick, Send
-from peerproof.spec.swim.messages import IndirectPing, Ping
-from peerproof.spec.swim.state import State, address
+from peerproof.spec.swim.messages import Ping
+from peerproof.spec.swim.state import State
 
 wrong = Variants(__name__, Wrong)
 
@@ -31,14 +31,6 @@ def IsolationForgets(right: Any, state: State, pick: Pick) -> Any:
     if after.isolated:
         after = replace(after, rows=after.rows.put({node: replace(row, misses=0) for node, row in after.rows.items()}))
     return after, sends
-
-
-@wrong("transitions.relay_ping", "both-counters-at-their-end-no-relay")
-def RelaysWithoutANumber(right: Any, state: State, wanted: IndirectPing, pick: Pick) -> Any:
-    """Pings on behalf of another also where it has no number left for its own datagrams."""
-    after, sends = right(state, wanted, pick)
-    where = address(wanted.host, wanted.port)
-    return after, sends or (Send(where, Ping(state.uuid, state.incarnation, wanted.target)),)
 
 
 wrong |= {

@@ -9,21 +9,15 @@ from typing import Any
 from tests.conformance.mistakes.swim import Wrong
 from tests.support.variant import Variants, around
 
-from peerproof.spec.core import NodeId, Pick, Step
-from peerproof.spec.swim import commands, gossip
+from peerproof.spec.core import Pick, Step
+from peerproof.spec.swim import gossip
 from peerproof.spec.swim.gossip import enqueue, with_row
-from peerproof.spec.swim.messages import Ack, AddNode, Incarnation, Joining, Ping, Uuid
-from peerproof.spec.swim.state import Config, Exchange, Row, State, Status
+from peerproof.spec.swim.messages import AddNode, Incarnation, Joining, Ping, Uuid
+from peerproof.spec.swim.state import Exchange, Row, State, Status
 from peerproof.spec.swim.table import event
 
 wrong = Variants(__name__, Wrong)
 INTRODUCTION = gossip.introduction
-
-
-def _all_at_once(right: Any, state: State, ack: Ack) -> Any:
-    after = right(state, ack)
-    exchange = after.rows[ack.sender].exchange
-    return replace(after, rows=after.rows.put({n: replace(row, exchange=exchange) for n, row in after.rows.items()}))
 
 
 @wrong("rounds.request", "joiner-is-answered-as-expired joiner-is-not-done-after-a-bare-ack")
@@ -36,16 +30,6 @@ def RequestsHoldEverything(right: Any, state: State, node: Uuid, pick: Pick, *pu
     done = with_row(state, node, replace(state.rows[node], exchange=Exchange.DONE))
     after, sends = right(done, node, pick, said)
     return with_row(after, node, replace(after.rows[node], exchange=exchange)), sends
-
-
-@wrong.after("initial", "seed-that-is-the-node-itself")
-def ItsOwnSeed(first: Any, self_id: NodeId, config: Config) -> Any:
-    """Asks itself, if it is among its seeds."""
-    for seed in config.seeds:
-        if seed.uuid == config.uuid:
-            row = Row(seed.host, seed.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST)
-            first = first._replace(state=with_row(first.state, seed.uuid, row))
-    return first
 
 
 def adding(after: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
@@ -61,17 +45,6 @@ def answering(change: Callable[[State, Ping], Ping]) -> dict[str, Any]:
 
 
 wrong |= {
-    # Keeps for itself, not for each row, how far it has introduced itself.
-    "OneIntroductionForAll: add-node-of-itself": around("transitions.advance_introduction", _all_at_once)
-    | {
-        "transitions.on_add_node": lambda state, command: Step(
-            with_row(
-                replace(state, rows=state.rows.put({n: replace(r, exchange=Exchange.FIRST) for n, r in state.rows.items()})),
-                command.uuid,
-                commands.build_row(state, command),
-            )
-        )
-    },
     # Introduces itself once, and waits.
     "AsksOnce: joiner-asks-again-until-answered ack-of-an-earlier-life-does-not-match": around(
         "gossip.introduction", lambda right, state, row: () if row.unanswered else right(state, row)
@@ -92,10 +65,6 @@ wrong |= {
     "AddingAgainIsIgnored: add-node-of-a-known-one-changes-its-address": adding(
         lambda state, after, command: state if command.uuid in state.rows else after
     ),
-    # Adds itself, if it is told to.
-    "AddsItself: add-node-of-itself": {
-        "transitions.on_add_node": lambda state, command: Step(with_row(state, command.uuid, commands.build_row(state, command)))
-    },
     # Takes a node that is added for normal, and needs no introduction.
     "AddedAreNormal: told-of-added-nodes add-node-makes-a-joining-row": adding(
         lambda state, after, command: (

@@ -50,14 +50,6 @@ def DigitsAreIntegers(value: Any) -> Any:
     )
 
 
-@wrong(mending_parts, "reject-counter-of-2-63 reject-negative-counter")
-def CountersAreSigned(value: Any) -> Any:
-    """Takes negative counters for 0, and those that are too large for the largest."""
-    if isinstance(value, list) and value[:1] and isinstance(value[0], str) and value[0][:1] in "~^" and value[0] != "~#u":
-        return [min(max(item, 0), 2**63 - 1) if type(item) is int else item for item in value]
-    return value
-
-
 @wrong(mending_parts, "reject-anti-entropy-with-port-0 reject-port-0")
 def AnyPort(value: Any) -> Any:
     """Cuts ports to sixteen bits."""

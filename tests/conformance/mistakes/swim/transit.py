@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -169,11 +168,6 @@ def _empty_at_any_depth(right: Any, value: Any, depth: int = transit_json.PAYLOA
     return "[]" if value == [] else right(value, depth)
 
 
-def _whole_if_it_can_be(digits: str) -> float:
-    number = float(digits)
-    return int(number) if number.is_integer() else number
-
-
 wrong |= {
     # Takes only what it would have written itself, but for strings.
     "RefusesWhatIsNotShortest: integers-of-16-bits integers-of-32-bits": refusing(
@@ -220,10 +214,6 @@ wrong |= {
     # Knows uuids as tagged arrays only.
     "RefusesUuidStrings: uuid-as-a-string uuid-in-upper-case": refusing(
         lambda message, data: any(isinstance(part, str) and part[:2] == "~u" for part in parts(data))
-    ),
-    # Does not know a tag in a map.
-    "RefusesUuidMaps: uuid-as-a-map": refusing(
-        lambda message, data: any(isinstance(part, Pairs) and part[0][0] == "~#u" for part in parts(data) if part)
     ),
     # Knows vectors, and no lists.
     "RefusesLists: vectors-as-lists payload-with-forms-of-transit": refusing(lambda message, data: "~#list" in parts(data)),
@@ -275,11 +265,6 @@ wrong |= {
         "transit_json.render_json", _empty_at_any_depth
     )
     | around("codec.render_json", _empty_at_any_depth),
-    # Writes a float without a fraction as an integer, however large it is.
-    "WritesLargeFloatsAsIntegers: payload-with-bare-numbers-at-2-53": {
-        "transit_json.EXACT": 2**63,
-        "codec._concise": lambda data: transit_json.concise(json.loads(data, parse_float=_whole_if_it_can_be)),
-    },
     # Cuts blanks off the ends of strings in a payload. [S-23, SA-63]
     "TextsWithoutBlanks: payload-with-texts-as-they-are-written": rendering(str.strip),
     # Composes letters and marks in strings of a payload. [S-23, SA-63]

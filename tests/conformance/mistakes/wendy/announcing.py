@@ -16,13 +16,11 @@ from peerproof.spec.wendy.messages import (
     Announce,
     Join,
     Joined,
-    JoinFailed,
     NodeAnnouncement,
     NodeJoin,
     StateData,
     Tables,
 )
-from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
 
 wrong = Variants(__name__, Wrong)
@@ -39,23 +37,6 @@ def joining_with(change: Callable[[State, Join, Next], Next]) -> dict[str, Any]:
             change(state, event.command, step) if isinstance(event, Asked) and isinstance(event.command, Join) else step
         ),
     )
-
-
-@wrong("transitions.on_join", "one-join-at-a-time no-join-by-itself no-join-while-waiting")
-def JoinsAnyTime(right: Any, state: State, contact: Any) -> Any:
-    """Joins whenever it is asked to, by whomever."""
-    if contact == state.self_id:
-        return Step(state)
-    return Step(replace(state, stage=Stage.JOINING, contact=contact), (Send(contact, NodeJoin(header(state))),))
-
-
-@wrong("transitions.on_join_sent", "the-join-fails-too-late")
-def FailsTooLate(right: Any, state: State, *, failed: bool) -> Any:
-    """Gives up because of its contact although others have answered."""
-    contact = state.contact
-    if contact is None or not failed:
-        return Step(replace(state, contact=None))
-    return Step(replace(state, contact=None, stage=Stage.ALONE), (Notify(JoinFailed(contact)),))
 
 
 def _waits(state: State, data: StateData, *, may_wait: bool) -> Next:
@@ -141,15 +122,6 @@ wrong |= {
     "JoinsEndHere: contact-that-sends-on node-on-the-way largest-hops-of-a-join a-join-is-routed-by-its-key": {
         "joining.forward_join": lambda *_: None
     },
-    # Takes any leaf set for that of the destination.
-    "WaitsForAnyLeafSet: a-leaf-set-without-the-mark": around(
-        "transitions.on_state_data",
-        lambda right, state, data: (
-            _waits(state, data, may_wait=True)
-            if data.tables.leaf_set is not None and state.stage is Stage.JOINING
-            else right(state, data)
-        ),
-    ),
     # Does not wait when the mark comes without a leaf set.
     "WaitsForALeafSet: the-mark-without-a-leaf-set": around(
         "transitions.on_state_data",

@@ -80,14 +80,6 @@ def MeetsEverySender(step: Any, state: State, event: Any, pick: Pick) -> Any:
     return step._replace(state=insert_node(state, event.message.header.sender, Mask(leaf_set=True)))
 
 
-@wrong("step", "credentials-too-long-to-forward")
-def AnyLengthMayGo(right: Any, state: State, event: Any, pick: Pick) -> Any:
-    """Sends on what nobody can read."""
-    if isinstance(event, Asked) and isinstance(event.command, Forward):
-        return ROUTED(state, event.command.message, is_allowed=True)
-    return right(state, event, pick)
-
-
 wrong |= {
     # Counts hops beyond what a message can hold, and begins anew there.
     "HopsWithoutEnd: hops-end largest-hops-of-a-join": hearing(

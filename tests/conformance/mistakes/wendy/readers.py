@@ -242,8 +242,6 @@ wrong |= {
     "SmallDigitsOnly: capital-digits": accepting(lambda members, data: bool(members["Key"] == members["Key"].lower())),
     # Reads the escapes that it writes.
     "FewEscapes: escapes-of-any-kind": accepting(lambda members, data: b"\\u00e9" not in data and b"\\/" not in data),
-    # Reads 32 levels.
-    "ShallowOnly: sixty-four-levels": accepting(lambda members, data: b"[" * 40 not in data),
     # Reads numbers that fit into a float, wherever they stand.
     "SmallNumbersOnly: long-numbers-in-unknown-members": accepting(lambda members, data: b"9" * 400 not in data),
     # Wants the value of a join, an exit or a heartbeat to be what it would write.
@@ -252,10 +250,6 @@ wrong |= {
     ),
     # Reads no mark that is false.
     "TrueMarksOnly: mark-that-is-false": accepting(lambda members, data: _of_value(members).get("eol") is not False),
-    # Counts the levels of a value from those of the message that it stands in.
-    "ValuesInsideOfMessages: sixty-four-levels-of-tables sixty-four-levels-of-a-mask": accepting(
-        lambda members, data: 1 + _levels(_of_value(members)) <= 64
-    ),
     # Holds whatever is unknown in a node or exceeds a table to stand in five arrays and objects.
     "CountsFive: sixty-four-levels-with-a-node sixty-four-levels-with-a-leaf-set sixty-four-levels-with-a-cell "
     "sixty-four-levels-with-a-neighbor sixty-four-levels-with-a-row-too-many sixty-four-levels-with-a-column-too-many "

@@ -162,13 +162,6 @@ wrong |= {
         "routing.next_hop",
         lambda right, state, key: next(iter(closer(state, key, state.neighborhood_set)), None) or right(state, key),
     ),
-    # Sets the timer of the cache once.
-    "EmptiesTheCacheOnce: the-cache-after-two-hours": after(
-        "step",
-        lambda step, state, event, *_: (
-            step if type(getattr(event, "timer", None)).__name__ != "FlushCache" else step._replace(effects=())
-        ),
-    ),
     # Takes the column from its own id.
     "ColumnFromTheOwner: cell-of-the-document cell-of-the-first-digit rows-and-columns-of-several digit-31": {
         "ids.Ring.cell": lambda ring, own, other: (row := ring.prefix(own, other), ring.digit(own, row))
