@@ -123,4 +123,4 @@ def test_the_record_of_a_wrong_implementation_has_all_that_a_picture_needs(tmp_p
     sent = [part for part in graph.happenings if isinstance(part, Arrow)]
     assert [part.label for part in sent if part.label.startswith("✗")] == ["✗ 10 ms: delta [c:1 k1 v 1, d:1 k v 1]"]
     assert [part.label for part in sent if part.judged] == ["delta [c:1 k1 v 1]"]
-    assert result.title == "when a pair does not fit any more, no smaller pair of another peer is tried"
+    assert result.title == "after a pair that does not fit, no smaller pair of another peer is put into the delta"

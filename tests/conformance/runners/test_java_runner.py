@@ -190,7 +190,7 @@ def test_the_text_of_a_failure_says_what_happened(tmp_path: Path) -> None:
 
     assert lines[:3] == [
         f"scuttlebutt/{vector}",
-        "failed: twenty pairs of 18 bytes under a limit of 100 are cut after the fifth",
+        "failed: with max_payload 100 a delta of twenty pairs of 18 bytes is cut after the fifth",
         "  B-26 must: A delta keeps to the same payload limit.",
     ]
     assert "  first difference (messages): steps[1].messages[0].bytes, from byte 25" in lines
