@@ -10,6 +10,7 @@ The fast tests come first. The end says which tests were left out for want of a 
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -45,6 +46,10 @@ settings.load_profile("quick")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; what tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+#: Builds of Maven run for seconds: the second compiler of Java, and a garbage collector with threads, cost more than they bring.
+os.environ.setdefault("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -DargLine=-XX:TieredStopAtLevel=1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
