@@ -97,6 +97,33 @@ def test_the_shortest_way_to_a_violation_shows_it_in_red(page: Page, address: st
     expect(page.locator("#properties .broken")).to_have_count(0)
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_way_to_an_answer_says_where_one_sees_it(page: Page, tmp_path: Path, address: str, alone: bool) -> None:
+    """The last step is the refutation; the words name the message and its arrival, and a link of the address shows them again."""
+    file = tmp_path / "model.html"
+    file.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
+    page.goto(file.as_uri() if alone else f"{address}#swim/small-suspicion/")
+    page.locator("#way").select_option("NeverRefuted")
+
+    expect(page.locator("article[data-node='n:1'] tr.changed", has_text="table[2].status")).to_contain_text("normal")
+    expect(page.locator("#answer")).to_contain_text("After step 12 NeverRefuted no longer holds, because of what this message")
+    expect(page.locator("#answer")).to_contain_text("n:2 → n:1: ack")
+    expect(page.locator("#answer")).to_contain_text("step 13, its arrival: n:1: table[2].status = normal")
+    expect(page.locator("#steps li.sought")).to_contain_text("deliver n:2 → n:1: ack")
+    page.locator("#answer").get_by_role("button", name="step 12").click()
+    expect(page.locator("#net li.sought")).to_contain_text("n:2 → n:1: ack")
+    page.reload()
+    expect(page.locator("#way")).to_have_value("NeverRefuted")
+
+    page.locator("#way").select_option("NeverSuspicious")
+    expect(page.locator("#answer")).to_contain_text("the states of the nodes show it, where this step changed n:1: own")
+    expect(page.locator("#steps li.sought")).to_have_count(1)
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#answer")).to_contain_text("NeverSuspicious holds in each state of this path")
+    page.locator("#way").select_option("")
+    expect(page.locator("#answer")).to_be_hidden()
+
+
 def test_a_path_that_leads_nowhere_is_told(browser: Browser, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}#swim/small-a/beef")

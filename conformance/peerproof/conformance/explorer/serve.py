@@ -182,7 +182,10 @@ def _info(server: Explorer, _: Query) -> Any:
 
 def _view(server: Explorer, query: Query) -> Any:
     walk, path = _place(server, query)
-    return {**walk.view(path), "reaches": [reach.__dict__ for reach in walk.reaches()]}
+    reaches = walk.reaches()
+    if (question := query.get("question", "")) not in {"", *(reach.name for reach in reaches)}:
+        raise Refused(HTTPStatus.NOT_FOUND, f"nothing to reach is called {question!r}")
+    return {**walk.view(path, question), "reaches": [reach.__dict__ for reach in reaches]}
 
 
 def _way(server: Explorer, query: Query) -> Any:

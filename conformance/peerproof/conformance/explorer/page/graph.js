@@ -4,7 +4,7 @@ import { draw, shorten } from "./dom.js";
 /** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean}} Arrow */
 /** @typedef {{node: string, label: string}} Note */
 /** @typedef {Arrow | Note} Part */
-/** @typedef {{step: number, at: string, part: Part, wrong?: boolean, now?: boolean}} Row */
+/** @typedef {{step: number, at: string, part: Part, wrong?: boolean, now?: boolean, sought?: boolean}} Row */
 
 const ROW = 34;
 const HEAD = 40;
@@ -31,7 +31,7 @@ export function drawGraph(nodes, rows, title, go) {
   }
   rows.forEach((row, index) => {
     const y = HEAD + index * ROW + 20;
-    const line = draw("g", { class: `row${row.wrong ? " wrong" : ""}${row.now ? " now" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
+    const line = draw("g", { class: `row${row.wrong ? " wrong" : ""}${row.now ? " now" : ""}${row.sought ? " sought" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
     line.append(draw("title", {}, row.part.label), draw("rect", { x: 0, y: y - 20, width, height: ROW, class: "band" }));
     if (row.at) line.append(draw("text", { x: TIME - 8, y: y + 3, "text-anchor": "end", class: "time" }, row.at));
     line.append(...("from" in row.part ? arrow(row.part, x, y, width) : note(row.part, x, y, width)));

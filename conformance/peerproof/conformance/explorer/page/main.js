@@ -1,11 +1,11 @@
-// Where the reader is, in the address after #: PROTOCOL/MODEL/PATH, or run/NUMBER/MOMENT. Everything shown follows from it.
+// Where the reader is, in the address after #: PROTOCOL/MODEL/PATH/QUESTION, or run/NUMBER/MOMENT. Everything shown follows from it.
 import { element, fill, inputOf, say, selectOf } from "./dom.js";
 import { embedded } from "./embedded.js";
 import { described, renderCheck, renderModel } from "./model_view.js";
 import { chosenNodes, nextProblem, renderMoment } from "./run_view.js";
 import { server } from "./server.js";
 
-/** @typedef {{protocol: string, model: string, path: string[]}} Place */
+/** @typedef {{protocol: string, model: string, path: string[], question: string}} Place the question is that which the reader asks */
 /** @typedef {{models: Record<string, Record<string, string>>, runs: string[], implementation: string | null, alone: boolean}} Info */
 
 const data = document.getElementById("data");
@@ -16,13 +16,13 @@ const words = () => decodeURIComponent(location.hash.slice(1)).split("/");
 
 /** @returns {Place} */
 function place() {
-  const [protocol = "", model = "", path = ""] = words();
-  return { protocol, model, path: path.split(".").filter(Boolean) };
+  const [protocol = "", model = "", path = "", question = ""] = words();
+  return { protocol, model, path: path.split(".").filter(Boolean), question };
 }
 
 /** @param {Place} to */
 function go(to) {
-  location.hash = [to.protocol, to.model, to.path.join(".")].join("/");
+  location.hash = [to.protocol, to.model, to.path.join("."), ...(to.question ? [to.question] : [])].join("/");
 }
 
 /** @type {Info} */
@@ -55,7 +55,7 @@ async function showModel() {
   if (!models[here.protocol]?.[here.model]) {
     const protocol = models[here.protocol] ? here.protocol : Object.keys(models)[0];
     const names = Object.keys(models[protocol]);
-    go({ protocol, model: names.includes("small-a") ? "small-a" : names[0], path: [] });
+    go({ protocol, model: names.includes("small-a") ? "small-a" : names[0], path: [], question: "" });
     return;
   }
   fill(selectOf("protocol"), Object.keys(models).map((name) => [name, name]), here.protocol);
@@ -135,12 +135,12 @@ async function keep() {
   say(`${name} is saved`);
 }
 
-/** @param {string} what @param {() => Promise<{path: string[] | null}>} search */
-async function lookFor(what, search) {
+/** @param {string} what @param {() => Promise<{path: string[] | null}>} search @param {string} question of the models, if it is one */
+async function lookFor(what, search, question = "") {
   const here = place();
   say(`looking for a shortest way to ${what} …`);
   const { path } = await search();
-  if (path) go({ ...here, path });
+  if (path) go({ ...here, path, question });
   else say(`no state of this model: ${what}`);
   if (path?.join(".") === here.path.join(".")) await show();
 }
@@ -148,9 +148,13 @@ async function lookFor(what, search) {
 /** @param {string} id @param {string} event @param {() => unknown} act */
 const on = (id, event, act) => element(id).addEventListener(event, () => void attempt(async () => { await act(); }));
 
-on("protocol", "change", () => go({ protocol: selectOf("protocol").value, model: "", path: [] }));
-on("model", "change", () => go({ ...place(), model: selectOf("model").value, path: [] }));
-on("way", "change", () => selectOf("way").value && lookFor(selectOf("way").value, () => source.way(place(), selectOf("way").value)));
+on("protocol", "change", () => go({ protocol: selectOf("protocol").value, model: "", path: [], question: "" }));
+on("model", "change", () => go({ ...place(), model: selectOf("model").value, path: [], question: "" }));
+on("way", "change", () => {
+  const question = selectOf("way").value;
+  if (!question) go({ ...place(), question });
+  else return lookFor(question, () => source.way(place(), question), question);
+});
 on("find", "click", () => {
   const wanted = described();
   return lookFor(`${wanted.field} = ${wanted.value}`, () => source.find(place(), wanted));

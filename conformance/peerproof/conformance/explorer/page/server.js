@@ -12,7 +12,7 @@ async function load(name, query = {}) {
 }
 
 /** @param {Place} place */
-const query = (place) => ({ protocol: place.protocol, model: place.model, path: place.path.join(".") });
+const query = (place) => ({ protocol: place.protocol, model: place.model, path: place.path.join("."), question: place.question });
 
 export const server = {
   info: () => load("info.json"),
