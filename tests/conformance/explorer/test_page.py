@@ -74,7 +74,7 @@ def test_a_newcomer_makes_a_node_send_and_another_receive(page: Page, address: s
     page.get_by_role("button", name="Deliver", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("Step 2. deliver 2 → 1")
     expect(page.locator("article[data-node='1'] tr.changed")).not_to_have_count(0)
-    expect(page.get_by_role("img", name="Message graph")).to_be_visible()
+    expect(page.get_by_role("group", name="Message graph")).to_be_visible()
     there = page.url
 
     page.go_back()
@@ -95,6 +95,43 @@ def test_the_shortest_way_to_a_violation_shows_it_in_red(page: Page, address: st
     page.locator("#steps button").first.click()
     expect(page.locator("#steps li")).to_have_count(1)
     expect(page.locator("#properties .broken")).to_have_count(0)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_message_explains_its_fields(browser: Browser, tmp_path: Path, address: str, alone: bool, width: int) -> None:
+    """A click on its type, among the messages under way or in the graph, or Enter; Escape closes, and the path stays."""
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    file = tmp_path / "model.html"
+    file.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
+    page.goto(file.as_uri() if alone else f"{address}#swim/small-suspicion/")
+    page.locator("article[data-node='n:1']").get_by_role("button", name="timer quantum").click()
+    legend = page.get_by_role("dialog")
+    page.locator("#net").get_by_role("button", name="ping").click()
+    expect(legend).to_contain_text("A request for an ack, which also carries news.")
+    expect(legend.locator("tr", has_text="incarnation.tx").first).to_have_text("incarnation.tx1")
+    expect(legend.locator(".meanings tr", has_text="incarnationrecord").first).to_contain_text("The number of a node's restarts")
+    legend.get_by_text("suspicious in vectors").click()
+    expect(legend).to_contain_text("A node does not answer.")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("Escape")
+    expect(legend).to_be_hidden()
+
+    page.get_by_role("button", name="Deliver", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("Step 2.")
+    page.locator("#graph .type").first.focus()
+    page.keyboard.press("Enter")
+    expect(legend).to_contain_text("In this message")
+    legend.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("status")).to_contain_text("Step 2.")
+    page.close()
+
+
+def test_the_messages_of_a_run_are_explained(page: Page, diverging: str) -> None:
+    page.goto(diverging)
+    page.locator("#run-graph .type", has_text="delta").first.click()
+
+    expect(page.get_by_role("dialog")).to_contain_text("entries[].version")
 
 
 @pytest.mark.parametrize("alone", [True, False])

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.conformance.explorer.causes import ARRIVAL, HERE, find_cause, is_decided_by, question_of
-from peerproof.conformance.explorer.fields import Fields, fields_of_variables, has_value
+from peerproof.conformance.explorer.fields import Fields, fields_of_plain, fields_of_variables, has_value
 from peerproof.conformance.models import counterexamples
 from peerproof.conformance.models.run_diagram import changes, message_content, possible_events, value_text
 from peerproof.spec import core
@@ -438,8 +438,18 @@ class Walk:
         return {"name": str(self.system.places[place]), "fields": [*fields, *gone]}
 
     def _under_way(self, number: int) -> dict[str, Plain]:
-        sender, to, _ = self.system.messages[number]
-        return {"number": number, "from": str(sender), "to": str(to), "text": visible(message_content(self.system, number))}
+        sender, to, content = self.system.messages[number]
+        shown = {"number": number, "from": str(sender), "to": str(to), "text": visible(message_content(self.system, number))}
+        return {**shown, **self._in_fields(content)}
+
+    def _in_fields(self, message: Any) -> dict[str, Plain]:
+        """Returns the type and the fields of a message; without them if only a variant of the model has such messages."""
+        try:
+            plain = self._specification.MESSAGE.form.plain(message)
+        except KeyError:
+            return {"type": "", "fields": []}
+        fields = fields_of_plain({name: value for name, value in plain.items() if name != "type"})
+        return {"type": plain["type"], "fields": [[name, value] for name, value in fields.items()]}
 
     def _move(self, name: str, move: Move, world: World) -> dict[str, Plain]:
         return {**self._done(move, world), "id": name, "picks": self._picks(move)}

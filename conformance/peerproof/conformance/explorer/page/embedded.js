@@ -136,7 +136,7 @@ function firstChange(run, at, field, value) {
   return fits.length ? Math.min(...fits.map(([moment]) => Number(moment))) : -1;
 }
 
-/** @param {{model?: Graph, runs?: Whole[]}} data */
+/** @param {{model?: Graph, runs?: Whole[], legends?: Record<string, import("./legend.js").Legend>}} data */
 export function embedded(data) {
   const model = data.model && walk(data.model);
   const runs = data.runs ?? [];
@@ -152,6 +152,7 @@ export function embedded(data) {
     check: async () => missing(),
     keep: async () => missing(),
     run: async (/** @type {number} */ number) => runs[number],
+    legend: async (/** @type {string} */ protocol) => data.legends?.[protocol] ?? {},
     seek: async (/** @type {number} */ number, /** @type {number} */ at, /** @type {string} */ field, /** @type {string} */ value) =>
       ({ moment: firstChange(runs[number], at, field, value) }),
     moment: async (/** @type {number} */ number, /** @type {number} */ at, /** @type {string[] | null} */ nodes) => replay(runs[number])(at, nodes),

@@ -1,6 +1,7 @@
 // Where the reader is, in the address after #: PROTOCOL/MODEL/PATH/QUESTION, or run/NUMBER/MOMENT. Everything shown follows from it.
 import { element, fill, inputOf, say, selectOf } from "./dom.js";
 import { embedded } from "./embedded.js";
+import { useLegend } from "./legend.js";
 import { described, renderCheck, renderModel } from "./model_view.js";
 import { chosenNodes, nextProblem, renderMoment } from "./run_view.js";
 import { server } from "./server.js";
@@ -32,6 +33,14 @@ const runs = new Map();
 /** @type {import("./model_view.js").View | null} */
 let shown = null;
 let latest = 0;
+let explained = "";
+
+/** Lets the messages of a protocol be explained. @param {string} protocol */
+async function useLegendOf(protocol) {
+  if (protocol === explained) return;
+  useLegend(await source.legend(protocol));
+  explained = protocol;
+}
 
 /** Does something that may fail, and says why it failed. @param {() => Promise<void>} act */
 async function attempt(act) {
@@ -62,6 +71,7 @@ async function showModel() {
   fill(selectOf("model"), Object.keys(models[here.protocol]).map((name) => [name, name]), here.model);
   const asked = ++latest;
   const view = await source.view(here);
+  await useLegendOf(here.protocol);
   if (asked !== latest) return;
   shown = view;
   renderModel(view, (path) => go({ ...here, path }));
@@ -88,6 +98,7 @@ async function showRun() {
   const moment = Math.max(-1, Math.min(Number(at) || 0, run.moments.length - 1));
   const asked = ++latest;
   const seen = await source.moment(which, moment, chosenNodes());
+  await useLegendOf(run.protocol);
   if (asked !== latest) return;
   renderMoment(run, moment, seen, (to) => { location.hash = `run/${which}/${to}`; }, () => void show());
   document.title = `${run.title}: step ${moment + 1}`;

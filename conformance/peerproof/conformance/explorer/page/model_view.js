@@ -1,8 +1,9 @@
 // Draws one world of a model.
 import { button, element, fill, inputOf, make, nodeCard, say, selectOf } from "./dom.js";
 import { drawGraph } from "./graph.js";
+import { messageText } from "./legend.js";
 
-/** @typedef {{number: number, from: string, to: string, text: string}} Message */
+/** @typedef {{number: number, from: string, to: string, text: string, type: string, fields: [string, string][]}} Message */
 /** @typedef {{kind: string, node: string, event: string, message: Message | null, changes: Record<string, string>, sends: Message[]}} Done */
 /** @typedef {Done & {id: string, picks: {site: string, chosen: string[]}[]}} Move */
 /** @typedef {{name: string, value: string, changed: boolean}} Field */
@@ -113,7 +114,7 @@ function stepRows(steps, sought) {
       const from = sent.get(done.message.number);
       const remark = from !== undefined && from !== index ? ` (sent in ${from})` : "";
       const lost = done.kind === "lose" || done.kind === "fail";
-      rows.push({ ...common, at: `${step}`, part: { from: done.message.from, to: done.message.to, label: done.message.text + remark, lost } });
+      rows.push({ ...common, at: `${step}`, part: { from: done.message.from, to: done.message.to, label: done.message.text + remark, lost, type: done.message.type, fields: done.message.fields } });
     } else {
       rows.push({ ...common, at: `${step}`, part: { node: done.node, label: done.kind === "local" ? done.event : done.kind } });
     }
@@ -140,7 +141,7 @@ export function renderModel(view, go) {
   const causes = new Set(view.asked?.causes.at(-1) ?? []);
   const net = view.net.map((message) => make("li", causes.has(message.number) ? { class: "sought" } : {},
     ...(causes.has(message.number) ? [make("span", { class: "mark" }, "◆ ")] : []),
-    make("span", { class: "message" }, `${message.from} → ${message.to}: ${message.text}`),
+    messageText(`${message.from} → ${message.to}: `, message.text, message.type, message.fields),
     choices(view.moves.filter((move) => move.message?.number === message.number), take)));
   element("net").replaceChildren(...(net.length ? net : [make("li", {}, "none")]));
 
