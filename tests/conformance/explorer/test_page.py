@@ -303,6 +303,30 @@ def test_hostile_texts_are_shown_and_run_nothing(browser: Browser, tmp_path: Pat
     tab.close()
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_nodes_have_their_names_and_values_a_plain_form(page: Page, tmp_path: Path, alone: bool) -> None:
+    """In cards, graph and words, and in what is searched; the exact form is the title, and shown on demand."""
+    (case,) = find_cases(load(), "swim/exchange/payload-is-kept-in-the-senders-row")
+    file = tmp_path / "vector.html"
+    file.write_text(page_with({"runs": [run_case(case, create_reference).whole()]}), encoding="utf-8")
+    with serving(runs={case.id: partial(run_case, case, create_reference)}) as served:
+        page.goto(f"{file.as_uri() if alone else served}#run/0/1")
+        status = page.locator("#cards tr", has_text="status").first
+        expect(status.locator("th")).to_have_text("rows[b].status")
+        expect(status.locator("th")).to_have_attribute("title", "rows[22222222-2222-4222-8222-222222222222].status")
+        expect(page.get_by_role("status")).to_contain_text("ping b {restart: 1, tx: 2} a")
+        expect(page.locator("#run-graph .label").first).to_contain_text("ping b {restart: 1")
+        page.locator("#wanted").fill("rows[b].payload.~:some = ~:data")
+        page.get_by_role("button", name="Find next").click()
+        expect(page.locator("#cards tr", has_text="rows[b].payload.some").locator("td")).to_have_text("data")
+        expect(page.get_by_role("status")).to_contain_text("[payload {some: data,")
+
+        page.get_by_label("exact values").check()
+        expect(page.locator("#cards tr", has_text=".payload.~:some").locator("td")).to_have_text("~:data")
+        expect(page.locator("#cards")).to_contain_text("rows[22222222-2222-4222-8222-222222222222].status")
+        expect(page.get_by_role("status")).to_contain_text('[payload {"~:some": "~:data",')
+
+
 @pytest.mark.parametrize("page_name", ["model", "vector", "trace"])
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])

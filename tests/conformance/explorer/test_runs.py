@@ -10,11 +10,14 @@ from random import Random
 
 import pytest
 from tests.support import misbehaving
+from tests.support.captures import ROUND, A, B, capture, pair
 
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.explorer.capture_run import run_capture
 from peerproof.conformance.explorer.finding_run import run_finding
 from peerproof.conformance.explorer.recorded_run import Moment, Run, TooLarge
 from peerproof.conformance.explorer.serve import create_reference
@@ -122,6 +125,45 @@ def test_the_states_of_a_trace_are_those_of_its_lines(tmp_path: Path) -> None:
             fields.pop(name) if value is None else fields.update({name: value})
         (card,) = run.view(int(moment), [node])["nodes"]
         assert fields == {field["name"]: field["value"] for field in card["fields"] if field["name"] in fields}
+
+
+@pytest.mark.parametrize("vector", ["swim/exchange/payload-of-another", "wendy/exchange/contact-that-sends-on"])
+def test_ids_have_the_names_of_the_vector(vector: str) -> None:
+    """Of the node that is configured with an id, and of those that send it as theirs or have its address."""
+    (case,) = find_cases(SUITE, vector)
+
+    run = run_case(case, create_reference)
+
+    assert set(run.names.values()) == set(run.nodes)
+    assert all(len(each) >= 32 for each in run.names)
+
+
+def test_ids_in_a_trace_have_the_addresses_of_the_nodes() -> None:
+    for name in ("swim-crash", "wendy-crash"):
+        run = run_traces([EXAMPLES[name]])
+
+        assert set(run.names.values()) == set(run.nodes)
+        assert len(run.outline()["names"]) == len(run.nodes)
+
+
+def test_a_capture_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its messages are shown, and the wrong one is marked, although only some of them are."""
+    wrong = (A, B, b"\x03" + pair(A, "l", 2) + pair(A, "k", 1))
+    path = capture(tmp_path / "c.pcapng", *ROUND, wrong, *ROUND)
+    read: list[Path] = []
+    begin = Source.__init__
+
+    def open_counted(source: Source, path: Path) -> None:
+        read.append(path)
+        begin(source, path)
+
+    monkeypatch.setattr(Source, "__init__", open_counted)
+
+    run = run_capture(path, "scuttlebutt", most=5)
+
+    assert read == [path]
+    assert [moment.problem is not None for moment in run.moments] == [False] * 4 + [True]
+    assert (run.verdict, run.about) == ("rejected", "only the first 5 messages are shown")
 
 
 def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:

@@ -17,6 +17,7 @@ from peerproof.spec.protocols import PROTOCOLS
 
 #: The scripts, each after those that it imports.
 SCRIPTS: Final = (
+    "readable.js",
     "dom.js",
     "legend.js",
     "graph.js",

@@ -127,6 +127,7 @@ class Run:
     clauses: tuple[str, ...] = ()  #: those that it is about; outlines also have those of its problems
     verdict: str = ""  #: in words; empty where nothing is judged
     commands: tuple[tuple[str, str], ...] = ()  #: label, and a command to paste
+    names: dict[str, str] = field(default_factory=dict)  #: of nodes, by long ids that stand for them in messages and states
     moments: list[Moment] = field(default_factory=list)
     states: dict[str, States] = field(default_factory=dict)  #: by the visible name of the node
 
@@ -153,6 +154,7 @@ class Run:
             "verdict": _cut(self.verdict),
             "commands": [[_cut(label), _cut(command)] for label, command in self.commands],
             "nodes": list(self.nodes),
+            "names": [[_cut(each, LONGEST_NAME), name_of(name)] for each, name in self.names.items()],
             "cards": list(self.states),
             "moments": [moment.plain(most) for moment in self.moments],
         }

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.diagrams.labels import visible, window_texts
 from peerproof.conformance.explorer.fields import Fields, fields_of_state
+from peerproof.conformance.explorer.names import names_in_trace
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.traces.event_text import event_text
 from peerproof.conformance.traces.file_check import NoTrace, log_fault
@@ -55,7 +56,7 @@ def run_of_reader(reader: Reader, progress: Progress = lambda *_: None) -> Run:
     if protocol not in protocols():
         raise NoTrace(f"unknown protocol {protocol!r}: there are {', '.join(protocols())}")
     spec = specification(protocol)
-    shown = Run(protocol, f"run {reader.lines[0].line.run}")
+    shown = Run(protocol, f"run {reader.lines[0].line.run}", names=names_in_trace([line for _, line in reader.lines]))
     replay = Replay(spec)
     for done, (line, at, entries) in enumerate(lines):
         progress(done, len(reader.lines))

@@ -17,6 +17,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.fields import fields_of_plain
+from peerproof.conformance.explorer.names import names_in_vector
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
 from peerproof.conformance.runner.exchange import AFTER, DEFAULT_DELAY, JUDGING, Network, Script
@@ -62,6 +63,7 @@ def run_case(
     run = run_once(case, (reach or reference)(), seed, bounds, queries)
     vector = case.vector
     run.title, run.clauses = f"{case.id}: {vector.title}", vector.clauses
+    run.names = names_in_vector(specification(vector.protocol), vector.body)
     run.about = " ".join(filter(None, [run.about, *_configurations(vector.body), str(vector.body.get("about", ""))]))
     result = Result(case.id, "", vector.id, vector.rev, vector.level, vector.clauses)
     run.commands = tuple(pair for pair in to_paste(result, arguments or {}) if pair[0] == "again")

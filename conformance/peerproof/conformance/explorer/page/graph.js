@@ -1,6 +1,7 @@
 // A message graph: a column for each node, a row for each message or event.
 import { draw, shorten } from "./dom.js";
 import { explain, typeIn } from "./legend.js";
+import { readable } from "./readable.js";
 
 /** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean, type?: string, fields?: [string, string][]}} Arrow */
 /** @typedef {{node: string, label: string}} Note */
@@ -63,7 +64,7 @@ function note(part, x, y, width) {
 
 /** The label of a part; the type of a message opens its legend. @param {Part} part @param {number} x @param {number} y @param {string} anchor @param {number} room in pixels */
 function label(part, x, y, anchor, room) {
-  const text = shorten(part.label, Math.max(8, Math.floor(room / LETTER)));
+  const text = shorten(readable(part.label), Math.max(8, Math.floor(room / LETTER)));
   const made = draw("text", { x, y, "text-anchor": anchor, class: "label" });
   const type = "from" in part ? part.type ?? typeIn(text) : "";
   if (!("from" in part) || !type) {

@@ -1,5 +1,5 @@
 // What a message and its fields mean: a dialog that a click on the type of a message opens.
-import { button, element, make } from "./dom.js";
+import { button, element, make, readableCell } from "./dom.js";
 
 /** @typedef {{name: string, form: string, about: string}} FieldMeaning */
 /** @typedef {{about: string, groups: {title: string, about: string, fields: FieldMeaning[]}[]}} Meaning */
@@ -32,7 +32,7 @@ export function explain(type, values = []) {
   const [own, ...kinds] = meaning.groups;
   const dialog = /** @type {HTMLDialogElement} */ (element("legend"));
   const seen = values.length ? [make("h4", {}, "In this message"), make("table", {}, ...values.map(([name, value]) =>
-    make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value))))] : [];
+    make("tr", {}, readableCell("th", { scope: "row" }, name), readableCell("td", {}, value))))] : [];
   dialog.replaceChildren(
     make("h3", { id: "legend-title" }, type), make("p", {}, meaning.about), ...seen,
     ...(own.fields.length ? [make("h4", {}, "Fields"), table(own.fields)] : [make("p", {}, "It has no fields.")]),

@@ -3,7 +3,8 @@ import { element, fill, inputOf, say, selectOf } from "./dom.js";
 import { embedded } from "./embedded.js";
 import { useLegend } from "./legend.js";
 import { described, renderCheck, renderModel } from "./model_view.js";
-import { chosenNodes, nextProblem, renderMoment } from "./run_view.js";
+import { exactField, readable, showExact } from "./readable.js";
+import { chosenNodes, nextProblem, redraw, renderMoment } from "./run_view.js";
 import { server } from "./server.js";
 
 /** @typedef {{protocol: string, model: string, path: string[], question: string}} Place the question is that which the reader asks */
@@ -121,8 +122,9 @@ async function seek() {
   say(`looking for ${wanted} …`);
   const text = wanted.toLowerCase();
   const found = value === undefined
-    ? run.moments.findIndex((moment, index) => index > Number(at) && `${moment.node} ${moment.what}`.toLowerCase().includes(text))
-    : (await source.seek(Number(number) || 0, Number(at), field, value)).moment;
+    ? run.moments.findIndex((moment, index) => index > Number(at)
+      && [moment.what, readable(moment.what)].some((what) => `${moment.node} ${what}`.toLowerCase().includes(text)))
+    : (await source.seek(Number(number) || 0, Number(at), exactField(field), value)).moment;
   if (found < 0) say(`${wanted}: not after this step`);
   else location.hash = `run/${number}/${found}`;
 }
@@ -176,6 +178,11 @@ on("keep", "click", keep);
 on("keep-node", "change", () => info.implementation && check());
 on("which", "change", () => { location.hash = `run/${selectOf("which").value}/`; });
 on("moment", "input", () => moveTo(() => Number(inputOf("moment").value)));
+on("exact", "change", () => {
+  showExact(inputOf("exact").checked);
+  redraw();
+  return show();
+});
 on("first", "click", () => moveTo(() => -1));
 on("previous", "click", () => moveTo((at) => at - 1));
 on("next", "click", () => moveTo((at) => at + 1));

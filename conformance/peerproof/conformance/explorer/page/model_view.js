@@ -1,5 +1,5 @@
 // Draws one world of a model.
-import { button, element, fill, inputOf, make, nodeCard, say, selectOf } from "./dom.js";
+import { button, element, fill, inputOf, make, nodeCard, readableCell, say, selectOf } from "./dom.js";
 import { drawGraph } from "./graph.js";
 import { messageText } from "./legend.js";
 
@@ -189,7 +189,7 @@ export function sides(problem) {
   const list = make("dl", { class: "sides" });
   if (problem.where) list.append(make("dt", {}, "where"), make("dd", {}, problem.where));
   if (problem.expected || problem.actual) {
-    list.append(make("dt", {}, "expected"), make("dd", {}, problem.expected || "nothing"), make("dt", {}, "actual"), make("dd", {}, problem.actual || "nothing"));
+    list.append(make("dt", {}, "expected"), readableCell("dd", {}, problem.expected || "nothing"), make("dt", {}, "actual"), readableCell("dd", {}, problem.actual || "nothing"));
   }
   return list;
 }
