@@ -171,13 +171,13 @@ def test_a_path_that_leads_nowhere_is_told(browser: Browser, address: str) -> No
 def test_a_state_that_one_describes_is_found(page: Page, address: str) -> None:
     page.goto(f"{address}#swim/small-suspicion/")
     page.get_by_label("Field").fill("table[2].status")
-    page.get_by_label("Value").fill("suspicious")
+    page.get_by_label("Value", exact=True).fill("suspicious")
     page.get_by_role("button", name="Find").click()
 
     row = page.locator("article[data-node='n:1'] tr", has_text="table[2].status")
     expect(row).to_contain_text("suspicious")
     expect(row).to_have_class("changed")
-    page.get_by_label("Value").fill("asleep")
+    page.get_by_label("Value", exact=True).fill("asleep")
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("status")).to_have_text("no state of this model: table[2].status = asleep")
 
@@ -247,7 +247,12 @@ def test_a_change_of_a_state_and_the_words_of_an_event_are_found(page: Page, tmp
     file.write_text(page_with({"runs": [run_traces([trace]).whole()]}), encoding="utf-8")
     with serving(runs={trace.name: partial(run_traces, [trace])}) as served:
         page.goto(file.as_uri() if alone else served)
-        expect(page.get_by_role("status")).to_contain_text("Step 1 of 133")
+        expect(page.get_by_role("status")).to_contain_text("Step 1 of 134")
+        page.locator("#wanted").fill("crash")
+        page.get_by_role("button", name="Find next").click()
+        expect(page.get_by_role("status")).to_contain_text("n2:1: crash or end of its log")
+        expect(page.locator("#run-graph .now .label")).to_contain_text("crash or end of its log")
+        expect(page.locator("article[data-node='n2:1']")).to_contain_text("(the node is down)")
         page.locator("#wanted").fill("status = suspicious")
         page.get_by_role("button", name="Find next").click()
         expect(page.locator("#cards tr.changed", has_text="status")).to_contain_text("suspicious")

@@ -12,6 +12,7 @@ import pytest
 from tests.support import misbehaving
 from tests.support.captures import ROUND, A, B, capture, pair
 
+from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.captures.byte_source import Source
@@ -19,7 +20,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.capture_run import run_capture
 from peerproof.conformance.explorer.finding_run import run_finding
-from peerproof.conformance.explorer.recorded_run import Moment, Run, TooLarge
+from peerproof.conformance.explorer.recorded_run import DOWN, Moment, Run, TooLarge
 from peerproof.conformance.explorer.serve import create_reference
 from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import NotRun, run_case
@@ -104,7 +105,7 @@ def test_a_trace_differs_where_its_check_says(name: str) -> None:
 
     run = run_traces([path])
 
-    assert len(run.moments) == check_trace(path).lines
+    assert sum(moment.life != DOWN for moment in run.moments) == check_trace(path).lines
     marked = [(moment.node, moment.problem.where) for moment in run.moments if moment.problem]
     assert sorted(marked) == sorted((line.node, f"seq {line.seq}") for line in lines)
     assert all(card["fields"] for card in run.view(len(run.moments) - 1)["nodes"])
@@ -144,6 +145,32 @@ def test_ids_in_a_trace_have_the_addresses_of_the_nodes() -> None:
 
         assert set(run.names.values()) == set(run.nodes)
         assert len(run.outline()["names"]) == len(run.nodes)
+
+
+@pytest.mark.parametrize("name", ["swim-crash", "wendy-crash"])
+def test_a_crash_in_a_trace_is_an_event(name: str) -> None:
+    """It follows the last line of the node, which others still send to; nothing is said of those that run to the end."""
+    run = run_traces([EXAMPLES[name]])
+
+    (crash,) = [number for number, moment in enumerate(run.moments) if moment.life == DOWN]
+    node = run.moments[crash].node
+    assert "others still send to it" in run.moments[crash].what
+    assert run.moments[crash - 1].node == node
+    assert node not in {moment.node for moment in run.moments[crash + 1 :]}
+    (card,) = run.view(crash, [node])["nodes"]
+    assert [field["name"] for field in card["fields"] if field["value"] == "" and not field["changed"]] == ["(the node is down)"]
+
+
+def test_a_restart_in_a_trace_is_an_event_after_the_crash(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    arguments = ("--nodes", "3", "--rounds", "30", "--crash", "2@8", "--restart", "2@16", "--trace", str(trace))
+    assert main(["node", "simulate", "swim", *arguments]) == 0
+
+    run = run_traces([trace])
+
+    lives = [(moment.life, moment.what) for moment in run.moments if moment.node == "n2:1" and moment.life]
+    assert lives == [("start", "start"), ("down", "crash or stop: the node starts again later"), ("restart", "restart")]
+    assert {moment.life for moment in run.moments if moment.node != "n2:1"} == {"", "start"}
 
 
 def test_a_capture_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,12 @@ MOST_MOMENTS: Final = 5_000
 MOST_FIELDS: Final = 200_000
 
 
+#: What a moment is in the life of a node: it starts, it starts again after a crash, or it is not heard of any more.
+START: Final = "start"
+RESTART: Final = "restart"
+DOWN: Final = "down"
+
+
 class TooLarge(Exception):
     """The run is too large to be written whole; the message says by how much."""
 
@@ -67,6 +73,7 @@ class Moment:
     parts: tuple[Arrow | Note, ...] = ()  #: what a message graph shows of it
     instead: tuple[Arrow | Note, ...] = ()  #: what the specification does instead
     problem: Problem | None = None
+    life: str = ""  #: of the node: one of the values below if it begins, ends or begins again with this moment
 
     def plain(self, most: int = LONGEST) -> dict[str, Plain]:
         """Returns plain data, texts cut to `most` characters; members that say nothing are left out."""
@@ -77,6 +84,8 @@ class Moment:
             shown["more"] = more
         if self.instead:
             shown["instead"] = [_plain_part(part, most) for part in self.instead]
+        if self.life:
+            shown["life"] = self.life
         if self.problem:
             shown["problem"] = self.problem.plain(most)
         return shown

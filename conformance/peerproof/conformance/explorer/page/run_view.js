@@ -7,7 +7,8 @@ import { TimeLine } from "./time_line.js";
 
 /** @typedef {import("./graph.js").Part} Part */
 /** @typedef {import("./model_view.js").Problem} Problem */
-/** @typedef {{at: number | null, node: string, what: string, parts: Part[], more?: number, instead?: Part[], problem?: Problem}} Moment */
+/** @typedef {{at: number | null, node: string, what: string, parts: Part[], more?: number, instead?: Part[], problem?: Problem,
+ *   life?: string}} Moment life: "start", "restart" or "down", if the node begins, begins again or ends with it */
 /** @typedef {{protocol: string, title: string, about: string, clauses: [string, string][], verdict: string, commands: [string, string][],
  *   nodes: string[], names: [string, string][], cards: string[], moments: Moment[]}} Run */
 /** @typedef {{moment: Moment | null, nodes: {name: string, fields: import("./model_view.js").Field[]}[]}} Seen */
