@@ -204,6 +204,16 @@ def test_an_implementation_plays_a_node(page: Page) -> None:
         expect(result.locator("li").first).to_contain_text("✓ as specified")
 
 
+def test_the_step_at_which_an_implementation_differs_is_red_in_the_graph(page: Page) -> None:
+    with serving(implementation="divergence:SD-01", reach=lambda: create_adapter("divergence:SD-01")) as address:
+        page.goto(f"{address}#swim/small-suspicion/")
+        page.locator("#way").select_option("NeverSuspicious")
+        wrong = page.locator("#check-result li.broken")
+        expect(wrong.first).to_contain_text("✗")
+        step = str(wrong.first.inner_text()).partition(".")[0].removeprefix("Step ")
+        expect(page.locator(f"#graph .row.wrong[data-step='{step}']").first).to_be_visible()
+
+
 def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> None:
     page.goto(diverging)
 
@@ -211,6 +221,9 @@ def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> N
     expect(page.locator("#problem")).to_contain_text("other messages were sent")
     expect(page.locator("#problem")).to_contain_text("delta [c:1 k1 v 1, d:1 k v 1]")
     expect(page.locator("#run-clauses")).to_contain_text("B-31 When the datagram is full")
+    expect(page.locator("#run-graph .wrong")).to_have_count(2)
+    expect(page.locator("#run-graph .wrong").first).to_contain_text("✗ not expected: delta")
+    expect(page.locator("#run-graph .wrong").last).to_contain_text("✗ not sent: delta")
     page.get_by_role("button", name="Previous").click()
     expect(page.get_by_role("status")).to_contain_text("Step 3 of 4")
     expect(page.locator("#problem")).to_be_hidden()

@@ -79,6 +79,38 @@ def test_a_state_that_is_not_as_specified_stands_beside_the_specification() -> N
     assert run.outline()["clauses"][0][0] == "B-31"
 
 
+def wrong_messages(run: Run) -> list[tuple[int, str, bool]]:
+    """The messages that are marked: moment, text, and whether it was expected instead of sent."""
+    parts = [(number, part) for number, moment in enumerate(run.moments) for part in (*moment.parts, *moment.instead)]
+    return [(number, part.label, part.judged) for number, part in parts if isinstance(part, Arrow) and part.wrong]
+
+
+def test_the_wrong_message_is_marked_where_it_is_sent() -> None:
+    """One step before the check that finds it; the expected one is marked at the check."""
+    (case,) = find_cases(SUITE, "delta-stops-at-what-does-not-fit")
+
+    run = run_case(case, create_reference, diverging("BD-09"))
+
+    assert wrong_messages(run) == [(2, "delta [c:1 k1 v 1, d:1 k v 1]", False), (3, "delta [c:1 k1 v 1]", True)]
+    assert run.outline()["moments"][2]["parts"][1]["wrong"]
+    assert wrong_messages(run_case(case, create_reference)) == []
+
+
+@pytest.mark.parametrize(("divergence", "protocol"), [("BD-02", "scuttlebutt"), ("SD-01", "swim"), ("WD-03", "wendy")])
+def test_a_check_of_messages_that_fails_marks_some_and_none_of_a_peer(divergence: str, protocol: str) -> None:
+    chosen = select_cases(SUITE, "layer:exchange", protocol)[::6]
+    results = replay_cases(chosen, create_adapter(f"divergence:{divergence}"))
+    failing = [case for case, result in zip(chosen, results, strict=True) if result.failure == "messages"]
+    assert failing
+
+    for case in failing:
+        run = run_case(case, create_reference, diverging(divergence))
+        assert wrong_messages(run)
+        scripted = {name for name, node in case.vector.body["nodes"].items() if "role" in node}
+        marked = [part for moment in run.moments for part in moment.parts if isinstance(part, Arrow) and part.wrong]
+        assert scripted.isdisjoint(part.source for part in marked)
+
+
 def test_an_implementation_that_ends_is_the_last_moment(tmp_path: Path) -> None:
     """It exits at the first message; the steps before are there, and the specification beside it plays to the end."""
     program = f"{sys.executable} {misbehaving.__file__} start-once {tmp_path / 'started'} recv"

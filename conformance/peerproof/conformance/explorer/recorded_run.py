@@ -252,4 +252,4 @@ def _plain_part(part: Arrow | Note, most: int) -> Plain:
     if isinstance(part, Note):
         return {"node": name_of(part.node), "label": label}
     shown: dict[str, Plain] = {"from": name_of(part.source), "to": name_of(part.target), "label": label}
-    return shown | ({"lost": True} if part.lost else {}) | ({"judged": True} if part.judged else {})
+    return shown | {name: True for name in ("lost", "judged", "wrong") if getattr(part, name)}

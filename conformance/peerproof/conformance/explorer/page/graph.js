@@ -3,7 +3,7 @@ import { draw, shorten } from "./dom.js";
 import { explain, typeIn } from "./legend.js";
 import { readable } from "./readable.js";
 
-/** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean, type?: string, fields?: [string, string][]}} Arrow */
+/** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean, wrong?: boolean, type?: string, fields?: [string, string][]}} Arrow */
 /** @typedef {{node: string, label: string}} Note */
 /** @typedef {Arrow | Note} Part */
 /** @typedef {{step: number, at: string, part: Part, wrong?: boolean, now?: boolean, sought?: boolean}} Row */
@@ -32,8 +32,9 @@ export function drawGraph(nodes, rows, title, go) {
       draw("line", { x1: x(name), x2: x(name), y1: 26, y2: height, class: "life" }));
   }
   rows.forEach((row, index) => {
+    const isWrong = row.wrong || ("wrong" in row.part && row.part.wrong);
     const y = HEAD + index * ROW + 20;
-    const line = draw("g", { class: `row${row.wrong ? " wrong" : ""}${row.now ? " now" : ""}${row.sought ? " sought" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
+    const line = draw("g", { "data-step": row.step, class: `row${isWrong ? " wrong" : ""}${row.now ? " now" : ""}${row.sought ? " sought" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
     line.append(draw("title", {}, row.part.label), draw("rect", { x: 0, y: y - 20, width, height: ROW, class: "band" }));
     if (row.at) line.append(draw("text", { x: TIME - 8, y: y + 3, "text-anchor": "end", class: "time" }, row.at));
     line.append(...("from" in row.part ? arrow(row.part, x, y, width) : note(row.part, x, y, width)));
@@ -64,11 +65,12 @@ function note(part, x, y, width) {
 
 /** The label of a part; the type of a message opens its legend. @param {Part} part @param {number} x @param {number} y @param {string} anchor @param {number} room in pixels */
 function label(part, x, y, anchor, room) {
+  const mark = !("wrong" in part) || !part.wrong ? "" : part.judged ? "✗ not sent: " : "✗ not expected: ";
   const text = shorten(readable(part.label), Math.max(8, Math.floor(room / LETTER)));
   const made = draw("text", { x, y, "text-anchor": anchor, class: "label" });
   const type = "from" in part ? part.type ?? typeIn(text) : "";
   if (!("from" in part) || !type) {
-    made.append(text);
+    made.append(mark + text);
     return made;
   }
   const [word] = text.split(" ", 1);
@@ -76,6 +78,6 @@ function label(part, x, y, anchor, room) {
   const open = (/** @type {Event} */ event) => { event.stopPropagation(); event.preventDefault(); explain(type, part.fields); };
   link.addEventListener("click", open);
   link.addEventListener("keydown", (event) => { if (["Enter", " "].includes(/** @type {KeyboardEvent} */ (event).key)) open(event); });
-  made.append(link, text.slice(word.length));
+  made.append(mark, link, text.slice(word.length));
   return made;
 }

@@ -177,6 +177,9 @@ export function renderCheck(check, view, node) {
     to.replaceChildren(make("p", {}, check.problem));
     return;
   }
+  for (const row of document.querySelectorAll("#graph .row")) {
+    row.classList.toggle("wrong", Boolean(check.steps[String(Number(row.getAttribute("data-step")) - 1)]));
+  }
   const rows = Object.entries(check.steps).map(([index, found]) =>
     make("li", { class: found ? "broken" : "" }, `Step ${Number(index) + 1}. ${sentence(view.steps[Number(index)])}: `,
       ...(found ? [make("span", { class: "verdict" }, `✗ ${found.what}`), sides(found)] : [make("span", { class: "verdict" }, "✓ as specified")])));
