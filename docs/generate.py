@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from peerproof.cli.commands import command_names, group_usage, usage
+from peerproof.conformance.adapter import form_tables
+from peerproof.conformance.adapter.form_tables import words
 from peerproof.conformance.adapter.messages import CAPABILITIES, ERROR_CODES, MEMBERS, VERSION
-from peerproof.conformance.authoring import form_tables
-from peerproof.conformance.authoring.form_tables import words
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.readings import readings_of, settled_by

@@ -111,6 +111,7 @@ def test_it_is_explored(tmp_path: Path) -> None:
     assert [each.returncode for each in done] == [0] * 4, "".join(each.stdout + each.stderr for each in done)
     shown = {page: (tmp_path / f"{page}.html").read_text(encoding="utf-8") for page in ("model", "vector", "trace")}
     assert '"model":"pair"' in shown["model"]
+    assert all('"legends":{"pingpong":{"ping":{"about":"Asks for a pong."' in text for text in shown.values())
     assert '"verdict":"failed"' in shown["vector"]
     assert '"verdict":"accepted"' in shown["trace"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.support.docs_scripts import load_script
 
+from peerproof.conformance.adapter.form_tables import adapter_tables, query_answers
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.adapter.messages import event_kinds
-from peerproof.conformance.authoring.form_tables import adapter_tables, query_answers
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run

@@ -16,7 +16,7 @@ from argparse import ArgumentParser, Namespace
 from peerproof.cli import options
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import OK
-from peerproof.conformance.authoring import form_tables
+from peerproof.conformance.adapter import form_tables
 from peerproof.conformance.authoring.clause_report import ClauseNotFound, explain_clause
 from peerproof.conformance.authoring.property_report import explain_property
 from peerproof.conformance.vectors.suite import VectorError

@@ -74,7 +74,7 @@ def test_a_newcomer_makes_a_node_send_and_another_receive(page: Page, address: s
     page.get_by_role("button", name="Deliver", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("Step 2. deliver 2 → 1")
     expect(page.locator("article[data-node='1'] tr.changed")).not_to_have_count(0)
-    expect(page.get_by_role("img", name="Message graph")).to_be_visible()
+    expect(page.get_by_role("group", name="Message graph")).to_be_visible()
     there = page.url
 
     page.go_back()
@@ -97,6 +97,70 @@ def test_the_shortest_way_to_a_violation_shows_it_in_red(page: Page, address: st
     expect(page.locator("#properties .broken")).to_have_count(0)
 
 
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_message_explains_its_fields(browser: Browser, tmp_path: Path, address: str, alone: bool, width: int) -> None:
+    """A click on its type, among the messages under way or in the graph, or Enter; Escape closes, and the path stays."""
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    file = tmp_path / "model.html"
+    file.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
+    page.goto(file.as_uri() if alone else f"{address}#swim/small-suspicion/")
+    page.locator("article[data-node='n:1']").get_by_role("button", name="timer quantum").click()
+    legend = page.get_by_role("dialog")
+    page.locator("#net").get_by_role("button", name="ping").click()
+    expect(legend).to_contain_text("A request for an ack, which also carries news.")
+    expect(legend.locator("tr", has_text="incarnation.tx").first).to_have_text("incarnation.tx1")
+    expect(legend.locator(".meanings tr", has_text="incarnationrecord").first).to_contain_text("The number of a node's restarts")
+    legend.get_by_text("suspicious in vectors").click()
+    expect(legend).to_contain_text("A node does not answer.")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("Escape")
+    expect(legend).to_be_hidden()
+
+    page.get_by_role("button", name="Deliver", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("Step 2.")
+    page.locator("#graph .type").first.focus()
+    page.keyboard.press("Enter")
+    expect(legend).to_contain_text("In this message")
+    legend.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("status")).to_contain_text("Step 2.")
+    page.close()
+
+
+def test_the_messages_of_a_run_are_explained(page: Page, diverging: str) -> None:
+    page.goto(diverging)
+    page.locator("#run-graph .type", has_text="delta").first.click()
+
+    expect(page.get_by_role("dialog")).to_contain_text("entries[].version")
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_way_to_an_answer_says_where_one_sees_it(page: Page, tmp_path: Path, address: str, alone: bool) -> None:
+    """The last step is the refutation; the words name the message and its arrival, and a link of the address shows them again."""
+    file = tmp_path / "model.html"
+    file.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
+    page.goto(file.as_uri() if alone else f"{address}#swim/small-suspicion/")
+    page.locator("#way").select_option("NeverRefuted")
+
+    expect(page.locator("article[data-node='n:1'] tr.changed", has_text="table[2].status")).to_contain_text("normal")
+    expect(page.locator("#answer")).to_contain_text("After step 12 NeverRefuted no longer holds, because of what this message")
+    expect(page.locator("#answer")).to_contain_text("n:2 → n:1: ack")
+    expect(page.locator("#answer")).to_contain_text("step 13, its arrival: n:1: table[2].status = normal")
+    expect(page.locator("#steps li.sought")).to_contain_text("deliver n:2 → n:1: ack")
+    page.locator("#answer").get_by_role("button", name="step 12").click()
+    expect(page.locator("#net li.sought")).to_contain_text("n:2 → n:1: ack")
+    page.reload()
+    expect(page.locator("#way")).to_have_value("NeverRefuted")
+
+    page.locator("#way").select_option("NeverSuspicious")
+    expect(page.locator("#answer")).to_contain_text("the states of the nodes show it, where this step changed n:1: own")
+    expect(page.locator("#steps li.sought")).to_have_count(1)
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#answer")).to_contain_text("NeverSuspicious holds in each state of this path")
+    page.locator("#way").select_option("")
+    expect(page.locator("#answer")).to_be_hidden()
+
+
 def test_a_path_that_leads_nowhere_is_told(browser: Browser, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}#swim/small-a/beef")
@@ -107,13 +171,13 @@ def test_a_path_that_leads_nowhere_is_told(browser: Browser, address: str) -> No
 def test_a_state_that_one_describes_is_found(page: Page, address: str) -> None:
     page.goto(f"{address}#swim/small-suspicion/")
     page.get_by_label("Field").fill("table[2].status")
-    page.get_by_label("Value").fill("suspicious")
+    page.get_by_label("Value", exact=True).fill("suspicious")
     page.get_by_role("button", name="Find").click()
 
     row = page.locator("article[data-node='n:1'] tr", has_text="table[2].status")
     expect(row).to_contain_text("suspicious")
     expect(row).to_have_class("changed")
-    page.get_by_label("Value").fill("asleep")
+    page.get_by_label("Value", exact=True).fill("asleep")
     page.get_by_role("button", name="Find").click()
     expect(page.get_by_role("status")).to_have_text("no state of this model: table[2].status = asleep")
 
@@ -140,6 +204,16 @@ def test_an_implementation_plays_a_node(page: Page) -> None:
         expect(result.locator("li").first).to_contain_text("✓ as specified")
 
 
+def test_the_step_at_which_an_implementation_differs_is_red_in_the_graph(page: Page) -> None:
+    with serving(implementation="divergence:SD-01", reach=lambda: create_adapter("divergence:SD-01")) as address:
+        page.goto(f"{address}#swim/small-suspicion/")
+        page.locator("#way").select_option("NeverSuspicious")
+        wrong = page.locator("#check-result li.broken")
+        expect(wrong.first).to_contain_text("✗")
+        step = str(wrong.first.inner_text()).partition(".")[0].removeprefix("Step ")
+        expect(page.locator(f"#graph .row.wrong[data-step='{step}']").first).to_be_visible()
+
+
 def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> None:
     page.goto(diverging)
 
@@ -147,6 +221,9 @@ def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> N
     expect(page.locator("#problem")).to_contain_text("other messages were sent")
     expect(page.locator("#problem")).to_contain_text("delta [c:1 k1 v 1, d:1 k v 1]")
     expect(page.locator("#run-clauses")).to_contain_text("B-31 When the datagram is full")
+    expect(page.locator("#run-graph .wrong")).to_have_count(2)
+    expect(page.locator("#run-graph .wrong").first).to_contain_text("✗ not expected: delta")
+    expect(page.locator("#run-graph .wrong").last).to_contain_text("✗ not sent: delta")
     page.get_by_role("button", name="Previous").click()
     expect(page.get_by_role("status")).to_contain_text("Step 3 of 4")
     expect(page.locator("#problem")).to_be_hidden()
@@ -183,7 +260,12 @@ def test_a_change_of_a_state_and_the_words_of_an_event_are_found(page: Page, tmp
     file.write_text(page_with({"runs": [run_traces([trace]).whole()]}), encoding="utf-8")
     with serving(runs={trace.name: partial(run_traces, [trace])}) as served:
         page.goto(file.as_uri() if alone else served)
-        expect(page.get_by_role("status")).to_contain_text("Step 1 of 133")
+        expect(page.get_by_role("status")).to_contain_text("Step 1 of 134")
+        page.locator("#wanted").fill("crash")
+        page.get_by_role("button", name="Find next").click()
+        expect(page.get_by_role("status")).to_contain_text("n2:1: crash or end of its log")
+        expect(page.locator("#run-graph .now .label")).to_contain_text("crash or end of its log")
+        expect(page.locator("article[data-node='n2:1']")).to_contain_text("(the node is down)")
         page.locator("#wanted").fill("status = suspicious")
         page.get_by_role("button", name="Find next").click()
         expect(page.locator("#cards tr.changed", has_text="status")).to_contain_text("suspicious")
@@ -237,6 +319,30 @@ def test_hostile_texts_are_shown_and_run_nothing(browser: Browser, tmp_path: Pat
         assert tab.evaluate("window.hit") is None
         assert tab.locator("img, script:not([type='application/json']):not([type='module'])").count() == 0
     tab.close()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_nodes_have_their_names_and_values_a_plain_form(page: Page, tmp_path: Path, alone: bool) -> None:
+    """In cards, graph and words, and in what is searched; the exact form is the title, and shown on demand."""
+    (case,) = find_cases(load(), "swim/exchange/payload-is-kept-in-the-senders-row")
+    file = tmp_path / "vector.html"
+    file.write_text(page_with({"runs": [run_case(case, create_reference).whole()]}), encoding="utf-8")
+    with serving(runs={case.id: partial(run_case, case, create_reference)}) as served:
+        page.goto(f"{file.as_uri() if alone else served}#run/0/1")
+        status = page.locator("#cards tr", has_text="status").first
+        expect(status.locator("th")).to_have_text("rows[b].status")
+        expect(status.locator("th")).to_have_attribute("title", "rows[22222222-2222-4222-8222-222222222222].status")
+        expect(page.get_by_role("status")).to_contain_text("ping b {restart: 1, tx: 2} a")
+        expect(page.locator("#run-graph .label").first).to_contain_text("ping b {restart: 1")
+        page.locator("#wanted").fill("rows[b].payload.~:some = ~:data")
+        page.get_by_role("button", name="Find next").click()
+        expect(page.locator("#cards tr", has_text="rows[b].payload.some").locator("td")).to_have_text("data")
+        expect(page.get_by_role("status")).to_contain_text("[payload {some: data,")
+
+        page.get_by_label("exact values").check()
+        expect(page.locator("#cards tr", has_text=".payload.~:some").locator("td")).to_have_text("~:data")
+        expect(page.locator("#cards")).to_contain_text("rows[22222222-2222-4222-8222-222222222222].status")
+        expect(page.get_by_role("status")).to_contain_text('[payload {"~:some": "~:data",')
 
 
 @pytest.mark.parametrize("page_name", ["model", "vector", "trace"])

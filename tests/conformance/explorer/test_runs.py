@@ -10,13 +10,17 @@ from random import Random
 
 import pytest
 from tests.support import misbehaving
+from tests.support.captures import ROUND, A, B, capture, pair
 
+from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.explorer.capture_run import run_capture
 from peerproof.conformance.explorer.finding_run import run_finding
-from peerproof.conformance.explorer.recorded_run import Moment, Run, TooLarge
+from peerproof.conformance.explorer.recorded_run import DOWN, Moment, Run, TooLarge
 from peerproof.conformance.explorer.serve import create_reference
 from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import NotRun, run_case
@@ -75,6 +79,38 @@ def test_a_state_that_is_not_as_specified_stands_beside_the_specification() -> N
     assert run.outline()["clauses"][0][0] == "B-31"
 
 
+def wrong_messages(run: Run) -> list[tuple[int, str, bool]]:
+    """The messages that are marked: moment, text, and whether it was expected instead of sent."""
+    parts = [(number, part) for number, moment in enumerate(run.moments) for part in (*moment.parts, *moment.instead)]
+    return [(number, part.label, part.judged) for number, part in parts if isinstance(part, Arrow) and part.wrong]
+
+
+def test_the_wrong_message_is_marked_where_it_is_sent() -> None:
+    """One step before the check that finds it; the expected one is marked at the check."""
+    (case,) = find_cases(SUITE, "delta-stops-at-what-does-not-fit")
+
+    run = run_case(case, create_reference, diverging("BD-09"))
+
+    assert wrong_messages(run) == [(2, "delta [c:1 k1 v 1, d:1 k v 1]", False), (3, "delta [c:1 k1 v 1]", True)]
+    assert run.outline()["moments"][2]["parts"][1]["wrong"]
+    assert wrong_messages(run_case(case, create_reference)) == []
+
+
+@pytest.mark.parametrize(("divergence", "protocol"), [("BD-02", "scuttlebutt"), ("SD-01", "swim"), ("WD-03", "wendy")])
+def test_a_check_of_messages_that_fails_marks_some_and_none_of_a_peer(divergence: str, protocol: str) -> None:
+    chosen = select_cases(SUITE, "layer:exchange", protocol)[::6]
+    results = replay_cases(chosen, create_adapter(f"divergence:{divergence}"))
+    failing = [case for case, result in zip(chosen, results, strict=True) if result.failure == "messages"]
+    assert failing
+
+    for case in failing:
+        run = run_case(case, create_reference, diverging(divergence))
+        assert wrong_messages(run)
+        scripted = {name for name, node in case.vector.body["nodes"].items() if "role" in node}
+        marked = [part for moment in run.moments for part in moment.parts if isinstance(part, Arrow) and part.wrong]
+        assert scripted.isdisjoint(part.source for part in marked)
+
+
 def test_an_implementation_that_ends_is_the_last_moment(tmp_path: Path) -> None:
     """It exits at the first message; the steps before are there, and the specification beside it plays to the end."""
     program = f"{sys.executable} {misbehaving.__file__} start-once {tmp_path / 'started'} recv"
@@ -101,7 +137,7 @@ def test_a_trace_differs_where_its_check_says(name: str) -> None:
 
     run = run_traces([path])
 
-    assert len(run.moments) == check_trace(path).lines
+    assert sum(moment.life != DOWN for moment in run.moments) == check_trace(path).lines
     marked = [(moment.node, moment.problem.where) for moment in run.moments if moment.problem]
     assert sorted(marked) == sorted((line.node, f"seq {line.seq}") for line in lines)
     assert all(card["fields"] for card in run.view(len(run.moments) - 1)["nodes"])
@@ -122,6 +158,71 @@ def test_the_states_of_a_trace_are_those_of_its_lines(tmp_path: Path) -> None:
             fields.pop(name) if value is None else fields.update({name: value})
         (card,) = run.view(int(moment), [node])["nodes"]
         assert fields == {field["name"]: field["value"] for field in card["fields"] if field["name"] in fields}
+
+
+@pytest.mark.parametrize("vector", ["swim/exchange/payload-of-another", "wendy/exchange/contact-that-sends-on"])
+def test_ids_have_the_names_of_the_vector(vector: str) -> None:
+    """Of the node that is configured with an id, and of those that send it as theirs or have its address."""
+    (case,) = find_cases(SUITE, vector)
+
+    run = run_case(case, create_reference)
+
+    assert set(run.names.values()) == set(run.nodes)
+    assert all(len(each) >= 32 for each in run.names)
+
+
+def test_ids_in_a_trace_have_the_addresses_of_the_nodes() -> None:
+    for name in ("swim-crash", "wendy-crash"):
+        run = run_traces([EXAMPLES[name]])
+
+        assert set(run.names.values()) == set(run.nodes)
+        assert len(run.outline()["names"]) == len(run.nodes)
+
+
+@pytest.mark.parametrize("name", ["swim-crash", "wendy-crash"])
+def test_a_crash_in_a_trace_is_an_event(name: str) -> None:
+    """It follows the last line of the node, which others still send to; nothing is said of those that run to the end."""
+    run = run_traces([EXAMPLES[name]])
+
+    (crash,) = [number for number, moment in enumerate(run.moments) if moment.life == DOWN]
+    node = run.moments[crash].node
+    assert "others still send to it" in run.moments[crash].what
+    assert run.moments[crash - 1].node == node
+    assert node not in {moment.node for moment in run.moments[crash + 1 :]}
+    (card,) = run.view(crash, [node])["nodes"]
+    assert [field["name"] for field in card["fields"] if field["value"] == "" and not field["changed"]] == ["(the node is down)"]
+
+
+def test_a_restart_in_a_trace_is_an_event_after_the_crash(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    arguments = ("--nodes", "3", "--rounds", "30", "--crash", "2@8", "--restart", "2@16", "--trace", str(trace))
+    assert main(["node", "simulate", "swim", *arguments]) == 0
+
+    run = run_traces([trace])
+
+    lives = [(moment.life, moment.what) for moment in run.moments if moment.node == "n2:1" and moment.life]
+    assert lives == [("start", "start"), ("down", "crash or stop: the node starts again later"), ("restart", "restart")]
+    assert {moment.life for moment in run.moments if moment.node != "n2:1"} == {"", "start"}
+
+
+def test_a_capture_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its messages are shown, and the wrong one is marked, although only some of them are."""
+    wrong = (A, B, b"\x03" + pair(A, "l", 2) + pair(A, "k", 1))
+    path = capture(tmp_path / "c.pcapng", *ROUND, wrong, *ROUND)
+    read: list[Path] = []
+    begin = Source.__init__
+
+    def open_counted(source: Source, path: Path) -> None:
+        read.append(path)
+        begin(source, path)
+
+    monkeypatch.setattr(Source, "__init__", open_counted)
+
+    run = run_capture(path, "scuttlebutt", most=5)
+
+    assert read == [path]
+    assert [moment.problem is not None for moment in run.moments] == [False] * 4 + [True]
+    assert (run.verdict, run.about) == ("rejected", "only the first 5 messages are shown")
 
 
 def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:

@@ -102,6 +102,42 @@ def test_the_shortest_way_to_a_violation_leads_there(protocol: str, name: str) -
     assert held == [[True]] * len(path) + [[False]]
 
 
+@pytest.mark.parametrize(
+    ("name", "question", "shows"),
+    [
+        ("sometimes-refuted", "NeverRefuted", "table[3].status = normal"),  # the last step is the arrival that refutes
+        ("sometimes-indirect-ack", "NeverIndirectAck", "[indirect-ack 3 0 2"),  # a message under way shows it
+        ("small-suspicion", "NeverSuspicious", "table[2].status = suspicious"),  # the state of a node shows it
+    ],
+)
+def test_the_way_to_an_answer_ends_where_it_can_be_seen(name: str, question: str, shows: str) -> None:
+    """The page says why: because of messages under way, because of what one will do, or because of the nodes alone."""
+    walk = Walk("swim", name)
+
+    path = walk.way_to(question)
+
+    assert path is not None
+    view = json.loads(json.dumps(walk.view(path, question)))
+    asked, last = view["asked"], view["steps"][-1]
+    assert shows in json.dumps([last["changes"], last["sends"]])
+    caused = next(at for at, cause in enumerate(asked["causes"]) if cause is not None)
+    assert caused == len(path) - (asked["of"] == "arrival")
+    if asked["of"] == "arrival":
+        assert asked["causes"][caused] == [last["message"]["number"]]
+    else:
+        assert asked["causes"][caused] == [message["number"] for message in last["sends"] if shows in message["text"]]
+
+
+def test_an_arrival_by_chance_is_the_one_that_the_question_asks_for() -> None:
+    """Of all arrivals of the message that leave this world, the last step is one that makes the question true."""
+    walk = Walk("wendy", "sometimes-back")
+
+    path = walk.way_to("NeverBack")
+
+    assert path is not None
+    assert "departed = {}" in json.dumps(walk.view(path)["steps"][-1])
+
+
 def test_what_cannot_happen_has_no_way() -> None:
     walk = Walk("scuttlebutt", "tiny")
     reachable = {reach.name for reach in walk.reaches()}
@@ -166,6 +202,23 @@ def test_the_whole_model_has_the_worlds_and_moves_of_the_walk() -> None:
     assert len(data["worlds"]) == len(data["broken"]) == len(worlds)
 
 
-def test_a_model_that_is_too_large_for_a_file_is_refused() -> None:
+def test_a_file_has_the_questions_of_its_model_and_the_step_that_shows_the_answer() -> None:
+    """By the first world that answers with no, the page goes the way that the server goes."""
+    walk = Walk("swim", "small-suspicion")
+    path = walk.way_to("NeverRefuted")
+    assert path is not None
+
+    data = walk.whole()
+
+    number = [each["name"] for each in data["questions"]].index("NeverRefuted")
+    world = 0
+    for name in path[:-1]:
+        world = next(move[-1] for move in data["moves"][world] if move[0] == name)
+    (answer,) = [(cause, shown) for place, cause, shown in data["answers"][world] if place == number]
+    assert (len(answer[0]), answer[1]) == (1, path[-1])
+
+
+@pytest.mark.parametrize(("protocol", "name"), [("swim", "tiny"), ("scuttlebutt", "BX-01-round-sync")])  # it remembers the way
+def test_a_model_that_is_too_large_for_a_file_is_refused(protocol: str, name: str) -> None:
     with pytest.raises(TooMany, match="more than 100 states"):
-        Walk("swim", "tiny").whole(most=100)
+        Walk(protocol, name).whole(most=100)

@@ -8,7 +8,7 @@ accepted node has done nothing that contradicts the rules; its state is never se
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -126,9 +126,15 @@ class Passive:
 
 
 def check_messages(
-    path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain], *, is_complete: bool = False
+    path: Path,
+    protocol: str,
+    ports: Sequence[int],
+    config: Mapping[str, Plain],
+    *,
+    is_complete: bool = False,
+    see: Callable[[Message], None] = lambda _: None,
 ) -> Passive:
-    """Reads a capture to its end and checks its nodes. Raises NoCapture, OSError."""
+    """Reads a capture to its end and checks its nodes; `see` gets each message. Raises NoCapture, OSError."""
     specification = node_check.specification_of(protocol)
     refusals: list[Refusal] = []
     reasons: Counter[str] = Counter()
@@ -144,6 +150,7 @@ def check_messages(
     with Source(path) as source:
         for message in traffic.messages(frames(source, set_aside)):
             nodes.take(message)
+            see(message)
             count += 1
     left_out = sum(traffic.left_out.values())
     ports = [port for port, _ in traffic.ports.most_common(MOST_PORTS)]
@@ -218,6 +225,7 @@ def check_capture(
     decisions: Decisions = "report",
     *,
     is_complete: bool = False,
+    see: Callable[[Message], None] = lambda _: None,
 ) -> tuple[Passive, CaptureVerdict]:
     """
     Reads a capture, pcap or pcapng, to its end, and checks the messages of each node against the protocol's rules.
@@ -226,14 +234,15 @@ def check_capture(
     far as it is not the default. `decisions` says how to treat findings that rest on a decision of this project and not on the
     document: as differences (report, the default), as violations (strict), or not at all (ignore). `is_complete` says that the
     capture has every message of its nodes in the order of sending; otherwise a finding that a missing message would explain is
-    undetermined. Raises BadConfiguration, OSError, and NoCapture if the file is not a capture.
+    undetermined. `see` gets each message as it is read. Raises BadConfiguration, OSError, and NoCapture if the file is not a
+    capture.
     """
     config = config or {}
     try:
         PROTOCOLS[protocol].runtime.load().build_config(config, NodeId("127.0.0.1:1"), [])
     except ValueError as error:
         raise BadConfiguration(str(getattr(error, "detail", None) or error)) from None
-    passive = check_messages(path, protocol, ports, config, is_complete=is_complete)
+    passive = check_messages(path, protocol, ports, config, is_complete=is_complete, see=see)
     if decisions == "ignore":
         passive = replace(passive, nodes=[_without_decisions(node) for node in passive.nodes])
     if not passive.messages:

@@ -24,6 +24,7 @@ class Arrow(NamedTuple):
     label: str
     judged: bool = False  #: an expectation, not an input
     lost: bool = False  #: it never arrives
+    wrong: bool = False  #: it was sent and no expectation covers it, or it was expected and not sent; only the explorer shows it
 
 
 class Note(NamedTuple):

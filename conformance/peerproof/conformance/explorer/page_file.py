@@ -10,11 +10,16 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
 
+from peerproof.conformance.adapter.form_tables import message_legend
 from peerproof.conformance.diagrams.labels import visible
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
 
 #: The scripts, each after those that it imports.
 SCRIPTS: Final = (
+    "readable.js",
     "dom.js",
+    "legend.js",
     "graph.js",
     "time_line.js",
     "model_view.js",
@@ -44,6 +49,8 @@ def page_with(data: Mapping[str, Any], title: str = "peerproof explorer", home: 
     style = (page / "explorer.css").read_text(encoding="utf-8")
     script = script_text()
     policy = f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
+    protocols = {one["protocol"] for one in (*data.get("runs", ()), *filter(None, [data.get("model")]))}
+    data = {**data, "legends": {protocol: legend_of(protocol) for protocol in sorted(protocols)}}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028")
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>\n'
@@ -54,6 +61,11 @@ def page_with(data: Mapping[str, Any], title: str = "peerproof explorer", home: 
         html = html.replace("<h1>Explorer</h1>", f'<h1><a href="{_escape(home)}">Explorer</a></h1>')
     named = html.replace("<title>peerproof explorer</title>", f"<title>{_escape(title)}</title>")
     return named.replace("</head>", f"{head}</head>")
+
+
+def legend_of(protocol: str) -> dict[str, Plain]:
+    """Returns what the messages of a protocol and their fields mean; nothing for an unknown protocol."""
+    return message_legend(protocol) if protocol in PROTOCOLS else {}
 
 
 def script_text() -> str:

@@ -36,6 +36,12 @@ MOST_MOMENTS: Final = 5_000
 MOST_FIELDS: Final = 200_000
 
 
+#: What a moment is in the life of a node: it starts, it starts again after a crash, or it is not heard of any more.
+START: Final = "start"
+RESTART: Final = "restart"
+DOWN: Final = "down"
+
+
 class TooLarge(Exception):
     """The run is too large to be written whole; the message says by how much."""
 
@@ -67,6 +73,7 @@ class Moment:
     parts: tuple[Arrow | Note, ...] = ()  #: what a message graph shows of it
     instead: tuple[Arrow | Note, ...] = ()  #: what the specification does instead
     problem: Problem | None = None
+    life: str = ""  #: of the node: one of the values below if it begins, ends or begins again with this moment
 
     def plain(self, most: int = LONGEST) -> dict[str, Plain]:
         """Returns plain data, texts cut to `most` characters; members that say nothing are left out."""
@@ -77,6 +84,8 @@ class Moment:
             shown["more"] = more
         if self.instead:
             shown["instead"] = [_plain_part(part, most) for part in self.instead]
+        if self.life:
+            shown["life"] = self.life
         if self.problem:
             shown["problem"] = self.problem.plain(most)
         return shown
@@ -127,6 +136,7 @@ class Run:
     clauses: tuple[str, ...] = ()  #: those that it is about; outlines also have those of its problems
     verdict: str = ""  #: in words; empty where nothing is judged
     commands: tuple[tuple[str, str], ...] = ()  #: label, and a command to paste
+    names: dict[str, str] = field(default_factory=dict)  #: of nodes, by long ids that stand for them in messages and states
     moments: list[Moment] = field(default_factory=list)
     states: dict[str, States] = field(default_factory=dict)  #: by the visible name of the node
 
@@ -153,6 +163,7 @@ class Run:
             "verdict": _cut(self.verdict),
             "commands": [[_cut(label), _cut(command)] for label, command in self.commands],
             "nodes": list(self.nodes),
+            "names": [[_cut(each, LONGEST_NAME), name_of(name)] for each, name in self.names.items()],
             "cards": list(self.states),
             "moments": [moment.plain(most) for moment in self.moments],
         }
@@ -241,4 +252,4 @@ def _plain_part(part: Arrow | Note, most: int) -> Plain:
     if isinstance(part, Note):
         return {"node": name_of(part.node), "label": label}
     shown: dict[str, Plain] = {"from": name_of(part.source), "to": name_of(part.target), "label": label}
-    return shown | ({"lost": True} if part.lost else {}) | ({"judged": True} if part.judged else {})
+    return shown | {name: True for name in ("lost", "judged", "wrong") if getattr(part, name)}

@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.explorer.page_file import legend_of
 from peerproof.conformance.explorer.path_check import NoSuchNode, check_path, path_vector
 from peerproof.conformance.explorer.recorded_run import Run
 from peerproof.conformance.explorer.vector_run import NotRun
@@ -182,7 +183,10 @@ def _info(server: Explorer, _: Query) -> Any:
 
 def _view(server: Explorer, query: Query) -> Any:
     walk, path = _place(server, query)
-    return {**walk.view(path), "reaches": [reach.__dict__ for reach in walk.reaches()]}
+    reaches = walk.reaches()
+    if (question := query.get("question", "")) not in {"", *(reach.name for reach in reaches)}:
+        raise Refused(HTTPStatus.NOT_FOUND, f"nothing to reach is called {question!r}")
+    return {**walk.view(path, question), "reaches": [reach.__dict__ for reach in reaches]}
 
 
 def _way(server: Explorer, query: Query) -> Any:
@@ -228,6 +232,10 @@ def _seek(server: Explorer, query: Query) -> Any:
     return {"moment": run.seek(_number(query, "at"), query.get("field", ""), query.get("value", ""))}
 
 
+def _legend(_: Explorer, query: Query) -> Any:
+    return legend_of(query.get("protocol", ""))
+
+
 def _number(query: Query, name: str) -> int:
     try:
         return int(query.get(name, "0"))
@@ -250,6 +258,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Explorer, Query], Any]]] = {
     "run.json": _run,
     "moment.json": _moment,
     "seek.json": _seek,
+    "legend.json": _legend,
 }
 
 #: What a request may ask for that is not there, or cannot be had.

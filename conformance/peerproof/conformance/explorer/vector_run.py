@@ -8,6 +8,7 @@ random choices. Unlike in a verdict, the run goes on after a difference, to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.fields import fields_of_plain
+from peerproof.conformance.explorer.names import names_in_vector
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
 from peerproof.conformance.runner.exchange import AFTER, DEFAULT_DELAY, JUDGING, Network, Script
@@ -28,6 +30,7 @@ from peerproof.conformance.runner.vector_diagram import of_step
 from peerproof.conformance.runner.virtual_host import Actor, Stage
 from peerproof.conformance.runner.worker import RunningTrial, error_result, result_of
 from peerproof.conformance.suite.bounds import USUAL, Bounds
+from peerproof.conformance.vectors.matching import fits
 from peerproof.spec.forms.form import Plain
 
 #: Follows the name of a node on the card of what the specification would know in its place.
@@ -62,6 +65,7 @@ def run_case(
     run = run_once(case, (reach or reference)(), seed, bounds, queries)
     vector = case.vector
     run.title, run.clauses = f"{case.id}: {vector.title}", vector.clauses
+    run.names = names_in_vector(specification(vector.protocol), vector.body)
     run.about = " ".join(filter(None, [run.about, *_configurations(vector.body), str(vector.body.get("about", ""))]))
     result = Result(case.id, "", vector.id, vector.rev, vector.level, vector.clauses)
     run.commands = tuple(pair for pair in to_paste(result, arguments or {}) if pair[0] == "again")
@@ -141,6 +145,7 @@ class _Watched(Script):
         super().__init__(trial, stage)
         self.seen = 0  #: parts of the story that moments show already
         self._run = run
+        self._shown: dict[int, tuple[int, int]] = {}  # part of the story -> its moment, and its place among the parts of that
         self._steps: Mapping[str, Any] = {
             f"{part}[{index}]": step for part in ("setup", "steps") for index, step in enumerate(trial.body.get(part, ()))
         }
@@ -160,6 +165,7 @@ class _Watched(Script):
         self.trial.place = where if where.startswith("steps") or where == AFTER else ""
         problem: Problem | None = None
         instead: tuple[Arrow | Note, ...] = ()
+        wrong: list[int] = []
         try:
             yield from doing
         except Flood:
@@ -168,14 +174,64 @@ class _Watched(Script):
             if not self.trial.find_claimed(miss):
                 result = result_of(self.trial, miss, 0)
                 problem, instead = problem_of(result), expected_parts(result)
+                if miss.failure == "messages" and self.trial.wanted is not None:  # else the step itself needs a message
+                    wrong, unsent = self._unpaired()
+                    arrows = [place for place, part in enumerate(instead) if isinstance(part, Arrow)]
+                    instead = _marked(instead, [arrows[each] for each in unsent if each < len(arrows)])
             self.clear()
         if where in self._steps or problem:
             self._add(where, problem, instead)
+            self._mark(wrong)
             yield from self._look(len(self._run.moments) - 1)
+
+    def _unpaired(self) -> tuple[list[int], list[int]]:
+        """
+        Returns which parts of the story are messages that no expectation covers, and which expected messages were not sent.
+
+        Of several outcomes that a vector allows, the first is compared. If only the order differs, the messages that are not at
+        their place count as not covered.
+        """
+        assert self.trial.wanted is not None
+        wanted = self.trial.wanted
+        branch = wanted.get("any_of", (wanted,))[0]
+        ((order, expected),) = branch.get("messages", {"ordered": []}).items()
+        in_plain_form = any("message" in message for message in expected)
+        matchers = [self.matcher(message, in_plain_form) for message in expected]
+        found = [self.actual_message(message, in_plain_form) for message in self.stage.messages]
+        extra, left = [*range(len(found))], [*range(len(matchers))]
+        for place in range(len(found)):
+            pair = next((each for each in left if fits(matchers[each], found[place], self.bound)), None)
+            if pair is not None:
+                extra.remove(place)
+                left.remove(pair)
+        if order == "ordered" and not extra and not left:
+            extra = [place for place in range(len(found)) if not fits(matchers[place], found[place], self.bound)]
+        sent = self._places_in_story()
+        return [sent[place] for place in extra if place < len(sent)], left
+
+    def _places_in_story(self) -> list[int]:
+        """Returns the place in the story of each message that is not checked yet."""
+        places: list[int] = []
+        waiting = list(self.stage.messages)
+        for place in range(self.trial.judged, len(self.trial.story)):
+            part = self.trial.story[place]
+            if waiting and isinstance(part, TrialArrow) and (part.source, part.bytes) == (waiting[0].sender, waiting[0].bytes):
+                places.append(place)
+                waiting.pop(0)
+        return places
+
+    def _mark(self, wrong: Sequence[int]) -> None:
+        """Marks parts of the story as wrong in the moments that show them."""
+        for place in wrong:
+            number, part = self._shown.get(place, (-1, -1))
+            if number >= 0:
+                moment = self._run.moments[number]
+                self._run.moments[number] = replace(moment, parts=_marked(moment.parts, [part]))
 
     def _add(self, where: str, problem: Problem | None, instead: tuple[Arrow | Note, ...]) -> None:
         vector, step = self.trial.vector, self._steps.get(where, {})
         parts = actual_parts(self.trial.story[self.seen :], vector.protocol)
+        self._shown.update({self.seen + part: (len(self._run.moments), part) for part in range(len(parts))})
         self.seen = len(self.trial.story)
         words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
         what = f"{CHECK}{'; '.join(words)}" if not step.keys().isdisjoint(JUDGING) else "; ".join(words) or where
@@ -239,6 +295,13 @@ def expected_parts(result: Result) -> tuple[Arrow | Note, ...]:
     """Returns what the expectation that was not met demands, drawn as demanded."""
     drawn = actual_parts(result.expected, result.vector.partition("/")[0])
     return tuple(part._replace(judged=True) if isinstance(part, Arrow) else part for part in drawn)
+
+
+def _marked(parts: Sequence[Arrow | Note], wrong: Sequence[int]) -> tuple[Arrow | Note, ...]:
+    """Returns the parts, with the messages at these places marked as wrong."""
+    return tuple(
+        part._replace(wrong=True) if place in wrong and isinstance(part, Arrow) else part for place, part in enumerate(parts)
+    )
 
 
 def _node_of(part: Arrow | Note) -> str:

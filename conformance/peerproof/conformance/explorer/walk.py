@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
 from peerproof.conformance.diagrams.labels import message_text, visible
-from peerproof.conformance.explorer.fields import Fields, fields_of_variables, has_value
+from peerproof.conformance.explorer.causes import ARRIVAL, HERE, find_cause, is_decided_by, question_of
+from peerproof.conformance.explorer.fields import Fields, fields_of_plain, fields_of_variables, has_value
 from peerproof.conformance.models import counterexamples
 from peerproof.conformance.models.run_diagram import changes, message_content, possible_events, value_text
 from peerproof.spec import core
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, System, World
 from peerproof.spec.model.exploration import Edge
+from peerproof.spec.model.questions import Arrival, OfArrivals
 from peerproof.spec.model.run_monitor import Graph, Monitored, search
 from peerproof.spec.properties import Cluster, Property
 from peerproof.spec.protocols import PROTOCOLS
@@ -158,15 +160,27 @@ class Walk:
         return [Reach(name, about) for name, about in of.items() if name is not None]
 
     def way_to(self, name: str, progress: Callable[[int, int, int], None] = lambda *_: None) -> list[str] | None:
-        """Returns a shortest path to a world in which a question of the models is answered with no; None if there is none."""
-        asked = partial(counterexamples.questions_of(self.protocol).QUESTIONS[name], self.model)
+        """
+        Returns a shortest path to a world in which a question of the models is answered with no; None if there is none.
+
+        If the question is what a message would do on its arrival, the arrival is the last step of the path.
+        """
+        asked = partial(question_of(self.protocol, name), self.model)
         found = search(self._graph, {name: asked}, progress)
         if not found.broken:
             return None
-        return self.path_of(self._graph.bare(found.path()) if isinstance(self._graph, Monitored) else found.path())
+        path = self.path_of(self._graph.bare(found.path()) if isinstance(self._graph, Monitored) else found.path())
+        steps = self.follow(path)
+        shown = self._move_that_shows(name, steps[-1][1], self._cause(name, steps) or [])
+        is_followed = shown is not None and self._watched([*steps, (shown[1], shown[1].target)]) is not None
+        return [*path, shown[0]] if shown and is_followed else path
 
-    def view(self, path: Sequence[str]) -> dict[str, Plain]:
-        """Returns what a page shows at the end of a path, as plain data. Raises NoSuchPath."""
+    def view(self, path: Sequence[str], question: str = "") -> dict[str, Plain]:
+        """
+        Returns what a page shows at the end of a path, as plain data; also why a question is answered with no, if one is named.
+
+        Raises NoSuchPath.
+        """
         steps = self.follow(path)
         world = steps[-1][1]
         before = steps[-2][1] if len(steps) > 1 else world
@@ -181,6 +195,7 @@ class Walk:
             "moves": [self._move(name, move, world) for name, move in self.moves(world).items()],
             "properties": [*self._invariants(steps), *self._properties(world)],
             "steps": [self._done(move, begun) for (move, _), (_, begun) in zip(steps[1:], steps, strict=False) if move],
+            "asked": self._asked_on(steps, question) if question else None,
         }
 
     def whole(self, most: int = MOST_WHOLE, progress: Callable[[int], None] = lambda _: None) -> dict[str, Plain]:
@@ -196,8 +211,10 @@ class Walk:
         changed: dict[str, Plain] = {}
         moves: list[Plain] = []
         broken: list[Plain] = []
+        answers: list[Plain] = []
         judged = [known for known in self._judged() if known.of in ("cluster", "node")]
         invariants = self._must_hold()
+        is_watched = isinstance(self._graph, Monitored)  # the invariants then need the way to a world
         asked = self._questions()
         rows: list[Plain] = []
 
@@ -223,7 +240,13 @@ class Walk:
                 kind = [*KINDS.values(), "local"].index(move.kind)
                 leaving.append([name, kind, move.place, message, number("events", move.event), picks, worlds[move.target]])
             moves.append(leaving)
-            broken.append(self._broken(world, judged, [*invariants, *asked]))
+            broken.append(self._broken(world, judged, [] if is_watched else invariants))
+            answers.append(
+                [
+                    [place, [number("messages", each) for each in cause], shown[0] if shown else None]
+                    for place, cause, shown in self._answers(world, asked)
+                ]
+            )
             if len(worlds) > most:
                 raise TooMany(f"more than {most:,} states; a file holds at most as many")
             progress(len(rows))
@@ -241,14 +264,60 @@ class Walk:
             "texts": list(numbers["texts"]),
             "changes": changed,
             "properties": [
-                *({"name": one.name, "about": one.about, "clauses": list(one.clauses)} for one in judged),
-                *({"name": name, "about": about, "clauses": clauses} for name, (about, clauses) in invariants.items()),
+                *({"name": one.name, "about": one.about, "clauses": list(one.clauses), "watched": False} for one in judged),
+                *(
+                    {"name": name, "about": about, "clauses": clauses, "watched": is_watched}
+                    for name, (about, clauses) in invariants.items()
+                ),
             ],
-            "questions": [{"name": name, "about": about} for name, about in asked.items()],
+            "questions": [{"name": name, "about": about, "of": self._kind_of(name)} for name, about in asked.items()],
             "worlds": rows,
             "moves": moves,
             "broken": broken,
+            "answers": answers,
         }
+
+    def _asked_on(self, steps: Sequence[tuple[Move | None, World]], name: str) -> dict[str, Plain]:
+        """Returns a question, and for each world on a path the messages that cause the answer no; null where it holds."""
+        about = next((reach.about for reach in self.reaches() if reach.name == name), "")
+        causes: list[Plain] = [self._cause(name, steps[: at + 1]) for at in range(len(steps))]
+        return {"name": name, "about": about, "of": self._kind_of(name), "causes": causes}
+
+    def _kind_of(self, name: str) -> str:
+        return ARRIVAL if isinstance(question_of(self.protocol, name), OfArrivals) else HERE
+
+    def _cause(self, name: str, steps: Sequence[tuple[Move | None, World]]) -> list[Any] | None:
+        """Returns the numbers of the messages because of which a question does not hold; None if it holds, or is not followed."""
+        watched = self._watched(steps)
+        if watched is None:
+            return None
+        return self._cause_in(name, steps[-1][1], self._graph.cluster(watched))
+
+    def _cause_in(self, name: str, world: World, cluster: Any) -> list[Any] | None:
+        found = find_cause(question_of(self.protocol, name), self.model, cluster)
+        net = world[len(self.system.places) + 1 :]
+        return None if found is None else [net[place] for place in found]
+
+    def _move_that_shows(self, name: str, world: World, cause: Collection[int]) -> tuple[str, Move] | None:
+        """Returns the arrival of one of these messages that a question is about, by id; None if it is about no arrival."""
+        question = question_of(self.protocol, name)
+        if not isinstance(question, OfArrivals):
+            return None
+        arriving = [
+            (name, move) for name, move in self.moves(world).items() if move.message in cause and move.kind in ("deliver", "fail")
+        ]
+        return next(((name, move) for name, move in arriving if is_decided_by(question, self._arrivals(world, move))), None)
+
+    def _arrivals(self, world: World, move: Move) -> list[Arrival]:
+        """Returns what an arrival does at its receiver, and at its sender."""
+        assert move.message is not None
+        sender, _, content = self.system.messages[move.message]
+        sending = self.system.places.index(sender)
+        state = self.system.states
+        return [
+            Arrival(state[world[sending]], content, state[world[place]], state[move.target[place]])
+            for place in dict.fromkeys((move.place, sending))
+        ]
 
     def edges(self, path: Sequence[str]) -> list[Edge]:
         """Returns the edges of the state graph that a path takes. Raises NoSuchPath."""
@@ -369,8 +438,18 @@ class Walk:
         return {"name": str(self.system.places[place]), "fields": [*fields, *gone]}
 
     def _under_way(self, number: int) -> dict[str, Plain]:
-        sender, to, _ = self.system.messages[number]
-        return {"number": number, "from": str(sender), "to": str(to), "text": visible(message_content(self.system, number))}
+        sender, to, content = self.system.messages[number]
+        shown = {"number": number, "from": str(sender), "to": str(to), "text": visible(message_content(self.system, number))}
+        return {**shown, **self._in_fields(content)}
+
+    def _in_fields(self, message: Any) -> dict[str, Plain]:
+        """Returns the type and the fields of a message; without them if only a variant of the model has such messages."""
+        try:
+            plain = self._specification.MESSAGE.form.plain(message)
+        except KeyError:
+            return {"type": "", "fields": []}
+        fields = fields_of_plain({name: value for name, value in plain.items() if name != "type"})
+        return {"type": plain["type"], "fields": [[name, value] for name, value in fields.items()]}
 
     def _move(self, name: str, move: Move, world: World) -> dict[str, Plain]:
         return {**self._done(move, world), "id": name, "picks": self._picks(move)}
@@ -435,10 +514,18 @@ class Walk:
         """Returns the questions of the models that need nothing of the way to a world: name, and what it is about."""
         if isinstance(self._graph, Monitored):
             return {}
-        return {reach.name: reach.about for reach in self.reaches() if reach.name not in self._must_hold()}
+        return {reach.name: reach.about for reach in self.reaches()}
+
+    def _answers(self, world: World, asked: Iterable[str]) -> Iterator[tuple[int, list[Any], tuple[str, Move] | None]]:
+        """Yields the place of each question that a world answers with no, the messages that cause it, and what shows it."""
+        cluster = self.system.cluster(world)
+        for place, name in enumerate(asked):
+            cause = self._cause_in(name, world, cluster)
+            if cause is not None:
+                yield place, cause, self._move_that_shows(name, world, cause)
 
     def _broken(self, world: World, judged: Sequence[Property], asked: Iterable[str]) -> list[Plain]:
-        """Returns the places of the properties, and after them of the questions, that a world does not satisfy."""
+        """Returns the places of the properties, and after them of what the model asks, that a world does not satisfy."""
         cluster, known = self.system.cluster(world), counterexamples.questions_of(self.protocol).QUESTIONS
         holds = [_holds(one, cluster) for one in judged] + [known[name](self.model, cluster) for name in asked]
         return [place for place, one in enumerate(holds) if one is False]

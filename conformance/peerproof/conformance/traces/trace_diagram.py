@@ -281,6 +281,7 @@ class Drawn(NamedTuple):
     line: Line
     at: int
     entries: tuple[Arrow | Note, ...]
+    sent_at: int | None  #: of a message that is received, the time at which it was sent, if that is known
 
 
 def drawn_lines(reader: Reader) -> Iterator[Drawn]:
@@ -289,7 +290,9 @@ def drawn_lines(reader: Reader) -> Iterator[Drawn]:
     before: int | None = None
     for place in drawing.record.order():
         line = drawing.record.lines[place].line
-        yield Drawn(line, drawing.at(place), tuple(drawing.entries_of(place, line, "", before)))
+        sending = drawing.record.sent_by.get(place)
+        sent_at = None if sending is None else drawing.at(sending.place)
+        yield Drawn(line, drawing.at(place), tuple(drawing.entries_of(place, line, "", before)), sent_at)
         before = place
 
 

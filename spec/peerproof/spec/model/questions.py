@@ -8,6 +8,7 @@ is a reachability check: it must fail in some run, or the invariants about that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +22,22 @@ Question: TypeAlias = Callable[[Any, Any], bool]
 
 #: The temporal properties of a model's fair runs.
 Endings: TypeAlias = Callable[[Any], Iterable[Ending]]
+
+
+@dataclass(frozen=True)
+class OfArrivals:
+    """
+    A question about what messages under way would do if they arrived now.
+
+    The answer is known one step before it shows: in the world that has the message still under way.
+    """
+
+    holds: Question
+    is_it: Callable[[Arrival], bool] | None = None  #: whether this arrival violates it, if one arrival alone decides
+
+    def __call__(self, model: Any, cluster: Any) -> bool:
+        """Whether it holds in a world."""
+        return self.holds(model, cluster)
 
 
 class Arrival(NamedTuple):
@@ -71,7 +88,7 @@ def never_message(is_it: Callable[[Any], bool]) -> Question:
 
 def never_arrival(is_it: Callable[[Arrival], bool]) -> Question:
     """Holds if no arrival of a message satisfies the predicate."""
-    return lambda model, cluster: not any(map(is_it, arrivals(model, cluster)))
+    return OfArrivals(lambda model, cluster: not any(map(is_it, arrivals(model, cluster))), is_it)
 
 
 def one_ending(ending: Ending) -> Endings:

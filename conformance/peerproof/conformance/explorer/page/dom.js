@@ -1,4 +1,5 @@
 // Makes elements. Texts of nodes, messages and logs are only ever put in as text.
+import { readable } from "./readable.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LONG = 14; // fields of a node, above which those that have changed come first
@@ -60,6 +61,13 @@ export function shorten(text, most) {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
+/** A cell with a text as a reader wants it; where that leaves something out, the text itself is its title.
+ * @param {string} tag @param {Record<string, string>} attributes @param {string} text */
+export function readableCell(tag, attributes, text) {
+  const shown = readable(text);
+  return make(tag, shown === text ? attributes : { ...attributes, title: text }, shown);
+}
+
 /**
  * The state of a node. Fields that a step has changed are marked, and those that should have another value.
  * @param {{name: string, fields: {name: string, value: string, changed: boolean}[]}} node
@@ -72,6 +80,6 @@ export function nodeCard(node, title, wanted, ...actions) {
   const isLong = node.fields.length > LONG;
   const fields = isLong ? [...node.fields].sort((one, other) => Number(other.changed) - Number(one.changed)) : node.fields;
   const rows = fields.map((field) => make("tr", { class: `${field.changed ? "changed" : ""} ${differs(field) ? "differs" : ""}`.trim() },
-    make("th", { scope: "row" }, field.name), make("td", {}, field.value || (field.changed && !field.name.startsWith("(") ? "(gone)" : ""))));
+    readableCell("th", { scope: "row" }, field.name), readableCell("td", {}, field.value || (field.changed && !field.name.startsWith("(") ? "(gone)" : ""))));
   return make("article", { "data-node": node.name }, make("h3", {}, title), ...actions, make("table", {}, ...rows));
 }

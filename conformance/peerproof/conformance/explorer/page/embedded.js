@@ -4,8 +4,9 @@
 /** @typedef {[string, number, number, number, number, number, number]} Leaving id, kind, node, message, event, picks, target */
 /** @typedef {{protocol: string, model: string, about: string, limits: string, nodes: string[], kinds: string[], states: [string, string][][],
  *   messages: import("./model_view.js").Message[], events: string[], picks: {site: string, chosen: string[]}[][], texts: string[],
- *   changes: Record<string, number>, properties: {name: string, about: string, clauses: string[]}[],
- *   questions: {name: string, about: string}[], worlds: [number[], number[]][], moves: Leaving[][], broken: number[][]}} Graph */
+ *   changes: Record<string, number>, properties: {name: string, about: string, clauses: string[], watched: boolean}[],
+ *   questions: {name: string, about: string, of: string}[], worlds: [number[], number[]][], moves: Leaving[][], broken: number[][],
+ *   answers: [number, number[], string | null][][]}} Graph of each world the questions that it answers with no, why, and what shows it */
 /** @typedef {import("./run_view.js").Run & {changes: Record<string, Record<string, Record<string, string | null>>>}} Whole */
 
 /** Whether this is the name of a field, or its end after a dot. @param {string} name @param {string} field */
@@ -13,7 +14,10 @@ const isNamed = (name, field) => name === field || name.endsWith(`.${field}`);
 
 /** @param {Graph} graph */
 function walk(graph) {
-  const reached = new Set(graph.broken.flat());
+  const reached = new Set(graph.answers.flat().map(([question]) => question));
+
+  /** Why a world answers a question with no; undefined if it does not. @param {number} world @param {string} name */
+  const answer = (world, name) => graph.answers[world].find(([question]) => graph.questions[question].name === name);
 
   /** @param {string[]} path @returns {{world: number, move: Leaving | null}[]} */
   function follow(path) {
@@ -72,20 +76,23 @@ function walk(graph) {
       const { world } = steps[steps.length - 1];
       const before = steps.length > 1 ? steps[steps.length - 2].world : world;
       const broken = new Set(graph.broken[world]);
+      const question = graph.questions.find((one) => one.name === place.question);
       return {
         protocol: graph.protocol, model: graph.model, about: graph.about, limits: graph.limits, path: place.path,
         nodes: graph.nodes.map((_, node) => card(before, world, node)),
         net: graph.worlds[world][1].map((number) => graph.messages[number]),
         moves: graph.moves[world].map((move) => ({ ...done(world, move), id: move[0], picks: graph.picks[move[5]] })),
-        properties: graph.properties.map((one, index) => ({ ...one, holds: !broken.has(index) })),
+        properties: graph.properties.map((one, index) => ({ ...one, holds: one.watched ? null : !broken.has(index) })),
         steps: steps.slice(1).map((step, index) => done(steps[index].world, /** @type {Leaving} */ (step.move))),
-        reaches: graph.questions.filter((_, index) => reached.has(graph.properties.length + index)),
+        asked: question ? { ...question, causes: steps.map((step) => answer(step.world, question.name)?.[1].map((number) => graph.messages[number].number) ?? null) } : null,
+        reaches: graph.questions.filter((_, index) => reached.has(index)),
       };
     },
     /** @param {Place} _ @param {string} to */
     way(_, to) {
-      const index = graph.properties.length + graph.questions.findIndex((question) => question.name === to);
-      return { path: wayTo((world) => graph.broken[world].includes(index)) };
+      const path = wayTo((world) => Boolean(answer(world, to)));
+      const shown = path && answer(follow(path)[path.length].world, to)?.[2];
+      return { path: path && shown ? [...path, shown] : path };
     },
     /** @param {Place} _ @param {Record<string, string>} described */
     find(_, { node, field, value }) {
@@ -129,7 +136,7 @@ function firstChange(run, at, field, value) {
   return fits.length ? Math.min(...fits.map(([moment]) => Number(moment))) : -1;
 }
 
-/** @param {{model?: Graph, runs?: Whole[]}} data */
+/** @param {{model?: Graph, runs?: Whole[], legends?: Record<string, import("./legend.js").Legend>}} data */
 export function embedded(data) {
   const model = data.model && walk(data.model);
   const runs = data.runs ?? [];
@@ -145,6 +152,7 @@ export function embedded(data) {
     check: async () => missing(),
     keep: async () => missing(),
     run: async (/** @type {number} */ number) => runs[number],
+    legend: async (/** @type {string} */ protocol) => data.legends?.[protocol] ?? {},
     seek: async (/** @type {number} */ number, /** @type {number} */ at, /** @type {string} */ field, /** @type {string} */ value) =>
       ({ moment: firstChange(runs[number], at, field, value) }),
     moment: async (/** @type {number} */ number, /** @type {number} */ at, /** @type {string[] | null} */ nodes) => replay(runs[number])(at, nodes),

@@ -1,10 +1,12 @@
 // A message graph: a column for each node, a row for each message or event.
 import { draw, shorten } from "./dom.js";
+import { explain, typeIn } from "./legend.js";
+import { readable } from "./readable.js";
 
-/** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean}} Arrow */
+/** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean, wrong?: boolean, type?: string, fields?: [string, string][]}} Arrow */
 /** @typedef {{node: string, label: string}} Note */
 /** @typedef {Arrow | Note} Part */
-/** @typedef {{step: number, at: string, part: Part, wrong?: boolean, now?: boolean}} Row */
+/** @typedef {{step: number, at: string, part: Part, wrong?: boolean, now?: boolean, sought?: boolean}} Row */
 
 const ROW = 34;
 const HEAD = 40;
@@ -24,14 +26,15 @@ export function drawGraph(nodes, rows, title, go) {
   const width = TIME + Math.max(1, nodes.length) * COLUMN + MARGIN;
   const height = HEAD + rows.length * ROW + 10;
   const x = (/** @type {string} */ name) => TIME + (Math.max(0, nodes.indexOf(name)) + 0.5) * COLUMN;
-  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title, class: "graph" });
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": title, class: "graph" });
   for (const name of nodes) {
     svg.append(draw("text", { x: x(name), y: 18, "text-anchor": "middle", class: "name" }, draw("title", {}, name), shorten(name, 24)),
       draw("line", { x1: x(name), x2: x(name), y1: 26, y2: height, class: "life" }));
   }
   rows.forEach((row, index) => {
+    const isWrong = row.wrong || ("wrong" in row.part && row.part.wrong);
     const y = HEAD + index * ROW + 20;
-    const line = draw("g", { class: `row${row.wrong ? " wrong" : ""}${row.now ? " now" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
+    const line = draw("g", { "data-step": row.step, class: `row${isWrong ? " wrong" : ""}${row.now ? " now" : ""}${row.sought ? " sought" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
     line.append(draw("title", {}, row.part.label), draw("rect", { x: 0, y: y - 20, width, height: ROW, class: "band" }));
     if (row.at) line.append(draw("text", { x: TIME - 8, y: y + 3, "text-anchor": "end", class: "time" }, row.at));
     line.append(...("from" in row.part ? arrow(row.part, x, y, width) : note(row.part, x, y, width)));
@@ -51,16 +54,30 @@ function arrow(part, x, y, width) {
     ? draw("path", { d: `M${end - 5 + tip * 8},${y - 5} l10,10 m0,-10 l-10,10`, class: "tip" })
     : draw("path", { d: `M${self ? from : end},${y} l${tip * 8},-4 v8 z`, class: "head" });
   return [draw("line", { x1: from, x2: end, y1: y, y2: y, class: part.lost ? "arrow lost" : "arrow" }), shape,
-    self ? label(part.label, from + 46, y + 3, "start", width - from - 50) : label(part.label, (from + end) / 2, y - 6, "middle", Math.abs(end - from) + 60)];
+    self ? label(part, from + 46, y + 3, "start", width - from - 50) : label(part, (from + end) / 2, y - 6, "middle", Math.abs(end - from) + 60)];
 }
 
 /** @param {Note} part @param {(name: string) => number} x @param {number} y @param {number} width */
 function note(part, x, y, width) {
   const at = part.node ? x(part.node) : TIME + 8;
-  return [draw("circle", { cx: at, cy: y - 1, r: 3.5, class: "event" }), label(part.label, at + 9, y + 3, "start", width - at - 14)];
+  return [draw("circle", { cx: at, cy: y - 1, r: 3.5, class: "event" }), label(part, at + 9, y + 3, "start", width - at - 14)];
 }
 
-/** @param {string} text @param {number} x @param {number} y @param {string} anchor @param {number} room in pixels */
-function label(text, x, y, anchor, room) {
-  return draw("text", { x, y, "text-anchor": anchor, class: "label" }, shorten(text, Math.max(8, Math.floor(room / LETTER))));
+/** The label of a part; the type of a message opens its legend. @param {Part} part @param {number} x @param {number} y @param {string} anchor @param {number} room in pixels */
+function label(part, x, y, anchor, room) {
+  const mark = !("wrong" in part) || !part.wrong ? "" : part.judged ? "✗ not sent: " : "✗ not expected: ";
+  const text = shorten(readable(part.label), Math.max(8, Math.floor(room / LETTER)));
+  const made = draw("text", { x, y, "text-anchor": anchor, class: "label" });
+  const type = "from" in part ? part.type ?? typeIn(text) : "";
+  if (!("from" in part) || !type) {
+    made.append(mark + text);
+    return made;
+  }
+  const [word] = text.split(" ", 1);
+  const link = draw("tspan", { class: "type", tabindex: 0, role: "button", "aria-haspopup": "dialog", "aria-label": `${part.from} → ${part.to}: ${part.label}; what ${type} means` }, word);
+  const open = (/** @type {Event} */ event) => { event.stopPropagation(); event.preventDefault(); explain(type, part.fields); };
+  link.addEventListener("click", open);
+  link.addEventListener("keydown", (event) => { if (["Enter", " "].includes(/** @type {KeyboardEvent} */ (event).key)) open(event); });
+  made.append(mark, link, text.slice(word.length));
+  return made;
 }

@@ -1,11 +1,13 @@
-// Where the reader is, in the address after #: PROTOCOL/MODEL/PATH, or run/NUMBER/MOMENT. Everything shown follows from it.
+// Where the reader is, in the address after #: PROTOCOL/MODEL/PATH/QUESTION, or run/NUMBER/MOMENT. Everything shown follows from it.
 import { element, fill, inputOf, say, selectOf } from "./dom.js";
 import { embedded } from "./embedded.js";
+import { useLegend } from "./legend.js";
 import { described, renderCheck, renderModel } from "./model_view.js";
-import { chosenNodes, nextProblem, renderMoment } from "./run_view.js";
+import { exactField, readable, showExact } from "./readable.js";
+import { chosenNodes, nextProblem, redraw, renderMoment } from "./run_view.js";
 import { server } from "./server.js";
 
-/** @typedef {{protocol: string, model: string, path: string[]}} Place */
+/** @typedef {{protocol: string, model: string, path: string[], question: string}} Place the question is that which the reader asks */
 /** @typedef {{models: Record<string, Record<string, string>>, runs: string[], implementation: string | null, alone: boolean}} Info */
 
 const data = document.getElementById("data");
@@ -16,13 +18,13 @@ const words = () => decodeURIComponent(location.hash.slice(1)).split("/");
 
 /** @returns {Place} */
 function place() {
-  const [protocol = "", model = "", path = ""] = words();
-  return { protocol, model, path: path.split(".").filter(Boolean) };
+  const [protocol = "", model = "", path = "", question = ""] = words();
+  return { protocol, model, path: path.split(".").filter(Boolean), question };
 }
 
 /** @param {Place} to */
 function go(to) {
-  location.hash = [to.protocol, to.model, to.path.join(".")].join("/");
+  location.hash = [to.protocol, to.model, to.path.join("."), ...(to.question ? [to.question] : [])].join("/");
 }
 
 /** @type {Info} */
@@ -32,6 +34,14 @@ const runs = new Map();
 /** @type {import("./model_view.js").View | null} */
 let shown = null;
 let latest = 0;
+let explained = "";
+
+/** Lets the messages of a protocol be explained. @param {string} protocol */
+async function useLegendOf(protocol) {
+  if (protocol === explained) return;
+  useLegend(await source.legend(protocol));
+  explained = protocol;
+}
 
 /** Does something that may fail, and says why it failed. @param {() => Promise<void>} act */
 async function attempt(act) {
@@ -55,13 +65,14 @@ async function showModel() {
   if (!models[here.protocol]?.[here.model]) {
     const protocol = models[here.protocol] ? here.protocol : Object.keys(models)[0];
     const names = Object.keys(models[protocol]);
-    go({ protocol, model: names.includes("small-a") ? "small-a" : names[0], path: [] });
+    go({ protocol, model: names.includes("small-a") ? "small-a" : names[0], path: [], question: "" });
     return;
   }
   fill(selectOf("protocol"), Object.keys(models).map((name) => [name, name]), here.protocol);
   fill(selectOf("model"), Object.keys(models[here.protocol]).map((name) => [name, name]), here.model);
   const asked = ++latest;
   const view = await source.view(here);
+  await useLegendOf(here.protocol);
   if (asked !== latest) return;
   shown = view;
   renderModel(view, (path) => go({ ...here, path }));
@@ -88,6 +99,7 @@ async function showRun() {
   const moment = Math.max(-1, Math.min(Number(at) || 0, run.moments.length - 1));
   const asked = ++latest;
   const seen = await source.moment(which, moment, chosenNodes());
+  await useLegendOf(run.protocol);
   if (asked !== latest) return;
   renderMoment(run, moment, seen, (to) => { location.hash = `run/${which}/${to}`; }, () => void show());
   document.title = `${run.title}: step ${moment + 1}`;
@@ -110,8 +122,9 @@ async function seek() {
   say(`looking for ${wanted} …`);
   const text = wanted.toLowerCase();
   const found = value === undefined
-    ? run.moments.findIndex((moment, index) => index > Number(at) && `${moment.node} ${moment.what}`.toLowerCase().includes(text))
-    : (await source.seek(Number(number) || 0, Number(at), field, value)).moment;
+    ? run.moments.findIndex((moment, index) => index > Number(at)
+      && [moment.what, readable(moment.what)].some((what) => `${moment.node} ${what}`.toLowerCase().includes(text)))
+    : (await source.seek(Number(number) || 0, Number(at), exactField(field), value)).moment;
   if (found < 0) say(`${wanted}: not after this step`);
   else location.hash = `run/${number}/${found}`;
 }
@@ -135,12 +148,12 @@ async function keep() {
   say(`${name} is saved`);
 }
 
-/** @param {string} what @param {() => Promise<{path: string[] | null}>} search */
-async function lookFor(what, search) {
+/** @param {string} what @param {() => Promise<{path: string[] | null}>} search @param {string} question of the models, if it is one */
+async function lookFor(what, search, question = "") {
   const here = place();
   say(`looking for a shortest way to ${what} …`);
   const { path } = await search();
-  if (path) go({ ...here, path });
+  if (path) go({ ...here, path, question });
   else say(`no state of this model: ${what}`);
   if (path?.join(".") === here.path.join(".")) await show();
 }
@@ -148,9 +161,13 @@ async function lookFor(what, search) {
 /** @param {string} id @param {string} event @param {() => unknown} act */
 const on = (id, event, act) => element(id).addEventListener(event, () => void attempt(async () => { await act(); }));
 
-on("protocol", "change", () => go({ protocol: selectOf("protocol").value, model: "", path: [] }));
-on("model", "change", () => go({ ...place(), model: selectOf("model").value, path: [] }));
-on("way", "change", () => selectOf("way").value && lookFor(selectOf("way").value, () => source.way(place(), selectOf("way").value)));
+on("protocol", "change", () => go({ protocol: selectOf("protocol").value, model: "", path: [], question: "" }));
+on("model", "change", () => go({ ...place(), model: selectOf("model").value, path: [], question: "" }));
+on("way", "change", () => {
+  const question = selectOf("way").value;
+  if (!question) go({ ...place(), question });
+  else return lookFor(question, () => source.way(place(), question), question);
+});
 on("find", "click", () => {
   const wanted = described();
   return lookFor(`${wanted.field} = ${wanted.value}`, () => source.find(place(), wanted));
@@ -161,6 +178,11 @@ on("keep", "click", keep);
 on("keep-node", "change", () => info.implementation && check());
 on("which", "change", () => { location.hash = `run/${selectOf("which").value}/`; });
 on("moment", "input", () => moveTo(() => Number(inputOf("moment").value)));
+on("exact", "change", () => {
+  showExact(inputOf("exact").checked);
+  redraw();
+  return show();
+});
 on("first", "click", () => moveTo(() => -1));
 on("previous", "click", () => moveTo((at) => at - 1));
 on("next", "click", () => moveTo((at) => at + 1));

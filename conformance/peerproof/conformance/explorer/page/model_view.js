@@ -1,14 +1,17 @@
 // Draws one world of a model.
-import { button, element, fill, inputOf, make, nodeCard, say, selectOf } from "./dom.js";
+import { button, element, fill, inputOf, make, nodeCard, readableCell, say, selectOf } from "./dom.js";
 import { drawGraph } from "./graph.js";
+import { messageText } from "./legend.js";
 
-/** @typedef {{number: number, from: string, to: string, text: string}} Message */
+/** @typedef {{number: number, from: string, to: string, text: string, type: string, fields: [string, string][]}} Message */
 /** @typedef {{kind: string, node: string, event: string, message: Message | null, changes: Record<string, string>, sends: Message[]}} Done */
 /** @typedef {Done & {id: string, picks: {site: string, chosen: string[]}[]}} Move */
 /** @typedef {{name: string, value: string, changed: boolean}} Field */
 /** @typedef {{name: string, about: string, clauses: string[], holds: boolean | null}} Property */
 /** @typedef {{about: string, limits: string, path: string[], nodes: {name: string, fields: Field[]}[], net: Message[], moves: Move[],
- *   properties: Property[], steps: Done[], reaches: {name: string, about: string}[]}} View */
+ *   properties: Property[], steps: Done[], reaches: {name: string, about: string}[], asked: Asked | null}} View */
+/** Of each state on the path the messages because of which it answers a question with no; null if it does not.
+ * @typedef {{name: string, about: string, of: string, causes: (number[] | null)[]}} Asked */
 /** @typedef {{what: string, where: string, expected: string, actual: string, clauses: string[], verdict: string}} Problem */
 /** @typedef {{verdict: string, steps: Record<string, Problem | null>, end: Problem | null} | {problem: string}} Check */
 
@@ -49,8 +52,56 @@ function choices(moves, take) {
   return make("div", { class: "choices" }, ...[...groups.values()].map((group) => choice(group, take)));
 }
 
-/** The rows of the message graph: each step, and what it changes. @param {Done[]} steps */
-function stepRows(steps) {
+/** Where a path answers the question that the reader asks with no, and why. @param {View} view */
+function findAnswer(view) {
+  const { asked } = view;
+  const step = asked ? asked.causes.findIndex((cause) => cause !== null) : -1;
+  if (!asked || step < 0) return null;
+  const cause = asked.causes[step] ?? [];
+  const next = view.steps[step];
+  const isArrival = asked.of === "arrival" && cause.length > 0;
+  const hasArrived = isArrival && Boolean(next?.message && cause.includes(next.message.number) && next.kind !== "lose");
+  return { step, cause, isArrival, shown: isArrival && !hasArrived ? null : step + Number(hasArrived) };
+}
+
+/** Says why a path answers the question with no, and marks where one sees it. @param {View} view @param {(step: number) => void} go */
+function renderAnswer(view, go) {
+  const to = element("answer");
+  const { asked } = view;
+  to.hidden = !asked;
+  if (!asked) return;
+  const found = findAnswer(view);
+  const head = make("p", {}, make("strong", {}, asked.name), ` ${asked.about}`);
+  if (!found) {
+    to.replaceChildren(head, make("p", {}, `${asked.name} holds in each state of this path.`));
+    return;
+  }
+  const { step, cause, isArrival, shown } = found;
+  const link = (/** @type {number} */ number) => button(number ? `step ${number}` : "the beginning", () => go(number), { class: "step" });
+  const known = [...view.net, ...view.steps.flatMap((done) => [...done.sends, ...(done.message ? [done.message] : [])])];
+  const texts = cause.map((number) => known.find((message) => message.number === number)).map((message) =>
+    make("span", { class: "message" }, message ? `${message.from} → ${message.to}: ${message.text}` : "a message"));
+  const listed = texts.flatMap((text, index) => (index ? [" and ", text] : [text]));
+  const changes = step ? Object.entries(view.steps[step - 1].changes).map(([node, text]) => `${node}: ${text}`) : [];
+  const why = isArrival && shown !== null
+    ? ["After ", link(step), ` ${asked.name} no longer holds, because of what this message under way will do: `, ...listed, ". One sees it in ", link(shown), ", its arrival",
+      ...effects(view.steps[step])]
+    : isArrival
+      ? ["After ", link(step), ` ${asked.name} no longer holds, because of what would happen if this arrived now: `, ...listed, "."]
+      : cause.length
+        ? ["After ", link(step), ` ${asked.name} no longer holds, because of what is under way: `, ...listed, "."]
+        : ["After ", link(step), ` ${asked.name} no longer holds: the states of the nodes show it`, ...(changes.length ? [", where this step changed ", make("span", { class: "message" }, changes.join("; "))] : []), "."];
+  to.replaceChildren(head, make("p", {}, ...why));
+}
+
+/** What a step does, for the end of a sentence. @param {Done} done */
+function effects(done) {
+  const found = [...Object.entries(done.changes).map(([node, text]) => `${node}: ${text}`), ...done.sends.map((message) => `sends to ${message.to}: ${message.text}`)];
+  return found.length ? [": ", make("span", { class: "message" }, found.join("; ")), "."] : [", which changes nothing."];
+}
+
+/** The rows of the message graph: each step, and what it changes. @param {Done[]} steps @param {number | null} sought the step that the reader looks for */
+function stepRows(steps, sought) {
   /** @type {Map<number, number>} */
   const sent = new Map();
   /** @type {import("./graph.js").Row[]} */
@@ -58,15 +109,16 @@ function stepRows(steps) {
   steps.forEach((done, index) => {
     const step = index + 1;
     const now = step === steps.length;
+    const common = { step, now, sought: step === sought };
     if (done.message) {
       const from = sent.get(done.message.number);
       const remark = from !== undefined && from !== index ? ` (sent in ${from})` : "";
       const lost = done.kind === "lose" || done.kind === "fail";
-      rows.push({ step, at: `${step}`, now, part: { from: done.message.from, to: done.message.to, label: done.message.text + remark, lost } });
+      rows.push({ ...common, at: `${step}`, part: { from: done.message.from, to: done.message.to, label: done.message.text + remark, lost, type: done.message.type, fields: done.message.fields } });
     } else {
-      rows.push({ step, at: `${step}`, now, part: { node: done.node, label: done.kind === "local" ? done.event : done.kind } });
+      rows.push({ ...common, at: `${step}`, part: { node: done.node, label: done.kind === "local" ? done.event : done.kind } });
     }
-    for (const [node, label] of Object.entries(done.changes)) rows.push({ step, at: "", now, part: { node, label } });
+    for (const [node, label] of Object.entries(done.changes)) rows.push({ ...common, at: "", part: { node, label } });
     for (const message of done.sends) sent.set(message.number, step);
   });
   const first = steps.length - MOST_STEPS;
@@ -84,16 +136,22 @@ export function renderModel(view, go) {
   element("nodes").replaceChildren(...view.nodes.map((node) =>
     nodeCard(node, `Node ${node.name}`, null, choices(view.moves.filter((move) => move.node === node.name && !move.message), take))));
 
-  const net = view.net.map((message) => make("li", {},
-    make("span", { class: "message" }, `${message.from} → ${message.to}: ${message.text}`),
+  renderAnswer(view, (step) => go(view.path.slice(0, step)));
+  const answer = findAnswer(view);
+  const causes = new Set(view.asked?.causes.at(-1) ?? []);
+  const net = view.net.map((message) => make("li", causes.has(message.number) ? { class: "sought" } : {},
+    ...(causes.has(message.number) ? [make("span", { class: "mark" }, "◆ ")] : []),
+    messageText(`${message.from} → ${message.to}: `, message.text, message.type, message.fields),
     choices(view.moves.filter((move) => move.message?.number === message.number), take)));
   element("net").replaceChildren(...(net.length ? net : [make("li", {}, "none")]));
 
+  const sought = answer?.shown ?? null;
   element("steps").replaceChildren(...view.steps.map((done, index) =>
-    make("li", {}, button(sentence(done), () => go(view.path.slice(0, index + 1)), { class: "step" }))));
+    make("li", index + 1 === sought ? { class: "sought" } : {}, button(sentence(done), () => go(view.path.slice(0, index + 1)), { class: "step" }),
+      ...(index + 1 === sought ? [make("span", { class: "mark" }, ` ◆ ${view.asked?.name}`)] : []))));
   const names = view.nodes.map((node) => node.name);
   element("graph").replaceChildren(...(view.steps.length
-    ? [drawGraph(names, stepRows(view.steps), "Message graph; the list below has the same steps", (step) => go(view.path.slice(0, step)))] : []));
+    ? [drawGraph(names, stepRows(view.steps, sought), "Message graph; the list below has the same steps", (step) => go(view.path.slice(0, step)))] : []));
 
   element("properties-part").hidden = !view.properties.length;
   element("properties").replaceChildren(...view.properties.map((property) => {
@@ -105,7 +163,7 @@ export function renderModel(view, go) {
       make("p", {}, `${property.about}${clauses}`));
   }));
 
-  fill(selectOf("way"), [["", "…"], ...view.reaches.map((reach) => questionOf(reach, view.reaches))], selectOf("way").value);
+  fill(selectOf("way"), [["", "…"], ...view.reaches.map((reach) => questionOf(reach, view.reaches))], view.asked?.name ?? "");
   fill(selectOf("node"), [["", "any node"], ...names.map((name) => /** @type {[string, string]} */ ([name, `node ${name}`]))], selectOf("node").value);
   fill(selectOf("keep-node"), names.map((name) => [name, `node ${name}`]), selectOf("keep-node").value || names[0]);
   const fields = new Set(view.nodes.flatMap((node) => node.fields.map((field) => field.name)));
@@ -119,6 +177,9 @@ export function renderCheck(check, view, node) {
     to.replaceChildren(make("p", {}, check.problem));
     return;
   }
+  for (const row of document.querySelectorAll("#graph .row")) {
+    row.classList.toggle("wrong", Boolean(check.steps[String(Number(row.getAttribute("data-step")) - 1)]));
+  }
   const rows = Object.entries(check.steps).map(([index, found]) =>
     make("li", { class: found ? "broken" : "" }, `Step ${Number(index) + 1}. ${sentence(view.steps[Number(index)])}: `,
       ...(found ? [make("span", { class: "verdict" }, `✗ ${found.what}`), sides(found)] : [make("span", { class: "verdict" }, "✓ as specified")])));
@@ -131,7 +192,7 @@ export function sides(problem) {
   const list = make("dl", { class: "sides" });
   if (problem.where) list.append(make("dt", {}, "where"), make("dd", {}, problem.where));
   if (problem.expected || problem.actual) {
-    list.append(make("dt", {}, "expected"), make("dd", {}, problem.expected || "nothing"), make("dt", {}, "actual"), make("dd", {}, problem.actual || "nothing"));
+    list.append(make("dt", {}, "expected"), readableCell("dd", {}, problem.expected || "nothing"), make("dt", {}, "actual"), readableCell("dd", {}, problem.actual || "nothing"));
   }
   return list;
 }

@@ -2,13 +2,15 @@
 import { button, element, inputOf, make, nodeCard, say, shorten } from "./dom.js";
 import { drawGraph, namesOf } from "./graph.js";
 import { sides } from "./model_view.js";
+import { readable, useNames } from "./readable.js";
 import { TimeLine } from "./time_line.js";
 
 /** @typedef {import("./graph.js").Part} Part */
 /** @typedef {import("./model_view.js").Problem} Problem */
-/** @typedef {{at: number | null, node: string, what: string, parts: Part[], more?: number, instead?: Part[], problem?: Problem}} Moment */
+/** @typedef {{at: number | null, node: string, what: string, parts: Part[], more?: number, instead?: Part[], problem?: Problem,
+ *   life?: string}} Moment life: "start", "restart" or "down", if the node begins, begins again or ends with it */
 /** @typedef {{protocol: string, title: string, about: string, clauses: [string, string][], verdict: string, commands: [string, string][],
- *   nodes: string[], cards: string[], moments: Moment[]}} Run */
+ *   nodes: string[], names: [string, string][], cards: string[], moments: Moment[]}} Run */
 /** @typedef {{moment: Moment | null, nodes: {name: string, fields: import("./model_view.js").Field[]}[]}} Seen */
 
 const BEFORE = 14;
@@ -25,12 +27,18 @@ const chosen = new Set();
 /** Which nodes the reader wants to see; null: those that the moment concerns. */
 export const chosenNodes = () => (chosen.size ? [...chosen] : null);
 
+/** Draws everything anew at the next moment. */
+export function redraw() {
+  drawn = null;
+}
+
 /** @param {Moment} moment */
 export const timeOf = (moment) => (moment.at === null ? "" : `${moment.at.toLocaleString("en")} ms`);
 
 /** Draws what is the same at every moment. @param {Run} run @param {(moment: number) => void} go @param {() => void} again */
 function renderRun(run, go, again) {
   drawn = run;
+  useNames(run.names);
   chosen.clear();
   element("run-title").textContent = run.title;
   element("run-about").textContent = run.about;
@@ -41,7 +49,7 @@ function renderRun(run, go, again) {
   element("verdict").textContent = run.verdict;
   element("verdict").className = problems.length ? "broken" : "";
   element("problems").replaceChildren(...problems.slice(0, 50).map((index) =>
-    make("li", {}, button(`Step ${index + 1}: ${run.moments[index].problem?.what}`, () => go(index), { class: "step" }))));
+    make("li", {}, button(readable(`Step ${index + 1}: ${run.moments[index].problem?.what}`), () => go(index), { class: "step" }))));
   inputOf("moment").max = String(run.moments.length - 1);
   const boxes = run.cards.map((name) => {
     const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", value: name }));
@@ -61,12 +69,12 @@ export function renderMoment(run, at, seen, go, again) {
   inputOf("moment").value = String(at);
   inputOf("moment").setAttribute("aria-valuetext", `step ${at + 1} of ${run.moments.length}`);
   const where = moment ? `Step ${at + 1} of ${run.moments.length}${moment.at === null ? "" : `, ${timeOf(moment)}`}. ` : "";
-  say(moment ? `${where}${moment.node ? `${moment.node}: ` : ""}${shorten(moment.what, 600)}` : "The beginning.");
+  say(moment ? `${where}${moment.node ? `${moment.node}: ` : ""}${shorten(readable(moment.what), 600)}` : "The beginning.");
 
   const problem = moment?.problem;
   element("problem").hidden = !problem;
   element("problem").replaceChildren(...(problem ? [
-    make("h3", {}, `✗ ${problem.what}`), sides(problem),
+    make("h3", {}, readable(`✗ ${problem.what}`)), sides(problem),
     ...(problem.clauses.length ? [make("p", {}, `Clauses: ${problem.clauses.join(", ")}`)] : [])] : []));
 
   element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, node.name, specified(seen, node.name))));
@@ -77,9 +85,9 @@ export function renderMoment(run, at, seen, go, again) {
   const first = Math.max(0, at - LISTED);
   element("moments").replaceChildren(...run.moments.slice(first, at + LISTED + 1).map((one, index) => {
     const number = first + index;
-    const text = `${one.problem ? "✗ " : ""}${timeOf(one)}${one.node ? ` ${one.node}:` : ""} ${shorten(one.what, 160)}`;
+    const text = `${one.problem ? "✗ " : ""}${timeOf(one)}${one.node ? ` ${one.node}:` : ""} ${shorten(readable(one.what), 160)}`;
     return make("li", { value: String(number + 1), class: one.problem ? "broken" : "" },
-      button(text, () => go(number), { class: "step", ...(number === at ? { "aria-current": "step" } : {}) }));
+      button(text, () => go(number), { class: "step", title: one.what, ...(number === at ? { "aria-current": "step" } : {}) }));
   }));
 }
 

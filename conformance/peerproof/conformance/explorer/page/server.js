@@ -12,7 +12,7 @@ async function load(name, query = {}) {
 }
 
 /** @param {Place} place */
-const query = (place) => ({ protocol: place.protocol, model: place.model, path: place.path.join(".") });
+const query = (place) => ({ protocol: place.protocol, model: place.model, path: place.path.join("."), question: place.question });
 
 export const server = {
   info: () => load("info.json"),
@@ -22,6 +22,7 @@ export const server = {
   check: (/** @type {Place} */ place, /** @type {string} */ node) => load("check.json", { ...query(place), node }),
   keep: (/** @type {Place} */ place, /** @type {string} */ node) => load("vector.json", { ...query(place), node }),
   run: (/** @type {number} */ number) => load("run.json", { run: number }),
+  legend: (/** @type {string} */ protocol) => load("legend.json", { protocol }),
   seek: (/** @type {number} */ number, /** @type {number} */ at, /** @type {string} */ field, /** @type {string} */ value) =>
     load("seek.json", { run: number, at, field, value }),
   moment: (/** @type {number} */ number, /** @type {number} */ at, /** @type {string[] | null} */ nodes) =>

@@ -118,10 +118,12 @@ export class TimeLine {
     pen.fillStyle = style.color;
     pen.strokeStyle = colour("--line");
     for (const [name] of this.lanes) {
-      pen.beginPath();
-      pen.moveTo(this.left, this.y(name));
-      pen.lineTo(width, this.y(name));
-      pen.stroke();
+      for (const [from, to] of this.running(name, width)) {
+        pen.beginPath();
+        pen.moveTo(from, this.y(name));
+        pen.lineTo(to, this.y(name));
+        pen.stroke();
+      }
       if (this.lane >= 9) pen.fillText(name.length > 16 ? `${name.slice(0, 15)}…` : name, 2, this.y(name), this.left - 6);
     }
     pen.strokeStyle = colour("--ink");
@@ -141,10 +143,48 @@ export class TimeLine {
       const radius = moment.problem ? 5 : Math.min(3, this.lane / 3);
       pen.fillStyle = moment.problem ? colour("--bad") : colour("--ink");
       pen.beginPath();
-      pen.arc(x, this.y(place), radius, 0, 7);
+      if (moment.life === "down" || moment.life === "restart") this.sign(pen, moment.life, x, this.y(place));
+      else pen.arc(x, this.y(place), radius, 0, 7);
       pen.fill();
     });
     this.mark();
+  }
+
+  /** Where the lane of a node is drawn: not while the node is down. @param {string} name @param {number} width */
+  running(name, width) {
+    const place = (/** @type {number} */ index) => Math.min(Math.max(this.x(this.times[index]), this.left), width);
+    /** @type {[number, number][]} */
+    const found = [];
+    let from = this.left;
+    let isUp = true;
+    this.run.moments.forEach((moment, index) => {
+      if (moment.node !== name || !moment.life) return;
+      if (moment.life === "down") found.push([from, place(index)]);
+      else if (!isUp) from = place(index);
+      isUp = moment.life !== "down";
+    });
+    return isUp ? [...found, /** @type {[number, number]} */ ([from, width])] : found;
+  }
+
+  /** A cross where a node goes down, a triangle where it starts again.
+   * @param {CanvasRenderingContext2D} pen @param {string} life @param {number} x @param {number} y */
+  sign(pen, life, x, y) {
+    const size = Math.max(4, Math.min(7, this.lane / 3));
+    if (life === "restart") {
+      pen.moveTo(x - size, y - size);
+      pen.lineTo(x + size, y);
+      pen.lineTo(x - size, y + size);
+      return;
+    }
+    pen.save();
+    pen.strokeStyle = pen.fillStyle;
+    pen.lineWidth = 2.5;
+    pen.moveTo(x - size, y - size);
+    pen.lineTo(x + size, y + size);
+    pen.moveTo(x + size, y - size);
+    pen.lineTo(x - size, y + size);
+    pen.stroke();
+    pen.restore();
   }
 
   /** @param {(moment: import("./run_view.js").Moment, x: number) => void} act */

@@ -15,7 +15,16 @@ from peerproof.spec.distkv.recovery import STEP_3
 from peerproof.spec.distkv.state import Phase, State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
 from peerproof.spec.model.liveness import Ending
-from peerproof.spec.model.questions import Endings, Question, never_message, never_node, of_cluster, of_nodes, one_ending
+from peerproof.spec.model.questions import (
+    Endings,
+    OfArrivals,
+    Question,
+    never_message,
+    never_node,
+    of_cluster,
+    of_nodes,
+    one_ending,
+)
 from peerproof.spec.properties import Cluster, Property, Taken
 
 _NOTHING: Final[TickSets] = Table()
@@ -75,6 +84,7 @@ def _is_forbidden(state: State) -> bool:
     return is_to_wait and InitialPingDue() in state.timers
 
 
+@OfArrivals
 def never_conflict(_: Model, cluster: Cluster) -> bool:
     """No change is under way to a node that has a concurrent one."""
     updates = [(cluster.nodes[to].entries.rows, message) for _, to, message in cluster.in_flight if isinstance(message, Update)]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.model.liveness import Ending
-from peerproof.spec.model.questions import Endings, Question, never_node, of_nodes, one_ending
+from peerproof.spec.model.questions import Endings, OfArrivals, Question, never_node, of_nodes, one_ending
 from peerproof.spec.peter.messages import NotifyMessage, SubscribeMessage, UnsubscribeMessage
 from peerproof.spec.peter.model.abstract_router import topic_number
 from peerproof.spec.peter.model.bounded import Model, ModelNode
@@ -143,7 +143,7 @@ def never_as_it_joins(_: Model, cluster: Cluster) -> bool:
 
 def never_arriving(is_it: Callable[[Model, Arrival], bool], *kinds: type) -> Question:
     """No arriving message satisfies the predicate."""
-    return lambda model, cluster: not any(is_it(model, arrival) for arrival in arriving(model, cluster, *kinds))
+    return OfArrivals(lambda model, cluster: not any(is_it(model, arrival) for arrival in arriving(model, cluster, *kinds)))
 
 
 def _is_cut(model: Model, arrival: Arrival) -> bool:

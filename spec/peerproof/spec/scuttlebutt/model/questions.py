@@ -10,7 +10,7 @@ from typing import Any, Final
 from peerproof.spec.core import NodeId, Received, Send, outcomes
 from peerproof.spec.model.bounded import NOW, RESTART
 from peerproof.spec.model.liveness import Ending
-from peerproof.spec.model.questions import Endings, Question, never_message, of_cluster, of_nodes, one_ending
+from peerproof.spec.model.questions import Endings, OfArrivals, Question, never_message, of_cluster, of_nodes, one_ending
 from peerproof.spec.model.run_monitor import Watched
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
@@ -65,6 +65,7 @@ def no_gap_of_lasting(model: Model, cluster: Cluster) -> bool:
     )
 
 
+@OfArrivals
 def nobody_starves(model: Model, cluster: Cluster) -> bool:
     """If the next pair of some peer fits, the answer to a digest is not empty. [BX-06]"""
     return all(
@@ -89,6 +90,7 @@ def never_partial_digest(_: Model, cluster: Cluster) -> bool:
     )
 
 
+@OfArrivals
 def never_cut_delta(model: Model, cluster: Cluster) -> bool:
     """Every answer to a digest would be complete."""
     return all(
@@ -103,6 +105,7 @@ def never_hearsay(_: Model, cluster: Cluster) -> bool:
     return all(pair.addr == sender for sender, _, pair in _pairs(cluster))
 
 
+@OfArrivals
 def never_stale(_: Model, cluster: Cluster) -> bool:
     """Each arriving pair is new."""
     for _sender, to, pair in _pairs(cluster):

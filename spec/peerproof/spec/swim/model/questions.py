@@ -12,6 +12,7 @@ from peerproof.spec.model.liveness import Ending
 from peerproof.spec.model.questions import (
     Arrival,
     Endings,
+    OfArrivals,
     Question,
     arrivals,
     arriving,
@@ -73,6 +74,7 @@ def _is_replaced(arrival: Arrival) -> bool:
     return any(old.event.node == new.event.node and old.event != new.event for old, new in pairs)
 
 
+@OfArrivals
 def never_stranger(model: Model, cluster: Cluster) -> bool:
     """No message comes from an unknown node."""
     return all(
@@ -104,6 +106,7 @@ def nobody_misses(_: Model, cluster: Cluster) -> bool:
     return all(row.misses == 0 for _, _, row in rows(cluster))
 
 
+@OfArrivals
 def no_stale_rumour(model: Model, cluster: Cluster) -> bool:
     """No node comes to consider another suspicious or dead at an incarnation that the sender has never known. [SX-02]"""
     return not any(
@@ -174,6 +177,7 @@ def _keys(state: State) -> Mapping[Uuid, Any]:
     return {uuid: key(row.status, row.incarnation) for uuid, row in state.rows.items()}
 
 
+@OfArrivals
 def ack_of_this_life(model: Model, cluster: Cluster) -> bool:
     """No ack is accepted as the answer to a ping that is still under way. [SX-08]"""
     pings = {(m.sender, m.target, m.incarnation) for _, _, m in cluster.in_flight if isinstance(m, Ping)}

@@ -10,6 +10,7 @@ from peerproof.spec.model.liveness import Ending
 from peerproof.spec.model.questions import (
     Arrival,
     Endings,
+    OfArrivals,
     Question,
     arrivals,
     arriving,
@@ -114,6 +115,7 @@ def _deliveries(model: Model, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]
             yield cluster.nodes[to], message.header.key
 
 
+@OfArrivals
 def joiners_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     """A joining node would deliver no message that is closer to a node of the ring. [WX-03]"""
     return all(
@@ -123,6 +125,7 @@ def joiners_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     )
 
 
+@OfArrivals
 def allowed_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     """At rest, the same holds of nodes that have joined. [mends WX-03]"""
     return not is_at_rest(cluster) or all(
@@ -132,6 +135,7 @@ def allowed_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     )
 
 
+@OfArrivals
 def gone_stays_away(model: Model, cluster: Cluster) -> bool:
     """No message adds a node that is not running any more. [WX-09]"""
     here = set(present(cluster))

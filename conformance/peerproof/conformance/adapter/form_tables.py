@@ -6,7 +6,9 @@ Tables of a protocol's messages, commands, events, queries and configuration, ma
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
@@ -14,7 +16,7 @@ from typing import Any, Final
 from peerproof.conformance.adapter.messages import MALFORMED
 from peerproof.spec.errors import REASONS
 from peerproof.spec.forms.answers import Items, Keyed
-from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
+from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, Text
 from peerproof.spec.forms.state_form import ShownAs
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -147,6 +149,59 @@ def sentence_of_answer(form: Any) -> str:
 def about(kind: type[Any]) -> str:
     """Returns the first line of a class's docstring."""
     return (kind.__doc__ or "").strip().splitlines()[0]
+
+
+def message_legend(protocol: str) -> dict[str, Plain]:
+    """
+    Returns the types of a protocol's messages with what they and their fields mean, as plain data.
+
+    Each type has groups: its own fields, and those of each kind of item in its lists. A field has its path, its form, and what
+    its declaration says about it. Raises KeyError.
+
+    >>> message_legend("swim")["ack"]["groups"][0]["fields"][3]
+    {'name': 'incarnation.tx', 'form': 'integer, 0 to 9223372036854775807, as a decimal string', 'about': ''}
+    """
+    return {name: _legend_entry(record) for name, record in PROTOCOLS[protocol].specification.load().MESSAGE.form.cases.items()}
+
+
+def _legend_entry(record: Record) -> dict[str, Plain]:
+    own = _legend_group("", record)
+    lists = [
+        (name, part.form) for name, part in record.forms.items() if isinstance(part, ListOf) and isinstance(part.form, Tagged)
+    ]
+    kinds = [_legend_group(f"{kind} in {name}", inner) for name, form in lists for kind, inner in form.cases.items()]
+    return {"about": whole_text(record.kind), "groups": [own, *kinds]}
+
+
+def _legend_group(title: str, record: Record) -> Plain:
+    fields: list[Plain] = [{"name": name, "form": form, "about": about} for name, form, about in explained(record)]
+    return {"title": title, "about": whole_text(record.kind) if title else "", "fields": fields}
+
+
+def explained(record: Record, within: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yields the path of each member, its form in words, and what its declaration says: its comment, or its own docstring."""
+    comments = field_comments(record.kind)
+    for name, form in record.forms.items():
+        inner = form.form if isinstance(form, ListOf | Optional) else form
+        own = whole_text(inner.kind) if isinstance(inner, Record) else ""
+        yield within + name, sentence(form), comments.get(name) or own
+        if isinstance(inner, Record):
+            yield from explained(inner, within + name + ("[]." if isinstance(form, ListOf) else "."))
+
+
+def whole_text(kind: type[Any]) -> str:
+    """Returns the docstring of a class on one line; empty if it has none of its own."""
+    text = " ".join((inspect.getdoc(kind) or "").split())
+    return "" if text.startswith(f"{kind.__name__}(") else text
+
+
+def field_comments(kind: type[Any]) -> dict[str, str]:
+    """Returns the comments of a class's fields that are for readers, those with a colon."""
+    try:
+        source = inspect.getsource(kind)
+    except (OSError, TypeError):  # there is no source, as for a class that was made by a call
+        return {}
+    return dict(re.findall(r"^ +(\w+): .*  #: (.+)$", source, re.MULTILINE))
 
 
 def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
