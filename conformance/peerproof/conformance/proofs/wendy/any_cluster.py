@@ -20,9 +20,9 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Stated, Twin
+from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
-from peerproof.conformance.proofs.wendy.any_node import ADDRESS, AnyNode, Departed, Invariant, any_cell, shown, shown_in, terms_of
+from peerproof.conformance.proofs.wendy.any_node import EXISTED, AnyNode, Departed, Invariant, any_cell, shown, shown_in, terms_of
 from peerproof.conformance.proofs.wendy.any_parts import ALL, PARTS, Parts, any_tables, claim_sent
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
 from peerproof.spec.errors import NotEnabled
@@ -98,7 +98,8 @@ def any_event(node: AnyNode, state: State) -> tuple[State, Any]:
             message = replace(message, header=replace(message.header, credentials=b"other"))
         return state, Received(_NOW, NodeId("there:1"), message)
     if kind == "outcome":
-        message = any_message(node, ("join", "heartbeat", "announcement", "application")[choice(node.path, "sent", 4)], _sender(node))
+        kind = ("join", "heartbeat", "announcement", "application")[choice(node.path, "sent", 4)]
+        message = any_message(node, kind, _sender(node) if kind == "join" else node.own_record())
         to: Any = Number(node.path.integer("receiver"))
         contact: Any = Number(node.path.integer("contact")) if isinstance(message, NodeJoin) else None
         return replace(state, contact=contact), Sent(_NOW, to, message, 1 if bool(z3.Bool("was confirmed")) else None)
@@ -109,7 +110,7 @@ def any_event(node: AnyNode, state: State) -> tuple[State, Any]:
 
 
 def _sender(node: AnyNode) -> Node:
-    """Returns the sender of a message that this node has sent: itself, or one whose message it forwards."""
+    """Returns the sender of a join that this node has sent: itself, or one whose join it forwards."""
     return node.own_record() if bool(z3.Bool("is its own")) else node.named("sender")
 
 
@@ -160,7 +161,7 @@ def _claim_departures(node: AnyNode, after: State, event: Any) -> None:
 
 def every_part(path: Path, holds: Invariant) -> None:
     """Shows that every step keeps an invariant, part by part."""
-    parts = (*PARTS, one_step)
+    parts = (*PARTS, one_step) if holds.existed else (*PARTS[:-1], one_step)
     parts[choice(path, "part", len(parts))](AnyNode(path, holds))
 
 
@@ -179,3 +180,69 @@ _STEP: Final = Evaluated(
 def no_node_is_invented(path: Path, *, truthful: bool = True) -> None:
     """Every node in a table, being measured, or named in the tables of a message, has existed, at the addresses there."""
     every_part(path, Invariant(existed=True, truthful=truthful))
+
+
+_is_passed_over = proximity.is_passed_over
+
+
+def knowing_itself(state: State, node: Node) -> bool:
+    """A node with the own id is met as any other."""
+    return node.id != state.id and _is_passed_over(state, node)
+
+
+@PROOFS.add(
+    "WZ-27 WA-15 WI-02",
+    _STEP,
+    Twin("a node with the own id is met as any other", {"instead": names_in(proximity, is_passed_over=knowing_itself)}),
+    scope=ANY_CLUSTER,
+)
+def no_node_knows_itself(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
+    """No node is in its own tables, or measures itself."""
+    with overriding(instead or {}):
+        every_part(path, Invariant(own=True))
+
+
+#: Departed nodes are not remembered; as in the model WX-09-ghost.
+_FORGOTTEN: Final = names_in(repair, add_departed=forget_departed)
+
+
+@PROOFS.add(
+    "WZ-28 WA-25 WA-30 WI-01 WX-09",
+    _STEP,
+    Twin("departed nodes are not remembered (WX-09)", {"instead": _FORGOTTEN}),
+    scope=ANY_CLUSTER,
+)
+def a_departed_node_does_not_come_back(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
+    """
+    A node that departs leaves all tables at once, and is in none until it announces itself.
+
+    It has left by its exit, or by a message that did not reach it. The exception are more departed nodes than are remembered.
+    """
+    with overriding(instead or {}):
+        every_part(path, Invariant(departed=True))
+
+
+@PROOFS.add(
+    "WZ-31 W-45 WA-52",
+    Evaluated(("wendy.transitions.initial",), ("host_and_port",)),
+    Twin("a node keeps its tables from before", {"keeps": True}),
+    scope=ANY_CLUSTER,
+)
+def a_new_node_and_others_keep_what_holds(path: Path, *, keeps: bool = False) -> None:
+    """A node without tables satisfies the invariants; they keep holding while other nodes start, also at other addresses."""
+    node = AnyNode(path, Invariant(existed=True, own=True, departed=True))
+    new = transitions.initial(NodeId("any:1"), node.start.config).state
+    if keeps:
+        new = replace(new, neighborhood_set=(node.other("node from before"),))
+    path.claim("it has departed from none", truth(not new.departed))
+    none = Departed(path, lambda _: z3.BoolVal(False))
+    node.claim_state(replace(new, departed=none))  # type: ignore[arg-type]  # on terms
+
+    later = z3.Function("has existed later", z3.IntSort(), z3.IntSort(), z3.BoolSort())
+    (_, seen), named = next(node.start.routing_table.shown()), node.named("named in a message")  # type: ignore[attr-defined]
+    for one in (seen, named):
+        path.know(z3.Implies(EXISTED(*terms_of(one)), later(*terms_of(one))))
+        path.claim("what has existed", z3.Implies(EXISTED(*terms_of(one)), later(*terms_of(one))))
+
+
+PROOFS.append(composition("WZ-32", "WI-01 WI-02"))

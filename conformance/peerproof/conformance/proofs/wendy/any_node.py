@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
@@ -73,10 +74,11 @@ Facts = Callable[[Term, Term], Iterable[Term]]
 class Held:
     """The nodes in the tables of a state, or of a message: which ids there are, and what holds of each node."""
 
-    def __init__(self, path: Path, about: str, facts: Facts) -> None:
+    def __init__(self, path: Path, about: str, facts: Facts, departed: Departed | None = None) -> None:
         self.path = path
         self.has = z3.Function(path.fresh(f"is in {about}"), _INT, _BOOL)
         self.facts = facts
+        self.departed = departed  #: with these departed nodes, each node satisfies the invariant
 
     def of(self, node: Term, place: Term) -> Term:
         """States all that holds of a node in these tables."""
@@ -93,20 +95,43 @@ class Held:
         return record(node, place)
 
 
+class Seen(NamedTuple):
+    """The node of a table that can be seen."""
+
+    node: Term
+    place: Term
+    there: Term  #: whether the table has nodes
+    length: Term  #: the number of nodes
+
+    @property
+    def record(self) -> Node:
+        """The node with its addresses."""
+        return record(self.node, self.place)
+
+
 class Window:
     """One table, of any size. Going through it gives any one of its nodes, always the same, or none."""
 
     def __init__(self, held: Held) -> None:
         self.held = held
         self.path = held.path
-        self.node, self.place = held.symbols()
-        self.there = z3.Bool(self.path.fresh("has nodes"))
-        self.length = self.path.integer(self.path.fresh("length"))
-        self.path.know(z3.Implies(self.there, z3.And(held.of(self.node, self.place), self.length > 0)))
+        self.added: tuple[Node, ...] = ()
+
+    @cached_property
+    def seen(self) -> Seen:
+        """The node that can be seen; it is made where code first looks at it."""
+        node, place = self.held.symbols()
+        seen = Seen(node, place, z3.Bool(self.path.fresh("has nodes")), self.path.integer(self.path.fresh("length")))
+        self.path.know(z3.Implies(seen.there, z3.And(self.held.of(node, place), seen.length > 0)))
+        return seen
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
         """Yields the nodes that can be seen, with whether they are there."""
-        yield self.there, record(self.node, self.place)
+        yield self.seen.there, self.seen.record
+
+    def shown_new(self) -> Iterator[tuple[Term, Node]]:
+        """Yields those that were added."""
+        return ((z3.BoolVal(True), node) for node in self.added)
 
     def any_answer(self, about: str) -> bool:
         """Returns either answer to a question."""
@@ -117,21 +142,21 @@ class Members(Window):
     """A side of a leaf set, or a neighborhood set."""
 
     def __iter__(self) -> Iterator[Node]:
-        if bool(self.there):
-            yield record(self.node, self.place)
+        if bool(self.seen.there):
+            yield self.seen.record
 
     def __getitem__(self, place: Any) -> Any:
         """Returns any node; of a part, nothing is seen: its nodes were in the table before."""
         return () if isinstance(place, slice) else self.held.member()
 
     def __bool__(self) -> bool:
-        return bool(self.there)
+        return bool(self.seen.there)
 
     def __eq__(self, other: object) -> bool:
         """Compares with what a filter has left: if the node that was seen has gone, they differ."""
         if isinstance(other, Members):
             return self is other
-        has_lost = isinstance(other, tuple) and not other and bool(self.there)
+        has_lost = isinstance(other, tuple) and not other and bool(self.seen.there)
         return not has_lost and self.any_answer("none has gone")
 
     __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
@@ -142,15 +167,13 @@ class Cells(Window):
 
     def __init__(self, held: Held) -> None:
         super().__init__(held)
-        self.cell = any_cell(self.path)
-        self.added: tuple[Node, ...] = ()
         self.has_lost = False
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
         """Yields the nodes that can be seen, with whether they are there."""
         if not self.has_lost:
             yield from super().shown()
-        yield from ((z3.BoolVal(True), node) for node in self.added)
+        yield from self.shown_new()
 
     def get(self, _: Any) -> Node | None:
         """Like `Table`."""
@@ -165,13 +188,13 @@ class Cells(Window):
         return self._changed(self.has_lost or bool(cells))
 
     def _changed(self, has_lost: bool, *added: Node) -> Cells:  # noqa: FBT001  # what is there and what is new
-        found = Cells.__new__(Cells)
-        vars(found).update(vars(self) | {"has_lost": has_lost, "added": (*self.added, *added)})
+        found = Cells(self.held)
+        vars(found).update(seen=self.seen, has_lost=has_lost, added=(*self.added, *added))
         return found
 
     def items(self) -> Iterator[tuple[tuple[Number, Number], Node]]:
         """Like `Table`, for the nodes that are seen."""
-        yield from ((self.cell, node) for is_there, node in self.shown() if bool(is_there))
+        yield from ((any_cell(self.path), node) for is_there, node in self.shown() if bool(is_there))
 
     def values(self) -> Iterator[Node]:
         """Like `Table`."""
@@ -190,13 +213,16 @@ class Measured(Window):
     def __init__(self, held: Held) -> None:
         super().__init__(held)
         self.has: Callable[[Term], Term] = held.has
-        self.added: tuple[Node, ...] = ()
         self.gone: tuple[Term, ...] = ()
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
         """Yields the nodes that can be seen, with whether they are there."""
-        yield z3.And(self.there, *(self.node != one for one in self.gone)), record(self.node, self.place)
-        yield from ((z3.And(*(term_of(node.id) != one for one in self.gone)), node) for node in self.added)
+        yield z3.And(self.seen.there, *(self.seen.node != one for one in self.gone)), self.seen.record
+        yield from self.shown_new()
+
+    def shown_new(self) -> Iterator[tuple[Term, Node]]:
+        """Yields those that were added, with whether they are still there."""
+        return ((z3.And(*(term_of(node.id) != one for one in self.gone)), node) for node in self.added)
 
     def __contains__(self, node: Any) -> bool:
         return bool(self.has(term_of(node)))
@@ -222,8 +248,8 @@ class Measured(Window):
         return self._changed(lambda n: z3.And(n != at, self.has(n)), self.added, (*self.gone, at))
 
     def _changed(self, has: Callable[[Term], Term], added: tuple[Node, ...], gone: tuple[Term, ...]) -> Measured:
-        found = Measured.__new__(Measured)
-        vars(found).update(vars(self) | {"has": has, "added": added, "gone": gone})
+        found = Measured(self.held)
+        vars(found).update(seen=self.seen, has=has, added=added, gone=gone)
         return found
 
     def values(self) -> Iterator[Node]:
@@ -376,7 +402,7 @@ class AnyNode:
             found = self.holds.of_node(self.id, departed, node, place).values()
             return [*found, *(fact for one in more for fact in one(node, place))]
 
-        return Held(self.path, "the tables", facts)
+        return Held(self.path, "the tables", facts, departed)
 
     def _any_state(self) -> State:
         departed = Departed(self.path, z3.Function("has departed", _INT, _BOOL))
@@ -424,11 +450,12 @@ class AnyNode:
     def claim_state(self, state: State) -> None:
         """Claims that a state satisfies the invariant."""
         departed: Any = state.departed
-        tables = (*shown_in(state), *shown(state.measured))
+        tables = (state.routing_table, *state.leaf_set, state.neighborhood_set, state.measured)
+        nodes = [one for table in tables for one in (new_in(table, departed))]
 
         def goals() -> dict[str, Term]:
             found: dict[str, Term] = {}
-            for is_there, node in tables:
+            for is_there, node in nodes:
                 for about, holds in self.holds.of_node(self.id, departed, *terms_of(node)).items():
                     found[about] = z3.And(found.get(about, True), z3.Implies(is_there, holds))
             return found
@@ -443,7 +470,7 @@ class AnyNode:
         tables: Tables = getattr(message, "tables", Tables())
         entries = [(truth(True), entry.node) for entry in tables.routing_table or ()]
         sides = [one for side in tables.leaf_set or () for one in shown(side)]
-        named = [(truth(True), sender), *entries, *sides, *shown(tables.neighborhood_set or ())]
+        named = [(truth(True), sender), *entries, *sides, *shown(() if tables.neighborhood_set is None else tables.neighborhood_set)]
 
         def goals() -> dict[str, Term]:
             found: dict[str, Term] = {}
@@ -460,6 +487,12 @@ def shown(table: Any) -> list[tuple[Term, Node]]:
     if isinstance(table, Window):
         return list(table.shown())
     return [(z3.BoolVal(True), node) for node in (table.values() if isinstance(table, Mapping) else table)]
+
+
+def new_in(table: Any, departed: Departed) -> list[tuple[Term, Node]]:
+    """Returns the nodes of a table that can be seen, without those that satisfy the invariant by its construction."""
+    is_made = isinstance(table, Window) and table.held.departed is departed
+    return list(table.shown_new()) if is_made else shown(table)
 
 
 def shown_in(state: State) -> list[tuple[Term, Node]]:

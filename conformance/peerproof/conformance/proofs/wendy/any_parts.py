@@ -61,7 +61,7 @@ class Parts:
 
     def len(self, table: Any) -> Any:
         """Returns the length of a table: any, but not 0 if it has nodes."""
-        return Number(table.length) if isinstance(table, Window) else builtins.len(table)
+        return Number(table.seen.length) if isinstance(table, Window) else builtins.len(table)
 
     def enumerate(self, table: Any) -> Iterator[tuple[Any, Any]]:
         """Returns what a search finds in a table: any node, or none."""
@@ -82,7 +82,7 @@ class Parts:
 
     def any_place(self, table: Members) -> Number:
         """Returns any place in a table, or behind it."""
-        return Number(self.path.integer(self.path.fresh("place"), 0, table.length))
+        return Number(self.path.integer(self.path.fresh("place"), 0, table.seen.length))
 
     def any_answer(self, about: str) -> bool:
         """Returns either answer to a question."""
@@ -100,8 +100,8 @@ class Parts:
     def at(self, state: State, _: Any) -> Iterator[Node]:
         """Yields a node at an address: any that is known, or being measured; one after the other, so one stands for all."""
         if self.any_answer("a node is there"):
-            measured: Any = state.measured
-            yield (held_by(state) if self.any_answer("is known") else measured.held).member()
+            departed: Any = state.departed
+            yield self.node.held(departed).member()  # it is in one of these tables, and the same holds in each
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ def shown_in_message(said: Tables) -> list[tuple[Term, Node]]:
     """Returns the nodes in the tables of a message that can be seen."""
     entries: Any = said.routing_table or ()
     routing_table = entries.members if isinstance(entries, Entries) else ()
-    return [one for table in (routing_table, *(said.leaf_set or ()), said.neighborhood_set or ()) for one in shown(table)]
+    return [one for table in (routing_table, *(said.leaf_set or ()), () if said.neighborhood_set is None else said.neighborhood_set) for one in shown(table)]
 
 
 #: What is asked for the parts of the path that is followed: the innermost one last.
@@ -474,7 +474,7 @@ def all_that_is_known(node: AnyNode) -> None:
     start: Any = node.start
     tables_ = [start.routing_table, *start.leaf_set, start.neighborhood_set]
     for table in list(combinations(tables_, 2))[choice(node.path, "tables without nodes that are seen", 6)]:
-        node.path.know(z3.Not(table.there))
+        node.path.know(z3.Not(table.seen.there))
     known = _KNOWN(start)
     nodes = shown_in(start)
     for is_there, one in nodes:
