@@ -22,8 +22,10 @@ from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
+from peerproof.conformance.proofs.wendy.any_leaves import PROOFS as LEAVES
 from peerproof.conformance.proofs.wendy.any_node import EXISTED, AnyNode, Departed, Invariant, any_cell, shown, shown_in, terms_of
-from peerproof.conformance.proofs.wendy.any_parts import ALL, PARTS, Parts, any_tables, claim_sent
+from peerproof.conformance.proofs.wendy.any_order import PROOFS as ORDER
+from peerproof.conformance.proofs.wendy.any_parts import ALL, PARTS, Parts, any_tables, claim_leaves, claim_sent
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
@@ -76,15 +78,15 @@ def any_message(node: AnyNode, kind: str, sender: Node) -> Any:
         case "heartbeat":
             return Heartbeat(about)
         case "state data":
-            return StateData(about, any_tables(node), destination=bool(z3.Bool("is the destination")))
+            return StateData(about, any_tables(node, at_once=True), destination=bool(z3.Bool("is the destination")))
         case "request":
             return StateRequest(about, Mask())
         case "race":
-            return NodeRace(about, any_tables(node))
+            return NodeRace(about, any_tables(node, at_once=True))
         case "repair":
             return NodeRepair(about, Mask())
         case "announcement":
-            return NodeAnnouncement(about, any_tables(node))
+            return NodeAnnouncement(about, any_tables(node, at_once=True))
         case _:
             return Application(about, Number(node.path.integer("purpose")), b"")  # type: ignore[arg-type]
 
@@ -134,6 +136,7 @@ def one_step(node: AnyNode) -> None:
     except NotEnabled:
         return
     node.claim_state(after)
+    claim_leaves(node, after)
     claim_sent(node, effects)
     if node.holds.departed and stage is not Stage.LEFT:
         _claim_departures(node, after, event)
@@ -172,34 +175,18 @@ _STEP: Final = Evaluated(
 
 
 @PROOFS.add(
-    "WZ-26 W-51 W-56 WA-34 WA-68 WA-69",
+    "WZ-26 W-51 W-56 WA-15 WA-34 WA-68 WA-69 WI-02",
     _STEP,
     Twin("messages may name nodes that have never existed", {"truthful": False}),
     scope=ANY_CLUSTER,
 )
 def no_node_is_invented(path: Path, *, truthful: bool = True) -> None:
-    """Every node in a table, being measured, or named in the tables of a message, has existed, at the addresses there."""
-    every_part(path, Invariant(existed=True, truthful=truthful))
+    """
+    Every node in a table, being measured, or named in a message with tables has existed, at the addresses there.
 
-
-_is_passed_over = proximity.is_passed_over
-
-
-def knowing_itself(state: State, node: Node) -> bool:
-    """A node with the own id is met as any other."""
-    return node.id != state.id and _is_passed_over(state, node)
-
-
-@PROOFS.add(
-    "WZ-27 WA-15 WI-02",
-    _STEP,
-    Twin("a node with the own id is met as any other", {"instead": names_in(proximity, is_passed_over=knowing_itself)}),
-    scope=ANY_CLUSTER,
-)
-def no_node_knows_itself(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
-    """No node is in its own tables, or measures itself."""
-    with overriding(instead or {}):
-        every_part(path, Invariant(own=True))
+    And no node is in its own tables.
+    """
+    every_part(path, Invariant(existed=True, own=True, truthful=truthful))
 
 
 #: Departed nodes are not remembered; as in the model WX-09-ghost.
@@ -207,7 +194,7 @@ _FORGOTTEN: Final = names_in(repair, add_departed=forget_departed)
 
 
 @PROOFS.add(
-    "WZ-28 WA-25 WA-30 WI-01 WX-09",
+    "WZ-27 WA-25 WA-30 WI-01 WX-09",
     _STEP,
     Twin("departed nodes are not remembered (WX-09)", {"instead": _FORGOTTEN}),
     scope=ANY_CLUSTER,
@@ -245,4 +232,5 @@ def a_new_node_and_others_keep_what_holds(path: Path, *, keeps: bool = False) ->
         path.claim("what has existed", z3.Implies(EXISTED(*terms_of(one)), later(*terms_of(one))))
 
 
+PROOFS.extend([*LEAVES, *ORDER])
 PROOFS.append(composition("WZ-32", "WI-01 WI-02"))

@@ -45,8 +45,9 @@ _NOW: Final = Instant(0)
 class Side:
     """A side of a leaf set, of any length, the nearest first."""
 
-    def __init__(self, path: Path, ring: Ring, own: Id, name: str, *, is_right: bool) -> None:
+    def __init__(self, path: Path, ring: Ring, own: Id, name: str, *, is_right: bool, is_half: bool = True) -> None:
         self.path, self.ring, self.own, self.is_right = path, ring, own, is_right
+        self._is_half = is_half  #: whether it has nodes of its own half of the ring alone (WA-05)
         self.length = path.integer(f"nodes {name}")
         self._id = z3.Function(name, z3.IntSort(), z3.IntSort())
         self._places: list[Term] = []
@@ -65,7 +66,7 @@ class Side:
         size: Any = self.ring.size
         if not any(place.eq(known) for known in self._places):
             steps, term = self.steps(found), self._id(place)
-            half = steps <= size.half if self.is_right else steps < size.half
+            half = z3.Or(not self._is_half, steps <= size.half if self.is_right else steps < size.half)
             self.path.know(z3.Implies(self.has(place), z3.And(term >= 0, term < size.term, steps > 0, half)))
             for other in self._places:
                 both, far = z3.And(self.has(place), self.has(other)), self.steps(self._id_at(other))
@@ -148,6 +149,7 @@ class Resting:
             self.path.know(z3.Implies(place > 0, side.steps(side.at(place - 1).id) < steps))
             self.path.know(z3.Implies(place < side.length, side.steps(side.at(place).id) == steps))
 
+
 def next_hop(node: Resting) -> Node | None:
     """Returns the next hop of the key."""
     with overriding(names_in(routing, bisect_left=_bisect, max=_larger)):
@@ -194,7 +196,7 @@ _STEP: Final = Evaluated(
 
 
 @PROOFS.add(
-    "WZ-29 W-37 W-43 W-44 WA-07 WA-08 WX-02",
+    "WZ-28 W-37 W-43 W-44 WA-07 WA-08 WX-02",
     _STEP,
     Twin("the leaf set may lack a neighbour (WX-02)", {"neighbours": False}),
     scope=ANY_CLUSTER,
@@ -223,7 +225,7 @@ def messages_are_delivered_at_the_closest_node(path: Path, *, neighbours: bool =
 
 
 @PROOFS.add(
-    "WZ-30 W-38 W-39 W-41 W-42 WA-06 WA-13 WX-06",
+    "WZ-29 W-38 W-39 W-41 W-42 WA-06 WA-13 WX-06",
     _STEP,
     Twin("also the hop to the cell of the key (WX-06)", {"cell_too": True}),
     scope=ANY_CLUSTER,

@@ -470,7 +470,12 @@ class AnyNode:
         tables: Tables = getattr(message, "tables", Tables())
         entries = [(truth(True), entry.node) for entry in tables.routing_table or ()]
         sides = [one for side in tables.leaf_set or () for one in shown(side)]
-        named = [(truth(True), sender), *entries, *sides, *shown(() if tables.neighborhood_set is None else tables.neighborhood_set)]
+        named = [
+            (truth(True), sender),
+            *entries,
+            *sides,
+            *shown(() if tables.neighborhood_set is None else tables.neighborhood_set),
+        ]
 
         def goals() -> dict[str, Term]:
             found: dict[str, Term] = {}

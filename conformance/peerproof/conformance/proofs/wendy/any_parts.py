@@ -111,9 +111,11 @@ class Parts:
         return state.routing_table.put({any_cell(self.path): node}) if self.any_answer("changes") else state.routing_table  # type: ignore[dict-item]
 
     def in_leaf_set(self, state: State, node: Node) -> LeafSet:
-        """The same leaf set, or any with a node that may enter it."""
+        """The same leaf set, or any other, with a node that may enter it."""
         self.node.claim_may_enter(state, node)
-        return LeafSet((node,), state.leaf_set.right) if self.any_answer("changes") else state.leaf_set
+        departed: Any = state.departed
+        changed = self.node.with_tables(state, self.node.held(departed)).leaf_set
+        return changed if self.any_answer("changes") else state.leaf_set
 
     def in_neighborhood_set(self, state: State, node: Node) -> tuple[Node, ...]:
         """The same neighborhood set, or any with a node that may enter it."""
@@ -217,7 +219,11 @@ def shown_in_message(said: Tables) -> list[tuple[Term, Node]]:
     """Returns the nodes in the tables of a message that can be seen."""
     entries: Any = said.routing_table or ()
     routing_table = entries.members if isinstance(entries, Entries) else ()
-    return [one for table in (routing_table, *(said.leaf_set or ()), () if said.neighborhood_set is None else said.neighborhood_set) for one in shown(table)]
+    return [
+        one
+        for table in (routing_table, *(said.leaf_set or ()), () if said.neighborhood_set is None else said.neighborhood_set)
+        for one in shown(table)
+    ]
 
 
 #: What is asked for the parts of the path that is followed: the innermost one last.
@@ -293,6 +299,17 @@ _TABLES: Final = ("routing_table", "leaf_set", "neighborhood_set", "versions")
 
 def claim_frame(node: AnyNode, after: State, *fields: str) -> None:
     """Claims that a state satisfies the invariant, and differs from the first one in its tables and in these fields alone."""
+    claim_tables(node, after, *fields)
+    claim_leaves(node, after)
+
+
+def claim_leaves(node: AnyNode, after: State) -> None:
+    """Claims that no leaf set is changed but by the functions of which it is shown that they keep it in order."""
+    node.path.claim("a leaf set is one that a part has left", truth(all(isinstance(side, Members) for side in after.leaf_set)))
+
+
+def claim_tables(node: AnyNode, after: State, *fields: str) -> None:
+    """Claims the same of a function that may change a leaf set."""
     node.claim_state(after)
     others = {field.name for field in dataclasses.fields(State)} - {*_TABLES, *fields}
     node.path.claim("nothing else changes", truth(all(getattr(after, name) is getattr(node.start, name) for name in others)))
@@ -325,7 +342,7 @@ def one_table(node: AnyNode) -> None:
             after = replace(start, leaf_set=tables.in_leaf_set(start, one))
         else:
             after = replace(start, neighborhood_set=tables.in_neighborhood_set(start, one))
-    claim_frame(node, after)
+    claim_tables(node, after)
 
 
 def one_insertion(node: AnyNode) -> None:
@@ -341,7 +358,7 @@ def one_removal(node: AnyNode) -> None:
     gone = node.other("node").id
     with Parts(node).within():
         after = tables.remove_node(node.start, gone)
-    claim_frame(node, after)
+    claim_tables(node, after)
     node.path.claim_all(lambda: {"it is in no table": _is_absent(term_of(gone), shown_in(after))})
 
 
@@ -354,7 +371,7 @@ def one_address(node: AnyNode) -> None:
     one = node.named("node")
     with Parts(node).within():
         after = tables.update_address(node.start, one)
-    claim_frame(node, after)
+    claim_tables(node, after)
 
 
 def one_consideration(node: AnyNode) -> None:
@@ -396,14 +413,16 @@ def one_announcement(node: AnyNode) -> None:
     claim_sent(node, effects)
 
 
-def any_tables(node: AnyNode) -> Tables:
-    """Returns the tables of a message; the node that can be seen in them is in any one of them."""
+def any_tables(node: AnyNode, *, at_once: bool = False) -> Tables:
+    """Returns the tables of a message; the node that can be seen in them is in any one of them, or at once in all."""
     holds = node.holds
     held = Held(node.path, "a message", lambda at, place: holds.of_named(at, place).values() if holds.truthful else ())
     one: Any = Members(held)
+    entries: Any = Entries(one)
+    if at_once:
+        return Tables(entries if bool(z3.Bool("has a routing table")) else None, LeafSet(one, ()), one)
     kind = choice(node.path, "the table of a node", 3)
     if kind == 0:
-        entries: Any = Entries(one)
         return Tables(routing_table=entries)
     return Tables(leaf_set=LeafSet(one, ())) if kind == 1 else Tables(leaf_set=LeafSet(), neighborhood_set=one)
 
@@ -489,6 +508,6 @@ def same_node(one: Node, other: Node) -> Term:
 
 
 PARTS: Final = (
-    *(one_table, one_insertion, one_removal, one_address, one_consideration, some_tables, one_score, scores_pruned),
-    *(one_selection, one_announcement, one_repair, all_repairs, some_questions, one_departure, all_that_is_known),
+    *(one_departure, one_consideration, one_address, one_table, one_insertion, one_score, scores_pruned, one_selection),
+    *(one_announcement, one_repair, all_repairs, some_questions, some_tables, one_removal, all_that_is_known),
 )
