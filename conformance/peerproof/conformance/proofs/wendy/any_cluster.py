@@ -6,7 +6,7 @@ of the cluster is in a function that only grows: which nodes have existed, at wh
 enough.
 
 A step is shown in parts. Functions that it goes through again and again are run by themselves, on any state that satisfies the
-invariant: a node that is tried in the tables, is removed from them, is seen in a message, or has gone; and the tables of a message.
+invariant: a node that is tried in the tables, is removed from them, is seen in a message, or has gone; the tables of a message.
 Where the code calls one of them, what it needs is claimed, and any state is returned that it may leave.
 """
 
@@ -23,9 +23,12 @@ from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
 from peerproof.conformance.proofs.wendy.any_leaves import PROOFS as LEAVES
-from peerproof.conformance.proofs.wendy.any_node import EXISTED, AnyNode, Departed, Invariant, any_cell, shown, shown_in, terms_of
+from peerproof.conformance.proofs.wendy.any_leaves import no_choice
+from peerproof.conformance.proofs.wendy.any_node import EXISTED, AnyNode, Invariant
 from peerproof.conformance.proofs.wendy.any_order import PROOFS as ORDER
-from peerproof.conformance.proofs.wendy.any_parts import ALL, PARTS, Parts, any_tables, claim_leaves, claim_sent
+from peerproof.conformance.proofs.wendy.any_parts import ALL, Parts
+from peerproof.conformance.proofs.wendy.any_tables import Departed, any_cell, shown, shown_in, terms_of
+from peerproof.conformance.proofs.wendy.each_part import PARTS, any_tables, claim_leaves, claim_sent
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
@@ -53,7 +56,6 @@ from peerproof.spec.wendy import (
     State,
     StateData,
     StateRequest,
-    proximity,
     repair,
     transitions,
 )
@@ -132,7 +134,7 @@ def one_step(node: AnyNode) -> None:
     state, event = any_event(node, replace(node.start, stage=stage))
     try:
         with Parts(node).within(*ALL):
-            after, effects = transitions.step(state, event, _no_choice)
+            after, effects = transitions.step(state, event, no_choice)
     except NotEnabled:
         return
     node.claim_state(after)
@@ -140,10 +142,6 @@ def one_step(node: AnyNode) -> None:
     claim_sent(node, effects)
     if node.holds.departed and stage is not Stage.LEFT:
         _claim_departures(node, after, event)
-
-
-def _no_choice(*_: Any) -> Any:
-    raise AssertionError("Wendy has no random choices")
 
 
 def _claim_departures(node: AnyNode, after: State, event: Any) -> None:
@@ -164,7 +162,7 @@ def _claim_departures(node: AnyNode, after: State, event: Any) -> None:
 
 def every_part(path: Path, holds: Invariant) -> None:
     """Shows that every step keeps an invariant, part by part."""
-    parts = (*PARTS, one_step) if holds.existed else (*PARTS[:-1], one_step)
+    parts = (*PARTS, one_step) if holds.existed else (*PARTS[:-2], one_step)
     parts[choice(path, "part", len(parts))](AnyNode(path, holds))
 
 

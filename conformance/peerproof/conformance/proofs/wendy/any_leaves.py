@@ -2,8 +2,8 @@
 Leaf sets of any length, on a ring of any even size, and where messages end in a ring at rest, of any number of nodes.
 
 A side of a leaf set is a function from places to ids, with a length. What holds of all of its places, such as that they are in
-order, is added for each place that code or a claim looks at. `bisect_left`, which is written in C, is replaced by what it promises
-for a list in order: all before the place that it returns are less, and all from there on are not.
+order, is added for each place that code or a claim looks at. `bisect_left`, which is written in C, is replaced by what it
+promises for a list in order: all before the place that it returns are less, and all from there on are not.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def one_message(node: Resting) -> None:
     config = replace(node.state.config, is_consulted=bool(z3.Bool("is consulted")))
     state, event = replace(node.state, config=config), events[choice(node.path, "event", len(events))]
     with overriding(names_in(routing, next_hop=lambda *_: hop) | names_in(State, known=property(lambda _: Table()))):
-        _, effects = transitions.step(state, event, _no_choice)
+        _, effects = transitions.step(state, event, no_choice)
     notices = [effect.notice for effect in effects if isinstance(effect, Notify)]
     is_delivered = any(isinstance(notice, Delivered) for notice in notices)
     node.path.claim("it is delivered exactly if there is no next hop", truth(is_delivered == (hop is None)))
@@ -185,8 +185,9 @@ def _larger(one: Any, other: Any) -> Number:
     return Number(z3.If(term_of(one) >= term_of(other), term_of(one), term_of(other)))
 
 
-def _no_choice(*_: Any) -> Any:
-    raise AssertionError("Wendy has no random choices")
+def no_choice(why: str, among: Any, some: int = 1) -> Any:
+    """Wendy has no random choices."""
+    raise AssertionError(why, among, some)
 
 
 _STEP: Final = Evaluated(

@@ -1,9 +1,9 @@
 """
 Leaf sets are in order in every cluster: the functions that change one, on sides of any length and with any limit.
 
-Code that copies a part of a side gets a run: as many nodes as the part has, one after the other. Code that goes through a side gets
-the nodes before some place as a run, the node at that place, and those behind it as a run; if the code looks for a node, the place
-is where this node is, if it is there.
+Code that copies a part of a side gets a run: as many nodes as the part has, one after the other. Code that goes through a side
+gets the nodes before some place as a run, the node at that place, and those behind it as a run. If the code looks for a node, the
+place is where this node is, if it is there.
 """
 
 from __future__ import annotations
@@ -145,7 +145,8 @@ class Leaves:
 
     def claim_order(self, after: State) -> None:
         """Claims that both sides are in order, and not longer than they may be."""
-        for side, found in zip(self.sides, after.leaf_set, strict=True):
+        leaf_set: Any = after.leaf_set
+        for side, found in zip(self.sides, leaf_set, strict=True):
             if found is side:
                 continue
             place = self.path.integer(self.path.fresh("any place"))

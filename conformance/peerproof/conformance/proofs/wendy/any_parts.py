@@ -1,49 +1,39 @@
 """
 The functions that a step of Wendy goes through again and again, each run by itself on any state that satisfies the invariant.
 
-Where other code calls one of them, what it needs is claimed, and any state is returned that it may leave. So a message may name any
-number of nodes, and any number of nodes may be at one address.
+Where other code calls one of them, what it needs is claimed, and any state is returned that it may leave. So a message may name
+any number of nodes, and any number of nodes may be at one address.
 """
 
 from __future__ import annotations
 
 import builtins
-import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
-from peerproof.conformance.proofs.wendy.any_node import (
-    ADDRESS,
-    HAS_ADDRESS,
-    AnyNode,
-    Cells,
+from peerproof.conformance.proofs.paths import Term
+from peerproof.conformance.proofs.terms import Number, term_of, truth
+from peerproof.conformance.proofs.wendy.any_node import ADDRESS, HAS_ADDRESS, AnyNode
+from peerproof.conformance.proofs.wendy.any_tables import (
     Departed,
     Entries,
     Held,
     Known,
-    Measured,
     Members,
     Window,
     any_cell,
     shown,
-    shown_in,
     terms_of,
 )
-from peerproof.spec.core import Send, Step
+from peerproof.spec.core import Step
 from peerproof.spec.overrides import names_in, overriding
-from peerproof.spec.wendy import Header, LeafSet, Node, State, StateData, Tables, joining, proximity, repair, routing, tables
+from peerproof.spec.wendy import LeafSet, Node, State, Tables, joining, proximity, repair, routing, tables
 from peerproof.spec.wendy import state as state_module
-
-#: The getter of `State.known`, which a proof runs by itself.
-_KNOWN: Final = vars(State)["known"].func
 
 
 class Parts:
@@ -247,7 +237,7 @@ def _overrides(inner: tuple[str, ...]) -> overriding:
     names |= names_in(proximity, len=_of_path("len")) | names_in(repair, len=_of_path("len"), max=_of_path("max"))
     names |= names_in(state_module, address_of=_of_path("address_of")) | names_in(joining, is_newer=_of_path("is_newer"))
     names |= names_in(routing, next_hop=_next_hop, next_hop_of_join=_next_hop)
-    names |= names_in(State, at=lambda state, address: _parts[-1].at(state, address), score=_any_score)
+    names |= names_in(State, at=_at, score=_any_score)
     names |= names_in(State, known=property(lambda state: Known(held_by(state))))
     names |= names_in(State, node=property(lambda _: _parts[-1].node.own_record()))
     return overriding(names | {place: _of_path(place.rpartition(".")[2]) for place in inner})
@@ -256,6 +246,11 @@ def _overrides(inner: tuple[str, ...]) -> overriding:
 def _next_hop(state: State, _: Any) -> Node | None:
     """Returns any known node, or none: the same one for one key does not matter here."""
     return held_by(state).member() if _parts[-1].any_answer("has a next hop") else None
+
+
+def _at(state: State, address: Any) -> Iterator[Node]:
+    """Yields a node at an address."""
+    return _parts[-1].at(state, address)
 
 
 def _any_score(_: State, __: Any) -> Number:
@@ -292,222 +287,4 @@ ANNOUNCE: Final = "peerproof.spec.wendy.joining.announce"
 ALL: Final = (
     *(CELL, LEAF, NEIGHBOUR, INSERT, REMOVE, UPDATE, SELECT, CONSIDER, LEARN, REFRESH, PRUNE),
     *(DEPART, ADVANCE, ADVANCE_ALL, ASK_LEAF, ASK_NEIGHBOURS, ANNOUNCE),
-)
-
-_TABLES: Final = ("routing_table", "leaf_set", "neighborhood_set", "versions")
-
-
-def claim_frame(node: AnyNode, after: State, *fields: str) -> None:
-    """Claims that a state satisfies the invariant, and differs from the first one in its tables and in these fields alone."""
-    claim_tables(node, after, *fields)
-    claim_leaves(node, after)
-
-
-def claim_leaves(node: AnyNode, after: State) -> None:
-    """Claims that no leaf set is changed but by the functions of which it is shown that they keep it in order."""
-    node.path.claim("a leaf set is one that a part has left", truth(all(isinstance(side, Members) for side in after.leaf_set)))
-
-
-def claim_tables(node: AnyNode, after: State, *fields: str) -> None:
-    """Claims the same of a function that may change a leaf set."""
-    node.claim_state(after)
-    others = {field.name for field in dataclasses.fields(State)} - {*_TABLES, *fields}
-    node.path.claim("nothing else changes", truth(all(getattr(after, name) is getattr(node.start, name) for name in others)))
-
-
-def claim_sent(node: AnyNode, effects: Any) -> None:
-    """Claims that all messages satisfy the invariant."""
-    for effect in effects:
-        if isinstance(effect, Send):
-            node.claim_message(effect.message)
-
-
-def may_enter(node: AnyNode) -> Node:
-    """Returns a node that may be inserted into the tables."""
-    one = node.other("node")
-    departed: Any = node.start.departed
-    node.path.know(*replace(node.holds, own=False).of_node(node.id, departed, *terms_of(one)).values())
-    return one
-
-
-def one_table(node: AnyNode) -> None:
-    """A node, which is not this one, is tried in one table."""
-    one = may_enter(node)
-    node.path.know(term_of(one.id) != node.id)
-    start, kind = node.start, choice(node.path, "table", 3)
-    with Parts(node).within():
-        if kind == 0:
-            after = replace(start, routing_table=tables.in_routing_table(start, one))
-        elif kind == 1:
-            after = replace(start, leaf_set=tables.in_leaf_set(start, one))
-        else:
-            after = replace(start, neighborhood_set=tables.in_neighborhood_set(start, one))
-    claim_tables(node, after)
-
-
-def one_insertion(node: AnyNode) -> None:
-    """A node is tried in the leaf set, or in all tables."""
-    one, mask = may_enter(node), (tables.Mask(leaf_set=True), tables.ALL)[choice(node.path, "tables", 2)]
-    with Parts(node).within(CELL, LEAF, NEIGHBOUR):
-        after = tables.insert_node(node.start, one, mask)
-    claim_frame(node, after)
-
-
-def one_removal(node: AnyNode) -> None:
-    """A node is removed from all tables."""
-    gone = node.other("node").id
-    with Parts(node).within():
-        after = tables.remove_node(node.start, gone)
-    claim_tables(node, after)
-    node.path.claim_all(lambda: {"it is in no table": _is_absent(term_of(gone), shown_in(after))})
-
-
-def _is_absent(gone: Term, nodes: list[tuple[Term, Node]]) -> Term:
-    return z3.And(*(z3.Implies(is_there, term_of(node.id) != gone) for is_there, node in nodes))
-
-
-def one_address(node: AnyNode) -> None:
-    """A node names its addresses."""
-    one = node.named("node")
-    with Parts(node).within():
-        after = tables.update_address(node.start, one)
-    claim_tables(node, after)
-
-
-def one_consideration(node: AnyNode) -> None:
-    """A node is seen in a message."""
-    one, is_leaf = node.named("node"), bool(z3.Bool("is a leaf"))
-    with Parts(node).within(INSERT):
-        after = proximity.consider_node(node.start, one, is_leaf=is_leaf)
-    claim_frame(node, after, "measured", "scores")
-
-
-def some_tables(node: AnyNode) -> None:
-    """The tables of a message."""
-    sender, said = node.named("sender"), any_tables(node)
-    with Parts(node).within(CONSIDER, UPDATE):
-        after, effects = proximity.learn_tables(node.start, sender, said)
-    claim_frame(node, after, "measured")
-    claim_sent(node, effects)
-
-
-def one_selection(node: AnyNode) -> None:
-    """Tables are selected for another node."""
-    with Parts(node).within():
-        found = tables.select_tables(node.start, any_mask(node))
-    node.claim_message(StateData(Header(node.own_record(), node.own_record().id), found))
-
-
-def any_mask(node: AnyNode) -> tables.Mask:
-    """Returns any mask, of one row or of all."""
-    rows: Any = (Number(node.path.integer("asked row")),) if bool(z3.Bool("asks for a row")) else ()
-    wanted = [z3.Bool(f"asks for the {name}") for name in ("routing table", "leaf set", "neighborhood set")]
-    return tables.Mask(*wanted, rows=rows)
-
-
-def one_announcement(node: AnyNode) -> None:
-    """The node announces itself."""
-    with Parts(node).within(SELECT):
-        after, effects = joining.announce(node.start)
-    claim_frame(node, after, "announcing", "is_warned")
-    claim_sent(node, effects)
-
-
-def any_tables(node: AnyNode, *, at_once: bool = False) -> Tables:
-    """Returns the tables of a message; the node that can be seen in them is in any one of them, or at once in all."""
-    holds = node.holds
-    held = Held(node.path, "a message", lambda at, place: holds.of_named(at, place).values() if holds.truthful else ())
-    one: Any = Members(held)
-    entries: Any = Entries(one)
-    if at_once:
-        return Tables(entries if bool(z3.Bool("has a routing table")) else None, LeafSet(one, ()), one)
-    kind = choice(node.path, "the table of a node", 3)
-    if kind == 0:
-        return Tables(routing_table=entries)
-    return Tables(leaf_set=LeafSet(one, ())) if kind == 1 else Tables(leaf_set=LeafSet(), neighborhood_set=one)
-
-
-def one_score(node: AnyNode) -> None:
-    """A message was confirmed."""
-    to: Any = Number(node.path.integer("address"))
-    with Parts(node).within(INSERT, NEIGHBOUR):
-        after = proximity.refresh_score(node.start, to, 1)
-    claim_frame(node, after, "measured", "scores", "cache")
-
-
-def scores_pruned(node: AnyNode) -> None:
-    """Scores and versions of other nodes are dropped."""
-    with Parts(node).within():
-        after = proximity.prune(node.start)
-    claim_frame(node, after, "scores", "stored")
-
-
-def one_repair(node: AnyNode) -> None:
-    """The repair of a cell goes on."""
-    with Parts(node).within():
-        after, effects = repair.advance_repair(node.start, any_cell(node.path))  # type: ignore[arg-type]  # of numbers
-    claim_frame(node, after, "repairs")
-    claim_sent(node, effects)
-
-
-def all_repairs(node: AnyNode) -> None:
-    """All repairs go on."""
-    with Parts(node).within(ADVANCE):
-        after, effects = repair.advance_all(node.start)
-    claim_frame(node, after, "repairs")
-    claim_sent(node, effects)
-
-
-def one_departure(node: AnyNode) -> None:
-    """A node has gone."""
-    gone, parts = node.other("node").id, Parts(node)
-    with parts.within(REMOVE, ADVANCE, ASK_LEAF, ASK_NEIGHBOURS):
-        after, effects = repair.on_departure(node.start, gone)
-    claim_frame(node, after, "measured", "departed", "repairs")
-    claim_sent(node, effects)
-    nodes = [*shown_in(after), *shown(after.measured)]
-    node.path.claim_all(lambda: {"it is in no table": _is_absent(term_of(gone), nodes)})
-    if node.holds.departed:
-        before: Any = node.start.departed
-        now: Any = after.departed
-        forgotten = node.forgotten[0] if node.forgotten else None
-        for one in (node.any, term_of(gone)):
-            node.path.claim_all(
-                lambda one=one: parts.leaves_of_departure(node.start, term_of(gone), before, now, forgotten, one)  # type: ignore[misc]
-            )
-
-
-def some_questions(node: AnyNode) -> None:
-    """Others are asked for their leaf sets and their neighborhood sets, after a node has gone."""
-    gone = node.other("node")
-    later = node.with_tables(node.start, held_by(node.start))
-    with Parts(node).within():
-        effects = (repair.query_leaf_set(node.start, later, gone), repair.query_neighborhood(node.start, later))
-    for some in effects:
-        claim_sent(node, some)
-    node.claim_state(later)
-
-
-def all_that_is_known(node: AnyNode) -> None:
-    """The nodes that a node knows are those in its tables, each with its addresses there. Those of any two tables are seen."""
-    start: Any = node.start
-    tables_ = [start.routing_table, *start.leaf_set, start.neighborhood_set]
-    for table in list(combinations(tables_, 2))[choice(node.path, "tables without nodes that are seen", 6)]:
-        node.path.know(z3.Not(table.seen.there))
-    known = _KNOWN(start)
-    nodes = shown_in(start)
-    for is_there, one in nodes:
-        node.path.claim("each is known", z3.Implies(is_there, truth(one.id in known)))
-    for one in known.values():
-        node.path.claim("each is in a table", z3.Or(*(z3.And(is_there, same_node(one, other)) for is_there, other in nodes)))
-
-
-def same_node(one: Node, other: Node) -> Term:
-    """States that two nodes have the same id and the same addresses."""
-    return z3.And(*(mine == its for mine, its in zip(terms_of(one), terms_of(other), strict=True)))
-
-
-PARTS: Final = (
-    *(one_departure, one_consideration, one_address, one_table, one_insertion, one_score, scores_pruned, one_selection),
-    *(one_announcement, one_repair, all_repairs, some_questions, some_tables, one_removal, all_that_is_known),
 )
