@@ -15,8 +15,8 @@ from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.terms import Number, choice
 from peerproof.conformance.proofs.wendy import tables as wendy_tables
 from peerproof.conformance.proofs.wendy.terms import BITS, AnyTable, Place, Word, any_ring, either, is_between
-from peerproof.spec.core import Step
-from peerproof.spec.wendy import Id, Node, State, joining, routing, tables
+from peerproof.spec.core import Notify, Step
+from peerproof.spec.wendy import Delivered, Id, LeafSet, Node, State, joining, proximity, repair, routing, tables, transitions
 from peerproof.spec.wendy.ids import REAL, Ring
 
 
@@ -51,6 +51,51 @@ def closest(state: State, key: Id, nodes: tuple[Node, ...]) -> Node | None:
     return nodes[0] if nodes else None
 
 
+def moves_all(state: State, node: Node) -> State:
+    """Every neighbour has the addresses of the node that has moved."""
+    moved = tuple(node._replace(id=other.id) for other in state.neighborhood_set)
+    return replace(state, neighborhood_set=moved)
+
+
+def takes_own_address(state: State, node: Node, _: int) -> State:
+    """A node is inserted with the addresses of this one."""
+    return tables.insert_node(state, node._replace(local_ip=state.node.local_ip))
+
+
+def keeps_neighbours(state: State, gone: Id) -> State:
+    """A node that goes stays a neighbour."""
+    return replace(REMOVED(state, gone), neighborhood_set=state.neighborhood_set)
+
+
+def forgives(state: State, data: Any) -> Any:
+    """A departed node that sends its tables is back."""
+    return LEARNT(replace(state, departed=state.departed - {data.header.sender.id}), data)
+
+
+def forgets_leaves(state: State, _: object, __: int) -> State:
+    """A score empties the leaf set."""
+    return replace(state, leaf_set=LeafSet())
+
+
+def delivered(state: State, message: Any) -> Any:
+    """Every message is delivered."""
+    return Step(state, (Notify(Delivered(message)),))
+
+
+def without_limit(_: object, side: Any, node: Node, away: Any) -> Any:
+    """A side has as many nodes as there are."""
+    place = vars(tables)["bisect_left"](side, away(node), key=away)
+    return (*side[:place], node, *side[place:])
+
+
+def at_the_front(config: Any, side: Any, node: Node, away: Any) -> Any:
+    """A new node is the first one."""
+    place = vars(tables)["bisect_left"](side, away(node), key=away)
+    return (node, *side[:place], *side[place:])[: config.leaf_set_side]
+
+
+REMOVED, LEARNT = tables.remove_node, joining.on_state_data
+
 #: Where, name, what it is replaced by, the item that must fail.
 MISTAKES: list[Mistake] = [
     (Ring, "distance", lambda ring, one, other: ring.clockwise(one, other), "WZ-02"),  # going up only
@@ -70,6 +115,23 @@ MISTAKES: list[Mistake] = [
     (routing, "closest", closest, "WZ-24"),
     # Every key is within the leaf set, next to the nearest leaves.
     (routing, "leaf_span", lambda state, key: tuple(side[0] for side in state.leaf_set if side), "WZ-11"),
+    # The node of each message is met as any other, although it is this one, or has departed.
+    (proximity, "is_passed_over", lambda state, node: node.id in state.departed, "WZ-26"),
+    (proximity, "is_passed_over", lambda state, node: node.id == state.id, "WZ-27"),
+    (tables, "update_address", moves_all, "WZ-26"),
+    (proximity, "record_score", takes_own_address, "WZ-26"),
+    (tables, "remove_node", keeps_neighbours, "WZ-27"),
+    (joining, "on_state_data", forgives, "WZ-27"),
+    (proximity, "refresh_score", forgets_leaves, "WZ-27"),
+    (repair, "on_departure", lambda state, gone: Step(state), "WZ-27"),  # a node that leaves stays
+    (routing, "closest", closest, "WZ-28"),
+    (routing, "leaf_ends", lambda state: tuple(side[0] for side in state.leaf_set if side), "WZ-28"),
+    (transitions, "route_message", lambda state, message, **_: delivered(state, message), "WZ-28"),
+    (routing, "closest", closest, "WZ-29"),
+    (routing, "leaf_span", lambda state, key: tuple(side[0] for side in state.leaf_set if side), "WZ-29"),
+    (tables, "in_side", without_limit, "WZ-30"),
+    (tables, "in_side", at_the_front, "WZ-30"),
+    (Ring, "is_right", lambda ring, own, other: 0 < ring.clockwise(own, other), "WZ-30"),  # all are greater
     # Who comes last has the cell.
     (
         wendy_tables,

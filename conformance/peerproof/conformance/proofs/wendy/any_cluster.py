@@ -28,7 +28,7 @@ from peerproof.conformance.proofs.wendy.any_node import EXISTED, AnyNode, Invari
 from peerproof.conformance.proofs.wendy.any_order import PROOFS as ORDER
 from peerproof.conformance.proofs.wendy.any_parts import ALL, Parts
 from peerproof.conformance.proofs.wendy.any_tables import Departed, any_cell, shown, shown_in, terms_of
-from peerproof.conformance.proofs.wendy.each_part import PARTS, any_tables, claim_leaves, claim_sent
+from peerproof.conformance.proofs.wendy.each_part import LOOKUPS, PARTS, any_tables, claim_leaves, claim_sent
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
@@ -162,7 +162,7 @@ def _claim_departures(node: AnyNode, after: State, event: Any) -> None:
 
 def every_part(path: Path, holds: Invariant) -> None:
     """Shows that every step keeps an invariant, part by part."""
-    parts = (*PARTS, one_step) if holds.existed else (*PARTS[:-2], one_step)
+    parts = (*PARTS, *(LOOKUPS if holds.existed else ()), one_step)
     parts[choice(path, "part", len(parts))](AnyNode(path, holds))
 
 

@@ -239,11 +239,11 @@ def a_hop_by_the_leaf_set_reaches_the_closest_node(path: Path, *, cell_too: bool
     """
     node = Resting(path)
     node.know_all_between()
-    span = None
+    original, span = routing.leaf_span, None
 
     def leaf_span(state: State, key: Id) -> Any:
         nonlocal span
-        span = _LEAF_SPAN(state, key)
+        span = original(state, key)
         return span
 
     with overriding(names_in(routing, leaf_span=leaf_span)):
@@ -253,6 +253,3 @@ def a_hop_by_the_leaf_set_reaches_the_closest_node(path: Path, *, cell_too: bool
     if span is not None:
         at = node.own if hop is None else hop.id
         path.claim("no node is closer", z3.Not(node.closer(node.other, at)))
-
-
-_LEAF_SPAN: Final = routing.leaf_span
