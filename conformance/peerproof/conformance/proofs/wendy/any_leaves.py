@@ -50,7 +50,7 @@ class Side:
         self._is_half = is_half  #: whether it has nodes of its own half of the ring alone (WA-05)
         self.length = path.integer(f"nodes {name}")
         self._id = z3.Function(name, z3.IntSort(), z3.IntSort())
-        self._places: list[Term] = []
+        self.places: list[Term] = []  #: those that code, or a claim, has looked at
 
     def steps(self, place: Any) -> Term:
         """Returns the distance of an id from the owner, in the direction of the side."""
@@ -64,19 +64,19 @@ class Side:
         """Returns the node at a place, which is on this half of the ring, and in order with those at the other places."""
         found = self._id_at(place)
         size: Any = self.ring.size
-        if not any(place.eq(known) for known in self._places):
+        if not any(place.eq(known) for known in self.places):
             steps, term = self.steps(found), self._id(place)
             half = z3.Or(not self._is_half, steps <= size.half if self.is_right else steps < size.half)
             self.path.know(z3.Implies(self.has(place), z3.And(term >= 0, term < size.term, steps > 0, half)))
-            for other in self._places:
+            for other in self.places:
                 both, far = z3.And(self.has(place), self.has(other)), self.steps(self._id_at(other))
                 self.path.know(z3.Implies(both, z3.And((place < other) == (steps < far), (place == other) == (steps == far))))
-            self._places.append(place)
+            self.places.append(place)
         return node_at(found)
 
     def any_closer(self, is_closer: Callable[[Any], Term]) -> Term:
         """States that the node at one of the places that code has looked at is closer."""
-        return z3.Or(*(z3.And(self.has(place), is_closer(self._id_at(place))) for place in self._places))
+        return z3.Or(*(z3.And(self.has(place), is_closer(self._id_at(place))) for place in self.places))
 
     def _id_at(self, place: Term) -> Any:
         return Place(self._id(place))

@@ -27,14 +27,18 @@ from peerproof.spec.wendy import Config, Id, LeafSet, Node, State, tables
 PROOFS: Final = ProofTable()
 
 
-class NoId:
-    """The id of a node that is not the one that code looks for."""
+class OtherIds:
+    """The ids of a run, none of which is the one that code looks for."""
 
-    def __eq__(self, _: object) -> bool:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __eq__(self, other: object) -> bool:
+        self._run.leave_out(other)
         return False
 
-    def __ne__(self, _: object) -> bool:
-        return True
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
@@ -49,9 +53,15 @@ class Run:
     is_end: bool = False  #: whether it goes to the end of the side
 
     @property
-    def id(self) -> NoId:
+    def id(self) -> OtherIds:
         """None of its nodes is the one that code looks for."""
-        return NoId()
+        return OtherIds(self)
+
+    def leave_out(self, sought: Any) -> None:
+        """Adds that no node of the run has this id, for the places that code has looked at."""
+        for place in self.side.places:
+            is_here = z3.And(place >= self.start, place < self.start + self.length)
+            self.side.path.know(z3.Implies(is_here, self.side.at(place).id != sought))
 
     def __iter__(self) -> Iterator[Run]:
         """Yields the run; of the end of a side, the last node by itself, as a limit may drop it."""
@@ -150,7 +160,7 @@ class Leaves:
             if found is side:
                 continue
             place = self.path.integer(self.path.fresh("any place"))
-            length, (one, other) = length_of(found), (at(side, found, place + more) for more in (0, 1))
+            length, (one, other) = length_of(found), (id_at(found, place + more) for more in (0, 1))
             self.path.claim("not longer than it may be", length <= self.limit.term)
             self.path.claim("in order", z3.Implies(place + 1 < length, side.steps(one) < side.steps(other)))
             size: Any = self.ring.size
@@ -181,9 +191,9 @@ def length_of(found: Any) -> Term:
     return z3.Sum([length for _, length in pieces(found)])
 
 
-def at(side: Side, found: Any, place: Term) -> Any:
+def id_at(found: Any, place: Term) -> Any:
     """Returns the id at a place of a side that code has made."""
-    term = side.own.term  # type: ignore[attr-defined]  # behind its end: any
+    term = z3.IntVal(0)  # behind its end: any
     for part, length in reversed(pieces(found)):
         before = z3.Sum([z3.IntVal(0), *(other for earlier, other in pieces(found)[: _index(found, part)])])
         here = part.at(place - before) if isinstance(part, Run) else part.id
