@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
@@ -103,14 +105,17 @@ class AnyNode:
         own: Any = Number(self.id)
         address: Any = Number(ADDRESS(self.place))
         path = self.path
-        score = AnyRows(path, lambda: Number(z3.Int(path.fresh("node"))), lambda: Number(z3.Int(path.fresh("score"))))
-        stored = AnyRows(path, lambda: Number(z3.Int(path.fresh("node"))), lambda: NO_VERSIONS)
-        ids = AnyRows(path, lambda: Number(z3.Int(path.fresh("node"))), lambda: None)
-        repairs: Any = AnyRows(path, lambda: any_cell(path), lambda: Repair(Number(z3.Int(path.fresh("row"))), ids))  # type: ignore[arg-type]
+        score = AnyRows(path, partial(self._any_number, "node"), partial(self._any_number, "score"))
+        stored = AnyRows(path, partial(self._any_number, "node"), lambda: NO_VERSIONS)
+        ids: Any = AnyRows(path, partial(self._any_number, "node"), lambda: None)
+        repairs: Any = AnyRows(path, partial(any_cell, path), lambda: Repair(cast("int", self._any_number("row")), ids))
         others: Any = {"scores": score, "cache": score, "stored": stored, "announcing": ids, "repairs": repairs}
         made: Any = {"departed": departed, "measured": Measured(self.held(departed)), "is_warned": z3.Bool("is warned")}
         state = State(address, Config(own, ring=ring, credentials=b"own"), **others, **made)
         return self.with_tables(state, self.held(departed))
+
+    def _any_number(self, about: str) -> Number:
+        return Number(z3.Int(self.path.fresh(about)))
 
     def with_tables(self, state: State, held: Held) -> State:
         """Returns a state with tables that have any of these nodes."""
@@ -129,51 +134,39 @@ class AnyNode:
 
     # -- claims ---------------------------------------------------------------------------------------------------
 
-    def claim_named(self, node: Node, is_there: Term = True) -> None:  # a condition
+    def claim_named(self, node: Node, is_there: Term | None = None) -> None:
         """Claims that a message may name this node, if it is there."""
-        named = self.holds.of_named(*terms_of(node))
-        self.path.claim_all(lambda: {about: z3.Implies(is_there, holds) for about, holds in named.items()})
+        self._claim_each([(truth(True) if is_there is None else is_there, node)], self.holds.of_named)
 
     def claim_may_enter(self, state: State, node: Node) -> None:
         """Claims that a node may be inserted into the tables of a state; one with the own id is not inserted."""
         departed: Any = state.departed
-        holds = replace(self.holds, own=False)
-        self.path.claim_all(lambda: holds.of_node(self.id, departed, *terms_of(node)))
+        self._claim_each([(truth(True), node)], partial(replace(self.holds, own=False).of_node, self.id, departed))
 
     def claim_state(self, state: State) -> None:
         """Claims that a state satisfies the invariant."""
         departed: Any = state.departed
         tables = (state.routing_table, *state.leaf_set, state.neighborhood_set, state.measured)
-        nodes = [one for table in tables for one in (new_in(table, departed))]
-
-        def goals() -> dict[str, Term]:
-            found: dict[str, Term] = {}
-            for is_there, node in nodes:
-                for about, holds in self.holds.of_node(self.id, departed, *terms_of(node)).items():
-                    found[about] = z3.And(found.get(about, True), z3.Implies(is_there, holds))
-            return found
-
-        self.path.claim_all(goals)
+        nodes = [one for table in tables for one in new_in(table, departed)]
+        self._claim_each(nodes, partial(self.holds.of_node, self.id, departed))
 
     def claim_message(self, message: Any) -> None:
         """Claims that a message satisfies the invariant: its sender, and the nodes in its tables; not that of an application."""
         if isinstance(message, Application):
             return
-        sender = message.header.sender
         tables: Tables = getattr(message, "tables", Tables())
-        entries = [(truth(True), entry.node) for entry in tables.routing_table or ()]
-        sides = [one for side in tables.leaf_set or () for one in shown(side)]
-        named = [
-            (truth(True), sender),
-            *entries,
-            *sides,
-            *shown(() if tables.neighborhood_set is None else tables.neighborhood_set),
-        ]
+        named = [message.header.sender, *(entry.node for entry in tables.routing_table or ())]
+        lists = (*(tables.leaf_set or ()), () if tables.neighborhood_set is None else tables.neighborhood_set)
+        nodes = [*((truth(True), node) for node in named), *(one for nodes in lists for one in shown(nodes))]
+        self._claim_each(nodes, self.holds.of_named)
+
+    def _claim_each(self, nodes: Sequence[tuple[Term, Node]], facts: Callable[[Term, Term], Mapping[str, Term]]) -> None:
+        """Claims that each node that is there satisfies all of these."""
 
         def goals() -> dict[str, Term]:
             found: dict[str, Term] = {}
-            for is_there, node in named:
-                for about, holds in self.holds.of_named(*terms_of(node)).items():
+            for is_there, node in nodes:
+                for about, holds in facts(*terms_of(node)).items():
                     found[about] = z3.And(found.get(about, True), z3.Implies(is_there, holds))
             return found
 

@@ -96,10 +96,11 @@ def one_removal(node: AnyNode) -> None:
     with Parts(node).within():
         after = tables.remove_node(node.start, gone)
     claim_tables(node, after)
-    node.path.claim_all(lambda: {"it is in no table": _is_absent(term_of(gone), shown_in(after))})
+    node.path.claim_all(lambda: {"it is in no table": is_absent(term_of(gone), shown_in(after))})
 
 
-def _is_absent(gone: Term, nodes: list[tuple[Term, Node]]) -> Term:
+def is_absent(gone: Term, nodes: list[tuple[Term, Node]]) -> Term:
+    """States that a node is none of these."""
     return z3.And(*(z3.Implies(is_there, term_of(node.id) != gone) for is_there, node in nodes))
 
 
@@ -203,7 +204,7 @@ def one_departure(node: AnyNode) -> None:
     claim_frame(node, after, "measured", "departed", "repairs")
     claim_sent(node, effects)
     nodes = [*shown_in(after), *shown(after.measured)]
-    node.path.claim_all(lambda: {"it is in no table": _is_absent(term_of(gone), nodes)})
+    node.path.claim_all(lambda: {"it is in no table": is_absent(term_of(gone), nodes)})
     if node.holds.departed:
         before: Any = node.start.departed
         now: Any = after.departed
