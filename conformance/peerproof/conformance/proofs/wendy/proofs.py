@@ -15,6 +15,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import ProofTable, Twin
 from peerproof.conformance.proofs.terms import truth
+from peerproof.conformance.proofs.wendy.any_cluster import PROOFS as ANY_CLUSTER_PROOFS
 from peerproof.conformance.proofs.wendy.tables import TABLES
 from peerproof.conformance.proofs.wendy.terms import BITS, WORDS, any_places, any_word, either, is_between
 from peerproof.spec.wendy.ids import DIGIT_BITS, REAL, Id, Ring
@@ -339,4 +340,4 @@ def others_know_who_fits(path: Path, *, later: bool = False, premise: bool = Tru
     path.claim("the same cell", z3.And(node != own, fits[0] == row, fits[1] == column))
 
 
-PROOFS.extend(TABLES)
+PROOFS.extend([*TABLES, *ANY_CLUSTER_PROOFS])
