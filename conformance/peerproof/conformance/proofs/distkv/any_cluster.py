@@ -57,10 +57,10 @@ from peerproof.spec.distkv import (
     recovery,
     startup,
 )
+from peerproof.spec.distkv import state as states
 from peerproof.spec.distkv.chains import Claim
 from peerproof.spec.distkv.entries import Entry
 from peerproof.spec.distkv.model.variants import LaterFirst, says_all
-from peerproof.spec.distkv.state import stored_of
 from peerproof.spec.overrides import names_in, overriding
 
 PROOFS: Final = ProofTable()
@@ -99,9 +99,9 @@ def what_is_known_was_made_by_its_node(path: Path, *, lost: bool = False) -> Non
     Twin("of two changes with the same tock the later arrival stays (DX-04)", {"instead": names_in(entries, Claim=LaterFirst)}),
     scope=ANY_CLUSTER,
 )
-def of_the_changes_that_it_has_got_a_node_holds_the_best(path: Path, *, instead: Mapping[str, Any] = NOTHING) -> None:
+def a_node_holds_the_best_of_the_changes_that_it_has_received(path: Path, *, instead: Mapping[str, Any] = NOTHING) -> None:
     """
-    No change that a node has got wins over the one that it holds for this entry, in whatever order and however often they came.
+    No change that a node has received or made wins over the one that it holds for this entry, however often and in any order.
 
     Which of two changes wins depends on their tocks, ticks and names alone. Tocks rise with the ticks of a node and fall along
     chains, which is what DZ-05 and DZ-06 assume.
@@ -116,13 +116,13 @@ def of_the_changes_that_it_has_got_a_node_holds_the_best(path: Path, *, instead:
     Twin("tocks alone decide (DD-09)", {"beats": by_tocks}),
     scope=ANY_CLUSTER,
 )
-def nodes_that_have_got_the_same_hold_the_same(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
-    """Two nodes of which each has got the change that the other one holds hold the same change, with its value and tock."""
+def nodes_that_have_received_the_same_hold_the_same(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
+    """Two nodes that have both received the changes that the two hold, hold the same change, with its value and tock."""
     cluster = any_cluster()
     one, other = (Change(path.integer(f"{name} node"), path.integer(f"{name} tick", 1)) for name in ("one", "other"))
     claims: Any = [Claim(cluster.tock(*held), Element(Number(held.node), Number(held.tick))) for held in (one, other)]  # type: ignore[arg-type]
     if beats(*claims) or beats(*reversed(claims)):
-        return  # one of the nodes would hold a change over which another one wins that it has got
+        return  # one of the nodes would hold a change over which another one wins that it has received
     path.claim("the same change", same(one, other))
     path.claim("the same value and tock", z3.And(cluster.value(*one) == cluster.value(*other), claims[0].tock == claims[1].tock))
 
@@ -130,10 +130,10 @@ def nodes_that_have_got_the_same_hold_the_same(path: Path, *, beats: Callable[[C
 @PROOFS.add(
     "DZ-13 DI-07 D-63 DA-04 DA-48 DX-01",
     _STEP,
-    Twin("what is said to be superseded is all that is known (DX-01)", {"instead": names_in(recovery, answer=says_all)}),
+    Twin("a known message reports all that is known (DX-01)", {"instead": names_in(recovery, answer=says_all)}),
     scope=ANY_CLUSTER,
 )
-def who_knows_the_best_change_holds_it(path: Path, *, instead: Mapping[str, Any] = NOTHING) -> None:
+def a_node_that_knows_the_best_change_holds_it(path: Path, *, instead: Mapping[str, Any] = NOTHING) -> None:
     """
     A node that knows the best change of an entry holds it, in whatever way it knows it.
 
@@ -170,7 +170,7 @@ def a_node_that_starts_with_its_disk_is_as_it_was(path: Path, *, lost: bool = Fa
     before, (at, change) = node.start, (node.at, node.change)
     held = before.entries.rows.get(at)
     with Parts(node).within(), overriding(names_in(startup, _ticks_of=partial(ticks_on_disk, node))):
-        stored = None if lost else stored_of(before)
+        stored = None if lost else states.stored_of(before)
         found: Any = startup.initial(node.id, any_config(path, stored=stored)).state  # type: ignore[arg-type]
     now, known = found.entries.rows.get(at), found.entries.known.get(Number(change.node), AnySet(none))
     path.claim("the entry at any path", truth(now is held or (now is not None and held is not None and same_entry(now, held))))

@@ -187,11 +187,11 @@ def of_pings(cluster: Cluster, chain: Chain | None) -> Term:
 
 
 def of_known(cluster: Cluster, sets: Any, change: Change) -> dict[str, Goals]:
-    """Returns what holds of changes that are said to be superseded, for any change."""
-    said = _has(sets, change)
+    """Returns what holds of changes that are reported as superseded, for any change."""
+    is_reported = _has(sets, change)
     return {
-        ISSUED: {"what is said to be known was made": z3.Implies(said, cluster.is_issued(change))},
-        BEST: {"what is said to be superseded is not the best": z3.Implies(said, z3.Not(cluster.is_best(change)))},
+        ISSUED: {"what is reported as known was made": z3.Implies(is_reported, cluster.is_issued(change))},
+        BEST: {"what is reported as superseded is not the best": z3.Implies(is_reported, z3.Not(cluster.is_best(change)))},
     }
 
 
@@ -206,7 +206,7 @@ def of_message(cluster: Cluster, message: Any, change: Change) -> dict[str, Goal
             sets = message.known if isinstance(message, Info) else message.superseded
             found = of_known(cluster, sets, change)
             ticks = [z3.And(term_of(tick) <= cluster.issued(term_of(node))) for node, tick in message.ticks.items()]
-            found[ISSUED]["the ticks that are said are those of changes"] = z3.And(*ticks)
+            found[ISSUED]["the ticks of a message are those of changes"] = z3.And(*ticks)
     if isinstance(message, Loaded):
         for entry in message.entries:
             for group, goals in of_entry(cluster, term_of(entry.path), entry).items():
@@ -252,7 +252,7 @@ class Node:
         self.id = Number(path.integer("this node"))
         self.change = Change(path.integer("any node"), path.integer("any tick"))  #: what is claimed of it holds of all
         self.at = Number(path.integer("any path"))
-        self.has_got: _Of = z3.Function("has got", _INT, _INT, _BOOL)  #: the changes that it has received or made
+        self.has_received: _Of = z3.Function("has received", _INT, _INT, _BOOL)  #: the changes that it has received or made
         self._entries: dict[int, Entry] = {}
         self._known_of: set[tuple[Any, ...]] = set()
         self._row_of = any_row()
@@ -278,24 +278,24 @@ class Node:
 
     def _facts(self, change: Change) -> list[Term]:
         cluster, (node, tick) = self.cluster, change
-        at, last, known, got = cluster.path(*change), self._tick_of(node), self._known(*change), self.has_got(*change)
+        at, last, known, received = cluster.path(*change), self._tick_of(node), self._known(*change), self.has_received(*change)
         row = self._row_of(at)
         head = Change(row.node, row.tick)
         is_own = z3.And(node == self.id.term, cluster.is_issued(change))
-        own = z3.And(known, got, cluster.tock(*change) <= self.start.tock.term)
+        own = z3.And(known, received, cluster.tock(*change) <= self.start.tock.term)
         return [
             *(cluster.is_defined(change), cluster.issued(node) >= 0, last >= -1, last <= cluster.issued(node)),
             *(self._head_was_made(at), cluster.is_made(at)),
             z3.Implies(known, z3.And(tick >= 1, tick <= last)),
             z3.Implies(z3.And(known, cluster.is_best(change)), z3.And(row.has, same(head, change))),
-            z3.Implies(got, z3.And(cluster.is_issued(change), row.has, z3.Not(cluster.wins(change, head)))),
+            z3.Implies(received, z3.And(cluster.is_issued(change), row.has, z3.Not(cluster.wins(change, head)))),
             z3.Or(self.lost, z3.Implies(is_own, own)),
         ]
 
     def _head_was_made(self, at: Term) -> Term:
         row = self._row_of(at)
         head = Change(row.node, row.tick)
-        return z3.Implies(row.has, z3.And(self.has_got(*head), self.cluster.is_issued(head), self.cluster.path(*head) == at))
+        return z3.Implies(row.has, z3.And(self.has_received(*head), self.cluster.is_issued(head), self.cluster.path(*head) == at))
 
     def about_ticks(self, node: Term) -> None:
         """Knows what holds of the tick of a node."""
@@ -364,13 +364,13 @@ class Node:
         self.path.know(tock.term >= state.tock.term, tock.term <= TICK_MAX)
         return state.replaced(tock=tock, **{name: Lazy(made[name]) for name in fields})
 
-    def later_entries(self, state: Any, got: Iterable[Change] = (), cluster: Cluster | None = None) -> Any:
+    def later_entries(self, state: Any, new: Iterable[Change] = (), cluster: Cluster | None = None) -> Any:
         """Returns a state with any entries that a part may leave."""
         row, known = any_row(self.path.fresh(" later")), z3.Function(self.path.fresh("later knows"), _INT, _INT, _BOOL)
         rows: Any = AnyRows(self.path, row, _unread)
         sets: Any = AnySets(self.path, known, ((Number(self.change.node), None),))
         after = state.replaced(entries=Entries(rows, sets))
-        self.path.know(*self.goals(after, cluster or self.cluster, got, (ISSUED, ORDER, BEST, KEPT)).values())
+        self.path.know(*self.goals(after, cluster or self.cluster, new, (ISSUED, ORDER, BEST, KEPT)).values())
         return after
 
     def copied(self) -> Any:
@@ -430,7 +430,7 @@ class Node:
         ticks: Any = [Number(self.path.integer(self.path.fresh(f"{name}.tick"), least)) for _ in range(size)]
         return tuple(Element(self.any_node(f"{name}.node"), tick) for tick in ticks)
 
-    def said_ticks(self, name: str) -> Any:
+    def any_ticks(self, name: str) -> Any:
         """Returns any tick of one node, in a table."""
         tick = Number(self.path.integer(self.path.fresh(f"{name}.tick")))
         return AnyTicks(lambda _: z3.IntVal(-1)).put({self.any_node(f"{name}.node"): tick})
@@ -441,7 +441,7 @@ class Node:
         value: Any = z3.Const(f"{name}.value", Value)
         return Update(Chain(self._elements(name, size, 1), z3.Bool(f"{name} was cut")), at, value, tock)  # type: ignore[arg-type]
 
-    def said_sets(self, name: str) -> Any:
+    def any_superseded(self, name: str) -> Any:
         """Returns any set of ticks of one node, with its last tick."""
         node, last = self.change.node, self.path.integer(f"last {name} tick", 1)
         holds = z3.Function(name, _INT, _BOOL)
@@ -460,13 +460,13 @@ class Node:
 
     # -- claims ---------------------------------------------------------------------------------------------------
 
-    def goals(self, after: Any, cluster: Cluster, got: Iterable[Change], groups: Iterable[str]) -> Goals:
-        """Returns what is to be shown of a state after a step, in which the node has got these changes."""
+    def goals(self, after: Any, cluster: Cluster, new: Iterable[Change], groups: Iterable[str]) -> Goals:
+        """Returns what is to be shown of a state after a step, in which the node has received or made the `new` changes."""
         found: Goals = {}
         if after.entries is self.start.entries and ISSUED not in groups:
             return found
         for group in groups:
-            found |= {ISSUED: self._issued, ORDER: self._order, BEST: self._best, KEPT: self._kept}[group](after, cluster, [*got])
+            found |= {ISSUED: self._issued, ORDER: self._order, BEST: self._best, KEPT: self._kept}[group](after, cluster, [*new])
         return found
 
     def _issued(self, after: Any, cluster: Cluster, _: Any) -> Goals:
@@ -487,27 +487,27 @@ class Node:
             found["what is on a chain is known"] = z3.And(*on_chain)
         return found
 
-    def _order(self, after: Any, cluster: Cluster, got: list[Change]) -> Goals:
+    def _order(self, after: Any, cluster: Cluster, new: list[Change]) -> Goals:
         is_own = z3.And(self.change.node == self.id.term, cluster.is_issued(self.change))
-        has_got = z3.Or(self.has_got(*self.change), *(same(self.change, one) for one in got))
+        has_received = z3.Or(self.has_received(*self.change), *(same(self.change, one) for one in new))
         row = after.entries.rows.at(cluster.path(*self.change))
         holds = z3.And(row.has, z3.Not(cluster.wins(self.change, Change(row.node, row.tick))))
         found = {
             "no own tock is above it": z3.Implies(is_own, z3.Or(self.lost, cluster.tock(*self.change) <= after.tock.term)),
-            "no change that it has got wins over its entry": z3.Implies(has_got, holds),
+            "no change that it has received wins over its entry": z3.Implies(has_received, holds),
         }
         for at, entry in after.entries.rows.written:
             found |= of_entry(cluster, term_of(at), entry)[ORDER]
             found["no tock of an entry is above it"] = term_of(entry.tock) <= after.tock.term
             head = change_of(entry.chain.head)
-            found["what it holds it has got"] = z3.Or(self.has_got(*head), *(same(head, one) for one in got))
+            found["it has received what it holds"] = z3.Or(self.has_received(*head), *(same(head, one) for one in new))
         return found
 
     def _best(self, after: Any, cluster: Cluster, _: Any) -> Goals:
         is_known = z3.And(cluster.is_best(self.change), after.entries.known.holds(*self.change))
         row = after.entries.rows.at(cluster.path(*self.change))
         holds = z3.And(row.has, same(self.change, Change(row.node, row.tick)))
-        return {"who knows the best change of an entry holds it": z3.Implies(is_known, holds)}
+        return {"a node that knows the best change of an entry holds it": z3.Implies(is_known, holds)}
 
     def _kept(self, after: Any, cluster: Cluster, _: Any) -> Goals:
         before, row = self.start.entries.rows.at(self.at.term), after.entries.rows.at(self.at.term)

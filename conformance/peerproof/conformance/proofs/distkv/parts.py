@@ -152,13 +152,13 @@ class Parts:
         """Returns the claim of a change, which wins over another by the order of `Cluster.wins`."""
         return OfChange(tock, head)
 
-    def said(self, message: Any) -> list[tuple[Any, Any]]:
+    def pairs(self, message: Any) -> list[tuple[Any, Any]]:
         """Returns the ticks in a message, or in a download; `the_ticks_of_a_message` and `the_ticks_of_a_download` show it."""
-        return [*said_in(message)]
+        return [*pairs_in(message)]
 
-    def latest(self, known: AnyTicks, said: Any) -> AnyTicks:
+    def latest(self, known: AnyTicks, pairs: Any) -> AnyTicks:
         """Returns the ticks with those of a message."""
-        return known.raised(said)
+        return known.raised(pairs)
 
     def send_info(self, state: Any, what: str, rows: Any, prev: Chain | None = None, reason: Chain | None = None) -> Any:
         """A later tock: infos are sent, which are sound if their rows and chains are."""
@@ -264,7 +264,7 @@ def of_relation(cluster: Cluster, chain: Chain, other: Chain, found: Relation) -
     return z3.And(z3.Not(same(one, two)), lower.get(found, z3.BoolVal(val=True)))
 
 
-def said_in(message: Any) -> Iterator[tuple[Any, Any]]:
+def pairs_in(message: Any) -> Iterator[tuple[Any, Any]]:
     """Yields the nodes and ticks in a message, or in a download or on a disk."""
     for entry in getattr(message, "entries", ()):
         yield from entry.chain.elements
@@ -326,11 +326,11 @@ def _within(parts: Parts, inner: tuple[str, ...]) -> Iterator[None]:
         _parts.pop()
 
 
-_TICKS: Final = names_in(transitions, ticks_in=_of_path("said"), dict=lambda pairs: pairs, latest=_of_path("latest")) | names_in(
-    startup, _ticks_of=_of_path("said"), latest=_of_path("latest")
+_TICKS: Final = names_in(transitions, ticks_in=_of_path("pairs"), dict=lambda pairs: pairs, latest=_of_path("latest")) | names_in(
+    startup, _ticks_of=_of_path("pairs"), latest=_of_path("latest")
 )
 _PARTS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "said": _TICKS,
+    "ticks": _TICKS,
     "on_update": names_in(changes, on_update=_of_path("on_update")),
     "change": names_in(startup, change=_of_path("change")) | names_in(changes, change=_of_path("change")),
     "relation": names_in(chains, relation=_of_path("relation")),

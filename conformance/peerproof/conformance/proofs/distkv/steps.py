@@ -32,7 +32,7 @@ from peerproof.conformance.proofs.distkv.parts import (
     new_change,
     of_arrival,
     of_relation,
-    said_in,
+    pairs_in,
     wins,
 )
 from peerproof.conformance.proofs.distkv.tables import (
@@ -75,8 +75,8 @@ from peerproof.spec.distkv import (
     ticks,
     transitions,
 )
+from peerproof.spec.distkv import state as states
 from peerproof.spec.distkv.chains import Chain
-from peerproof.spec.distkv.state import download_of
 from peerproof.spec.errors import NotEnabled
 
 _NOW: Final = Instant(0)
@@ -90,19 +90,19 @@ class Claims:
         self.path = node.path
         self.groups = groups
 
-    def of_step(self, taken: Any, got: tuple[Change, ...] = (), cluster: Cluster | None = None) -> None:
-        """Claims what holds after a step in which the node got these changes."""
+    def of_step(self, taken: Any, new: tuple[Change, ...] = (), cluster: Cluster | None = None) -> None:
+        """Claims what holds after a step in which the node has received or made the `new` changes."""
         after, effects = taken
         cluster = cluster or self.node.cluster
-        self.path.claim_all(lambda: self.of_state(after, cluster, got))
+        self.path.claim_all(lambda: self.of_state(after, cluster, new))
         for effect in effects:
             if isinstance(effect, Send):
                 self.of_sent(effect.message, cluster)
 
-    def of_state(self, after: Any, cluster: Any, got: tuple[Change, ...]) -> dict[str, Term]:
+    def of_state(self, after: Any, cluster: Any, new: tuple[Change, ...]) -> dict[str, Term]:
         """Returns what is claimed of a state."""
         found = {"the tock never decreases": after.tock.term >= self.node.start.tock.term}
-        return found | self.node.goals(after, cluster, got, self.groups)
+        return found | self.node.goals(after, cluster, new, self.groups)
 
     def of_new(self, new: Change, row: Row, value: Term) -> dict[str, Term]:
         """Returns what is claimed of a new change: its tick was never used, its tock is above all others, and it is held."""
@@ -122,13 +122,13 @@ class Claims:
         groups = self.node.of_message(cluster, message)
         self.path.claim_all(lambda: {name: goal for group in self.groups for name, goal in groups.get(group, {}).items()})
 
-    def of_quiet(self, taken: Any, *fields: str, got: tuple[Change, ...] = (), cluster: Cluster | None = None) -> None:
+    def of_quiet(self, taken: Any, *fields: str, new: tuple[Change, ...] = (), cluster: Cluster | None = None) -> None:
         """Claims that a step changes these fields alone, besides timers, and what holds of them and of what it sends."""
         node, (after, effects) = self.node, taken
         changed = {name for name, field in after.fields.items() if field is not node.start.fields[name]}
         self.path.claim("nothing else changes", truth(changed <= {*fields, "timers"}))
         if changed - {"timers"} or effects:
-            self.of_step(taken, got, cluster)
+            self.of_step(taken, new, cluster)
 
 
 Part = Callable[[Claims], None]
@@ -163,16 +163,16 @@ def the_ticks_of_a_message(claims: Claims) -> None:
     node, path = claims.node, claims.path
     chain, tock = node.any_chain("ping"), 0
     none = Chain((chain.head, Element(chain.elements[1].node, None)))
-    said: Any = node.said_ticks("said")
+    some: Any = node.any_ticks("ticks")
     messages: Any = (
         *(Update(chain, ROOT_PATH, NULL, tock), Update(chain.within(1), ROOT_PATH, NULL, tock, chain.elements[1])),  # type: ignore[arg-type]
         *(Ping(chain, tock), Ping(none, tock), Info(chain.within(1), tock, reason=chain.prev)),
-        *(Info(chain.within(1), tock, ticks=said), Info(chain.within(1), tock, known=node.said_sets("known"))),
+        *(Info(chain.within(1), tock, ticks=some), Info(chain.within(1), tock, known=node.any_superseded("known"))),
     )
     message = messages[choice(path, "message", len(messages))]
     with Parts(node).within():
         found: Any = ticks.latest(node.start.ticks, dict(transitions.ticks_in(message)))
-    expected: Any = node.start.ticks.raised(said_in(message))
+    expected: Any = node.start.ticks.raised(pairs_in(message))
     path.claim("they are raised to the highest in the message", found.at(node.change.node) == expected.at(node.change.node))
 
 
@@ -181,14 +181,14 @@ def the_ticks_of_a_download(claims: Claims) -> None:
     node, path = claims.node, claims.path
     update = node.any_update("loaded", 2)
     node.know_entry(term_of(update.path), update)
-    said: Any = node.said_ticks("said")
+    some: Any = node.any_ticks("ticks")
     nothing: Any = AnySets(path, lambda *_: z3.BoolVal(val=False), ())
     is_set = any_truth(path, "has superseded changes")
-    superseded = node.said_sets("superseded") if is_set else nothing
-    loaded = Loaded(NodeId("other"), (update,), superseded, AnyTicks(lambda _: z3.IntVal(-1)) if is_set else said, 0)  # type: ignore[arg-type]
+    superseded = node.any_superseded("superseded") if is_set else nothing
+    loaded = Loaded(NodeId("other"), (update,), superseded, AnyTicks(lambda _: z3.IntVal(-1)) if is_set else some, 0)  # type: ignore[arg-type]
     with Parts(node).within():
         found: Any = ticks.latest(node.start.ticks, startup._ticks_of(loaded))  # noqa: SLF001
-    expected: Any = node.start.ticks.raised(said_in(loaded))
+    expected: Any = node.start.ticks.raised(pairs_in(loaded))
     path.claim("they are raised to the highest in the download", found.at(node.change.node) == expected.at(node.change.node))
 
 
@@ -224,7 +224,7 @@ def an_info(claims: Claims) -> None:
     """The infos that a node sends."""
     node, path = claims.node, claims.path
     what = ("ticks", "missing", "known")[choice(path, "member", 3)]
-    rows = node.start.ticks if what == "ticks" else node.any_sets("said")
+    rows = node.start.ticks if what == "ticks" else node.any_sets("rows")
     prev = None if any_truth(path, "answers none") else node.any_chain("prev")
     reason = node.any_chain("reason") if what == "ticks" and any_truth(path, "has a reason") else None
     parts = Parts(node)
@@ -301,11 +301,11 @@ def any_message(node: Node, kind: str) -> Any:
         members: dict[str, Any] = {}
         if kind == "ticks":
             members = {
-                "ticks": node.said_ticks("said"),
+                "ticks": node.any_ticks("ticks"),
                 "reason": node.any_chain("reason") if any_truth(node.path, "has a reason") else None,
             }
         elif kind == "known":
-            members = {"known": node.said_sets("known")}
+            members = {"known": node.any_superseded("known")}
         else:
             members = {"missing": node.any_sets("asked")}
         message = Info(chain, tock, **members)
@@ -316,8 +316,8 @@ def any_message(node: Node, kind: str) -> Any:
 def any_download(node: Node) -> Loaded:
     """Returns any download that satisfies the invariant, with one change."""
     tock: Any = Number(node.path.integer("tock of the download", 0, ranges.TICK_MAX))
-    update, superseded = node.any_update("loaded"), node.said_sets("superseded")
-    loaded = Loaded(node.any_node("whose data it is"), (update,), superseded, node.said_ticks("said"), tock)
+    update, superseded = node.any_update("loaded"), node.any_superseded("superseded")
+    loaded = Loaded(node.any_node("whose data it is"), (update,), superseded, node.any_ticks("ticks"), tock)
     node.know_message(loaded)
     return loaded
 
@@ -340,7 +340,7 @@ def a_change_that_arrives(claims: Claims) -> None:
     claims.path.know(*of_arrival(node.cluster, node.start, message).values())
     with Parts(node).within("relation", "claim"):
         taken = changes.on_update(node.start, message)
-    claims.of_quiet(taken, "entries", "wanted", got=(change_of(message.chain.head),))
+    claims.of_quiet(taken, "entries", "wanted", new=(change_of(message.chain.head),))
 
 
 def a_change(claims: Claims) -> None:
@@ -355,7 +355,7 @@ def a_change(claims: Claims) -> None:
     except NotEnabled:
         return
     claims.path.claim_all(lambda: claims.of_new(new, taken.state.entries.rows.at(at.term), value))
-    claims.of_quiet(taken, "entries", "ticks", "tock", got=(new,), cluster=grown)
+    claims.of_quiet(taken, "entries", "ticks", "tock", new=(new,), cluster=grown)
 
 
 def a_message(claims: Claims) -> None:
@@ -427,7 +427,7 @@ def a_download(claims: Claims) -> None:
 def what_others_download(claims: Claims) -> None:
     """The download that other nodes get."""
     with Parts(claims.node).within():
-        loaded = download_of(claims.node.start)
+        loaded = states.download_of(claims.node.start)
     if loaded is not None:
         claims.of_sent(loaded, claims.node.cluster)
 

@@ -229,9 +229,10 @@ def table_of(path: Path, rows: Mapping[Any, Any]) -> Any:
 
 def rows_of(path: Path, rows: Mapping[Any, Entry]) -> AnyRows:
     """Returns a table with these entries, like `Table`."""
+    anything = next(map(row_of, rows.values()), Row(*(_NOTHING,) * 5))
 
     def nothing(_: Any) -> Any:
-        return Row(z3.BoolVal(val=False), *(None,) * 4)
+        return anything._replace(has=_NOTHING)
 
     return AnyRows(path, nothing, nothing, tuple(rows), tuple(rows.items()))
 
