@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 import z3  # type: ignore[import-untyped]  # it has no types
 from tests.support.refuting import Mistake, each_of, is_refuted
 
+from peerproof.conformance.proofs.distkv import any_cluster, steps, tables
+from peerproof.conformance.proofs.distkv import any_node as nodes
 from peerproof.conformance.proofs.distkv.counters import INSTEAD, any_event, any_node, any_tock, first
 from peerproof.conformance.proofs.distkv.proofs import MOST_ELEMENTS
 from peerproof.conformance.proofs.distkv.terms import (
@@ -27,10 +30,25 @@ from peerproof.conformance.proofs.distkv.terms import (
 )
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.terms import Number
-from peerproof.spec.core import NodeId, Send
-from peerproof.spec.distkv import chains, election, entries, ranges, schedule, transitions
+from peerproof.spec.core import EVERYBODY, NodeId, Send, Step, Table
+from peerproof.spec.distkv import (
+    Stored,
+    chains,
+    changes,
+    election,
+    entries,
+    outgoing,
+    ranges,
+    recovery,
+    schedule,
+    state,
+    stored_of,
+    ticks,
+    transitions,
+)
 from peerproof.spec.distkv.chains import Chain, Changed, Claim, Element, with_change
-from peerproof.spec.distkv.entries import Applied, Outcome
+from peerproof.spec.distkv.entries import Answer, Applied, Entries, Outcome
+from peerproof.spec.distkv.model import variants
 from peerproof.spec.distkv.outgoing import originate
 from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.distkv.state import LENGTH_MAX
@@ -68,7 +86,58 @@ def kept_if_concurrent(entry: Any, update: Any, most: int) -> Applied:
     return Applied(outcome, entry if outcome is Outcome.CONFLICT_ACCEPT else after, gone)
 
 
-APPLY, ORIGINATE = entries.apply, originate
+def silent_about_the_chain(message: Any) -> Iterator[Any]:
+    """The ticks on a chain are not taken."""
+    return (pair for pair in TICKS_IN(message) if not any(pair == tuple(element) for element in message.chain.elements))
+
+
+def in_its_own_name(state: Any, updates: Any) -> Any:
+    """What is sent again has the node that sends it at its head (DD-10)."""
+    me = Element(state.self_id, state.own_tick)
+    renamed = [replace(one, chain=Chain((me, *one.chain.elements[1:]), one.chain.cut)) for one in updates]
+    return Step(state, tuple(Send(EVERYBODY, one) for one in renamed))
+
+
+def sent_anew(state: Any, updates: Any) -> Any:
+    """What is sent again has a new tock (DX-04)."""
+    return Step(state, tuple(Send(EVERYBODY, replace(one, tock=state.tock + 1)) for one in updates))
+
+
+def without_superseded(state: Any) -> Stored:
+    """Superseded changes are not on the disk."""
+    return STORED_OF(state)._replace(superseded=Table())
+
+
+def with_the_tick_that_it_has(state: Any, path: Any, value: Any) -> Any:
+    """A change does not raise the tick."""
+    taken: Any = CHANGE(state, path, value)
+    after, effects = taken
+    return Step(after.replaced(ticks=state.ticks), effects)
+
+
+def taken_if_stale(entry: Any, update: Any, most: int) -> Applied:
+    """Every update that arrives is taken."""
+    return APPLY(None, update, most)
+
+
+def only_the_head(sets: Any, elements: Any) -> Any:
+    """Of a chain only its head becomes known, and what was known of the node is forgotten."""
+    head, *_ = elements
+    return sets.put({head.node: ranges.up_to(0).with_tick(head.tick)})
+
+
+def calling_all_superseded(stored: Entries, missing: Any) -> Answer:
+    """All that is asked for is said to be superseded."""
+    return ANSWER(stored, missing)._replace(known=missing)
+
+
+def known_if_heard_of(state: Any, info: Any) -> Any:
+    """What another node misses counts as known."""
+    return Step(state.replaced(entries=state.entries.mark_superseded(info.missing)))
+
+
+APPLY, ORIGINATE, CHANGE = entries.apply, originate, changes.change
+TICKS_IN, STORED_OF, ANSWER = transitions.ticks_in, stored_of, entries.answer
 
 MISTAKES: list[Mistake] = [
     (Claim, "beats", lower_tick, "DZ-01"),
@@ -80,6 +149,19 @@ MISTAKES: list[Mistake] = [
     (ranges, "up_to", lambda tick: ranges.of_range(1, tick), "DZ-07"),  # one tick too few
     (schedule, "recovery", lambda clock, step, position: clock * (position + 1), "DZ-08"),  # a clock for each
     (chains, "zero_may_ping", chains.is_authoritative, "DZ-09"),  # not by halves of the chain
+    (transitions, "ticks_in", silent_about_the_chain, "DZ-11"),
+    (outgoing, "send_again", in_its_own_name, "DZ-11"),
+    (changes, "change", with_the_tick_that_it_has, "DZ-11"),
+    *((Claim, "beats", wrong, "DZ-12") for wrong in (lower_tick, variants.OwnFirst.beats)),
+    (chains, "_has_seen", lambda chain, head: chain.tick_of(head.node) is not None, "DZ-12"),  # any tick of the node
+    (entries, "apply", kept_if_concurrent, "DZ-12"),
+    (outgoing, "send_again", sent_anew, "DZ-11"),
+    (recovery, "_on_missing", known_if_heard_of, "DZ-11"),
+    (entries, "answer", calling_all_superseded, "DZ-13"),
+    (Entries, "superseded", lambda stored: stored.known, "DZ-13"),  # as if nothing were present
+    (entries, "apply", taken_if_stale, "DZ-14"),
+    (ticks, "with_elements", only_the_head, "DZ-14"),
+    (state, "stored_of", without_superseded, "DZ-14"),
 ]
 
 
@@ -87,6 +169,18 @@ MISTAKES: list[Mistake] = [
 @each_of(MISTAKES)
 def test_a_mistake_in_the_code_fails_its_proof(mistake: Mistake) -> None:
     assert is_refuted("distkv", mistake)
+
+
+@pytest.mark.slow
+def test_with_a_lost_disk_only_a_new_change_breaks_what_holds() -> None:
+    """A node that has lost its disk gives a tick again (DX-10); all else that it does keeps every tick one that was given."""
+    others = tuple(part for part in steps.ALL if part is not steps.a_change)
+
+    kept = follow(lambda path: any_cluster.every_part(path, others, nodes.ISSUED, lost=True), 60)
+    broken = follow(lambda path: any_cluster.every_part(path, (steps.a_change,), nodes.ISSUED, lost=True), 60)
+
+    assert (kept.verdict, kept.detail) == ("proved", "")
+    assert broken.detail.startswith("false: a new change has a tick that its node has not used;")
 
 
 # -- what stands in for Python's own ----------------------------------------------------------------------------------
@@ -195,6 +289,59 @@ def test_any_ranges_are_those_in_normal_form() -> None:
         path.claim("as it says", z3.BoolVal(bool(made.has(tick))) == inside(made, tick))
 
     assert proved(statement) > 3
+
+
+SETS = [ranges.of_ticks(some) for size in range(4) for some in combinations(range(1, 5), size)]
+
+
+@pytest.mark.parametrize("operation", ["union", "difference", "intersection"])
+def test_any_sets_are_combined_as_ranges_are(operation: str) -> None:
+    for one, other in product(SETS, SETS):
+        found = getattr(any_set(one), operation)(any_set(other))
+        assert held(found) == list(getattr(one, operation)(other).ticks())
+
+
+def test_any_sets_are_made_and_extended_as_ranges_are() -> None:
+    for one, tick in product(SETS, range(1, 5)):
+        assert held(any_set(one).with_tick(tick)) == list(one.with_tick(tick).ticks())
+        assert held(tables.ticks_up_to(tick)) == list(ranges.up_to(tick).ticks())
+
+
+def any_set(ticks: Ranges) -> tables.AnySet:
+    """The set of these ticks on terms."""
+    return tables.set_of_ticks(ticks.ticks())
+
+
+def held(found: tables.AnySet) -> list[int]:
+    """The small ticks in a set on terms."""
+    return [tick for tick in range(7) if z3.is_true(z3.simplify(found.has(z3.IntVal(tick))))]
+
+
+def test_tables_of_ticks_on_terms_are_like_tables() -> None:
+    a, b = (Number(z3.IntVal(number)) for number in (1, 2))
+
+    def tick(found: Any, node: Any) -> int:
+        return int(z3.simplify(found.get(node).term).as_long())
+
+    for one, other in product(range(3), range(3)):
+        found = tables.AnyTicks(lambda _: z3.IntVal(-1)).put({a: one})
+        assert (tick(found, a), tick(found, b)) == (one, -1)
+        raised = found.raised([(a, other), (b, other)])
+        assert (tick(raised, a), tick(raised, b)) == (max(one, other), other)
+
+
+def test_entries_on_terms_are_like_tables() -> None:
+    """What was put last is there, and nothing else."""
+    places = [Number(z3.IntVal(number)) for number in range(3)]
+    made: list[Any] = [entries.Entry(Chain((Element(place, Number(z3.IntVal(1))),)), nodes.NULL, place) for place in places]  # type: ignore[arg-type]
+
+    def statement(path: Path) -> None:
+        rows = tables.rows_of(path, {places[0]: made[0]}).put({places[1]: made[1]}).put({places[0]: made[2]})
+        assert [rows.get(place) for place in places] == [made[2], made[1], None]
+        path.claim("at the first", rows.at(places[0].term).node == 2)
+        path.claim("at the third", z3.Not(rows.at(places[2].term).has))
+
+    assert proved(statement) == 1
 
 
 def test_chains_have_at_most_as_many_elements_as_positions_are_looked_at() -> None:

@@ -1,19 +1,21 @@
 """
 Proofs about DistKV: which change or ping wins, chains, updates, pings with the tick zero, and due times.
 
-The symbols are in `terms`; the proofs about ticks and tocks are in `counters`.
+The symbols are in `terms`; the proofs about ticks and tocks are in `counters`, those of clusters of any size in `any_cluster`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
+from peerproof.conformance.proofs.distkv import any_cluster
 from peerproof.conformance.proofs.distkv.counters import COUNTERS
 from peerproof.conformance.proofs.distkv.terms import (
     NAMES,
+    UNASKED,
     AnyChain,
     Pieces,
     Run,
@@ -21,6 +23,8 @@ from peerproof.conformance.proofs.distkv.terms import (
     any_chains,
     any_element,
     any_number,
+    as_it_is,
+    by_tocks,
     length,
     no_ticks,
     some_ticks,
@@ -39,20 +43,10 @@ from peerproof.spec.overrides import names_in, overriding
 #: Maximum number of elements of a chain when it is sent.
 MOST_ELEMENTS: Final = 64
 
-PROOFS: Final = ProofTable(COUNTERS)
+PROOFS: Final = ProofTable([*COUNTERS, *any_cluster.PROOFS])
 
 
 # -- who wins ---------------------------------------------------------------------------------------------------------
-
-
-def as_it_is(one: Claim, other: Claim) -> bool:
-    """The order of the running code."""
-    return one.beats(other)
-
-
-def by_tocks(one: Claim, other: Claim) -> bool:
-    """Compares tocks alone, as in the original (DD-09)."""
-    return bool(one.tock > other.tock)
 
 
 def by_either(one: Claim, other: Claim) -> bool:
@@ -222,18 +216,6 @@ def alike(one: Entry | Update, other: Entry | Update) -> Term:
     """States that head, value and tock are the same; the tails of chains may differ."""
     heads = z3.And(*(term_of(mine) == term_of(its) for mine, its in zip(one.chain.head, other.chain.head, strict=True)))
     return z3.And(heads, one.value == other.value, one.tock == other.tock)
-
-
-class _Unasked:
-    """`dict` for code whose superseded elements are not needed."""
-
-    @staticmethod
-    def fromkeys(_: Any) -> tuple[()]:
-        """Returns nothing."""
-        return ()
-
-
-UNASKED: Final[Mapping[str, Any]] = {"dict": _Unasked}
 
 
 @PROOFS.add(

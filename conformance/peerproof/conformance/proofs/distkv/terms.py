@@ -18,7 +18,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, choice, term_of
 from peerproof.spec.core import NodeId
-from peerproof.spec.distkv.chains import Chain, Element
+from peerproof.spec.distkv.chains import Chain, Claim, Element
 from peerproof.spec.distkv.ranges import TICK_MAX, Ranges
 
 
@@ -195,6 +195,28 @@ def any_chains(path: Path, tocks: Tocks, names: str) -> list[Chain]:
         tocks.fall(head, rest)
         found.append(Chain((head, *(piece for element in rest for piece in (OTHERS, element)))))
     return found
+
+
+def as_it_is(one: Claim, other: Claim) -> bool:
+    """The order of the running code."""
+    return one.beats(other)
+
+
+def by_tocks(one: Claim, other: Claim) -> bool:
+    """Compares tocks alone, as in the original (DD-09)."""
+    return bool(one.tock > other.tock)
+
+
+class _Unasked:
+    """`dict` for code whose superseded elements are not needed."""
+
+    @staticmethod
+    def fromkeys(_: Any) -> tuple[()]:
+        """Returns nothing."""
+        return ()
+
+
+UNASKED: Final[Mapping[str, Any]] = {"dict": _Unasked}
 
 
 # -- sets of ticks ----------------------------------------------------------------------------------------------------
