@@ -23,7 +23,8 @@ from tests.support.tools import require
 
 from peerproof.cli.main import main
 from peerproof.conformance.authoring import skeletons
-from peerproof.conformance.authoring.skeletons import LANGUAGES, write_files
+from peerproof.conformance.authoring.skeleton_languages import LANGUAGES
+from peerproof.conformance.authoring.skeletons import write_files
 from peerproof.conformance.runner import expected_failures
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite

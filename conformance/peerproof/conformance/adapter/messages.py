@@ -120,8 +120,8 @@ class Hello:
         >>> hello.is_oracle("swim"), hello.is_oracle("wendy")
         (False, True)
         """
-        offered = self.protocols.get(protocol)
-        return (offered and offered.choices or self.choices) == "oracle"
+        own = self.protocols[protocol].choices if protocol in self.protocols else None
+        return (own or self.choices) == "oracle"
 
     def plain(self) -> dict[str, Any]:
         """Plain data for reports: the implementation under test."""
