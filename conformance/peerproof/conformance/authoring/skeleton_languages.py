@@ -67,12 +67,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
             plug="adapter/scuttlebutt.py",
             table="adapter/serve.py",
             changes={
-                "adapter/implementation.py": (
-                    (
-                        "This file connects my-node with the suite.",
-                        "This file connects my-node with the suite, as an implementation of scuttlebutt.",
-                    ),
-                ),
+                "adapter/implementation.py": (("my-node with the suite. Fill", "my-node with the vectors of scuttlebutt. Fill"),),
                 "adapter/parts.py": (
                     ("What `implementation.py` uses", "What the file of each protocol uses"),
                     ("'CHOICES in implementation.py is not \"oracle\"'", "'CHOICES of this protocol is not \"oracle\"'"),

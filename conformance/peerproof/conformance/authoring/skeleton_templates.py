@@ -27,8 +27,8 @@ _CHANGES: Final[Mapping[str, Sequence[Change]]] = {
     "README.md": (
         ("The vectors of scuttlebutt for", "The vectors of @PROTOCOLS@ for"),
         (
-            "One file connects your implementation with the suite: `@PLUG@`.",
-            "One file for each protocol connects your implementation with the suite: @PLUGS@.",
+            "One file connects your implementation with the suite: `@PLUG@`. ",
+            "One file for each protocol connects your implementation with the suite: @PLUGS@.\n",
         ),
         ("run scuttlebutt --impl", "run @SELECTION@ --impl"),
         ("the same file through", "the same files through"),
