@@ -19,7 +19,6 @@ from peerproof.conformance.suite import locations
 WORKFLOW: Final = Path("workflow.yml")  #: the template of the workflow
 
 _PLACEHOLDER: Final = re.compile(r'my-node|[Ss]cuttlebutt|"udp"|@[A-Z]+@')
-_ABOUT_A_PROTOCOL: Final = re.compile(r"^.*scuttlebutt.*\n", re.MULTILINE)
 _OPTIONAL: Final = ("@SETUP@", "@UPDATE@")  #: each has a line of its own, which is left out if the word is empty
 
 #: A common file -> its changes for several protocols.
@@ -77,9 +76,14 @@ def render_templates(language: str, words: Mapping[str, Mapping[str, str]]) -> d
     found = {path: fill_template(text, first) for path, text in templates.items()}
     found |= {Path(fill_template(several.plug, own)): fill_template(plug, own) for own in words.values()}
     for path, text in _load(root / "several" / language).items():
-        repeated = _ABOUT_A_PROTOCOL.sub(lambda line: "".join(fill_template(line[0], own) for own in words.values()), text)
-        found[path] = fill_template(repeated, first)
+        found[path] = "".join(_repeat(line, words) for line in text.splitlines(keepends=True))
     return found
+
+
+def _repeat(line: str, words: Mapping[str, Mapping[str, str]]) -> str:
+    """Returns a line once for each protocol, if it is about one."""
+    filled = [fill_template(line, own) for own in words.values()]
+    return "".join(filled) if "scuttlebutt" in line else filled[0]
 
 
 def fill_template(text: str, words: Mapping[str, str]) -> str:
