@@ -32,7 +32,7 @@ def run(args: Namespace) -> int:
         fuzz_search.check_place(args, "exchange")
     ticker = Ticker()
     runs = None if args.seconds else PROFILES[args.profile].runs
-    search.on_hello = _greet
+    search.on_hello = partial(_greet, args.protocol)
     replayed = 0
 
     def show_progress(counts: Counter[str]) -> None:
@@ -78,10 +78,9 @@ def _explore(search: NodeSearch) -> None:
     open_page("#run/0/", runs={search.finding.detail: make})
 
 
-def _greet(hello: Hello) -> None:
-    chance = (
-        "asks the runner to choose" if hello.oracle else "chooses by itself: any choice that the specification allows is accepted"
-    )
+def _greet(protocol: str, hello: Hello) -> None:
+    asks, chooses = "asks the runner to choose", "chooses by itself: any choice that the specification allows is accepted"
+    chance = asks if hello.is_oracle(protocol) else chooses
     note(f"{hello.name} {hello.version}, which {chance}")
 
 

@@ -3,13 +3,15 @@ Writes a project that runs the vectors as tests of your language, and an adapter
 
   peerproof init --lang go                          for Scuttlebutt, in this folder
   peerproof init swim conformance --lang rust       for SWIM, in Rust, in the new folder conformance
+  peerproof init scuttlebutt,swim mine --lang go    for both, in one project
   peerproof init --lang python --name my-port       under this name
 
 Languages: Go (go test), Java (JUnit 5 by Maven), JavaScript (node --test), Python (pytest), Rust (cargo test). You fill in one
-file. It implements nothing yet; its failures are listed in known-failing.txt, so that tests, `doctor --impl` and `run` succeed
-from the start. Except in Python, the vectors and a runner in your language come with it, in the folder vectors, so that the tests
-need nothing else. A GitHub workflow runs all of it at every push; it is written to the top of the repository, if the folder is in
-one. A repository may hold several projects, each in its folder and with its workflow.
+file, or with several protocols one for each; they have one adapter, one run of the tests and one workflow. It implements nothing
+yet; its failures are listed in known-failing.txt, so that tests, `doctor --impl` and `run` succeed from the start. Except in
+Python, the vectors and a runner in your language come with it, in the folder vectors, so that the tests need nothing else. A
+GitHub workflow runs all of it at every push; it is written to the top of the repository, if the folder is in one. A repository
+may hold several projects, each in its folder and with its workflow.
 
 No existing file is overwritten without --force; and either all files are written or none.
 """
@@ -26,15 +28,18 @@ from pathlib import Path
 from peerproof.cli import options
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import OK, Refusal
+from peerproof.conformance.authoring.skeleton_languages import LANGUAGES, VECTORS
 from peerproof.conformance.authoring.skeletons import (
     KNOWN_FAILING,
-    LANGUAGES,
-    VECTORS,
     is_from_a_folder,
+    list_words,
     repository,
     requirement,
+    selection,
     workflow_path,
 )
+from peerproof.conformance.suite.locations import vectors_root
+from peerproof.spec.protocols import PROTOCOLS
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
@@ -42,7 +47,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    options.add_protocol(parser, "protocol of the implementation", default="scuttlebutt")
+    options.add_protocol(parser, "protocol of the implementation, or several with commas", default="scuttlebutt")
     add("folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="folder to write to (default: this one)")
     add("--lang", choices=tuple(LANGUAGES), required=True, help="language of the implementation")
     add("--name", metavar="NAME", help="name of the implementation (default: that of the repository or folder)")
@@ -54,8 +59,9 @@ def run(args: Namespace) -> int:
     from peerproof.conformance.authoring.skeletons import AlreadyThere, render_skeleton, write_files
     from peerproof.conformance.suite.output import CannotWrite
 
-    suite = options.suite(Namespace(vectors=None, protocol=args.protocol))
-    contents = render_skeleton(args.lang, args.protocol, _name(args), args.folder, suite)
+    protocols = _protocols(args)
+    suite = options.suite(Namespace(vectors=None, protocol=protocols[0]))
+    contents = render_skeleton(args.lang, protocols, _name(args), args.folder, suite)
     try:
         with refuse(CannotWrite, prefix="nothing is written: "):
             write_files(contents, force=args.force)
@@ -63,7 +69,7 @@ def run(args: Namespace) -> int:
         listed = "\n".join(f"  {_render_path(path)}" for path in error.paths)
         tip = "move them" if args.force else "name another folder, or overwrite them with --force"
         raise Refusal(f"nothing is written: these files exist:\n{listed}", tip=tip) from None
-    print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
+    print(f"an adapter for {list_words(protocols)}, in {LANGUAGES[args.lang].title}:")
     vectors = args.folder / VECTORS
     for path in contents:
         if vectors not in path.parents:
@@ -73,9 +79,25 @@ def run(args: Namespace) -> int:
     for note in _notes(args):
         print(f"note: {note}")
     print("next:")
-    for command in _next(args):
+    for command in _next(args, protocols):
         print(f"  {command}")
     return OK
+
+
+def _protocols(args: Namespace) -> list[str]:
+    """Returns the protocols of the list, sorted. Raises Refusal for one that is unknown or listed twice."""
+    listed = args.protocol.split(",")
+    for each in listed:
+        options.check_protocol(each, PROTOCOLS)
+        if listed.count(each) > 1:
+            raise Refusal(f"{each} is listed twice", tip="name each protocol once")
+    protocols = sorted(listed)
+    if len({vectors_root(each) for each in protocols}) > 1:
+        raise Refusal(
+            f"the vectors of {list_words(protocols)} are in different distributions",
+            tip="write a project for each, in its folder",
+        )
+    return protocols
 
 
 def _notes(args: Namespace) -> Iterator[str]:
@@ -114,7 +136,7 @@ def _name(args: Namespace) -> str:
     return found
 
 
-def _next(args: Namespace) -> list[str]:
+def _next(args: Namespace, protocols: list[str]) -> list[str]:
     """Returns the three next commands."""
     language = LANGUAGES[args.lang]
     there = [] if args.folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(args.folder))}"]
@@ -122,5 +144,5 @@ def _next(args: Namespace) -> list[str]:
     return [
         " && ".join([*there, language.test]),
         f"{language.build} && peerproof doctor --impl {impl}",
-        f"peerproof run {args.protocol} --impl {impl} --known-failing {KNOWN_FAILING}",
+        f"peerproof run {selection(protocols)} --impl {impl} --known-failing {KNOWN_FAILING}",
     ]

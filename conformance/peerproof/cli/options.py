@@ -90,6 +90,8 @@ def suite(args: Namespace, protocol: str | None = None) -> Suite:
     A file that cannot be read, or a protocol without vectors, ends the command.
     """
     named = getattr(args, "protocol", None)
+    if named and "," in named and hasattr(args, "select"):
+        raise Refusal(f"expected one protocol, found {named!r}", tip=f"-k protocol:{named} selects several")
     with refuse(VectorError):
         found = load(args.vectors, protocol or named)
     check_protocol(named, sorted({*PROTOCOLS, *(vector.protocol for vector in found.vectors)}))

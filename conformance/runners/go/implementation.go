@@ -22,6 +22,13 @@ type Implementation interface {
 	Open(opening Opening, choose Choose) (Node, Reaction)
 }
 
+// Plug is the implementation of one protocol, where there are several (RunAll, ServeAll).
+type Plug struct {
+	Protocol, Transport string // the transport is udp, tcp or serf, as the protocol has it
+	Bundle              string // the file of its vectors
+	Implementation      Implementation
+}
+
 // Offer lists what an implementation can do, in the words of docs/how-to/write-an-adapter.md.
 type Offer struct {
 	Name, Version string // of the implementation, for reports

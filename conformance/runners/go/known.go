@@ -112,15 +112,15 @@ func (list *known) apply(result Result) Result {
 	return result
 }
 
-// problems returns the faults of the list itself: lines that have expired, or that name no case of the bundle.
-func (list *known) problems(bundle *Bundle, today time.Time) []string {
+// problems returns the faults of the list itself: lines that have expired, or that name no case of these vectors.
+func (list *known) problems(vectors []*Vector, today time.Time) []string {
 	found := []string{}
 	for _, one := range list.entries {
 		place := fmt.Sprintf("%s:%d: ", list.file, one.line)
 		if !one.expires.IsZero() && one.expires.Before(today.Truncate(24*time.Hour)) {
 			found = append(found, fmt.Sprintf("%s%s expired on %s: fix the bug, or set a new date", place, one.pattern, one.expires.Format(time.DateOnly)))
 		}
-		if !slices.ContainsFunc(bundle.Vectors, func(vector *Vector) bool {
+		if !slices.ContainsFunc(vectors, func(vector *Vector) bool {
 			return slices.ContainsFunc(vector.Cases, func(part Case) bool { return one.fits(part.ID) })
 		}) {
 			found = append(found, fmt.Sprintf("%sno case matches '%s': remove the line", place, one.pattern))

@@ -27,20 +27,37 @@ type Settings struct {
 // such as ./..., only if it fails, or with -v.
 func Run(t *testing.T, path string, implementation Implementation, settings Settings) {
 	t.Helper()
-	bundle, err := Load(path)
-	if err != nil {
-		t.Fatalf("%v; write it with: peerproof vectors export --output FOLDER PROTOCOL", err)
-	}
+	RunAll(t, []Plug{{Bundle: path, Implementation: implementation}}, settings)
+}
+
+// RunAll runs the bundles of several protocols, as Run does that of one. They share the file of known failures.
+func RunAll(t *testing.T, plugs []Plug, settings Settings) {
+	t.Helper()
 	list, err := loadKnown(settings.KnownFailing)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, problem := range list.problems(bundle, time.Now()) {
+	bundles, vectors := []*Bundle{}, []*Vector{}
+	for _, plug := range plugs {
+		bundle, err := Load(plug.Bundle)
+		if err != nil {
+			t.Fatalf("%v; write it with: peerproof vectors export --output FOLDER PROTOCOL", err)
+		}
+		bundles, vectors = append(bundles, bundle), append(vectors, bundle.Vectors...)
+	}
+	for _, problem := range list.problems(vectors, time.Now()) {
 		t.Error(problem)
 	}
 	if settings.Limit == 0 {
 		settings.Limit = 10 * time.Second
 	}
+	for at, bundle := range bundles {
+		runBundle(t, bundle, plugs[at].Implementation, list, settings)
+	}
+}
+
+func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list *known, settings Settings) {
+	t.Helper()
 	runner, results := NewRunner(bundle, implementation, settings.Limit), []Result{}
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {

@@ -11,6 +11,7 @@ import (
 	"log"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -38,28 +39,32 @@ type request struct {
 
 // served is a node behind a handle.
 type served struct {
-	node   Node
-	isDown bool
+	node      Node
+	transport string
+	isDown    bool
 }
 
-// server answers the requests of adapter protocol 1 for an implementation.
+// server answers the requests of adapter protocol 1 for implementations, one of each protocol.
 type server struct {
-	protocol, transport string
-	subject             Implementation
-	requests            *bufio.Reader
-	replies             *json.Encoder
-	nodes               map[int]*served
-	opened              int
-	id                  json.RawMessage
-	asked               int
+	plugs    []Plug
+	requests *bufio.Reader
+	replies  *json.Encoder
+	nodes    map[int]*served
+	opened   int
+	id       json.RawMessage
+	asked    int
 }
 
 // Serve makes an adapter of an implementation, so that `peerproof run`, `fuzz` and `doctor` can test the same one, until the
 // request bye or the end of the requests. The transport is udp, tcp or serf, as the protocol has it.
 func Serve(protocol, transport string, implementation Implementation, requests io.Reader, replies io.Writer) error {
+	return ServeAll([]Plug{{Protocol: protocol, Transport: transport, Implementation: implementation}}, requests, replies)
+}
+
+// ServeAll makes one adapter of the implementations of several protocols. Its name and version are those of the first.
+func ServeAll(plugs []Plug, requests io.Reader, replies io.Writer) error {
 	s := &server{
-		protocol: protocol, transport: transport, subject: implementation,
-		requests: bufio.NewReader(requests), replies: json.NewEncoder(replies), nodes: map[int]*served{},
+		plugs: plugs, requests: bufio.NewReader(requests), replies: json.NewEncoder(replies), nodes: map[int]*served{},
 	}
 	for {
 		line, err := s.requests.ReadBytes('\n')
@@ -116,18 +121,16 @@ func (s *server) carryOut(asked *request) map[string]any {
 		}
 		return map[string]any{"results": results}
 	case "decode":
-		s.checkProtocol(asked)
-		message, err := s.subject.Decode(asked.datagram())
+		message, err := s.plug(asked).Implementation.Decode(asked.datagram())
 		return either("value", message, err)
 	case "encode":
-		s.checkProtocol(asked)
+		subject := s.plug(asked).Implementation
 		if asked.Value == nil || string(asked.Value) == "null" {
 			panic(AdapterError{"bad_request", "there is no value"})
 		}
-		datagram, err := s.subject.Encode(asked.Value)
+		datagram, err := subject.Encode(asked.Value)
 		return either("bytes", hex.EncodeToString(datagram), err)
 	case "open", "load":
-		s.checkProtocol(asked)
 		return s.open(asked)
 	case "recv", "advance", "call", "query", "crash", "restart", "sent", "stream", "close":
 		return s.ofNode(asked)
@@ -136,6 +139,7 @@ func (s *server) carryOut(asked *request) map[string]any {
 }
 
 func (s *server) open(asked *request) map[string]any {
+	plug := s.plug(asked)
 	if asked.Addr == nil {
 		panic(AdapterError{"bad_request", "a node needs an address"})
 	}
@@ -146,10 +150,11 @@ func (s *server) open(asked *request) map[string]any {
 	if asked.Op == "load" {
 		opening.State, opening.Timers = asked.State, asked.Timers
 	}
-	node, reaction := s.subject.Open(opening, s.choose)
+	node, reaction := plug.Implementation.Open(opening, s.choose)
 	s.opened++
-	s.nodes[s.opened] = &served{node: node}
-	reply := s.reacted(reaction)
+	one := &served{node: node, transport: plug.Transport}
+	s.nodes[s.opened] = one
+	reply := one.reacted(reaction)
 	reply["handle"] = s.opened
 	return reply
 }
@@ -162,24 +167,24 @@ func (s *server) ofNode(asked *request) map[string]any {
 	node := one.node
 	switch asked.Op {
 	case "recv":
-		return s.reacted(node.Receive(asked.Now, asked.From, asked.datagram()))
+		return one.reacted(node.Receive(asked.Now, asked.From, asked.datagram()))
 	case "advance":
-		return s.reacted(node.Advance(asked.Now))
+		return one.reacted(node.Advance(asked.Now))
 	case "call":
-		return s.reacted(node.Call(asked.Now, asked.Name, asked.Args))
+		return one.reacted(node.Call(asked.Now, asked.Name, asked.Args))
 	case "query":
 		return map[string]any{"value": node.Query(asked.What, asked.Args)}
 	case "restart":
 		one.isDown = false
-		return s.reacted(node.Restart(asked.Now, asked.Config))
+		return one.reacted(node.Restart(asked.Now, asked.Config))
 	case "sent":
-		return s.reacted(node.Sent(asked.Now, asked.To, asked.datagram(), asked.Took))
+		return one.reacted(node.Sent(asked.Now, asked.To, asked.datagram(), asked.Took))
 	case "stream":
 		event := newObject("conn", asked.Conn, "event", asked.Event)
 		if asked.Bytes != nil {
 			event.set("bytes", *asked.Bytes)
 		}
-		return s.reacted(node.Stream(asked.Now, json.RawMessage(text(event))))
+		return one.reacted(node.Stream(asked.Now, json.RawMessage(text(event))))
 	case "crash":
 		node.Crash()
 		one.isDown = true
@@ -197,20 +202,29 @@ func (s *server) hello(asked *request) map[string]any {
 	if versions[0] > 1 || versions[1] < 1 {
 		panic(AdapterError{"version", fmt.Sprintf("this adapter speaks version 1, not %v", versions)})
 	}
-	offer, choices := s.subject.Offer(), "set"
-	if offer.Oracle {
-		choices = "oracle"
+	protocols, choices := map[string]any{}, "set" // of all: oracle if one asks
+	for _, plug := range s.plugs {
+		offer := plug.Implementation.Offer()
+		offered := map[string]any{"capabilities": append([]string{}, offer.Capabilities...)}
+		if offer.Events != nil {
+			offered["events"] = offer.Events
+		}
+		if offer.Limits != nil {
+			offered["limits"] = offer.Limits
+		}
+		own := "set"
+		if offer.Oracle {
+			own, choices = "oracle", "oracle"
+		}
+		if len(s.plugs) > 1 {
+			offered["choices"] = own
+		}
+		protocols[plug.Protocol] = offered
 	}
-	offered := map[string]any{"capabilities": append([]string{}, offer.Capabilities...)}
-	if offer.Events != nil {
-		offered["events"] = offer.Events
-	}
-	if offer.Limits != nil {
-		offered["limits"] = offer.Limits
-	}
+	first := s.plugs[0].Implementation.Offer()
 	return map[string]any{
-		"protocol": 1, "name": offer.Name, "version": offer.Version, "language": "go " + strings.TrimPrefix(runtime.Version(), "go"),
-		"protocols": map[string]any{s.protocol: offered}, "choices": choices,
+		"protocol": 1, "name": first.Name, "version": first.Version, "language": "go " + strings.TrimPrefix(runtime.Version(), "go"),
+		"protocols": protocols, "choices": choices,
 	}
 }
 
@@ -241,11 +255,15 @@ func (s *server) choose(site, kind string, among []any, some int) []int {
 	})
 }
 
-func (s *server) checkProtocol(asked *request) {
+// plug returns the plug of the protocol that the request names.
+func (s *server) plug(asked *request) Plug {
 	var name string
-	if err := json.Unmarshal(asked.Protocol, &name); err != nil || name != s.protocol {
+	err := json.Unmarshal(asked.Protocol, &name)
+	at := slices.IndexFunc(s.plugs, func(plug Plug) bool { return plug.Protocol == name })
+	if err != nil || at < 0 {
 		panic(Unsupported(fmt.Sprintf("there is no protocol %s here", asked.Protocol)))
 	}
+	return s.plugs[at]
 }
 
 func (asked *request) datagram() []byte {
@@ -270,7 +288,7 @@ func either(name string, value any, err error) map[string]any {
 	return map[string]any{name: value}
 }
 
-func (s *server) reacted(reaction Reaction) map[string]any {
+func (one *served) reacted(reaction Reaction) map[string]any {
 	effects := []any{}
 	for _, effect := range reaction.Effects {
 		switch {
@@ -279,7 +297,7 @@ func (s *server) reacted(reaction Reaction) map[string]any {
 		case effect.Event != nil:
 			effects = append(effects, map[string]any{"event": effect.Event})
 		default:
-			sent := map[string]any{"via": s.transport, "to": effect.To, "bytes": hex.EncodeToString(effect.Datagram)}
+			sent := map[string]any{"via": one.transport, "to": effect.To, "bytes": hex.EncodeToString(effect.Datagram)}
 			effects = append(effects, map[string]any{"send": sent})
 		}
 	}

@@ -20,10 +20,11 @@ const FAILURES = [
 ];
 const UNAFFECTED = ["skipped", "undetermined"]; // statuses of cases without a verdict
 
-/** Reads a list; `file` is a path or a URL. It belongs to a bundle, whose cases it names. */
-export function loadKnownFailing(file, bundle, today = new Date()) {
+/** Reads a list; `file` is a path or a URL. It belongs to a bundle, or a list of bundles, whose cases it names. */
+export function loadKnownFailing(file, bundles, today = new Date()) {
   const path = file instanceof URL ? fileURLToPath(file) : file;
-  const ids = [...bundle.vectors, ...bundle.tables.flatMap(({ vectors }) => vectors)].flatMap(({ cases }) => cases.map(({ id }) => id));
+  const vectors = [bundles].flat().flatMap((bundle) => [...bundle.vectors, ...bundle.tables.flatMap((table) => table.vectors)]);
+  const ids = vectors.flatMap(({ cases }) => cases.map(({ id }) => id));
   return new KnownFailing(path, readFileSync(path, "utf8"), ids, dateOf(today));
 }
 

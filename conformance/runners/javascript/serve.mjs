@@ -18,11 +18,15 @@ class RequestError extends Error {
   }
 }
 
-/** Answers requests until `bye`, or the end of the input. */
-export async function serve(implementation) {
-  const server = new Server(implementation);
+/**
+ * Answers requests until `bye`, or the end of the input. There may be implementations of several protocols: name and version are those
+ * of the first, and so is `parse`, of those that have it.
+ */
+export async function serve(...implementations) {
+  const server = new Server(implementations);
+  const parse = implementations.find((each) => each.parse)?.parse ?? JSON.parse;
   for (let line = await awaitLine(); line !== null; line = await awaitLine()) {
-    const request = requestOf(line, implementation.parse ?? JSON.parse);
+    const request = requestOf(line, parse);
     writeLine(rendered(request?.id ?? null, await server.answer(request)));
     if (request?.op === "bye") break;
   }
@@ -51,12 +55,12 @@ function rendered(id, reply) {
 }
 
 class Server {
-  #lives = new Map(); // handle → {node, isUp}
+  #lives = new Map(); // handle → {node, via, isUp}
   #opened = 0;
   #asking = { id: null, n: 0 }; // the request that is being answered, and the number of its questions
 
-  constructor(implementation) {
-    this.implementation = implementation;
+  constructor(implementations) {
+    this.implementations = implementations;
   }
 
   /** The reply to a request without its id. Every request gets one, whatever the implementation throws. */
@@ -83,13 +87,15 @@ class Server {
     return choice.pick.map((index) => options[index]);
   };
 
-  check(protocol) {
-    if (protocol !== this.implementation.protocol) throw new Unsupported(`there is no ${protocol} here`);
+  of(protocol) {
+    const implementation = this.implementations.find((each) => each.protocol === protocol);
+    if (!implementation) throw new Unsupported(`there is no ${protocol} here`);
+    return implementation;
   }
 
-  keep(node) {
+  keep(node, via) {
     this.#opened += 1;
-    this.#lives.set(this.#opened, { node, isUp: true });
+    this.#lives.set(this.#opened, { node, via, isUp: true });
     return this.#opened;
   }
 
@@ -107,11 +113,11 @@ class Server {
 
   /** What a node does about a request. */
   act(handle, method, now, ...args) {
-    return this.reacted(invoke(this.node(handle), method, instant(now), ...args));
+    const reaction = invoke(this.node(handle), method, instant(now), ...args);
+    return this.reacted(this.life(handle).via, reaction);
   }
 
-  reacted({ effects = [], nextTimer = null, refused }) {
-    const { transport: via } = this.implementation;
+  reacted(via, { effects = [], nextTimer = null, refused }) {
     const shown = effects.map(({ send, stream, event }) => {
       if (send) return { send: { via, to: send.to, bytes: digits(send.bytes) } };
       return stream ? { stream: { ...stream, bytes: stream.bytes && digits(stream.bytes) } } : { event };
@@ -120,11 +126,12 @@ class Server {
   }
 
   open({ protocol, case: id, node: name, addr, config = {}, now_ms: now, seed = "", state, timers }) {
-    this.check(protocol);
+    const implementation = this.of(protocol);
     if (addr === undefined) throw new RequestError("bad_request", "a node needs an address");
     const about = { id, name, addr, now: instant(now), config, seed, state, timers };
-    const [node, reaction] = invoke(this.implementation, "open", about, this.choose);
-    return { handle: this.keep(node), ...this.reacted(reaction) };
+    const [node, reaction] = invoke(implementation, "open", about, this.choose);
+    const via = implementation.transport;
+    return { handle: this.keep(node, via), ...this.reacted(via, reaction) };
   }
 
   forget(handle) {
@@ -150,23 +157,26 @@ function instant(now) {
 }
 
 const OPS = {
-  hello({ implementation }, { protocol: [least, most] }) {
+  hello({ implementations }, { protocol: [least, most] }) {
     if (PROTOCOL < least || PROTOCOL > most) {
       throw new RequestError("version", `this adapter speaks protocol ${PROTOCOL}, not ${least} to ${most}`);
     }
-    const { name, version = "0", language = `JavaScript, Node ${process.versions.node}`, protocol } = implementation;
-    const { capabilities, events, limits, choices, sockets } = implementation;
-    return { protocol: PROTOCOL, name, version, language, protocols: { [protocol]: { capabilities, events, limits } }, choices, sockets };
+    const [{ name, version = "0", language = `JavaScript, Node ${process.versions.node}`, choices }, ...others] = implementations;
+    const protocols = {};
+    for (const { protocol, capabilities, events, limits, choices: own = "set" } of implementations) {
+      protocols[protocol] = { capabilities, events, limits, choices: others.length > 0 ? own : undefined };
+    }
+    const serving = implementations.every((each) => each.sockets) ? implementations : [];
+    const sockets = serving.length > 0 ? [...new Set(serving.flatMap((each) => each.sockets))] : undefined;
+    return { protocol: PROTOCOL, name, version, language, protocols, choices, sockets };
   },
 
   decode(server, { protocol, bytes }) {
-    server.check(protocol);
-    return invoke(server.implementation, "decode", bytesOf(bytes));
+    return invoke(server.of(protocol), "decode", bytesOf(bytes));
   },
 
   encode(server, { protocol, value }) {
-    server.check(protocol);
-    const { bytes, rejected } = invoke(server.implementation, "encode", value);
+    const { bytes, rejected } = invoke(server.of(protocol), "encode", value);
     return rejected ? { rejected } : { bytes: digits(bytes) };
   },
 
@@ -198,17 +208,18 @@ const OPS = {
     const life = server.life(handle);
     const reaction = invoke(life.node, "restart", instant(now), config);
     life.isUp = true;
-    return server.reacted(reaction);
+    return server.reacted(life.via, reaction);
   },
 
   close: (server, { handle }) => server.forget(handle),
 
   /** Starts a node on a socket and a clock of its own, for a runner that plays its peers with sockets. */
   async serve(server, { protocol, via, bind, config = {} }) {
-    if (!server.implementation.serve) throw new RequestError("unknown_op", "there is no op serve");
-    server.check(protocol);
-    const [node, addrs] = await server.implementation.serve({ via, bind, config });
-    return { handle: server.keep(node), addrs };
+    if (!server.implementations.some((each) => each.serve)) throw new RequestError("unknown_op", "there is no op serve");
+    const implementation = server.of(protocol);
+    if (!implementation.serve) throw new Unsupported(`there is no op serve of ${protocol}`);
+    const [node, addrs] = await implementation.serve({ via, bind, config });
+    return { handle: server.keep(node, via), addrs };
   },
 
   /** Each item has an id of its own, which is what a question in the middle of the batch is for. */

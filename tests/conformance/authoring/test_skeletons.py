@@ -23,7 +23,8 @@ from tests.support.tools import require
 
 from peerproof.cli.main import main
 from peerproof.conformance.authoring import skeletons
-from peerproof.conformance.authoring.skeletons import LANGUAGES, write_files
+from peerproof.conformance.authoring.skeleton_languages import LANGUAGES
+from peerproof.conformance.authoring.skeletons import write_files
 from peerproof.conformance.runner import expected_failures
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite
@@ -78,6 +79,34 @@ def test_the_next_commands_come_out_right(language: str, protocol: str, here: Pa
     assert "FAIL" not in smoke.stdout
     assert run.returncode == 0, run.stdout + run.stderr
     assert re.search(r"^[\d,]+ cases, [\d,]+ vectors: [\d,]+ passed, [\d,]+ known, ", run.stdout, re.MULTILINE)
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_several_protocols_have_one_adapter_and_one_run_of_the_tests(language: str, here: Path, capsys: Capture) -> None:
+    """All commands succeed at first. The tests do not, once a case of either protocol is not as the one list says."""
+    begun(language, "scuttlebutt,peter", Path("mine"), build=False)
+    commands = capsys.readouterr().out.split("next:\n")[1].splitlines()
+
+    tests, smoke, run = (shell(typed.removeprefix("  cd mine && "), here / "mine") for typed in commands)
+    listed = (here / "mine/known-failing.txt").read_text().splitlines()
+    unlisted = ["peter/codec/subscribe-with-unknown-members", "scuttlebutt/codec/delta-empty"]
+    kept = [line for line in listed if not line.startswith(tuple(f"{vector}#decode " for vector in unlisted))]
+    (here / "mine/known-failing.txt").write_text("".join(f"{line}\n" for line in (*kept, "peter/codec/none* value - - none")))
+    wrong = shell(LANGUAGES[language].test, here / "mine")
+
+    assert commands[2].startswith("  peerproof run -k protocol:peter,scuttlebutt --impl ")
+    require_maven_central(tests.stdout)
+    for done in (tests, smoke, run):
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok   hello      my-node 0.1.0: peter, scuttlebutt\n" in smoke.stdout
+    assert re.search(r"^[\d,]+ cases, [\d,]+ vectors: [\d,]+ passed, [\d,]+ known, ", run.stdout, re.MULTILINE)
+    said = wrong.stdout + wrong.stderr
+    assert len(listed) - len(kept) == len(unlisted)
+    assert wrong.returncode != 0
+    assert f"known-failing.txt:{len(kept) + 1}: no case matches 'peter/codec/none*'" in said
+    for vector in unlisted:
+        assert f"vectors show {vector}" in said or f"FAILED peerproof::{vector}#decode - rejected: " in said
 
 
 @pytest.mark.slow
@@ -290,8 +319,33 @@ def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path) -> None:
-    folder = begun(language, "wendy", tmp_path / "mine")
+def test_of_several_protocols_each_has_its_own_nodes_and_random_choices(language: str, tmp_path: Path) -> None:
+    """The nodes of one ask the runner to choose, those of the other choose by themselves."""
+    folder = begun(language, "scuttlebutt,distkv", tmp_path / "mine", build=False)
+    start, build = LANGUAGES[language].start, LANGUAGES[language].build
+    for old, new in (*(change[1:] for change in ASKING[language]), CLAIMING[language]):
+        typed(folder, plug_of(language, "scuttlebutt"), old, new)
+    typed(folder, plug_of(language, "distkv"), *CLAIMING[language])
+
+    smoke = shell(f"{build} && peerproof doctor --impl '{start}'", folder)
+
+    assert smoke.returncode == 0, smoke.stdout + smoke.stderr
+    assert re.search(r"^ok +isolation +distkv: ", smoke.stdout, re.MULTILINE)
+    assert re.search(r'^- +questions +distkv: hello has "choices": "set"', smoke.stdout, re.MULTILINE)
+    assert re.search(r"^ok +questions +scuttlebutt: it asks at round.partner \(\d+\), with sorted", smoke.stdout, re.MULTILINE)
+
+
+def plug_of(language: str, protocol: str) -> str:
+    """The file to fill in of one of several protocols."""
+    several = LANGUAGES[language].several.plug
+    return several.replace("scuttlebutt", protocol).replace("Scuttlebutt", protocol.capitalize())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocols", ["wendy", "scuttlebutt,swim,wendy,peter,distkv"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_is_clean_by_the_tools_of_its_language(language: str, protocols: str, tmp_path: Path) -> None:
+    folder = begun(language, protocols, tmp_path / "mine")
     commands = {
         "python": [f"{sys.executable} -m mypy --strict adapter", f"{sys.executable} -m ruff format --isolated --check ."],
         "go": ['test -z "$(gofmt -l .)"', "go vet ./..."],
@@ -406,6 +460,8 @@ def test_where_nothing_can_be_written_is_said(tmp_path: Path, capsys: Capture) -
     ("arguments", "said"),
     [
         (["scuttlebut"], "error: unknown protocol 'scuttlebut'\ntip: did you mean scuttlebutt?\n"),
+        (["swim,scuttlebut"], "error: unknown protocol 'scuttlebut'\ntip: did you mean scuttlebutt?\n"),
+        (["swim,wendy,swim"], "error: swim is listed twice\ntip: name each protocol once\n"),
         (["--name", "My Node"], "--name: expected small letters, digits and hyphens, such as my-node, found 'My Node'"),
         (["swim", "…"], "error: the folder '…' gives no name\ntip: name the implementation: --name my-node\n"),
     ],
@@ -465,6 +521,22 @@ def test_two_adapters_of_one_repository_have_a_workflow_each(tmp_path: Path, mon
     folders = [yaml.safe_load(flow.read_text("utf-8"))["jobs"]["conformance"]["defaults"]["run"] for flow in workflows]
     assert [flow.name for flow in workflows] == ["conformance-port-ring.yml", "conformance-port.yml"]
     assert [folder["working-directory"] for folder in folders] == ["ring", "members"]
+
+
+def test_several_protocols_of_one_adapter_have_one_workflow(here: Path) -> None:
+    """It runs the vectors of all of them, and fuzzes those that the user has named."""
+    (here / ".git").mkdir()
+
+    assert main(["init", "--lang", "go", "--name", "my-node", "wendy,distkv", "mine"]) == 0
+
+    (path,) = (here / ".github/workflows").iterdir()
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    steps = {step["name"]: step for step in workflow["jobs"]["conformance"]["steps"] if "name" in step}
+    assert steps["Run the vectors"]["run"].startswith("peerproof run -k protocol:distkv,wendy --impl './adapter' --strict")
+    for part, switch in (("decoder", "FUZZ_DECODER"), ("nodes", "FUZZ_NODES")):
+        step = steps[f"Fuzz the {part}"]
+        assert (workflow["env"][switch], step["if"]) == ("", f"env.{switch} != ''")
+        assert shell(f"peerproof() {{ echo $2; }}; {switch}='wendy distkv'; {step['run']}", here).stdout == "wendy\ndistkv\n"
 
 
 @pytest.mark.parametrize(

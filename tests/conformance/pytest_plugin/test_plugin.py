@@ -199,6 +199,7 @@ def test_a_run_that_checks_nothing_does_not_succeed(folder: Path) -> None:
     ("arguments", "said"),
     [
         ((*IMPL, "--peerproof-protocol=petr"), "unknown protocol 'petr'; there are distkv, peter, scuttlebutt, swim, wendy"),
+        ((*IMPL, "--peerproof-protocol=peter,swin"), "unknown protocol 'swin'; there are distkv, peter, "),
         ((*IMPL, "--peerproof-known-failing=none.txt"), "none.txt: the list of expected failures cannot be read"),
         ((*IMPL, "--peerproof-record=none/r.jsonl"), "--peerproof-record: cannot write the report: "),
     ],

@@ -94,6 +94,7 @@ def test_hello_says_which_kinds_are_told(offered: dict[str, Any], told: set[str]
         ),
         ({"capabilities": ["codec"], "events": ["join"]}, "the capabilities must have 'events' as well"),
         ({"capabilities": ["events"], "events": "join"}, "must be a list of words"),
+        ({"capabilities": [], "choices": "dice"}, "protocols.scuttlebutt.choices must be 'oracle' or 'set', not 'dice'"),
     ],
 )
 def test_a_list_that_cannot_be_meant_is_refused(offered: dict[str, Any], said: str) -> None:

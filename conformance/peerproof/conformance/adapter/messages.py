@@ -71,6 +71,7 @@ class Offered:
     limits: Mapping[str, int] = field(default_factory=dict)
     events: frozenset[str] | None = None  #: the kinds that it reports; None: all but the optional ones
     optional: frozenset[str] = frozenset({MALFORMED})  #: kinds that it reports only if `events` lists them
+    choices: str | None = None  #: who makes the random choices of this protocol; None: as the hello says for all
 
     def tells(self, kind: str) -> bool:
         """
@@ -107,8 +108,20 @@ class Hello:
 
     @property
     def oracle(self) -> bool:
-        """Whether the runner answers the implementation's choices."""
-        return self.choices == "oracle"
+        """Whether the runner answers the implementation's choices, in at least one protocol."""
+        return "oracle" in (self.choices, *(offered.choices for offered in self.protocols.values()))
+
+    def is_oracle(self, protocol: str) -> bool:
+        """
+        Whether the runner answers the implementation's choices in this protocol.
+
+        >>> offered = {"swim": Offered(frozenset(), choices="set"), "wendy": Offered(frozenset())}
+        >>> hello = Hello("my-node", "1", offered, choices="oracle")
+        >>> hello.is_oracle("swim"), hello.is_oracle("wendy")
+        (False, True)
+        """
+        own = self.protocols[protocol].choices if protocol in self.protocols else None
+        return (own or self.choices) == "oracle"
 
     def plain(self) -> dict[str, Any]:
         """Plain data for reports: the implementation under test."""
@@ -141,9 +154,8 @@ def hello_of(reply: Reply) -> Hello:
         capabilities = _words(offered.get("capabilities"), f"protocols.{name}.capabilities")
         limits = _mapping(offered.get("limits", {}), f"protocols.{name}.limits")
         optional = frozenset({MALFORMED, *(PROTOCOLS[name].optional_events if name in PROTOCOLS else ())})
-        protocols[name] = Offered(frozenset(capabilities), limits, _listed_events(name, offered), optional)
-    if reply.get("choices", "set") not in ("oracle", "set"):
-        raise InvalidReply(f"choices must be 'oracle' or 'set', not {reply['choices']!r}")
+        events, choices = _listed_events(name, offered), _choices(offered, f"protocols.{name}.choices")
+        protocols[name] = Offered(frozenset(capabilities), limits, events, optional, choices)
     return Hello(
         name=str(reply["name"]),
         version=str(reply["version"]),
@@ -151,10 +163,17 @@ def hello_of(reply: Reply) -> Hello:
         language=reply.get("language"),
         url=reply.get("url"),
         clock=reply.get("clock", "virtual"),
-        choices=reply.get("choices", "set"),
+        choices=_choices(reply, "choices") or "set",
         sockets=tuple(_words(reply.get("sockets", []), "sockets")),
         readings=_readings(reply.get("readings", {})),
     )
+
+
+def _choices(plain: Mapping[str, Any], where: str) -> str | None:
+    """Returns who makes random choices; None if that is not said."""
+    if plain.get("choices", "set") not in ("oracle", "set"):
+        raise InvalidReply(f"{where} must be 'oracle' or 'set', not {plain['choices']!r}")
+    return plain.get("choices")
 
 
 def _readings(plain: Any) -> dict[str, str]:

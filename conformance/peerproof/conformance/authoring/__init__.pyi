@@ -48,6 +48,7 @@ from .drawing import (
     find_counterexample,
     find_subject,
 )
-from .skeletons import LANGUAGES, AlreadyThere, render_skeleton, write_files
+from .skeleton_languages import LANGUAGES
+from .skeletons import AlreadyThere, render_skeleton, write_files
 from .suite_check import SuiteCheck, check_suite, review_clauses
 from .vector_promotion import BadPlace, NotWritten, check_place, promote_finding

@@ -55,6 +55,7 @@ class Bench:
         self.adapter = adapter
         self.hello = hello
         self.protocol = protocol
+        self.is_oracle = hello.is_oracle(protocol)
         self.messages = legal_messages(suite, protocol)
         self.config = least_configuration(suite, protocol)
         self.questions: list[Mapping[str, Any]] = []  #: every choice that the adapter asked for
@@ -200,7 +201,7 @@ def isolation(bench: Bench) -> str:
     bench.fine({"op": "close", "handle": first["handle"]}, {"op": "close", "handle": second["handle"]})
     _expect_error(bench, {"op": "advance", "handle": first["handle"], "now_ms": 0}, ("no_handle",))
     again, fresh = bench.open_node("one"), bench.open_node("one")
-    if bench.feed_messages(again["handle"]) != bench.feed_messages(fresh["handle"]) and bench.hello.oracle:
+    if bench.feed_messages(again["handle"]) != bench.feed_messages(fresh["handle"]) and bench.is_oracle:
         raise Flaw("two new nodes answer the same input differently: state of an earlier node is left")
     return "nodes do not share state, not even with closed ones"
 
@@ -241,7 +242,7 @@ def late_clock(bench: Bench) -> str:
     (late,) = bench.fine({"op": "advance", "handle": node["handle"], "now_ms": at})
     if late["next_timer_ms"] is not None and late["next_timer_ms"] <= at:
         raise Flaw(f"advanced from 0 to {at} at once, its next timer is at {late['next_timer_ms']}: one that was due did not run")
-    if late["effects"] != effects and bench.hello.oracle:
+    if late["effects"] != effects and bench.is_oracle:
         raise Flaw(f"advanced from 0 to {at} at once it does {json.dumps(late['effects'])}, timer by timer {json.dumps(effects)}")
     return "a late advance runs all due timers, in order"
 
@@ -287,7 +288,7 @@ def connections(bench: Bench) -> str:
         if any(effect["stream"]["conn"] != "one" for effect in effects if "stream" in effect):
             raise Flaw(f"data of one connection was answered on another: {json.dumps(effects)}")
         seen.append(effects)
-    if seen[0] != seen[1] and bench.hello.oracle:
+    if seen[0] != seen[1] and bench.is_oracle:
         raise Flaw(f"a message in one piece leads to {json.dumps(seen[0])}, byte by byte to {json.dumps(seen[1])}")
     return "a message over a connection has the same effects in one piece and byte by byte"
 
@@ -298,7 +299,7 @@ def questions(bench: Bench) -> str:
     sites = PROTOCOLS[bench.protocol].sites
     if not sites:
         raise Inapplicable(f"{bench.protocol} has no random choices")
-    if not bench.hello.oracle:
+    if not bench.is_oracle:
         raise Inapplicable('hello has "choices": "set": it chooses at random itself; vectors that fix a choice are skipped')
     bench.run_node()
     for question in bench.questions:

@@ -1,119 +1,27 @@
-"""
-The skeleton of an adapter that `peerproof init` writes.
-
-The templates are in `conformance/skeletons`. Those of a language run unchanged, for a node called `my-node`; those in `common`
-are the same for every language. Some words in them are placeholders (`_words`). A language with a native runner gets its source
-files, and the vectors as a bundle, in the folder `vectors`.
-"""
+"""The skeleton of an adapter, for one protocol or several, that `peerproof init` writes."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Any, Final
 
+from peerproof.conformance.authoring.skeleton_languages import LANGUAGES, VECTORS, Language
+from peerproof.conformance.authoring.skeleton_templates import WORKFLOW, fill_template, render_templates
 from peerproof.conformance.bundles.bundle_file import bundle_data, bundle_name, runner_sources
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.expected_failures import render_expected_failures
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite, Deferred
 from peerproof.conformance.vectors.suite import Suite
 
 KNOWN_FAILING: Final = "known-failing.txt"
-VECTORS: Final = "vectors"  #: folder of the native runner and the bundle
-
-_STANDS_FOR_ANOTHER: Final = re.compile(r'my-node|scuttlebutt|"udp"|@[A-Z]+@')
-
-
-@dataclass(frozen=True)
-class Language:
-    """How a project in this language is built, tested, started, and set up on an empty machine."""
-
-    title: str
-    plug: str  #: the file to fill in
-    build: str
-    test: str  #: the command by which every case is a test of this language
-    start: str  #: the adapter
-    runner: str = ""  #: its native runner, if it has one
-    setup: str = ""  #: steps of the workflow
-    extras: str = "fuzz"  #: of peerproof, which the workflow installs
-
-    def update(self, protocol: str) -> str:
-        """Returns the command that brings newer vectors; empty if they come with peerproof."""
-        return f"peerproof vectors export --output {VECTORS} {protocol} --gzip --runner {self.runner}" if self.runner else ""
-
-
-_SETUP_GO: Final = """\
-      - uses: actions/setup-go@v5
-        with:
-          go-version-file: "@FOLDER@/go.mod"
-          cache: false
-"""
-_SETUP_JS: Final = """\
-      - uses: actions/setup-node@v4
-        with:
-          node-version: "22"
-"""
-_SETUP_JAVA: Final = """\
-      - uses: actions/setup-java@v4
-        with:
-          distribution: "temurin"
-          java-version: "21"
-"""
-LANGUAGES: Final[Mapping[str, Language]] = {
-    "python": Language(
-        "Python",
-        plug="adapter/implementation.py",
-        build="python3 -m compileall -q adapter",
-        test="python3 -m pytest",
-        start="python3 -m adapter",
-        extras="fuzz,pytest",
-    ),
-    "go": Language(
-        "Go",
-        plug="implementation.go",
-        build="go build -o adapter .",
-        test="go test ./...",
-        start="./adapter",
-        runner="go",
-        setup=_SETUP_GO,
-    ),
-    "js": Language(
-        "JavaScript",
-        plug="implementation.js",
-        build="node --check main.js",
-        test="node --test",
-        start="node main.js",
-        runner="javascript",
-        setup=_SETUP_JS,
-    ),
-    "java": Language(
-        "Java",
-        plug="src/main/java/adapter/Implementation.java",
-        build="mvn --quiet --batch-mode -DskipTests package",
-        test="mvn --batch-mode test",
-        start="java -jar target/adapter.jar",
-        runner="java",
-        setup=_SETUP_JAVA,
-    ),
-    "rust": Language(
-        "Rust",
-        plug="src/implementation.rs",
-        build="cargo build",
-        test="cargo test",
-        start="target/debug/adapter",
-        runner="rust",
-    ),
-}
 
 
 class AlreadyThere(Exception):
@@ -130,23 +38,47 @@ def repository(folder: Path) -> Path | None:
     return next((place for place in (resolved, *resolved.parents) if (place / ".git").exists()), None)
 
 
-def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite: Suite) -> dict[Path, bytes]:
-    """Returns the path and content of every file of an adapter in this folder. The workflow is where GitHub looks for it."""
+def render_skeleton(language: str, protocol: str | Sequence[str], name: str, folder: Path, suite: Suite) -> dict[Path, bytes]:
+    """
+    Returns the path and content of every file of an adapter in this folder, for one protocol or several.
+
+    The workflow is where GitHub looks for it.
+    """
+    protocols = [protocol] if isinstance(protocol, str) else sorted(protocol)
     root = repository(folder) or folder.resolve()
-    words = _words(LANGUAGES[language], protocol, name, folder.resolve().relative_to(root).as_posix())
-    common, own = locations.skeletons_root() / "common", locations.skeletons_root() / language
-    found = {folder / path.relative_to(own): _fill_template(path, words) for path in _sources(own)}
-    found[folder / "README.md"] = _fill_template(common / "README.md", words)
-    found[folder / KNOWN_FAILING] = "".join(
-        f"{line}\n" for line in render_expected_failures(name, _empty_codec_failures(protocol, suite))
-    )
-    found[workflow_path(folder, name)] = _fill_template(common / "workflow.yml", words)
-    if runner := LANGUAGES[language].runner:
+    words = _words(LANGUAGES[language], protocols, name, folder.resolve().relative_to(root).as_posix())
+    found = {folder / path: text for path, text in render_templates(language, words).items()}
+    workflow = found.pop(folder / WORKFLOW)
+    failing = (case for each in protocols for case in _empty_codec_failures(each, suite))
+    found[folder / KNOWN_FAILING] = "".join(f"{line}\n" for line in render_expected_failures(name, failing))
+    found[workflow_path(folder, name)] = workflow
+    runner = LANGUAGES[language].runner
+    if runner:
         found |= {folder / VECTORS / path: text for path, text in runner_sources(runner).items()}
     written = {path: text.encode() for path, text in found.items()}
-    if runner:
-        written[folder / VECTORS / bundle_name(protocol, compress=True)] = bundle_data(suite, protocol, compress=True)
+    for each in protocols if runner else ():
+        written[folder / VECTORS / bundle_name(each, compress=True)] = bundle_data(suite, each, compress=True)
     return written
+
+
+def selection(protocols: Sequence[str]) -> str:
+    """
+    Returns the arguments by which `peerproof run` runs the vectors of these protocols.
+
+    >>> selection(["swim"]), selection(["swim", "wendy"])
+    ('swim', '-k protocol:swim,wendy')
+    """
+    return protocols[0] if len(protocols) == 1 else f"-k protocol:{','.join(protocols)}"
+
+
+def list_words(words: Sequence[str]) -> str:
+    """
+    Returns words as in a sentence.
+
+    >>> list_words(["peter", "swim", "wendy"])
+    'peter, swim and wendy'
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def requirement(extras: str = "fuzz") -> str:
@@ -182,34 +114,31 @@ def workflow_path(folder: Path, name: str) -> Path:
     return place / ".github" / "workflows" / f"conformance-{name}.yml"
 
 
-def _sources(folder: Path) -> list[Path]:
-    """Returns the files below a folder, without output of compilers."""
-    found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return sorted(path for path in found if path.suffix or path.name.startswith("."))
-
-
-def _words(language: Language, protocol: str, name: str, folder: str) -> dict[str, str]:
-    """Returns the replacement of each placeholder."""
+def _words(language: Language, protocols: Sequence[str], name: str, folder: str) -> dict[str, dict[str, str]]:
+    """Returns the replacement of each placeholder, for each protocol: in the files about this protocol."""
     inside = json.dumps(folder)[1:-1]  # between double quotes in YAML
-    return {
+    update = " && ".join(filter(None, map(language.update, protocols)))
+    plugs = [fill_template(language.several.plug, _words_of(each)) for each in protocols]
+    shared = {
         "my-node": name,
-        "scuttlebutt": protocol,
-        '"udp"': f'"{specification(protocol).TRANSPORT}"',
         "@FOLDER@": inside,
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@REQUIREMENT@": json.dumps(requirement(language.extras))[1:-1],
-        "@UPDATE@": f"- `{update}` brings newer vectors, and a newer runner." if (update := language.update(protocol)) else "",
+        "@UPDATE@": f"- `{update}` brings newer vectors, and a newer runner." if update else "",
         **{f"@{name.upper()}@": getattr(language, name) for name in ("plug", "build", "test", "start")},
-        "@WORDS@": "\n".join(_vocabulary(protocol)),
+        "@PLUGS@": list_words([f"`{plug}`" for plug in plugs]),
+        "@TABLE@": language.several.table,
+        "@PROTOCOLS@": list_words(protocols),
+        "@LIST@": ",".join(protocols),
+        "@SELECTION@": selection(protocols),
+        "@NAMES@": "\n\n".join("\n".join([f"## Names in {each}\n", *_vocabulary(each)]) for each in protocols),
     }
+    return {each: {**shared, **_words_of(each), "@WORDS@": "\n".join(_vocabulary(each))} for each in protocols}
 
 
-def _fill_template(path: Path, words: Mapping[str, str]) -> str:
-    text = path.read_text(encoding="utf-8")
-    for optional in ("@SETUP@", "@UPDATE@"):
-        if not words[optional]:
-            text = text.replace(f"{optional}\n", "")
-    return _STANDS_FOR_ANOTHER.sub(lambda found: words[found[0]], text)
+def _words_of(protocol: str) -> dict[str, str]:
+    """Returns the words that stand for those of Scuttlebutt."""
+    return {"scuttlebutt": protocol, "Scuttlebutt": protocol.capitalize(), '"udp"': f'"{specification(protocol).TRANSPORT}"'}
 
 
 def _vocabulary(protocol: str) -> Iterator[str]:

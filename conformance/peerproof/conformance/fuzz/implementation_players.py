@@ -71,7 +71,7 @@ class Implementation(Player):
         self._adapter = adapter
         offered = hello.protocols[protocol]
         self._limits = offered.limits
-        self._oracle = hello.oracle
+        self._oracle = hello.is_oracle(protocol)
         of_itself = [name for name, query in self._spec.QUERIES.items() if len(signature(query).parameters) == 1]
         self._queries = [name for name in of_itself if f"observe.{name}" in offered.capabilities]
         self._offered = offered

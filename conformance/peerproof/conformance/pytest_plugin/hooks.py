@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the conformance cases, each as a test, against this implementation: 'COMMAND ARGS', py:MODULE:CLASS, "
         "tcp://HOST:PORT, as peerproof run --impl",
     )
-    add("--peerproof-protocol", metavar="PROTOCOL", help="only the cases of this protocol (default: all)")
+    add("--peerproof-protocol", metavar="PROTOCOL", help="only the cases of this protocol, or several with commas (default: all)")
     add("--peerproof-known-failing", metavar="FILE", help="list of expected failures, as of peerproof run --known-failing")
     add("--peerproof-strict", action="store_true", default=None, help="fail also where a vector says should")
     add("--peerproof-decisions", choices=DECISIONS, help="what a case does that violates only a decision (default: report)")

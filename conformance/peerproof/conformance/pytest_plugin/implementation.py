@@ -25,7 +25,7 @@ class Run:
     """What is run against which implementation, and how failures count."""
 
     name: str  #: the implementation, as in `--impl`
-    protocol: str | None
+    protocols: Sequence[str]  #: whose cases are run; if empty, those of all
     expected: ExpectedFailures
     settings: Settings
     timeouts: Timeouts
@@ -51,9 +51,10 @@ class Implementation:
 
     def select(self) -> tuple[list[Case], list[str]]:
         """Loads the suite; returns its cases, and the faults of the list of expected failures. Raises VectorError."""
-        self._suite = load(None, self.run.protocol)
+        protocols = self.run.protocols
+        self._suite = load(None, protocols[0] if protocols else None)
         problems = stale_entries(self.run.expected, self._suite, date.today())
-        return select_cases(self._suite, protocol=self.run.protocol), problems
+        return select_cases(self._suite, protocol=",".join(protocols) or None), problems
 
     def try_case(self, case: Case) -> Result:
         """Runs a case, and applies the list of expected failures. Raises NotRun if the implementation cannot be used."""

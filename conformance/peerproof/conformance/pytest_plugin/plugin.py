@@ -55,8 +55,11 @@ def _run(config: pytest.Config) -> Run:
     """Returns the run of the options. Raises UsageError."""
     option = config.option
     protocol, file = option.peerproof_protocol, option.peerproof_known_failing
-    if protocol is not None and protocol not in PROTOCOLS:
-        raise pytest.UsageError(f"--peerproof-protocol: unknown protocol {protocol!r}; there are {', '.join(sorted(PROTOCOLS))}")
+    protocols = protocol.split(",") if protocol is not None else []
+    if unknown := [name for name in protocols if name not in PROTOCOLS]:
+        raise pytest.UsageError(
+            f"--peerproof-protocol: unknown protocol {unknown[0]!r}; there are {', '.join(sorted(PROTOCOLS))}"
+        )
     if option.peerproof_record and (why_not := output.unwritable(Path(option.peerproof_record))):
         raise pytest.UsageError(f"--peerproof-record: cannot write the report: {why_not}")
     try:
@@ -67,14 +70,15 @@ def _run(config: pytest.Config) -> Run:
     decisions = option.peerproof_decisions or "report"
     arguments = {
         "impl": option.peerproof,
-        "protocol": protocol,
+        "protocol": protocol if len(protocols) == 1 else None,
+        "select": f"protocol:{protocol}" if len(protocols) > 1 else None,
         "strict": option.peerproof_strict,
         "decisions": decisions if decisions != "report" else None,
         "known-failing": expected.file or None,
     }
     settings = replace(Settings(), strict=bool(option.peerproof_strict), decisions=decisions)
     shown = {name: value for name, value in arguments.items() if value}
-    return Run(option.peerproof, protocol, expected, settings, timeouts, shown)
+    return Run(option.peerproof, protocols, expected, settings, timeouts, shown)
 
 
 class Plugin:

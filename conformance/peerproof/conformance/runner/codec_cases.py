@@ -232,7 +232,7 @@ def _query_all(trial: Trial, stage: Stage) -> Asking:
 
 def _comparable_messages(trial: Trial, messages: list[Message]) -> list[dict[str, Any]]:
     """What can be compared: whole messages, or only receivers and types if the node makes its own random choices."""
-    if trial.hello.oracle:
+    if trial.hello.is_oracle(trial.vector.protocol):
         return [{"to": message.to, "bytes": message.bytes} for message in messages]
     shown = [(message.at, str(message.to), _kind(trial, message.bytes)) for message in messages]
     return [{"at": at, "to": to, "type": kind} for at, to, kind in sorted(shown)]

@@ -243,7 +243,7 @@ class Script:
         if any("state" in branch for branch in branches):
             (actor,) = self.stage.actors.values()
             self.state = yield from self.stage.query(actor, "state")
-        if "picked" in expect and self.trial.hello.oracle:
+        if "picked" in expect and self.trial.hello.is_oracle(self.trial.vector.protocol):
             branches = [branch for branch in branches if branch["branch"] == expect["picked"]]
         if len(branches) > 1:
             self.take_branch(branches)

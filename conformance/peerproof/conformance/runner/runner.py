@@ -70,7 +70,8 @@ def missing(case: Case, hello: Hello) -> str | None:
     offered = hello.protocols.get(vector.protocol)
     if offered is None:
         return f"the implementation does not offer {vector.protocol}"
-    if lacking := sorted(need for need in case.needs if not (offered.has(need) or (need == "choices.oracle" and hello.oracle))):
+    has_oracle = {"choices.oracle"} if hello.is_oracle(vector.protocol) else set()
+    if lacking := sorted(need for need in case.needs - has_oracle if not offered.has(need)):
         return f"the implementation does not offer {', '.join(lacking)}"
     if "exchange" in case.needs and hello.clock != "virtual":
         return f"the implementation's clock is {hello.clock}, not virtual"

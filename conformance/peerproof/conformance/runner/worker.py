@@ -399,7 +399,7 @@ def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
     judges = next((name for name, step in later if not step.keys().isdisjoint(JUDGING)), AFTER)
     ended = miss is None or (miss.failure in BROKEN and miss.failure != "flooded")
     came = None if ended or miss is None else miss.fingerprint
-    alone = trial.hello.oracle or "choices.oracle" not in vector.needs
+    alone = trial.hello.is_oracle(vector.protocol) or "choices.oracle" not in vector.needs
     return decisions_at(vector.clauses, vector.rests_on, (place, judges), came, failure=miss.failure if miss else "", alone=alone)
 
 

@@ -50,7 +50,7 @@ impl Adapter {
             limits: limits
                 .filter_map(|(name, most)| Some((name.clone(), most.as_i64()?)))
                 .collect(),
-            oracle: hello["choices"] == "oracle",
+            oracle: offered.get("choices").unwrap_or(&hello["choices"]) == "oracle",
         };
         let program = Rc::new(RefCell::new(program));
         Ok(Adapter {

@@ -96,9 +96,14 @@ impl Runner {
 
     /// The faults of the list of expected failures itself: entries that have expired, or that match no case.
     pub fn problems(&self) -> Vec<String> {
-        self.expected
-            .as_ref()
-            .map(|expected| expected.problems(self.ids()))
+        Runner::problems_of(&[self])
+    }
+
+    /// The same of the list that the runners of several protocols share: entries that match no case of any of them.
+    pub fn problems_of(runners: &[&Runner]) -> Vec<String> {
+        let ids = runners.iter().flat_map(|runner| runner.ids());
+        let list = runners.iter().find_map(|runner| runner.expected.as_ref());
+        list.map(|expected| expected.problems(ids))
             .unwrap_or_default()
     }
 

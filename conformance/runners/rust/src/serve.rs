@@ -28,13 +28,12 @@ pub fn serve(
     transport: &str,
     implementation: impl Implementation + 'static,
 ) -> io::Result<()> {
-    serve_on(
-        protocol,
-        transport,
-        implementation,
-        io::stdin().lock(),
-        io::stdout(),
-    )
+    serve_all([Plug::new(protocol, transport, implementation)])
+}
+
+/// The same for the implementations of several protocols. The name and version of the adapter are those of the first.
+pub fn serve_all(plugs: impl IntoIterator<Item = Plug>) -> io::Result<()> {
+    answer_all(plugs, io::stdin().lock(), io::stdout())
 }
 
 /// Answers the requests of a reader until `bye`, or its end.
@@ -45,6 +44,37 @@ pub fn serve_on(
     requests: impl BufRead + 'static,
     replies: impl Write + 'static,
 ) -> io::Result<()> {
+    let plug = Plug::new(protocol, transport, implementation);
+    answer_all([plug], requests, replies)
+}
+
+/// The implementation of one protocol, where an adapter has several.
+pub struct Plug {
+    protocol: String,
+    transport: String,
+    implementation: Box<dyn Implementation>,
+}
+
+impl Plug {
+    /// `transport` is that of the protocol: `udp`, `tcp` or `serf`.
+    pub fn new(
+        protocol: &str,
+        transport: &str,
+        implementation: impl Implementation + 'static,
+    ) -> Plug {
+        Plug {
+            protocol: protocol.into(),
+            transport: transport.into(),
+            implementation: Box::new(implementation),
+        }
+    }
+}
+
+fn answer_all(
+    plugs: impl IntoIterator<Item = Plug>,
+    requests: impl BufRead + 'static,
+    replies: impl Write + 'static,
+) -> io::Result<()> {
     let lines = Lines {
         requests: Box::new(requests),
         replies: Box::new(replies),
@@ -52,10 +82,8 @@ pub fn serve_on(
         asked: 0,
     };
     let mut server = Server {
-        protocol: protocol.into(),
-        transport: transport.into(),
-        is_oracle: implementation.offer().oracle, // unless hello says otherwise
-        implementation: Box::new(implementation),
+        plugs: plugs.into_iter().collect(),
+        answers_choices: true, // unless hello says otherwise
         lines: Rc::new(RefCell::new(lines)),
         nodes: BTreeMap::new(),
         opened: 0,
@@ -128,11 +156,9 @@ impl Lines {
 }
 
 struct Server {
-    protocol: String,
-    transport: String,
-    implementation: Box<dyn Implementation>,
+    plugs: Vec<Plug>,
     /// Whether the runner answers random choices.
-    is_oracle: bool,
+    answers_choices: bool,
     lines: Rc<RefCell<Lines>>,
     nodes: BTreeMap<u64, Life>,
     opened: u64,
@@ -140,6 +166,7 @@ struct Server {
 
 struct Life {
     node: Box<dyn Node>,
+    transport: String,
     has_crashed: bool,
 }
 
@@ -190,17 +217,17 @@ impl Server {
                 Ok(one("results", results))
             }
             "decode" => {
-                self.check_protocol(request)?;
-                let message = self.implementation.decode(&bytes(request)?);
+                let implementation = &mut self.plug(request)?.implementation;
+                let message = implementation.decode(&bytes(request)?);
                 answer_of("value", message)
             }
             "encode" => {
-                self.check_protocol(request)?;
+                let implementation = &mut self.plug(request)?.implementation;
                 let message = &request["value"];
                 if !message.is_object() {
                     return Err(Problem::bad_request("value must be an object"));
                 }
-                let datagram = self.implementation.encode(message);
+                let datagram = implementation.encode(message);
                 answer_of("bytes", datagram.map(|datagram| hex(&datagram)))
             }
             "open" | "load" => self.open(request, op == "load"),
@@ -230,31 +257,47 @@ impl Server {
                 format!("this adapter speaks version {VERSION}, not {low} to {high}"),
             ));
         }
-        let offer = self.implementation.offer();
         let choices = request["choices"].as_array();
-        self.is_oracle =
-            offer.oracle && choices.is_none_or(|choices| choices.iter().any(|one| one == "oracle"));
-        let mut offered = json!({"capabilities": offer.capabilities});
-        if let Some(events) = &offer.events {
-            offered["events"] = json!(events);
+        self.answers_choices =
+            choices.is_none_or(|choices| choices.iter().any(|one| one == "oracle"));
+        let choices = |is_oracle| if is_oracle { "oracle" } else { "set" };
+        let mut protocols = Map::new();
+        let mut has_oracle = false;
+        for plug in &self.plugs {
+            let offer = plug.implementation.offer();
+            let is_oracle = offer.oracle && self.answers_choices;
+            let mut offered = json!({"capabilities": offer.capabilities});
+            if let Some(events) = &offer.events {
+                offered["events"] = json!(events);
+            }
+            if !offer.limits.is_empty() {
+                offered["limits"] = json!(offer.limits);
+            }
+            if self.plugs.len() > 1 {
+                offered["choices"] = choices(is_oracle).into();
+            }
+            protocols.insert(plug.protocol.clone(), offered);
+            has_oracle |= is_oracle;
         }
-        if !offer.limits.is_empty() {
-            offered["limits"] = json!(offer.limits);
-        }
+        let first = self
+            .plugs
+            .first()
+            .ok_or_else(|| Problem::new("internal", "there is no implementation"))?;
+        let offer = first.implementation.offer();
         let or = |text: String, usual: String| if text.is_empty() { usual } else { text };
         let hello = json!({
             "protocol": VERSION,
-            "name": or(offer.name, format!("{}-rust", self.protocol)),
+            "name": or(offer.name, format!("{}-rust", first.protocol)),
             "version": or(offer.version, "0.0.0".into()),
             "language": or(offer.language, "Rust".into()),
-            "protocols": {self.protocol.as_str(): offered},
-            "choices": if self.is_oracle { "oracle" } else { "set" },
+            "protocols": protocols,
+            "choices": choices(has_oracle),
         });
         Ok(hello.as_object().cloned().unwrap_or_default())
     }
 
     fn open(&mut self, request: &Value, is_loaded: bool) -> Answer {
-        self.check_protocol(request)?;
+        let is_oracle = self.answers_choices && self.plug(request)?.implementation.offer().oracle;
         let addr = request
             .get("addr")
             .ok_or_else(|| Problem::bad_request("a node needs an address, addr"))?;
@@ -272,24 +315,28 @@ impl Server {
             state: part("state", json!({})),
             timers: part("timers", json!([])),
         };
-        let choose = self.choose(&opening.seed);
-        let (node, reaction) = self.implementation.open(opening, choose)?;
+        let choose = self.choose(is_oracle, &opening.seed);
+        let plug = self.plug(request)?;
+        let (node, reaction) = plug.implementation.open(opening, choose)?;
+        let transport = plug.transport.clone();
+        let acted = render_reaction(&transport, reaction);
         self.opened += 1;
         self.nodes.insert(
             self.opened,
             Life {
                 node,
+                transport,
                 has_crashed: false,
             },
         );
         let mut reply = one("handle", self.opened.into());
-        reply.extend(self.render_reaction(reaction));
+        reply.extend(acted);
         Ok(reply)
     }
 
     /// The runner's answers; or, if it gives none, those of a stream that depends on the seed of the node.
-    fn choose(&self, seed: &str) -> Choose {
-        if !self.is_oracle {
+    fn choose(&self, is_oracle: bool, seed: &str) -> Choose {
+        if !is_oracle {
             let own = RefCell::new(Choices::new(seed.into()));
             return Choose::new(move |question| own.borrow_mut().answer(question));
         }
@@ -325,10 +372,10 @@ impl Server {
                     member(request, "from")?,
                     bytes(request)?,
                 );
-                if request.get("via").is_some_and(|via| *via != self.transport) {
+                if request.get("via").is_some_and(|via| *via != life.transport) {
                     return Err(Problem::unsupported(format!(
                         "messages travel over {}",
-                        self.transport
+                        life.transport
                     )));
                 }
                 node.receive(now, from, &datagram)?
@@ -360,36 +407,14 @@ impl Server {
                 node.stream(now, &event)?
             }
         };
-        Ok(self.render_reaction(reaction))
+        Ok(render_reaction(&life.transport, reaction))
     }
 
-    fn render_reaction(&self, reaction: Reaction) -> Map<String, Value> {
-        let effect = |effect: Effect| match effect {
-            Effect::Send { to, datagram } => {
-                json!({"send": {"via": self.transport, "to": to, "bytes": hex(&datagram)}})
-            }
-            Effect::Event(event) => json!({"event": event}),
-            Effect::Stream(stream) => json!({"stream": stream}),
-        };
-        let mut reply = one(
-            "effects",
-            reaction.effects.into_iter().map(effect).collect(),
-        );
-        reply.insert("next_timer_ms".into(), json!(reaction.next_timer));
-        if let Some(refused) = reaction.refused {
-            reply.insert("refused".into(), refused.plain());
-        }
-        reply
-    }
-
-    fn check_protocol(&self, request: &Value) -> Result<(), Problem> {
-        match text(request, "protocol")? {
-            name if name == self.protocol => Ok(()),
-            name => Err(Problem::unsupported(format!(
-                "there is no {name} here, only {}",
-                self.protocol
-            ))),
-        }
+    /// Returns the plug of the protocol that the request names.
+    fn plug(&mut self, request: &Value) -> Result<&mut Plug, Problem> {
+        let name = text(request, "protocol")?;
+        let found = self.plugs.iter_mut().find(|plug| plug.protocol == name);
+        found.ok_or_else(|| Problem::unsupported(format!("there is no {name} here")))
     }
 
     /// Returns the handle of a request, which is known.
@@ -400,6 +425,25 @@ impl Server {
             .filter(|handle| self.nodes.contains_key(handle));
         known.ok_or_else(|| Problem::new("no_handle", format!("there is no handle {handle}")))
     }
+}
+
+fn render_reaction(transport: &str, reaction: Reaction) -> Map<String, Value> {
+    let effect = |effect: Effect| match effect {
+        Effect::Send { to, datagram } => {
+            json!({"send": {"via": transport, "to": to, "bytes": hex(&datagram)}})
+        }
+        Effect::Event(event) => json!({"event": event}),
+        Effect::Stream(stream) => json!({"stream": stream}),
+    };
+    let mut reply = one(
+        "effects",
+        reaction.effects.into_iter().map(effect).collect(),
+    );
+    reply.insert("next_timer_ms".into(), json!(reaction.next_timer));
+    if let Some(refused) = reaction.refused {
+        reply.insert("refused".into(), refused.plain());
+    }
+    reply
 }
 
 fn answer_of(name: &str, answer: Result<impl Into<Value>, CodecError>) -> Answer {

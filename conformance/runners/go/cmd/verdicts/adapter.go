@@ -45,6 +45,7 @@ type reply struct {
 	Protocols map[string]struct {
 		Capabilities, Events []string
 		Limits               map[string]int64
+		Choices              string
 	}
 }
 
@@ -80,8 +81,12 @@ func (a *adapter) start() error {
 	}
 	hello := a.ask("hello", map[string]any{"protocol": []int{1, 1}, "runner": "go", "vectors": "", "choices": []string{"oracle", "set"}})
 	offered := hello.Protocols[a.bundle.Protocol]
+	choices := offered.Choices
+	if choices == "" {
+		choices = hello.Choices
+	}
 	a.offer = vectors.Offer{
-		Capabilities: offered.Capabilities, Events: offered.Events, Limits: offered.Limits, Oracle: hello.Choices == "oracle",
+		Capabilities: offered.Capabilities, Events: offered.Events, Limits: offered.Limits, Oracle: choices == "oracle",
 	}
 	return nil
 }

@@ -29,11 +29,12 @@ public final class Adapter implements Implementation, AutoCloseable {
         this.command = command;
         Map<String, Object> hello = start();
         Object offered = Json.member(hello.get("protocols"), bundle.protocol());
+        Object own = Json.member(offered, "choices");
         Map<String, Long> limits = new HashMap<>();
         Json.members(Json.member(offered, "limits")).forEach((name, most) -> limits.put(name, ((Number) most).longValue()));
         this.offer = new Offer(
                 words(Json.member(offered, "capabilities")), words(Json.member(offered, "events")), limits,
-                "oracle".equals(hello.get("choices")));
+                "oracle".equals(own == null ? hello.get("choices") : own));
     }
 
     private static Set<String> words(Object listed) {

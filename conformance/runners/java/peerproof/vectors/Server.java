@@ -13,13 +13,11 @@ import java.util.Map;
 import java.util.Set;
 import peerproof.vectors.Reaction.Effect;
 
-/** Answers the requests of adapter protocol 1 for an implementation (docs/how-to/write-an-adapter.md). */
+/** Answers the requests of adapter protocol 1 for implementations, one of each protocol (docs/how-to/write-an-adapter.md). */
 public final class Server {
     private static final Set<String> NEVER_IN_A_BATCH = Set.of("hello", "batch", "bye");
 
-    private final String protocol;
-    private final String transport;
-    private final Implementation implementation;
+    private final List<Plug> plugs;
     private final InputStream requests;
     private final OutputStream replies;
     private final Map<Object, Life> lives = new HashMap<>();
@@ -27,13 +25,22 @@ public final class Server {
     private Object id; // of the request that is being answered
     private int asked; // questions in this request
 
-    /** The node behind a handle. */
+    /**
+     * The implementation of a protocol.
+     *
+     * @param transport {@code udp}, {@code tcp} or {@code serf}, as the protocol's messages travel
+     */
+    public record Plug(String protocol, String transport, Implementation implementation) {}
+
+    /** The node behind a handle, and the transport of its messages. */
     private static final class Life {
         final Node node;
+        final String transport;
         boolean isDown;
 
-        Life(Node node) {
+        Life(Node node, String transport) {
             this.node = node;
+            this.transport = transport;
         }
     }
 
@@ -48,10 +55,8 @@ public final class Server {
         }
     }
 
-    private Server(String protocol, String transport, Implementation implementation, InputStream requests, OutputStream replies) {
-        this.protocol = protocol;
-        this.transport = transport;
-        this.implementation = implementation;
+    private Server(List<Plug> plugs, InputStream requests, OutputStream replies) {
+        this.plugs = plugs;
         this.requests = requests;
         this.replies = replies;
     }
@@ -65,7 +70,12 @@ public final class Server {
     public static void serve(
             String protocol, String transport, Implementation implementation, InputStream requests, OutputStream replies)
             throws IOException {
-        new Server(protocol, transport, implementation, requests, replies).serve();
+        serve(List.of(new Plug(protocol, transport, implementation)), requests, replies);
+    }
+
+    /** Makes one adapter of the implementations of several protocols. Its name and version are those of the first. */
+    public static void serve(List<Plug> plugs, InputStream requests, OutputStream replies) throws IOException {
+        new Server(plugs, requests, replies).serve();
     }
 
     private void serve() throws IOException {
@@ -141,27 +151,38 @@ public final class Server {
             case "encode" -> encode(request);
             case "open", "load" -> open(request);
             case "recv" -> {
-                Node node = running(request);
-                yield plain(node.receive(request.now(), request.need("from"), request.bytes()));
+                Life life = running(request);
+                yield plain(life, life.node.receive(request.now(), request.need("from"), request.bytes()));
             }
-            case "advance" -> plain(running(request).advance(request.now()));
-            case "call" -> plain(running(request).call(request.now(), request.text("name"), request.object("args")));
+            case "advance" -> {
+                Life life = running(request);
+                yield plain(life, life.node.advance(request.now()));
+            }
+            case "call" -> {
+                Life life = running(request);
+                yield plain(life, life.node.call(request.now(), request.text("name"), request.object("args")));
+            }
             case "sent" -> {
                 Long took = request.members.get("took_us") instanceof Number number ? (Long) number.longValue() : null;
-                yield plain(running(request).sent(request.now(), request.need("to"), request.bytes(), took));
+                Life life = running(request);
+                yield plain(life, life.node.sent(request.now(), request.need("to"), request.bytes(), took));
             }
-            case "stream" -> plain(running(request).stream(request.now(), connection(request)));
-            case "query" -> Json.object("value", running(request).query(request.text("what"), request.object("args")));
+            case "stream" -> {
+                Life life = running(request);
+                yield plain(life, life.node.stream(request.now(), connection(request)));
+            }
+            case "query" -> Json.object("value", running(request).node.query(request.text("what"), request.object("args")));
             case "crash" -> {
-                running(request).crash();
-                behind(request).isDown = true;
+                Life life = running(request);
+                life.node.crash();
+                life.isDown = true;
                 yield Map.of();
             }
             case "restart" -> {
                 Life life = behind(request);
                 Reaction reaction = life.node.restart(request.now(), request.object("config"));
                 life.isDown = false;
-                yield plain(reaction);
+                yield plain(life, reaction);
             }
             case "close" -> {
                 behind(request);
@@ -180,18 +201,31 @@ public final class Server {
         if (least.longValue() > 1 || most.longValue() < 1) {
             throw new Trouble("version", "this adapter speaks version 1, not " + range);
         }
-        Implementation.Offer offer = implementation.offer();
-        Map<String, Object> offered = Json.object("capabilities", offer.capabilities().stream().sorted().toList());
-        if (offer.events() != null) {
-            offered.put("events", offer.events());
+        Map<String, Object> protocols = Json.object();
+        boolean hasOracle = false;
+        for (Plug plug : plugs) {
+            Implementation.Offer offer = plug.implementation.offer();
+            Map<String, Object> offered = Json.object("capabilities", offer.capabilities().stream().sorted().toList());
+            if (offer.events() != null) {
+                offered.put("events", offer.events());
+            }
+            if (!offer.limits().isEmpty()) {
+                offered.put("limits", offer.limits());
+            }
+            if (plugs.size() > 1) {
+                offered.put("choices", choices(offer.isOracle()));
+            }
+            protocols.put(plug.protocol, offered);
+            hasOracle |= offer.isOracle();
         }
-        if (!offer.limits().isEmpty()) {
-            offered.put("limits", offer.limits());
-        }
+        Implementation first = plugs.get(0).implementation;
         return Json.object(
-                "protocol", 1, "name", implementation.name(), "version", implementation.version(),
-                "language", "Java " + Runtime.version().feature(), "protocols", Json.object(protocol, offered),
-                "choices", offer.isOracle() ? "oracle" : "set");
+                "protocol", 1, "name", first.name(), "version", first.version(), "language", "Java " + Runtime.version().feature(),
+                "protocols", protocols, "choices", choices(hasOracle));
+    }
+
+    private static String choices(boolean isOracle) {
+        return isOracle ? "oracle" : "set";
     }
 
     private Map<String, Object> batch(Request request) {
@@ -210,7 +244,7 @@ public final class Server {
     }
 
     private Map<String, Object> decode(Request request) {
-        checkProtocol(request);
+        Implementation implementation = plug(request).implementation;
         try {
             return Json.object("value", implementation.decode(request.bytes()));
         } catch (Rejected rejected) {
@@ -219,7 +253,7 @@ public final class Server {
     }
 
     private Map<String, Object> encode(Request request) {
-        checkProtocol(request);
+        Implementation implementation = plug(request).implementation;
         if (!(request.members.get("value") instanceof Map<?, ?> value)) {
             throw new Trouble("bad_request", "value must be a message");
         }
@@ -230,14 +264,15 @@ public final class Server {
         }
     }
 
-    private void checkProtocol(Request request) {
-        if (!protocol.equals(request.text("protocol"))) {
-            throw new Trouble("unsupported", "there is no " + request.text("protocol") + " here");
-        }
+    /** The plug of the protocol that the request names. */
+    private Plug plug(Request request) {
+        String protocol = request.text("protocol");
+        return plugs.stream().filter(plug -> plug.protocol.equals(protocol)).findFirst().orElseThrow(
+                () -> new Trouble("unsupported", "there is no " + protocol + " here"));
     }
 
     private Map<String, Object> open(Request request) {
-        checkProtocol(request);
+        Plug plug = plug(request);
         List<Object> timers = new ArrayList<>();
         if (request.members.get("timers") instanceof List<?> given) {
             timers.addAll(given);
@@ -246,10 +281,11 @@ public final class Server {
         Implementation.Opening opening = new Implementation.Opening(
                 request.word("case"), request.word("node"), request.need("addr"), request.now(), request.object("config"),
                 request.word("seed"), state, timers);
-        Implementation.Opened made = implementation.open(opening, this::ask);
-        Map<String, Object> reply = plain(made.reaction());
+        Implementation.Opened made = plug.implementation.open(opening, this::ask);
+        Life life = new Life(made.node(), plug.transport);
+        Map<String, Object> reply = plain(life, made.reaction());
         opened++;
-        lives.put(Json.integer(opened), new Life(made.node()));
+        lives.put(Json.integer(opened), life);
         reply.put("handle", opened);
         return reply;
     }
@@ -262,12 +298,12 @@ public final class Server {
         return life;
     }
 
-    private Node running(Request request) {
+    private Life running(Request request) {
         Life life = behind(request);
         if (life.isDown) {
             throw new Trouble("no_handle", "the node of this handle has crashed");
         }
-        return life.node;
+        return life;
     }
 
     private static Map<String, Object> connection(Request request) {
@@ -279,12 +315,12 @@ public final class Server {
         return about;
     }
 
-    private Map<String, Object> plain(Reaction reaction) {
+    private static Map<String, Object> plain(Life life, Reaction reaction) {
         List<Object> effects = new ArrayList<>();
         for (Effect effect : reaction.effects()) {
             if (effect instanceof Reaction.Send send) {
                 String digits = HexFormat.of().formatHex(send.datagram());
-                effects.add(Json.object("send", Json.object("via", transport, "to", send.to(), "bytes", digits)));
+                effects.add(Json.object("send", Json.object("via", life.transport, "to", send.to(), "bytes", digits)));
             } else if (effect instanceof Reaction.Event told) {
                 effects.add(Json.object("event", told.event()));
             } else if (effect instanceof Reaction.Stream stream) {
