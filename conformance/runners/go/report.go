@@ -38,6 +38,9 @@ func Run(t *testing.T, path string, implementation Implementation, settings Sett
 	for _, problem := range list.problems(bundle, time.Now()) {
 		t.Error(problem)
 	}
+	if err := bundle.CheckReadings(implementation.Offer().Readings); err != nil {
+		t.Fatal(err)
+	}
 	if settings.Limit == 0 {
 		settings.Limit = 10 * time.Second
 	}
@@ -59,6 +62,9 @@ func Run(t *testing.T, path string, implementation Implementation, settings Sett
 				}
 			})
 		}
+	}
+	for _, problem := range unconfirmed(runner.offer.Readings, results) {
+		t.Error(problem)
 	}
 	fmt.Fprintln(os.Stdout, summary(bundle, results))
 }
@@ -112,6 +118,9 @@ func (r *Runner) Text(result Result) string {
 	if result.Reason != "" {
 		lines = append(lines, "  "+result.Reason)
 	}
+	if result.input != "" {
+		lines = append(lines, "  input: "+shortened(result.input))
+	}
 	if result.Failure != "" {
 		lines = append(lines, "  first difference ("+result.Failure+"): "+result.Where, "    expected  "+result.Expected, "    actual    "+result.Actual)
 	}
@@ -121,6 +130,9 @@ func (r *Runner) Text(result Result) string {
 
 // Verdicts writes the verdict of each case as a line of JSON, to be compared with those of `peerproof run --format jsonl`.
 func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer, limit time.Duration) error {
+	if err := bundle.CheckReadings(implementation.Offer().Readings); err != nil {
+		return err
+	}
 	buffered := bufio.NewWriter(output)
 	lines, runner := json.NewEncoder(buffered), NewRunner(bundle, implementation, limit)
 	for _, vector := range bundle.Vectors {
@@ -128,7 +140,7 @@ func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer, l
 			result := runner.Check(vector, one)
 			shown := map[string]any{
 				"id": result.ID, "status": result.Status, "failure": result.Failure, "decisions": result.Decisions,
-				"where": result.Where, "reason": result.Reason,
+				"where": result.Where, "reason": result.Reason, "readings": result.Readings,
 			}
 			if err := lines.Encode(shown); err != nil {
 				return err

@@ -208,10 +208,14 @@ func (s *server) hello(asked *request) map[string]any {
 	if offer.Limits != nil {
 		offered["limits"] = offer.Limits
 	}
-	return map[string]any{
+	hello := map[string]any{
 		"protocol": 1, "name": offer.Name, "version": offer.Version, "language": "go " + strings.TrimPrefix(runtime.Version(), "go"),
 		"protocols": map[string]any{s.protocol: offered}, "choices": choices,
 	}
+	if offer.Readings != nil {
+		hello["readings"] = offer.Readings
+	}
+	return hello
 }
 
 // choose asks the runner in the middle of a request.

@@ -155,8 +155,9 @@ const OPS = {
       throw new RequestError("version", `this adapter speaks protocol ${PROTOCOL}, not ${least} to ${most}`);
     }
     const { name, version = "0", language = `JavaScript, Node ${process.versions.node}`, protocol } = implementation;
-    const { capabilities, events, limits, choices, sockets } = implementation;
-    return { protocol: PROTOCOL, name, version, language, protocols: { [protocol]: { capabilities, events, limits } }, choices, sockets };
+    const { capabilities, events, limits, choices, sockets, readings } = implementation;
+    const protocols = { [protocol]: { capabilities, events, limits } };
+    return { protocol: PROTOCOL, name, version, language, protocols, choices, sockets, readings };
   },
 
   decode(server, { protocol, bytes }) {

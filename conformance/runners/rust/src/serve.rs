@@ -242,7 +242,7 @@ impl Server {
             offered["limits"] = json!(offer.limits);
         }
         let or = |text: String, usual: String| if text.is_empty() { usual } else { text };
-        let hello = json!({
+        let mut hello = json!({
             "protocol": VERSION,
             "name": or(offer.name, format!("{}-rust", self.protocol)),
             "version": or(offer.version, "0.0.0".into()),
@@ -250,6 +250,9 @@ impl Server {
             "protocols": {self.protocol.as_str(): offered},
             "choices": if self.is_oracle { "oracle" } else { "set" },
         });
+        if !offer.readings.is_empty() {
+            hello["readings"] = json!(offer.readings);
+        }
         Ok(hello.as_object().cloned().unwrap_or_default())
     }
 

@@ -188,10 +188,14 @@ public final class Server {
         if (!offer.limits().isEmpty()) {
             offered.put("limits", offer.limits());
         }
-        return Json.object(
+        Map<String, Object> hello = Json.object(
                 "protocol", 1, "name", implementation.name(), "version", implementation.version(),
                 "language", "Java " + Runtime.version().feature(), "protocols", Json.object(protocol, offered),
                 "choices", offer.isOracle() ? "oracle" : "set");
+        if (!offer.readings().isEmpty()) {
+            hello.put("readings", offer.readings());
+        }
+        return hello;
     }
 
     private Map<String, Object> batch(Request request) {
