@@ -230,7 +230,22 @@ def test_each_case_is_a_test_of_junit(tmp_path: Path) -> None:
     assert len(failing) > len(listed) / 2
     assert "known-failing.txt:1: no case matches 'nothing/fits': remove the entry" in failing["known-failing.txt"]
     assert "first difference (error): reply to encode" in failing["scuttlebutt/codec/delta-empty#encode"]
+    assert '  input: encode {"type": "delta", "entries": []}\n' in failing["scuttlebutt/codec/delta-empty#encode"]
+    assert "  input: decode 03\n" in failing["scuttlebutt/codec/delta-empty#decode"]
     assert len(cases) == 1 + len(case_ids("scuttlebutt"))
+
+
+def test_a_property_selects_cases_by_a_part_of_their_ids(tmp_path: Path) -> None:
+    """Maven itself cannot select tests that are made when the test class runs."""
+    folder = begin_java(tmp_path, "scuttlebutt")
+
+    some = maven(folder, "test", "-Dpeerproof.cases=/codec/delta-empty#")
+    none = maven(folder, "test", "-Dpeerproof.cases=/nothing/")
+
+    assert some.returncode == 0, some.stdout
+    assert "Tests run: 4," in some.stdout  # the list, and three parts of a vector
+    assert none.returncode == 1
+    assert "no id contains /nothing/" in none.stdout
 
 
 def case_ids(protocol: str) -> list[str]:

@@ -213,6 +213,7 @@ def test_node_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None
 
     assert done.returncode == 1
     assert re.search(r"^not ok \d+ - scuttlebutt/codec/delta-largest-version\\#decode$", done.stdout, re.MULTILINE)
+    assert "input: decode 03" in done.stdout
     assert "first difference (value): entries[0].version" in done.stdout
     assert "read on: peerproof explain" in done.stdout
 
@@ -238,6 +239,7 @@ def test_go_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "--- FAIL: TestVectors/scuttlebutt/codec/digest-request-of-one#decode" in done.stdout
+    assert "input: decode 01" in done.stdout
     assert "first difference (value): entries[0].version" in done.stdout
     assert "BA-01 must:" in done.stdout
     assert "read on: peerproof explain" in done.stdout

@@ -38,19 +38,22 @@ class VectorsTest {
     Stream<DynamicTest> vectors() throws IOException {
         Bundle bundle = Bundle.load(Path.of("vectors/scuttlebutt.json.gz"));
         KnownFailures known = KnownFailures.load(Path.of("known-failing.txt"));
-        Runner runner = new Runner(bundle, new Implementation());
+        Implementation implementation = new Implementation();
+        Runner runner = new Runner(bundle, implementation);
         List<String> problems = known.problems(bundle.cases(), LocalDate.now());
         List<Bundle.Case> selected = bundle.cases().stream().filter(each -> each.id().contains(SELECTED)).toList();
+        assertFalse(selected.isEmpty(), "no id contains " + SELECTED);
         List<Result> results = new ArrayList<>();
         List<DynamicTest> tests = new ArrayList<>();
         tests.add(dynamicTest("known-failing.txt", () -> assertEmpty(problems)));
-        tests.add(dynamicTest("peerproof.cases", () -> assertFalse(selected.isEmpty(), "no id contains " + SELECTED)));
         selected.forEach(each -> tests.add(dynamicTest(each.id(), () -> {
             Result result = known.apply(runner.check(each));
             results.add(result);
             judge(runner, result);
         })));
-        tests.add(dynamicTest("declared readings", () -> assertEmpty(runner.unconfirmed(results))));
+        if (!implementation.offer().readings().isEmpty()) {
+            tests.add(dynamicTest("declared readings", () -> assertEmpty(runner.unconfirmed(results))));
+        }
         return tests.stream();
     }
 
