@@ -30,7 +30,12 @@ type Bundle struct {
 			Happenings   int
 		}
 	}
-	Clauses map[string]struct{ Level, Text, Read string }
+	Clauses  map[string]struct{ Level, Text, Read string }
+	Readings map[string]map[string]string // clause -> name of another reading -> what it means
+	Messages []struct {
+		Bytes string
+		Value json.RawMessage
+	}
 	Vectors []*Vector
 	Tables  []struct {
 		States  []json.RawMessage
@@ -138,6 +143,20 @@ func Load(path string) (*Bundle, error) {
 	}
 	bundle.expand()
 	return bundle, nil
+}
+
+// messages returns the messages of the bundle by their bytes.
+func (bundle *Bundle) messages() map[string]any {
+	found := map[string]any{}
+	for _, one := range bundle.Messages {
+		found[one.Bytes] = parse(one.Value)
+	}
+	for _, vector := range bundle.Vectors {
+		if vector.Value != nil {
+			found[vector.Bytes] = parse(vector.Value)
+		}
+	}
+	return found
 }
 
 func decompress(data []byte) ([]byte, error) {

@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	mostHappenings = 20 // that the text of a failure shows, the last ones
-	mostDigits     = 60 // of the bytes of a message
+	mostHappenings = 20  // that the text of a failure shows, the last ones
+	mostDigits     = 60  // of the bytes of a message
+	mostInput      = 400 // characters of what the codec is asked about
 )
 
 // happening is something that happened in a case, at a node.
@@ -84,6 +85,14 @@ func cut(digits string) string {
 	return digits
 }
 
+// shortened returns the beginning of what the codec is asked about, and its length.
+func shortened(input string) string {
+	if shown := []rune(input); len(shown) > mostInput {
+		return fmt.Sprintf("%s… (%d characters)", string(shown[:mostInput]), len(shown))
+	}
+	return input
+}
+
 // whatHappened returns the last lines of what happened in a case.
 func (r *Runner) whatHappened(result Result) []string {
 	happened := result.happened
@@ -111,13 +120,15 @@ func (r *Runner) whatHappened(result Result) []string {
 // kindOf returns the type of a message, if the decoder can be trusted, and is not still busy with the case.
 func (r *Runner) kindOf(digits string, result Result) (kind string) {
 	defer func() { _ = recover() }() // a decoder that fails here has failed a case of its own
-	if digits == "" || !r.isTrusted || result.Failure == "hung" {
+	if message, isKnown := r.messages[digits]; isKnown {
+		return typeOf(message)
+	}
+	if digits == "" || !r.offers("codec") || r.doubt != "" || result.Failure == "hung" {
 		return ""
 	}
 	message, err := r.subject.Decode(unhex(digits))
 	if err != nil {
 		return "no message"
 	}
-	kind, _ = plain(message).(object).values["type"].(string)
-	return kind
+	return typeOf(plain(message))
 }

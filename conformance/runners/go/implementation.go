@@ -35,7 +35,8 @@ type Offer struct {
 	Capabilities  []string
 	Events        []string // the kinds that it reports; nil: all but the optional ones
 	Limits        map[string]int64
-	Oracle        bool // whether it asks Choose where the protocol says "at random"
+	Oracle        bool              // whether it asks Choose where the protocol says "at random"
+	Readings      map[string]string // clause -> name of the other reading that it takes (docs/reference/decisions.md)
 }
 
 // Opening describes a new node: one with a State begins in it, with these timers and no others.

@@ -28,6 +28,7 @@ func init() { // not a literal, since checks call each other
 // checkDecode returns the decoded message as JSON, if it is the right one.
 func (t *trial) checkDecode() json.RawMessage {
 	expected := parse(t.vector.Value)
+	t.input = "decode " + t.vector.Bytes
 	message, rejected := t.decode(t.vector.Bytes)
 	if rejected != nil {
 		fail("rejected", "decode", newObject("value", expected), newObject("rejected", plain(rejected)))
@@ -37,6 +38,7 @@ func (t *trial) checkDecode() json.RawMessage {
 }
 
 func (t *trial) checkEncode(message json.RawMessage) {
+	t.input = "encode " + text(parse(message))
 	digits, rejected := t.encode(message)
 	if rejected != nil {
 		fail("rejected", "encode", newObject("bytes", t.vector.Bytes), newObject("rejected", plain(rejected)))
@@ -50,10 +52,12 @@ func (t *trial) checkEncode(message json.RawMessage) {
 func (t *trial) checkRejects() {
 	messages, rejections := []any{}, []*Rejected{}
 	for _, one := range t.vector.Datagrams {
+		t.input = "decode " + one.Bytes
 		message, rejected := t.decode(one.Bytes)
 		messages, rejections = append(messages, message), append(rejections, rejected)
 	}
 	for at, one := range t.vector.Datagrams {
+		t.input = "decode " + one.Bytes
 		rejected := rejections[at]
 		if rejected == nil {
 			fail("accepted", one.Name, newObject("rejected", "no message"), newObject("bytes", one.Bytes, "value", messages[at]))

@@ -3,6 +3,7 @@ package vectors
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"regexp"
 )
@@ -236,10 +237,11 @@ func isEqual(expected, actual any) bool {
 		return digits == number.String()
 	}
 	other, both := actual.(json.Number)
-	if isNumber && both && integer(number) == nil && integer(other) == nil {
+	if isNumber && both && integer(number) == nil {
 		one, _ := number.Float64()
 		two, _ := other.Float64()
-		return one == two
+		isFraction := integer(other) == nil || math.Abs(one) >= 1<<53 // JavaScript writes a large one without a point
+		return isFraction && one == two
 	}
 	return expected == actual
 }

@@ -43,6 +43,9 @@ func RunAll(t *testing.T, plugs []Plug, settings Settings) {
 		if err != nil {
 			t.Fatalf("%v; write it with: peerproof vectors export --output FOLDER PROTOCOL", err)
 		}
+		if err := bundle.CheckReadings(plug.Implementation.Offer().Readings); err != nil {
+			t.Fatal(err)
+		}
 		bundles, vectors = append(bundles, bundle), append(vectors, bundle.Vectors...)
 	}
 	for _, problem := range list.problems(vectors, time.Now()) {
@@ -76,6 +79,9 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 				}
 			})
 		}
+	}
+	for _, problem := range unconfirmed(runner.offer.Readings, results) {
+		t.Error(problem)
 	}
 	fmt.Fprintln(os.Stdout, summary(bundle, results))
 }
@@ -129,6 +135,9 @@ func (r *Runner) Text(result Result) string {
 	if result.Reason != "" {
 		lines = append(lines, "  "+result.Reason)
 	}
+	if result.input != "" {
+		lines = append(lines, "  input: "+shortened(result.input))
+	}
 	if result.Failure != "" {
 		lines = append(lines, "  first difference ("+result.Failure+"): "+result.Where, "    expected  "+result.Expected, "    actual    "+result.Actual)
 	}
@@ -138,6 +147,9 @@ func (r *Runner) Text(result Result) string {
 
 // Verdicts writes the verdict of each case as a line of JSON, to be compared with those of `peerproof run --format jsonl`.
 func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer, limit time.Duration) error {
+	if err := bundle.CheckReadings(implementation.Offer().Readings); err != nil {
+		return err
+	}
 	buffered := bufio.NewWriter(output)
 	lines, runner := json.NewEncoder(buffered), NewRunner(bundle, implementation, limit)
 	for _, vector := range bundle.Vectors {
@@ -145,7 +157,7 @@ func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer, l
 			result := runner.Check(vector, one)
 			shown := map[string]any{
 				"id": result.ID, "status": result.Status, "failure": result.Failure, "decisions": result.Decisions,
-				"where": result.Where, "reason": result.Reason,
+				"where": result.Where, "reason": result.Reason, "readings": result.Readings,
 			}
 			if err := lines.Encode(shown); err != nil {
 				return err

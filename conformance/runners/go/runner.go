@@ -32,18 +32,20 @@ func demand(class string, different *difference) {
 	}
 }
 
-// undetermined is what a case panics with that depends on a decoder which is wrong.
-type undetermined struct{}
+// undetermined is what a case panics with that depends on a decoder which may be wrong; it says why.
+type undetermined string
 
 // Runner runs the cases of a bundle against an implementation.
 type Runner struct {
-	bundle    *Bundle
-	subject   Implementation
-	offer     Offer
-	limit     time.Duration     // of a case
-	decoding  map[string]Result // of the decoder's cases
-	isTrusted bool              // whether the implementation's decoder may read messages for the runner
-	hung      int               // the number of cases that did not end
+	bundle   *Bundle
+	subject  Implementation
+	offer    Offer
+	limit    time.Duration     // of a case
+	decoding map[string]Result // of the decoder's cases
+	messages map[string]any    // those of the bundle, by their bytes
+	doubt    string            // the first case that the decoder fails; then it alone does not say what a message is
+	written  map[string]bool   // types of messages whose cases the encoder passes all; nil if that does not matter
+	hung     int               // the number of cases that did not end
 }
 
 const mostHung = 20 // each of them may keep a processor busy
@@ -51,18 +53,41 @@ const mostHung = 20 // each of them may keep a processor busy
 // NewRunner makes a runner that gives each case this much time. It runs the cases of the decoder first: a wrong one must not say
 // what a message is.
 func NewRunner(bundle *Bundle, subject Implementation, limit time.Duration) *Runner {
-	r := &Runner{bundle: bundle, subject: subject, offer: subject.Offer(), limit: limit}
-	decoding, isTrusted := map[string]Result{}, r.offers("codec")
+	r := &Runner{bundle: bundle, subject: subject, offer: subject.Offer(), limit: limit, messages: bundle.messages()}
+	decoding, doubt := map[string]Result{}, ""
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {
-			if one.Check == "decode" {
-				decoding[one.ID] = r.Check(vector, one)
-				isTrusted = isTrusted && !decoding[one.ID].IsViolation()
+			if one.Check != "decode" && one.Check != "rejects" {
+				continue
+			}
+			result := r.Check(vector, one)
+			decoding[one.ID] = result
+			isWrong := one.Check == "decode" && result.Failure != "" || result.Failure == "accepted"
+			if isWrong && doubt == "" {
+				doubt = one.ID
 			}
 		}
 	}
-	r.decoding, r.isTrusted = decoding, isTrusted
+	r.decoding, r.doubt = decoding, doubt
+	if doubt != "" {
+		r.written = r.writtenTypes()
+	}
 	return r
+}
+
+// writtenTypes runs the cases of the encoder.
+func (r *Runner) writtenTypes() map[string]bool {
+	passed := map[string]bool{}
+	for _, vector := range r.bundle.Vectors {
+		for _, one := range vector.Cases {
+			if one.Check == "encode" {
+				kind, result := typeOf(parse(vector.Value)), r.Check(vector, one)
+				others, isKnown := passed[kind]
+				passed[kind] = result.Status == "passed" && (others || !isKnown)
+			}
+		}
+	}
+	return passed
 }
 
 func (r *Runner) offers(capability string) bool {
@@ -113,6 +138,8 @@ type trial struct {
 	place     string     // the step that is being checked
 	bound     *bound
 	tolerated []string // the branches taken that are only tolerated
+	readings  []string // those that the implementation declares, and that explain failures
+	input     string   // of the codec: the op, and what it is asked about
 	happened  []happening
 }
 
@@ -125,15 +152,18 @@ func (t *trial) run() (result Result) {
 	defer func() {
 		switch raised := recover().(type) {
 		case nil:
+			result.Readings = t.readings
 			if len(t.tolerated) > 0 {
 				result.Status, result.Reason = "tolerated", strings.Join(t.tolerated, "; ")
 			}
 		case Unsupported:
 			result.Status, result.Reason = "skipped", string(raised)
 		case undetermined:
-			result.Status, result.Reason = "undetermined", "it depends on the decoder, which violates cases of its own: see those first"
+			result.Status, result.Reason = "undetermined", string(raised)
 		case *failure:
-			t.judge(raised, &result)
+			if result.Readings = t.declared(raised); len(result.Readings) == 0 {
+				t.judge(raised, &result)
+			}
 		default:
 			panic(raised)
 		}
@@ -247,28 +277,62 @@ func rejection(err error) *Rejected {
 	return rejected
 }
 
-// read returns a message as the implementation decodes it.
+// read returns a message: one of the bundle, or what the implementation decodes, if that can be relied on.
 func (t *trial) read(digits string) any {
+	if message, isKnown := t.messages[digits]; isKnown {
+		return message
+	}
 	if !t.offers("codec") {
 		panic(Unsupported("to read messages the codec is needed"))
 	}
-	if !t.isTrusted {
-		panic(undetermined{})
+	message, isReliable := t.decodeReliably(digits)
+	if !isReliable && t.doubt == "" {
+		panic(undetermined("it depends on a message on which the decoder ends: " + cut(digits)))
 	}
-	message, rejected := t.decode(digits)
-	if rejected != nil {
-		return "no message: " + rejected.Error()
+	if !isReliable {
+		panic(undetermined("it depends on how the decoder reads a message, and the decoder fails " + t.doubt + ": see that case first"))
 	}
 	return message
 }
 
-func (t *trial) kind(digits string) string {
-	if message, isObject := t.read(digits).(object); isObject {
-		if kind, isText := message.values["type"].(string); isText {
-			return kind
+// decodeReliably returns a message as the implementation decodes it. What a decoder says that fails a case of its own counts only if
+// the encoder, which is right for this type, writes the same bytes.
+func (t *trial) decodeReliably(digits string) (message any, isReliable bool) {
+	defer func() {
+		switch raised := recover().(type) {
+		case nil:
+		case *failure, Unsupported:
+			isReliable = false
+		default:
+			panic(raised)
 		}
+	}()
+	message, rejected := t.decode(digits)
+	if t.doubt == "" && rejected != nil {
+		return "no message: " + rejected.Error(), true
+	}
+	if t.doubt == "" {
+		return message, true
+	}
+	if rejected != nil || !t.written[typeOf(message)] {
+		return nil, false
+	}
+	again, _ := t.encode(json.RawMessage(text(message)))
+	return message, again == digits
+}
+
+func (t *trial) kind(digits string) string {
+	if kind := typeOf(t.read(digits)); kind != "" {
+		return kind
 	}
 	return "an invalid message"
+}
+
+// typeOf returns the type of a message; empty if it has none.
+func typeOf(message any) string {
+	shown, _ := message.(object)
+	kind, _ := shown.values["type"].(string)
+	return kind
 }
 
 func (t *trial) bytesDifference(where, expected, actual string) *difference {
@@ -280,8 +344,17 @@ func (t *trial) bytesDifference(where, expected, actual string) *difference {
 }
 
 // isOtherForm returns whether two datagrams are the same message; false if the decoder cannot say.
-func (t *trial) isOtherForm(one, other string) bool {
-	return t.isTrusted && same(t.read(one), t.read(other))
+func (t *trial) isOtherForm(one, other string) (isSame bool) {
+	defer func() {
+		switch raised := recover().(type) {
+		case nil:
+		case undetermined, Unsupported:
+			isSame = false
+		default:
+			panic(raised)
+		}
+	}()
+	return same(t.read(one), t.read(other))
 }
 
 // match fails if the value does not match, and keeps the names that it binds.

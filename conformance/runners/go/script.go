@@ -21,21 +21,43 @@ func (s *script) play() {
 	}
 	s.clear()
 	for at, one := range s.vector.Steps {
-		s.place = fmt.Sprintf("steps[%d]", at)
-		switch one.Do {
-		case "expect":
-			s.expect(one)
-		case "observe":
-			value := s.host.query(s.host.find(one.Node), one.Query, one.Args)
-			s.match("observed", s.place+".observe."+one.Query, parse(one.Equals), value)
-		case "told":
-			s.told(one)
-		default:
-			s.act(one, s.place)
-		}
+		s.playStep(fmt.Sprintf("steps[%d]", at), func() { s.step(one) })
 	}
-	s.place = after
-	s.checkNothingIsLeft()
+	s.playStep(after, s.checkNothingIsLeft)
+}
+
+// playStep goes on after a failure that readings explain which the implementation declares.
+func (s *script) playStep(place string, step func()) {
+	s.place = place
+	defer func() {
+		switch raised := recover().(type) {
+		case nil:
+		case *failure:
+			declared := s.declared(raised)
+			if len(declared) == 0 {
+				panic(raised)
+			}
+			s.readings = append(s.readings, declared...)
+			s.clear()
+		default:
+			panic(raised)
+		}
+	}()
+	step()
+}
+
+func (s *script) step(one step) {
+	switch one.Do {
+	case "expect":
+		s.expect(one)
+	case "observe":
+		value := s.host.query(s.host.find(one.Node), one.Query, one.Args)
+		s.match("observed", s.place+".observe."+one.Query, parse(one.Equals), value)
+	case "told":
+		s.told(one)
+	default:
+		s.act(one, s.place)
+	}
 }
 
 // act runs an action at its time, after everything that is due earlier.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -203,6 +204,7 @@ func (s *server) hello(asked *request) map[string]any {
 		panic(AdapterError{"version", fmt.Sprintf("this adapter speaks version 1, not %v", versions)})
 	}
 	protocols, choices := map[string]any{}, "set" // of all: oracle if one asks
+	readings := map[string]string{}
 	for _, plug := range s.plugs {
 		offer := plug.Implementation.Offer()
 		offered := map[string]any{"capabilities": append([]string{}, offer.Capabilities...)}
@@ -219,13 +221,18 @@ func (s *server) hello(asked *request) map[string]any {
 		if len(s.plugs) > 1 {
 			offered["choices"] = own
 		}
+		maps.Copy(readings, offer.Readings)
 		protocols[plug.Protocol] = offered
 	}
 	first := s.plugs[0].Implementation.Offer()
-	return map[string]any{
+	hello := map[string]any{
 		"protocol": 1, "name": first.Name, "version": first.Version, "language": "go " + strings.TrimPrefix(runtime.Version(), "go"),
 		"protocols": protocols, "choices": choices,
 	}
+	if len(readings) > 0 {
+		hello["readings"] = readings
+	}
+	return hello
 }
 
 // choose asks the runner in the middle of a request.

@@ -18,8 +18,10 @@ type Result struct {
 	Expected  string
 	Actual    string
 	Reason    string
-	Stack     string // of a panic
+	Readings  []string // declared ones that the case confirms, such as "BA-12: descending"
+	Stack     string   // of a panic
 	Vector    *Vector
+	input     string // of the codec
 	happened  []happening
 }
 
@@ -34,8 +36,56 @@ func isBroken(failure string) bool { return isEnd(failure) || failure == "floode
 // isEnd returns whether nothing came: readings of the document cannot differ in that.
 func isEnd(failure string) bool { return failure == "crashed" || failure == "hung" }
 
+// CheckReadings returns an error if an implementation declares a reading that is not described.
+func (bundle *Bundle) CheckReadings(declared map[string]string) error {
+	for clause, name := range declared {
+		names := []string{}
+		for known := range bundle.Readings[clause] {
+			names = append(names, known)
+		}
+		slices.Sort(names)
+		switch {
+		case slices.Contains(names, name) || !bundle.isOwn(clause):
+		case len(names) == 0:
+			return fmt.Errorf("the offer declares %s as '%s'; no other reading of it is described", clause, name)
+		default:
+			return fmt.Errorf("the offer declares %s as '%s'; described are %s", clause, name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// isOwn returns whether a clause is one of this protocol, which all begin with one letter; an adapter can have several protocols.
+func (bundle *Bundle) isOwn(clause string) bool {
+	for own := range bundle.Readings {
+		if own[:1] == clause[:1] {
+			return true
+		}
+	}
+	return false
+}
+
+// unconfirmed returns what is wrong with declared readings: no case confirms them, though some of these results could.
+func unconfirmed(declared map[string]string, results []Result) []string {
+	found := []string{}
+	for clause, name := range declared {
+		count, isConfirmed := 0, false
+		for _, result := range results {
+			if result.Status != "skipped" && result.Status != "undetermined" && slices.Contains(result.Vector.Clauses, clause) {
+				count++
+			}
+			isConfirmed = isConfirmed || slices.Contains(result.Readings, clause+": "+name)
+		}
+		if count > 0 && !isConfirmed {
+			found = append(found, fmt.Sprintf("the offer declares %s as '%s', but none of %d cases that cite it confirms that", clause, name, count))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
 func (t *trial) judge(unmet *failure, result *Result) {
-	result.Failure, result.Stack, result.happened = unmet.class, unmet.stack, t.happened
+	result.Failure, result.Stack, result.input, result.happened = unmet.class, unmet.stack, t.input, t.happened
 	if unmet.class != "error" { // no reading of the document
 		result.Decisions = t.decisions(unmet)
 	}
@@ -129,15 +179,55 @@ func (t *trial) decisions(unmet *failure) []string {
 	return resting
 }
 
+// checkedAt returns the step that is being checked, or the check of a case without steps.
+func (t *trial) checkedAt() string {
+	if t.place == "" {
+		return t.Case.Check
+	}
+	return t.place
+}
+
+// declared returns the readings that the implementation declares and that explain a failure.
+func (t *trial) declared(unmet *failure) []string {
+	if len(t.offer.Readings) == 0 || t.vector.Basis == nil {
+		return nil
+	}
+	at, _ := parse(t.vector.Basis).(object).values[t.checkedAt()].(object)
+	outcomes := []string{fingerprint(unmet), "*", "!"}
+	if unmet.class == "events" {
+		outcomes = append(outcomes, "*events")
+	}
+	for _, key := range at.names {
+		for _, outcome := range outcomes {
+			names, isListed := at.values[key].(object).values[outcome].(string)
+			if isListed && t.areDeclared(strings.Fields(key), strings.Fields(names)) {
+				found := []string{}
+				for _, decision := range strings.Fields(key) {
+					found = append(found, decision+": "+t.offer.Readings[decision])
+				}
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// areDeclared returns whether the implementation declares one of the readings of each decision; their names have | between them.
+func (t *trial) areDeclared(decisions, names []string) bool {
+	for at, decision := range decisions {
+		if !slices.Contains(strings.Split(names[at], "|"), t.offer.Readings[decision]) {
+			return false
+		}
+	}
+	return true
+}
+
 // basis returns the decisions behind the expectation at this place, or behind the next one in the script.
 func (t *trial) basis() object {
 	if t.vector.Basis == nil {
 		return newObject()
 	}
-	basis, place, judge := parse(t.vector.Basis).(object), t.place, after
-	if place == "" {
-		place = t.Case.Check
-	}
+	basis, place, judge := parse(t.vector.Basis).(object), t.checkedAt(), after
 	if found, known := basis.values[place]; known {
 		return found.(object)
 	}

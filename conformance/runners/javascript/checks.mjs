@@ -3,12 +3,14 @@
 import { Choices } from "./choices.mjs";
 import { Failure, fail } from "./failure.mjs";
 import { Host, Network } from "./host.mjs";
+import { asJson } from "./happened.mjs";
 import { canonical, firstDifference } from "./matching.mjs";
 import { Script } from "./script.mjs";
 
 export const CHECKS = {
   decode(trial) {
     const { bytes, value } = trial.vector;
+    trial.input = `decode ${bytes}`;
     const answer = trial.decode(bytes);
     if (answer.rejected) fail("rejected", "decode", { value }, { rejected: answer.rejected });
     const difference = firstDifference(value, answer.value, {});
@@ -18,6 +20,7 @@ export const CHECKS = {
 
   encode(trial, value = trial.vector.value) {
     const { bytes } = trial.vector;
+    trial.input = `encode ${asJson(value)}`;
     const answer = trial.encode(value);
     if (answer.rejected) fail("rejected", "encode", { bytes }, { rejected: answer.rejected });
     if (answer.bytes !== bytes) throw new Failure("bytes", trial.bytesDifference("bytes", bytes, answer.bytes));
@@ -28,8 +31,12 @@ export const CHECKS = {
   },
 
   rejects(trial) {
-    const answers = trial.vector.datagrams.map((datagram) => ({ ...datagram, ...trial.decode(datagram.bytes) }));
+    const answers = trial.vector.datagrams.map((datagram) => {
+      trial.input = `decode ${datagram.bytes}`;
+      return { ...datagram, ...trial.decode(datagram.bytes) };
+    });
     for (const { name, bytes, rejected, value } of answers) {
+      trial.input = `decode ${bytes}`;
       const wanted = trial.vector.class;
       if (!rejected) fail("accepted", name, { rejected: "no message" }, { bytes, value });
       if (wanted && rejected.class !== wanted) fail("class", `${name}: rejected.class`, wanted, rejected.class);

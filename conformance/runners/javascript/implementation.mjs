@@ -13,6 +13,7 @@
  * @property {string[]} capabilities in the words of docs/how-to/write-an-adapter.md; cases that need others are skipped
  * @property {string[]} [events] the kinds of events that it reports; the default is all but the optional ones
  * @property {Record<string, number>} [limits] the largest values that it takes in a configuration
+ * @property {Record<string, string>} [readings] clause -> the name of the other reading that it takes (docs/reference/decisions.md)
  * @property {"set" | "oracle"} [choices] "oracle" if it calls `choose` for every random choice
  * @property {(text: string) => any} [parse] an exact parser of JSON, if payloads need one
  * @property {boolean} [exact] whether it is used to load the bundle too

@@ -10,11 +10,12 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
 import { CHECKS } from "./checks.mjs";
-import { isViolation } from "./report.mjs";
+import { checkReadings } from "./readings.mjs";
 import { Trial } from "./trial.mjs";
 
 export { Unsupported } from "./failure.mjs";
 export { loadKnownFailing } from "./known-failing.mjs";
+export { unconfirmed } from "./readings.mjs";
 export { describe, isViolation } from "./report.mjs";
 export { serve } from "./serve.mjs";
 
@@ -43,24 +44,45 @@ function contentOf(path, parse) {
 }
 
 /**
- * Yields the result of each case: {id, vector, status, failure, decisions, difference, reason, happened}. `known` is a list of
- * expected failures (loadKnownFailing).
+ * Yields the result of each case: {id, vector, status, failure, decisions, difference, reason, readings, happened}. `known` is a list
+ * of expected failures (loadKnownFailing).
  */
 export function* run(bundle, implementation, known) {
-  const hasCodec = implementation.capabilities.includes("codec");
-  const decoding = [...resultsOf(bundle, implementation, hasCodec, (each) => each.check === "decode")];
-  for (const result of resultsOf(bundle, implementation, hasCodec && !decoding.some(isViolation), () => true)) {
+  checkReadings(bundle, implementation);
+  const reader = readerOf(bundle, implementation);
+  for (const result of resultsOf(bundle, implementation, reader, () => true)) {
     yield known ? known.applyTo(result) : result;
   }
 }
 
-function* resultsOf(bundle, implementation, isTrusted, isWanted) {
+function* resultsOf(bundle, implementation, reader, isWanted) {
   for (const vector of vectorsOf(bundle)) {
     for (const each of vector.cases.filter(isWanted)) {
-      const trial = new Trial(bundle, vector, each, implementation, isTrusted);
-      yield { id: each.id, vector, decisions: [], ...trial.result(CHECKS) };
+      const trial = new Trial(bundle, vector, each, implementation, reader);
+      yield { id: each.id, check: each.check, vector, decisions: [], readings: [], ...trial.result(CHECKS) };
     }
   }
+}
+
+/**
+ * Runs the cases of the decoder, and of the encoder if it fails one, to know what says what a message is: {known, doubt, written}.
+ * `known` has the messages of the bundle by their bytes, `doubt` is the first case that the decoder fails, `written` has the types
+ * of messages whose cases the encoder passes all.
+ */
+function readerOf(bundle, implementation) {
+  const known = new Map();
+  for (const { bytes, value, exact } of [...(bundle.messages ?? []), ...bundle.vectors]) {
+    if (value !== undefined && (!exact || implementation.exact)) known.set(bytes, value);
+  }
+  const reader = { known, doubt: null, written: new Set() };
+  const isWrong = ({ check, failure }) => (check === "decode" && failure !== undefined) || failure === "accepted";
+  const decoding = resultsOf(bundle, implementation, reader, ({ check }) => ["decode", "rejects"].includes(check));
+  const doubt = [...decoding].find(isWrong)?.id ?? null;
+  if (doubt === null) return reader;
+  const encoding = [...resultsOf(bundle, implementation, { ...reader, doubt }, ({ check }) => check === "encode")];
+  const types = (results) => new Set(results.map(({ vector }) => vector.value.type));
+  const failed = types(encoding.filter(({ status }) => status !== "passed"));
+  return { known, doubt, written: new Set([...types(encoding)].filter((type) => !failed.has(type))) };
 }
 
 /** All vectors; those of tables with their nodes, states and steps in place of numbers. */

@@ -19,12 +19,23 @@ export class Script {
     for (const [index, step] of (trial.vector.setup ?? []).entries()) this.act(step, `setup[${index}]`);
     this.clear();
     for (const [index, step] of trial.vector.steps.entries()) {
-      trial.place = `steps[${index}]`;
-      if (JUDGING.includes(step.do)) this[step.do](step);
-      else this.act(step, trial.place);
+      this.playStep(`steps[${index}]`, () => (JUDGING.includes(step.do) ? this[step.do](step) : this.act(step, trial.place)));
     }
-    trial.place = AFTER;
-    this.unexpected();
+    this.playStep(AFTER, () => this.unexpected());
+  }
+
+  /** Goes on after a failure that readings explain which the implementation declares. */
+  playStep(place, step) {
+    const { trial } = this;
+    trial.place = place;
+    try {
+      step();
+    } catch (error) {
+      const readings = error instanceof Failure ? trial.declared(error) : [];
+      if (readings.length === 0) throw error;
+      trial.readings.push(...readings);
+      this.clear();
+    }
   }
 
   /** An action at its time, after everything that is due earlier. */

@@ -168,7 +168,9 @@ const OPS = {
     }
     const serving = implementations.every((each) => each.sockets) ? implementations : [];
     const sockets = serving.length > 0 ? [...new Set(serving.flatMap((each) => each.sockets))] : undefined;
-    return { protocol: PROTOCOL, name, version, language, protocols, choices, sockets };
+    const declaring = implementations.filter((each) => each.readings);
+    const readings = declaring.length > 0 ? Object.assign({}, ...declaring.map((each) => each.readings)) : undefined;
+    return { protocol: PROTOCOL, name, version, language, protocols, choices, sockets, readings };
   },
 
   decode(server, { protocol, bytes }) {

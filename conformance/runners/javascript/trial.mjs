@@ -3,8 +3,9 @@
 import { blake2b } from "./blake2b.mjs";
 import { Choices } from "./choices.mjs";
 import { ERRORS, Failure, Undetermined, Unsupported, invoke } from "./failure.mjs";
-import { linesOf } from "./happened.mjs";
+import { cut, linesOf } from "./happened.mjs";
 import { canonical, firstBinding, firstDifference, same } from "./matching.mjs";
+import { declaredReadings } from "./readings.mjs";
 
 /** The capability that covers an op; those of calls and queries have names. States are never covered. */
 const COVERED_BY = { decode: "codec", encode: "codec", sent: "sent", stream: "stream" };
@@ -27,17 +28,19 @@ function withoutReasons(actual) {
 /** A running case. */
 export class Trial {
   place = "";
+  input; // of the codec: the op, and what it is asked about
   bound = {};
   told = []; // branches that are only tolerated
+  readings = []; // those that the implementation declares, and that explain failures
   happened = []; // what happened at nodes
 
-  /** `isTrusted`: whether the implementation's decoder may read messages for the runner. */
-  constructor(bundle, vector, each, implementation, isTrusted) {
+  /** `reader`: what says what a message is. */
+  constructor(bundle, vector, each, implementation, reader) {
     this.settings = bundle.run;
     this.vector = vector;
     this.each = each;
     this.implementation = implementation;
-    this.isTrusted = isTrusted;
+    this.reader = reader;
     this.choices = new Choices(blake2b(`${bundle.run.seed}/${each.id}`, 8));
   }
 
@@ -51,9 +54,12 @@ export class Trial {
       if (error instanceof Unsupported) return { status: "skipped", reason: error.message };
       if (error instanceof Undetermined) return { status: "undetermined", reason: error.message };
       if (!(error instanceof Failure)) throw error;
-      return { ...this.failed(error), happened: linesOf(this.happened, (digits) => this.kindOrNone(digits)) };
+      const readings = this.declared(error);
+      if (readings.length > 0) return { status: "passed", readings };
+      return { ...this.failed(error), input: this.input, happened: linesOf(this.happened, (digits) => this.kindOrNone(digits)) };
     }
-    return this.told.length > 0 ? { status: "tolerated", reason: this.told.join("; ") } : { status: "passed" };
+    const { readings } = this;
+    return this.told.length > 0 ? { status: "tolerated", reason: this.told.join("; "), readings } : { status: "passed", readings };
   }
 
   missing() {
@@ -87,6 +93,13 @@ export class Trial {
     if (difference.otherForm) return "=";
     const where = failure === "events" ? difference.where.replace(/\[\d+\]$/, "") : difference.where;
     return blake2b(canonical([failure, where, withoutReasons(difference.actual)]), 6);
+  }
+
+  /** The readings that the implementation declares and that explain a failure. */
+  declared(error) {
+    const basis = this.vector.basis?.[this.place || this.each.check] ?? {};
+    const outcomes = [this.fingerprint(error), "*", ...(error.failure === "events" ? ["*events"] : []), "!"];
+    return declaredReadings(this.implementation.readings ?? {}, basis, outcomes);
   }
 
   /** The decisions on which the failed expectation rests; none if the document's words require it. */
@@ -144,12 +157,25 @@ export class Trial {
     return answer.rejected ? answer : { bytes: Buffer.from(answer.bytes).toString("hex") };
   }
 
-  /** The message of some bytes, as the implementation decodes it. */
+  /** The message of some bytes: one of the bundle, or what the implementation decodes, if that can be relied on. */
   read(digits) {
+    const { known, doubt } = this.reader;
+    if (known.has(digits)) return known.get(digits);
     if (!this.implementation.capabilities.includes("codec")) throw new Unsupported("to read messages the codec is needed");
-    if (!this.isTrusted) throw new Undetermined("it depends on the decoder, which violates cases of its own: see those first");
-    const answer = this.decode(digits);
-    return answer.rejected ? `no message: ${answer.rejected.class}` : answer.value;
+    try {
+      const answer = this.decode(digits);
+      if (doubt === null) return answer.rejected ? `no message: ${answer.rejected.class}` : answer.value;
+      if (!answer.rejected && this.writes(answer.value, digits)) return answer.value;
+    } catch (error) {
+      if (!(error instanceof Failure || error instanceof Unsupported)) throw error;
+      if (doubt === null) throw new Undetermined(`it depends on a message on which the decoder ends: ${cut(digits)}`);
+    }
+    throw new Undetermined(`it depends on how the decoder reads a message, and the decoder fails ${doubt}: see that case first`);
+  }
+
+  /** Whether an encoder that is right for this type writes these bytes for a message. */
+  writes(message, digits) {
+    return this.reader.written.has(message?.type) && this.encode(message).bytes === digits;
   }
 
   kind(digits) {
@@ -174,7 +200,12 @@ export class Trial {
 
   /** Whether two datagrams are the same message; false if the decoder cannot say. */
   isOtherForm(one, other) {
-    return this.isTrusted && same(this.read(one), this.read(other));
+    try {
+      return same(this.read(one), this.read(other));
+    } catch (error) {
+      if (error instanceof Undetermined || error instanceof Unsupported) return false;
+      throw error;
+    }
   }
 
   /** Raises a failure if the value does not match; keeps the names that it binds. */

@@ -13,7 +13,7 @@ const [path, ...plugs] = process.argv.slice(2);
 for (const plug of plugs) {
   const { implementation } = await import(pathToFileURL(plug));
   const bundle = load(path, implementation.parse);
-  for (const { id, status, failure, decisions, difference, reason } of run(bundle, implementation)) {
-    console.log(JSON.stringify({ plug, id, status, failure, decisions, where: difference?.where, reason }));
+  for (const { id, status, failure, decisions, difference, reason, readings } of run(bundle, implementation)) {
+    console.log(JSON.stringify({ plug, id, status, failure, decisions, where: difference?.where, reason, readings }));
   }
 }

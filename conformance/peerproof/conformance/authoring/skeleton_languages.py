@@ -28,6 +28,7 @@ class Language:
     plug: str  #: the file to fill in
     build: str
     test: str  #: the command by which every case is a test of this language
+    some: str  #: the same for cases with a text in their ids
     start: str  #: the adapter
     several: Several
     runner: str = ""  #: its native runner, if it has one
@@ -62,6 +63,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         plug="adapter/implementation.py",
         build="python3 -m compileall -q adapter",
         test="python3 -m pytest",
+        some="python3 -m pytest -k codec",
         start="python3 -m adapter",
         several=Several(
             plug="adapter/scuttlebutt.py",
@@ -82,6 +84,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         plug="implementation.go",
         build="go build -o adapter .",
         test="go test ./...",
+        some="go test -run 'TestVectors/.*/codec'",
         start="./adapter",
         several=Several(
             plug="scuttlebutt/implementation.go",
@@ -102,6 +105,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         plug="implementation.js",
         build="node --check main.js",
         test="node --test",
+        some="node --test --test-name-pattern=/codec/",
         start="node main.js",
         several=Several(
             plug="scuttlebutt.js",
@@ -123,6 +127,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         plug="src/main/java/adapter/Implementation.java",
         build="mvn --quiet --batch-mode -DskipTests package",
         test="mvn --batch-mode test",
+        some="mvn --batch-mode test -Dpeerproof.cases=/codec/",
         start="java -jar target/adapter.jar",
         several=Several(
             plug="src/main/java/adapter/ScuttlebuttImplementation.java",
@@ -142,6 +147,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         plug="src/implementation.rs",
         build="cargo build",
         test="cargo test",
+        some="cargo test /codec/",
         start="target/debug/adapter",
         several=Several(
             plug="src/scuttlebutt.rs",

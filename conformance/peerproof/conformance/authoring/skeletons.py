@@ -125,7 +125,7 @@ def _words(language: Language, protocols: Sequence[str], name: str, folder: str)
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@REQUIREMENT@": json.dumps(requirement(language.extras))[1:-1],
         "@UPDATE@": f"- `{update}` brings newer vectors, and a newer runner." if update else "",
-        **{f"@{name.upper()}@": getattr(language, name) for name in ("plug", "build", "test", "start")},
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("plug", "build", "test", "some", "start")},
         "@PLUGS@": list_words([f"`{plug}`" for plug in plugs]),
         "@TABLE@": language.several.table,
         "@PROTOCOLS@": list_words(protocols),

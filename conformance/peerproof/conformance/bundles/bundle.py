@@ -14,6 +14,7 @@ from typing import Any, Final
 from peerproof.conformance.bundles.scripts import is_inexact, script
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import in_order, specification
+from peerproof.conformance.readings import readings_of
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.trial import Case
@@ -22,6 +23,7 @@ from peerproof.conformance.suite.bounds import USUAL
 from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.model_table import LAYER, Expanded
 from peerproof.conformance.vectors.plain_data import canonical
+from peerproof.conformance.vectors.plain_forms import has_matchers
 from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
@@ -50,9 +52,11 @@ def make_bundle(suite: Suite, protocol: str) -> dict[str, Any]:
         "protocol": protocol,
         "run": _run_settings(protocol),
         "clauses": _clauses(chosen),
+        "readings": _readings(protocol),
         "flags": flags,
         "former": {old: new for old, new in sorted(suite.aliases.items()) if new.partition("/")[0] == protocol},
         "withdrawn": {old: why for old, why in sorted(suite.withdrawn.items()) if old.partition("/")[0] == protocol},
+        "messages": list(_messages(protocol, chosen)),
         "vectors": plain,
         "tables": tables,
     }
@@ -100,6 +104,43 @@ def _clauses(vectors: Iterable[Vector]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def _readings(protocol: str) -> dict[str, dict[str, str]]:
+    """The other readings that an implementation can declare: clause -> name -> what such an implementation does."""
+    found: dict[str, dict[str, str]] = {}
+    for reading in readings_of(protocol):
+        found.setdefault(reading.clause, {})[reading.name] = reading.text
+    return found
+
+
+def _messages(protocol: str, vectors: Iterable[Vector]) -> Iterator[dict[str, Any]]:
+    """
+    The expected messages without matchers, each once, with the bytes in which the specification writes them.
+
+    With them a runner reads what a right node sends without the implementation's own decoder.
+    """
+    found: dict[str, Any] = {}
+    message = specification(protocol).MESSAGE
+    for vector in vectors:
+        for plain in _literal_messages(vector):
+            value = message.value(plain)
+            found.setdefault(bytes(message.encode(value)).hex(), message.plain(value))
+    for digits, value in found.items():
+        yield {"bytes": digits, "value": value} | _exact(value)
+
+
+def _literal_messages(vector: Vector) -> Iterator[Any]:
+    for step in vector.body.get("steps", ()):
+        expect = step.get("expect", {})
+        for outcome in expect.get("any_of", (expect,)):
+            for messages in outcome.get("messages", {}).values():
+                yield from (one["message"] for one in messages if "message" in one and not has_matchers(one["message"]))
+
+
+def _exact(value: Any) -> dict[str, bool]:
+    """The member of a message of which usual JSON parsers lose something."""
+    return {"exact": True} if is_inexact(value) else {}
+
+
 def _decisions(vector: Vector) -> Iterable[str]:
     return (decision for keys in vector.rests_on.values() for key in keys for decision in key.split())
 
@@ -123,8 +164,7 @@ def _vector(vector: Vector, found: Sequence[Case]) -> dict[str, Any]:
     if "rejects" in vector.body:
         return _head(vector, found) | _malformed(vector, found)
     value = _canonical(vector.protocol, vector.body["message"])
-    exact = {"exact": True} if is_inexact(value) else {}
-    return _head(vector, found) | {"bytes": vector.body["bytes"], "value": value} | exact
+    return _head(vector, found) | {"bytes": vector.body["bytes"], "value": value} | _exact(value)
 
 
 def _canonical(protocol: str, plain: Any) -> Any:

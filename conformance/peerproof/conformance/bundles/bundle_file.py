@@ -22,7 +22,7 @@ from peerproof.conformance.suite.output import Growing, write_whole
 from peerproof.conformance.vectors.suite import VERSION, Suite
 
 _GZIP: Final = ".gz"
-_LINES: Final = ("vectors", "tables", "states", "nodes", "steps")  #: members with a line for each item
+_LINES: Final = ("messages", "vectors", "tables", "states", "nodes", "steps")  #: members with a line for each item
 
 
 class BundleError(ValueError):

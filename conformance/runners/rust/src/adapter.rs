@@ -41,6 +41,7 @@ impl Adapter {
             .map_err(|problem| format!("hello: {}", problem.message))?;
         let offered = &hello["protocols"][protocol];
         let limits = offered["limits"].as_object().into_iter().flatten();
+        let readings = hello["readings"].as_object().into_iter().flatten();
         let offer = Offer {
             name: hello["name"].as_str().unwrap_or_default().into(),
             version: hello["version"].as_str().unwrap_or_default().into(),
@@ -51,6 +52,9 @@ impl Adapter {
                 .filter_map(|(name, most)| Some((name.clone(), most.as_i64()?)))
                 .collect(),
             oracle: offered.get("choices").unwrap_or(&hello["choices"]) == "oracle",
+            readings: readings
+                .filter_map(|(clause, name)| Some((clause.clone(), name.as_str()?.to_string())))
+                .collect(),
         };
         let program = Rc::new(RefCell::new(program));
         Ok(Adapter {

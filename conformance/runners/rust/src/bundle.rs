@@ -18,6 +18,10 @@ pub struct Bundle {
     pub vectors: Vec<Vector>,
     pub(crate) run: Value,
     pub(crate) clauses: Value,
+    /// Clause, name of another reading, and what such an implementation does.
+    pub(crate) readings: Value,
+    /// Expected messages, each with its bytes.
+    pub(crate) messages: Value,
     tables: Vec<Value>,
 }
 
@@ -28,7 +32,7 @@ pub struct Vector {
     pub level: String,
     pub clauses: Vec<String>,
     pub cases: Vec<Case>,
-    plain: Value,
+    pub(crate) plain: Value,
     table: Option<usize>,
 }
 
@@ -56,6 +60,12 @@ impl fmt::Debug for LoadError {
 }
 
 impl std::error::Error for LoadError {}
+
+impl From<String> for LoadError {
+    fn from(what: String) -> LoadError {
+        LoadError(what)
+    }
+}
 
 /// Reads a bundle, compressed if its name ends in `.gz`.
 pub fn load(path: impl AsRef<Path>) -> Result<Bundle, LoadError> {
@@ -131,6 +141,8 @@ impl Bundle {
             vectors,
             run: plain["run"].take(),
             clauses: plain["clauses"].take(),
+            readings: plain["readings"].take(),
+            messages: plain["messages"].take(),
             tables,
         }
     }

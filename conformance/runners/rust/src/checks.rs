@@ -7,7 +7,7 @@ use serde_json::{json, Map, Value};
 use crate::bundle::{items, texts};
 use crate::choices::Choices;
 use crate::host::Host;
-use crate::matching::{canonical, first_difference};
+use crate::matching::{canonical, first_difference, json_text};
 use crate::script::Script;
 use crate::trial::{fail, Checked, Trial};
 
@@ -45,6 +45,7 @@ fn check_decode(trial: &mut Trial) -> Checked<Value> {
         &trial.content["value"],
         trial.content["bytes"].as_str().unwrap_or_default(),
     );
+    trial.progress().input = format!("decode {bytes}");
     let message = match trial.decode(bytes)? {
         Ok(message) => message,
         Err(rejected) => {
@@ -64,6 +65,7 @@ fn check_decode(trial: &mut Trial) -> Checked<Value> {
 
 fn check_encode(trial: &mut Trial, message: &Value) -> Checked<()> {
     let bytes = trial.content["bytes"].as_str().unwrap_or_default();
+    trial.progress().input = format!("encode {}", json_text(message));
     match trial.encode(message)? {
         Ok(digits) if digits == bytes => Ok(()),
         Ok(digits) => Err(("bytes", trial.bytes_difference("bytes", bytes, &digits)?).into()),
@@ -81,10 +83,13 @@ fn check_rejects(trial: &mut Trial) -> Checked<()> {
     let content = trial.content;
     let mut answers = Vec::new();
     for digits in datagrams(trial) {
+        trial.progress().input = format!("decode {digits}");
         answers.push(trial.decode(&digits)?);
     }
     for (datagram, answer) in items(&content["datagrams"]).iter().zip(answers) {
-        let name = datagram["name"].as_str().unwrap_or_default();
+        let text = |name: &str| datagram[name].as_str().unwrap_or_default();
+        let name = text("name");
+        trial.progress().input = format!("decode {}", text("bytes"));
         match (answer, content["class"].as_str()) {
             (Ok(message), _) => {
                 let actual = json!({"bytes": datagram["bytes"], "value": message});

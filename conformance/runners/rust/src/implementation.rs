@@ -92,6 +92,8 @@ pub struct Offer {
     pub limits: BTreeMap<String, i64>,
     /// Whether it asks `Choose` where the protocol says "at random".
     pub oracle: bool,
+    /// Clause, and the name of the other reading that it takes (docs/reference/decisions).
+    pub readings: BTreeMap<String, String>,
 }
 
 impl Offer {

@@ -13,6 +13,8 @@ mod host;
 mod implementation;
 mod matching;
 mod panics;
+mod reader;
+mod readings;
 mod runner;
 mod script;
 mod serve;

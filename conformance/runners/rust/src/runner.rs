@@ -1,7 +1,7 @@
 //! Runs the cases of a bundle, each within a time limit, and decides their verdicts.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
@@ -20,6 +20,8 @@ use crate::host::shortened;
 use crate::implementation::{CodecError, Implementation, Offer};
 use crate::matching::Difference;
 use crate::panics::catch;
+use crate::reader::{type_of, Reader};
+use crate::readings::{unknown, Confirmations};
 use crate::trial::{is_compared, Checked, Ending, Event, Progress, Trial};
 use crate::verdict::{decisions, Status, Verdict};
 
@@ -38,7 +40,14 @@ pub struct Runner {
     places: HashMap<String, (usize, usize)>,
     idle: Mutex<Vec<Worker>>,
     offer: OnceLock<Offer>,
-    is_trusted: OnceLock<bool>,
+    decoding: OnceLock<Decoding>,
+    confirmations: Mutex<Confirmations>,
+}
+
+/// The verdicts on the cases of the decoder, which run first, and what follows from them.
+struct Decoding {
+    verdicts: HashMap<(usize, usize), Verdict>,
+    reader: Arc<Reader>,
 }
 
 impl Runner {
@@ -65,7 +74,8 @@ impl Runner {
             places,
             idle: Mutex::default(),
             offer: OnceLock::new(),
-            is_trusted: OnceLock::new(),
+            decoding: OnceLock::new(),
+            confirmations: Mutex::default(),
         }
     }
 
@@ -94,17 +104,32 @@ impl Runner {
             .map(|case| case.id.as_str())
     }
 
-    /// The faults of the list of expected failures itself: entries that have expired, or that match no case.
+    /// The faults of the list of expected failures itself, entries that have expired or match no case, and declared readings that
+    /// are not described.
     pub fn problems(&self) -> Vec<String> {
         Runner::problems_of(&[self])
     }
 
-    /// The same of the list that the runners of several protocols share: entries that match no case of any of them.
+    /// The same of the runners of several protocols, which share the list: entries that match no case of any of them.
     pub fn problems_of(runners: &[&Runner]) -> Vec<String> {
+        let mut problems: Vec<String> = runners
+            .iter()
+            .flat_map(|runner| unknown(&runner.bundle.readings, &runner.offer().readings))
+            .collect();
         let ids = runners.iter().flat_map(|runner| runner.ids());
-        let list = runners.iter().find_map(|runner| runner.expected.as_ref());
-        list.map(|expected| expected.problems(ids))
-            .unwrap_or_default()
+        if let Some(expected) = runners.iter().find_map(|runner| runner.expected.as_ref()) {
+            problems.extend(expected.problems(ids));
+        }
+        problems
+    }
+
+    /// The declared readings that none of the cases that were run confirms, though some could have.
+    pub fn unconfirmed(&self) -> Vec<String> {
+        let confirmations = self
+            .confirmations
+            .lock()
+            .expect("no panic while it is locked");
+        confirmations.missing(&self.offer().readings)
     }
 
     /// Runs all cases, one after the other.
@@ -121,23 +146,70 @@ impl Runner {
         let Some(&place) = self.places.get(id) else {
             panic!("the bundle has no case {id}");
         };
-        let verdict = self.check_at(place, self.is_trusted());
+        let decoding = self.decoding();
+        let verdict = match decoding.verdicts.get(&place) {
+            Some(verdict) => verdict.clone(),
+            None => self.check_at(place, &decoding.reader),
+        };
+        let mut confirmations = self
+            .confirmations
+            .lock()
+            .expect("no panic while it is locked");
+        confirmations.add(&self.offer().readings, &verdict);
         match &self.expected {
             Some(expected) => expected.apply(verdict),
             None => verdict,
         }
     }
 
-    /// Whether the implementation's decoder violates none of its own cases: a wrong one must not say what a message is.
-    fn is_trusted(&self) -> bool {
-        *self.is_trusted.get_or_init(|| {
-            let mut decoding = self
-                .places
-                .values()
-                .filter(|&&place| self.case_at(place).1.check == "decode");
-            self.offer().has("codec")
-                && decoding.all(|&place| !self.check_at(place, true).is_violation())
+    /// Runs the cases of the decoder first: a wrong one must not say what a message is.
+    fn decoding(&self) -> &Decoding {
+        self.decoding.get_or_init(|| {
+            let known = Arc::new(Reader::new(&self.bundle));
+            let mut verdicts = HashMap::new();
+            let mut doubt = None;
+            for place in self.places_of(&["decode", "rejects"]) {
+                let verdict = self.check_at(place, &known);
+                let is_wrong = match self.case_at(place).1.check.as_str() {
+                    "decode" => verdict.failure.is_some(),
+                    _ => verdict.failure == Some("accepted"),
+                };
+                if is_wrong {
+                    doubt.get_or_insert_with(|| verdict.id.clone());
+                }
+                verdicts.insert(place, verdict);
+            }
+            let reader = match doubt {
+                Some(doubt) => {
+                    let doubtful = Arc::new(known.doubting(doubt.clone(), HashSet::new()));
+                    Arc::new(known.doubting(doubt, self.written_types(&doubtful)))
+                }
+                None => known,
+            };
+            Decoding { verdicts, reader }
         })
+    }
+
+    /// The types of messages whose cases the encoder passes all.
+    fn written_types(&self, reader: &Arc<Reader>) -> HashSet<String> {
+        let (mut passed, mut failed) = (HashSet::new(), HashSet::new());
+        for place in self.places_of(&["encode"]) {
+            let content = self.bundle.content(self.case_at(place).0);
+            let kind = type_of(&content["value"]).unwrap_or_default().to_string();
+            match self.check_at(place, reader).status {
+                Status::Passed => passed.insert(kind),
+                _ => failed.insert(kind),
+            };
+        }
+        passed.difference(&failed).cloned().collect()
+    }
+
+    /// The places of all cases with one of these checks, in the order of the bundle.
+    fn places_of(&self, checks: &[&str]) -> Vec<(usize, usize)> {
+        let places = self.ids().map(|id| self.places[id]);
+        places
+            .filter(|&place| checks.contains(&self.case_at(place).1.check.as_str()))
+            .collect()
     }
 
     fn offer(&self) -> &Offer {
@@ -162,7 +234,7 @@ impl Runner {
         (vector, &vector.cases[case])
     }
 
-    fn check_at(&self, place: (usize, usize), is_trusted: bool) -> Verdict {
+    fn check_at(&self, place: (usize, usize), reader: &Arc<Reader>) -> Verdict {
         let (vector, case) = self.case_at(place);
         let offer = self.offer();
         if let Some(reason) = missing(&self.bundle, vector, case, offer) {
@@ -172,7 +244,7 @@ impl Runner {
         let progress = Arc::<Mutex<Progress>>::default();
         let job = Job {
             place,
-            is_trusted,
+            reader: Arc::clone(reader),
             progress: Arc::clone(&progress),
         };
         worker.jobs.send(job).expect("a worker waits for jobs");
@@ -193,25 +265,25 @@ impl Runner {
         };
         let verdict =
             |status: Status, reason: Option<String>| Verdict::new(vector, case, status, reason);
+        let with_readings = |verdict: Verdict| Verdict {
+            readings: done.readings.clone(),
+            ..verdict
+        };
         match done.ending {
-            Ok(()) if done.tolerated.is_empty() => verdict(Status::Passed, None),
-            Ok(()) => verdict(Status::Tolerated, Some(done.tolerated.join("; "))),
+            Ok(()) if done.tolerated.is_empty() => with_readings(verdict(Status::Passed, None)),
+            Ok(()) => with_readings(verdict(Status::Tolerated, Some(done.tolerated.join("; ")))),
             Err(Ending::Skipped(reason)) => verdict(Status::Skipped, Some(reason)),
-            Err(Ending::Undetermined) => {
-                let reason =
-                    "it depends on the decoder, which violates cases of its own: see those first";
-                verdict(Status::Undetermined, Some(reason.into()))
-            }
+            Err(Ending::Undetermined(reason)) => verdict(Status::Undetermined, Some(reason)),
             Err(Ending::Failed(failure)) => {
-                let step = progress
+                let Progress { place, input, .. } = progress
                     .lock()
                     .expect("no panic while it is locked")
-                    .place
                     .clone();
-                let decisions = decisions((&self.bundle, vector, case), offer, &step, &failure);
+                let decisions = decisions((&self.bundle, vector, case), offer, &place, &failure);
                 let verdict =
                     verdict(Status::Failed, None).with_failure(*failure, decisions, &vector.level);
                 Verdict {
+                    input: Some(input).filter(|input| !input.is_empty()),
                     happened: done.happened,
                     ..verdict
                 }
@@ -268,7 +340,7 @@ struct Worker {
 
 struct Job {
     place: (usize, usize),
-    is_trusted: bool,
+    reader: Arc<Reader>,
     progress: Arc<Mutex<Progress>>,
 }
 
@@ -276,6 +348,7 @@ struct Job {
 struct Done {
     ending: Checked<()>,
     tolerated: Vec<String>,
+    readings: Vec<String>,
     happened: Vec<String>,
     /// Whether the implementation is in an unknown state.
     is_broken: bool,
@@ -332,24 +405,30 @@ fn work_on(job: Job, bundle: &Bundle, offer: &Offer, subject: &mut dyn Implement
         content: &content,
         offer,
         subject,
-        is_trusted: job.is_trusted,
+        reader: &job.reader,
         choices: Rc::new(RefCell::new(Choices::new(seed))),
         bound: None,
         tolerated: Vec::new(),
+        readings: Vec::new(),
         progress: Arc::clone(&job.progress),
         has_panicked: false,
     };
-    let ending = check(&mut trial);
-    let (tolerated, has_panicked) = (trial.tolerated, trial.has_panicked);
+    let mut ending = check(&mut trial);
+    if let Err(Ending::Failed(failure)) = &ending {
+        trial.readings = trial.declared(failure);
+        if !trial.readings.is_empty() {
+            ending = Ok(());
+            trial.tolerated.clear();
+        }
+    }
+    let (tolerated, readings, has_panicked) = (trial.tolerated, trial.readings, trial.has_panicked);
     let mut happened = Vec::new();
     if let Err(Ending::Failed(_)) = &ending {
-        let is_asked = job.is_trusted && offer.has("codec") && !has_panicked;
-        let kind = |digits: &str| {
-            if is_asked {
-                kind_of(subject, digits)
-            } else {
-                None
-            }
+        let is_asked = job.reader.doubt.is_none() && offer.has("codec") && !has_panicked;
+        let kind = |digits: &str| match job.reader.known(digits) {
+            Some(message) => type_of(message).map(String::from),
+            None if is_asked => kind_of(subject, digits),
+            None => None,
         };
         happened = what_happened(
             &job.progress
@@ -363,6 +442,7 @@ fn work_on(job: Job, bundle: &Bundle, offer: &Offer, subject: &mut dyn Implement
     Done {
         ending,
         tolerated,
+        readings,
         happened,
         is_broken: has_panicked || is_hung,
     }
@@ -382,6 +462,7 @@ fn hung(progress: &Mutex<Progress>, limit: Duration) -> Done {
     Done {
         ending: Err(("hung", difference).into()),
         tolerated: Vec::new(),
+        readings: Vec::new(),
         happened: what_happened(&progress.events, |_| None),
         is_broken: true,
     }

@@ -41,15 +41,31 @@ impl<'t, 'a> Script<'t, 'a> {
         for (at, step) in items(&content["steps"]).iter().enumerate() {
             let place = format!("steps[{at}]");
             self.trial.progress().place.clone_from(&place);
-            match step["do"].as_str().unwrap_or_default() {
-                "expect" => self.expect(step, &place)?,
-                "observe" => self.observe(step, &place)?,
-                "told" => self.told(step, &place)?,
-                _ => self.act(step, &place)?,
-            }
+            let checked = match step["do"].as_str().unwrap_or_default() {
+                "expect" => self.expect(step, &place),
+                "observe" => self.observe(step, &place),
+                "told" => self.told(step, &place),
+                _ => self.act(step, &place),
+            };
+            self.go_on(checked)?;
         }
         self.trial.progress().place = AFTER.into();
-        self.check_nothing_is_left(AFTER)
+        let checked = self.check_nothing_is_left(AFTER);
+        self.go_on(checked)
+    }
+
+    /// Goes on after a failure that readings explain which the implementation declares.
+    fn go_on(&mut self, checked: Checked<()>) -> Checked<()> {
+        let Err(Ending::Failed(failure)) = &checked else {
+            return checked;
+        };
+        let readings = self.trial.declared(failure);
+        if readings.is_empty() {
+            return checked;
+        }
+        self.trial.readings.extend(readings);
+        self.host.clear();
+        Ok(())
     }
 
     /// Runs an action at its time, after everything that is due earlier.

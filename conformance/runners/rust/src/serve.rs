@@ -262,6 +262,7 @@ impl Server {
             choices.is_none_or(|choices| choices.iter().any(|one| one == "oracle"));
         let choices = |is_oracle| if is_oracle { "oracle" } else { "set" };
         let mut protocols = Map::new();
+        let mut readings = Map::new();
         let mut has_oracle = false;
         for plug in &self.plugs {
             let offer = plug.implementation.offer();
@@ -276,6 +277,8 @@ impl Server {
             if self.plugs.len() > 1 {
                 offered["choices"] = choices(is_oracle).into();
             }
+            let declared = offer.readings.into_iter();
+            readings.extend(declared.map(|(clause, name)| (clause, name.into())));
             protocols.insert(plug.protocol.clone(), offered);
             has_oracle |= is_oracle;
         }
@@ -285,7 +288,7 @@ impl Server {
             .ok_or_else(|| Problem::new("internal", "there is no implementation"))?;
         let offer = first.implementation.offer();
         let or = |text: String, usual: String| if text.is_empty() { usual } else { text };
-        let hello = json!({
+        let mut hello = json!({
             "protocol": VERSION,
             "name": or(offer.name, format!("{}-rust", first.protocol)),
             "version": or(offer.version, "0.0.0".into()),
@@ -293,6 +296,9 @@ impl Server {
             "protocols": protocols,
             "choices": choices(has_oracle),
         });
+        if !readings.is_empty() {
+            hello["readings"] = readings.into();
+        }
         Ok(hello.as_object().cloned().unwrap_or_default())
     }
 

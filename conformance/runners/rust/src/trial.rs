@@ -8,16 +8,20 @@ use serde_json::{json, Value};
 
 use crate::bundle::{texts, Bundle, Case};
 use crate::choices::{hex, unhex, Choices};
+use crate::host::shortened;
 use crate::implementation::{CodecError, Implementation, Offer, Problem, Rejected};
 use crate::matching::{first_difference, first_match, Bound, Difference};
 use crate::panics::{catch, Panic};
+use crate::reader::Reader;
+use crate::readings::explaining;
+use crate::verdict::fingerprint;
 
 /// How a case ends before its end.
 pub(crate) enum Ending {
     /// The implementation does not support something that its offer does not claim.
     Skipped(String),
-    /// It depends on a decoder that violates its own cases.
-    Undetermined,
+    /// It depends on a decoder that may be wrong, for this reason.
+    Undetermined(String),
     Failed(Box<Failure>),
 }
 
@@ -83,6 +87,8 @@ pub(crate) struct Progress {
     pub op: &'static str,
     /// The step that is being checked.
     pub place: String,
+    /// Of the codec: the op, and what it is asked about; empty in a case without it.
+    pub input: String,
     pub events: Vec<Event>,
 }
 
@@ -103,12 +109,13 @@ pub(crate) struct Trial<'a> {
     pub content: &'a Value,
     pub offer: &'a Offer,
     pub subject: &'a mut dyn Implementation,
-    /// Whether the implementation's decoder may read messages for the runner.
-    pub is_trusted: bool,
+    pub reader: &'a Reader,
     pub choices: Rc<RefCell<Choices>>,
     pub bound: Bound,
     /// The branches taken that are only tolerated.
     pub tolerated: Vec<String>,
+    /// The readings that the implementation declares, and that explain failures.
+    pub readings: Vec<String>,
     pub progress: Arc<Mutex<Progress>>,
     /// Whether the implementation has panicked, so that its state is unknown.
     pub has_panicked: bool,
@@ -117,6 +124,22 @@ pub(crate) struct Trial<'a> {
 impl Trial<'_> {
     pub fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().expect("no panic while it is locked")
+    }
+
+    /// The readings that the implementation declares and that explain a failure.
+    pub fn declared(&self, failure: &Failure) -> Vec<String> {
+        let place = self.progress().place.clone();
+        let at = if place.is_empty() {
+            &self.case.check
+        } else {
+            &place
+        };
+        let outcome = fingerprint(failure);
+        let mut outcomes = vec![outcome.as_str(), "*", "!"];
+        if failure.class == "events" {
+            outcomes.push("*events");
+        }
+        explaining(&self.offer.readings, &self.content["basis"][at], &outcomes)
     }
 
     /// Whether events of this kind are compared.
@@ -203,20 +226,42 @@ impl Trial<'_> {
         Ok(datagram.map(|datagram| hex(&datagram)))
     }
 
-    /// Returns a message as the implementation decodes it.
+    /// Returns a message: one of the bundle, or what the implementation decodes, if that can be relied on.
     pub fn read(&mut self, digits: &str) -> Checked<Value> {
+        let reader = self.reader;
+        if let Some(message) = reader.known(digits) {
+            return Ok(message.clone());
+        }
         if !self.offer.has("codec") {
             return Err(Ending::Skipped(
                 "to read messages the codec is needed".into(),
             ));
         }
-        if !self.is_trusted {
-            return Err(Ending::Undetermined);
+        let answer = self.decode(digits);
+        let Some(doubt) = &reader.doubt else {
+            return match answer {
+                Ok(Ok(message)) => Ok(message),
+                Ok(Err(Rejected { class, message })) => {
+                    Ok(format!("no message: {class}: {message}").into())
+                }
+                Err(_) => Err(Ending::Undetermined(format!(
+                    "it depends on a message on which the decoder ends: {}",
+                    shortened(digits)
+                ))),
+            };
+        };
+        match answer {
+            Ok(Ok(message)) if self.writes(&message, digits) => Ok(message),
+            _ => Err(Ending::Undetermined(format!(
+                "it depends on how the decoder reads a message, and the decoder fails {doubt}: see that case first"
+            ))),
         }
-        let message = self.decode(digits)?;
-        Ok(message.unwrap_or_else(|rejected| {
-            format!("no message: {}: {}", rejected.class, rejected.message).into()
-        }))
+    }
+
+    /// Whether an encoder that is right for this type writes these bytes for a message.
+    fn writes(&mut self, message: &Value, digits: &str) -> bool {
+        let is_right = self.reader.is_written_right(message);
+        is_right && matches!(self.encode(message), Ok(Ok(written)) if written == digits)
     }
 
     pub fn kind(&mut self, digits: &str) -> Checked<String> {
@@ -249,7 +294,13 @@ impl Trial<'_> {
 
     /// Whether two datagrams are the same message; false if the decoder cannot say.
     pub fn is_other_form(&mut self, one: &str, other: &str) -> Checked<bool> {
-        Ok(self.is_trusted && self.read(one)? == self.read(other)?)
+        match (self.read(one), self.read(other)) {
+            (Ok(one), Ok(other)) => Ok(one == other),
+            (Err(failed @ Ending::Failed(_)), _) | (_, Err(failed @ Ending::Failed(_))) => {
+                Err(failed)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Fails if the value does not match; keeps the names that it binds.

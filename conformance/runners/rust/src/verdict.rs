@@ -11,6 +11,8 @@ use crate::matching::{canonical, Difference};
 use crate::script::{AFTER, CHECKING};
 use crate::trial::Failure;
 
+const MOST_INPUT: usize = 400; // characters of what the codec is asked about
+
 /// How a case ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -27,7 +29,7 @@ pub enum Status {
     /// Only decisions of the suite require what is not met.
     Differs,
     Skipped,
-    /// It depends on a decoder that violates its own cases.
+    /// It depends on a decoder that may be wrong.
     Undetermined,
     Tolerated,
 }
@@ -50,8 +52,12 @@ pub struct Verdict {
     /// The first difference.
     pub difference: Option<Difference>,
     pub reason: Option<String>,
+    /// Declared readings that the case confirms, such as `BA-12: descending`.
+    pub readings: Vec<String>,
     /// Of a panic, if `RUST_BACKTRACE` is set.
     pub stack: Option<String>,
+    /// Of a failed case of the codec: the op, and what it was asked about.
+    pub input: Option<String>,
     /// The last events of a failed case, a line for each.
     pub happened: Vec<String>,
     pub vector: String,
@@ -73,7 +79,9 @@ impl Verdict {
             decisions: Vec::new(),
             difference: None,
             reason,
+            readings: Vec::new(),
             stack: None,
+            input: None,
             happened: Vec::new(),
             vector: vector.id.clone(),
             title: vector.title.clone(),
@@ -137,6 +145,11 @@ impl Verdict {
             lines.push(format!("    in {}", word(&clause["read"])));
         }
         lines.extend(self.reason.iter().map(|reason| format!("  {reason}")));
+        lines.extend(
+            self.input
+                .iter()
+                .map(|input| format!("  input: {}", shortened(input))),
+        );
         if let (Some(failure), Some(difference)) = (self.failure, &self.difference) {
             lines.push(format!(
                 "  first difference ({failure}): {}",
@@ -168,8 +181,16 @@ impl Verdict {
             &self.decisions,
         );
         let (place, reason) = (path, &self.reason);
-        json!({"id": id, "status": status, "failure": failure, "decisions": decisions, "where": place, "reason": reason})
+        json!({"id": id, "status": status, "failure": failure, "decisions": decisions, "where": place, "reason": reason, "readings": self.readings})
             .to_string()
+    }
+}
+
+/// The beginning of what the codec is asked about, and its length.
+fn shortened(input: &str) -> String {
+    match input.char_indices().nth(MOST_INPUT) {
+        None => input.to_string(),
+        Some((end, _)) => format!("{}… ({} characters)", &input[..end], input.chars().count()),
     }
 }
 
@@ -258,7 +279,7 @@ fn basis_at<'a>(content: &'a Value, place: &str) -> &'a Value {
 }
 
 /// The hash of an outcome, under which the basis lists the outcomes of other readings.
-fn fingerprint(failure: &Failure) -> String {
+pub(crate) fn fingerprint(failure: &Failure) -> String {
     let Difference {
         path,
         actual,

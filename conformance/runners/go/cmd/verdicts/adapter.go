@@ -42,6 +42,7 @@ type reply struct {
 	Effects   []adapterEffect
 	NextTimer *int64 `json:"next_timer_ms"`
 	Choices   string
+	Readings  map[string]string
 	Protocols map[string]struct {
 		Capabilities, Events []string
 		Limits               map[string]int64
@@ -87,6 +88,7 @@ func (a *adapter) start() error {
 	}
 	a.offer = vectors.Offer{
 		Capabilities: offered.Capabilities, Events: offered.Events, Limits: offered.Limits, Oracle: choices == "oracle",
+		Readings: hello.Readings,
 	}
 	return nil
 }

@@ -32,9 +32,11 @@ public final class Adapter implements Implementation, AutoCloseable {
         Object own = Json.member(offered, "choices");
         Map<String, Long> limits = new HashMap<>();
         Json.members(Json.member(offered, "limits")).forEach((name, most) -> limits.put(name, ((Number) most).longValue()));
+        Map<String, String> readings = new HashMap<>();
+        Json.members(hello.get("readings")).forEach((clause, name) -> readings.put(clause, (String) name));
         this.offer = new Offer(
                 words(Json.member(offered, "capabilities")), words(Json.member(offered, "events")), limits,
-                "oracle".equals(own == null ? hello.get("choices") : own));
+                "oracle".equals(own == null ? hello.get("choices") : own), readings);
     }
 
     private static Set<String> words(Object listed) {

@@ -16,9 +16,14 @@ import java.util.zip.ZipException;
 
 /** What {@code peerproof vectors export} writes for a protocol; docs/reference/bundle.md describes it. */
 public record Bundle(
-        int format, String digest, String protocol, Run run, Map<String, Clause> clauses, List<Vector> vectors,
-        List<Table> tables) {
+        int format, String digest, String protocol, Run run, Map<String, Clause> clauses,
+        Map<String, Map<String, String>> readings, List<Known> messages, List<Vector> vectors, List<Table> tables) {
     private static final int FORMAT = 1;
+
+    public Bundle {
+        readings = readings == null ? Map.of() : readings;
+        messages = listed(messages);
+    }
 
     /** What a runner must know of the protocol. */
     record Run(
@@ -28,6 +33,9 @@ public record Bundle(
     record Limits(long happenings, long messages, int atOnce, long messageBytes) {}
 
     record Clause(String level, String text, String read) {}
+
+    /** A message, and the bytes in which it is written. */
+    record Known(String bytes, Object value) {}
 
     /** One fact about a protocol, with one or several cases. */
     record Vector(
@@ -158,7 +166,7 @@ public record Bundle(
     private Bundle expand() {
         List<Vector> all = new ArrayList<>(vectors);
         tables.forEach(table -> all.addAll(table.expand()));
-        return new Bundle(format, digest, protocol, run, clauses, all, List.of());
+        return new Bundle(format, digest, protocol, run, clauses, readings, messages, all, List.of());
     }
 
     /** All cases of all vectors, in their order. */

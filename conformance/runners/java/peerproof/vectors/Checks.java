@@ -33,6 +33,7 @@ final class Checks {
     /** The decoded message, if it is the right one. */
     private static Object decode(Trial trial) {
         Object expected = trial.vector.value();
+        trial.input = "decode " + trial.vector.bytes();
         Trial.Answer answer = trial.decode(trial.vector.bytes());
         if (answer.rejected() != null) {
             Object actual = Json.object("rejected", answer.rejected().plain());
@@ -44,6 +45,7 @@ final class Checks {
 
     private static void encode(Trial trial, Object message) {
         String expected = trial.vector.bytes();
+        trial.input = "encode " + Json.text(message);
         Trial.Answer answer = trial.encode(message);
         if (answer.rejected() != null) {
             Object actual = Json.object("rejected", answer.rejected().plain());
@@ -57,11 +59,15 @@ final class Checks {
     /** Decodes all datagrams before it looks at an answer: a crash is worse than a datagram that is accepted. */
     private static void rejects(Trial trial) {
         List<Datagram> datagrams = trial.vector.datagrams();
-        List<Trial.Answer> answers = digits(datagrams).stream().map(trial::decode).toList();
+        List<Trial.Answer> answers = digits(datagrams).stream().map(digits -> {
+            trial.input = "decode " + digits;
+            return trial.decode(digits);
+        }).toList();
         String wanted = trial.vector.rejection();
         for (int at = 0; at < datagrams.size(); at++) {
             Datagram datagram = datagrams.get(at);
             Trial.Answer answer = answers.get(at);
+            trial.input = "decode " + datagram.bytes();
             if (answer.rejected() == null) {
                 Object actual = Json.object("bytes", datagram.bytes(), "value", answer.value());
                 throw new Failure("accepted", datagram.name(), Json.object("rejected", "no message"), actual);

@@ -33,12 +33,12 @@ final class Failure extends RuntimeException {
         return kind.equals("crashed") || kind.equals("hung") || kind.equals("flooded");
     }
 
-    /** The case depends on a decoder that violates cases of its own: there is no verdict. */
+    /** The case depends on a decoder that may be wrong: there is no verdict. */
     static final class Undetermined extends RuntimeException {
         private static final long serialVersionUID = 1;
 
-        Undetermined() {
-            super("it depends on the decoder, which violates cases of its own: see those first", null, false, false);
+        Undetermined(String reason) {
+            super(reason, null, false, false);
         }
     }
 }

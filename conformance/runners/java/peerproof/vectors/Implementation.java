@@ -41,8 +41,15 @@ public interface Implementation {
      * @param events the kinds that it reports; null: all but the optional ones
      * @param limits the largest value of members of the configuration
      * @param isOracle whether it asks {@link Choose} where the protocol says "at random"
+     * @param readings clause to the name of the other reading that it takes (docs/reference/decisions.md)
      */
-    record Offer(Set<String> capabilities, Set<String> events, Map<String, Long> limits, boolean isOracle) {
+    record Offer(
+            Set<String> capabilities, Set<String> events, Map<String, Long> limits, boolean isOracle,
+            Map<String, String> readings) {
+        public Offer(Set<String> capabilities, Set<String> events, Map<String, Long> limits, boolean isOracle) {
+            this(capabilities, events, limits, isOracle, Map.of());
+        }
+
         /** These capabilities, all events, no limits, and random choices of its own. */
         public static Offer of(String... capabilities) {
             return new Offer(Set.of(capabilities), null, Map.of(), false);

@@ -12,11 +12,13 @@ import java.util.Set;
  * @param decisions those on which the unmet expectation rests; none if the document's words require it
  * @param difference the first difference; null if there is none
  * @param reason why it is skipped, tolerated, known …; null without a reason
+ * @param readings declared ones that the case confirms, such as "BA-12: descending"
+ * @param input of a failed case of the codec: the op, and what it was asked about; else null
  * @param crash what the implementation threw; null if it threw nothing
  */
 public record Result(
         Bundle.Case of, String status, String failure, List<String> decisions, Difference difference, String reason,
-        List<TraceEvent> happened, Throwable crash) {
+        List<String> readings, String input, List<TraceEvent> happened, Throwable crash) {
     private static final Set<String> FAILING = Set.of("failed", "crashed", "hung", "flooded", "stale");
 
     public String id() {
@@ -34,13 +36,13 @@ public record Result(
     }
 
     Result with(String newStatus, String newReason) {
-        return new Result(of, newStatus, failure, decisions, difference, newReason, happened, crash);
+        return new Result(of, newStatus, failure, decisions, difference, newReason, readings, input, happened, crash);
     }
 
     /** What reports show. */
     Map<String, Object> plain() {
         return Json.object(
                 "id", id(), "status", status, "failure", failure, "decisions", decisions,
-                "where", difference == null ? null : difference.where(), "reason", reason);
+                "where", difference == null ? null : difference.where(), "reason", reason, "readings", readings);
     }
 }

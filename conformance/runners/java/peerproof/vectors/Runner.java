@@ -3,8 +3,11 @@ package peerproof.vectors;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -20,12 +23,14 @@ public final class Runner {
     private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final int MOST_HAPPENINGS = 20; // that the text of a failure shows
     private static final int MOST_FRAMES = 20;
+    private static final int MOST_INPUT = 400; // characters of what the codec is asked about
 
     private final Bundle bundle;
     private final Implementation implementation;
     private final Implementation.Offer offer;
     private final Duration limit;
-    private final boolean isTrusted;
+    private final Map<String, Result> decoding = new HashMap<>(); // of the decoder's cases
+    private final Reader reader;
 
     public Runner(Bundle bundle, Implementation implementation) {
         this(bundle, implementation, LIMIT);
@@ -41,10 +46,39 @@ public final class Runner {
         this.implementation = implementation;
         this.offer = implementation.offer();
         this.limit = limit;
-        boolean hasCodec = offer.capabilities().contains("codec");
-        this.isTrusted = hasCodec && bundle.cases().stream()
-                .filter(each -> each.check().equals("decode"))
-                .noneMatch(each -> check(each, true).isFailure());
+        Readings.check(bundle, offer.readings());
+        Reader known = Reader.of(bundle);
+        for (Case each : casesOf("decode", "rejects")) {
+            decoding.put(each.id(), check(each, known));
+        }
+        String doubt = casesOf("decode", "rejects").stream()
+                .filter(each -> isWrong(each.check(), decoding.get(each.id()).failure()))
+                .map(Case::id).findFirst().orElse(null);
+        this.reader = doubt == null ? known : known.with(doubt, writtenTypes(known.with(doubt, Set.of())));
+    }
+
+    private List<Case> casesOf(String... checks) {
+        return bundle.cases().stream().filter(each -> List.of(checks).contains(each.check())).toList();
+    }
+
+    private static boolean isWrong(String check, String failure) {
+        return check.equals("decode") ? failure != null : "accepted".equals(failure);
+    }
+
+    /** The types of messages whose cases the encoder passes all. */
+    private Set<String> writtenTypes(Reader doubtful) {
+        Map<String, Boolean> passed = new HashMap<>();
+        for (Case each : casesOf("encode")) {
+            boolean isRight = check(each, doubtful).status().equals("passed");
+            passed.merge(String.valueOf(Reader.typeOf(each.vector().value())), isRight, Boolean::logicalAnd);
+        }
+        passed.values().removeIf(isRight -> !isRight);
+        return passed.keySet();
+    }
+
+    /** What is wrong with the readings that the implementation declares, after these results. */
+    public List<String> unconfirmed(List<Result> results) {
+        return Readings.unconfirmed(offer.readings(), results);
     }
 
     /** The verdict of each case, in the order of the bundle; each is run when it is asked for. */
@@ -55,11 +89,12 @@ public final class Runner {
 
     /** Runs one case. */
     public Result check(Case each) {
-        return check(each, isTrusted);
+        Result decoded = decoding.get(each.id());
+        return decoded == null ? check(each, reader) : decoded;
     }
 
-    private Result check(Case each, boolean trusted) {
-        Trial trial = new Trial(bundle, each, implementation, offer, trusted);
+    private Result check(Case each, Reader messages) {
+        Trial trial = new Trial(bundle, each, implementation, offer, messages);
         FutureTask<Result> running = new FutureTask<>(trial::run);
         Thread thread = new Thread(running, each.id());
         thread.setDaemon(true); // one that never ends must not keep the program
@@ -88,6 +123,9 @@ public final class Runner {
         if (result.reason() != null) {
             lines.add("  " + result.reason());
         }
+        if (result.input() != null) {
+            lines.add("  input: " + shortened(result.input()));
+        }
         if (result.difference() != null) {
             lines.add("  first difference (%s): %s".formatted(result.failure(), result.difference().where()));
             lines.add("    expected  " + Json.canonical(result.difference().expected()));
@@ -100,6 +138,13 @@ public final class Runner {
         lines.addAll(happened(result));
         lines.add("  read on: peerproof explain " + rests.get(0) + "; peerproof vectors show " + vector.id());
         return String.join("\n", lines);
+    }
+
+    /** The beginning of what the codec is asked about, and its length. */
+    private static String shortened(String input) {
+        int length = input.codePointCount(0, input.length());
+        return length <= MOST_INPUT ? input
+                : input.substring(0, input.offsetByCodePoints(0, MOST_INPUT)) + "… (" + length + " characters)";
     }
 
     private List<String> happened(Result result) {
@@ -117,12 +162,15 @@ public final class Runner {
 
     /** The type of a message, if the decoder can be asked and trusted. */
     private String typeOf(String digits) {
-        if (digits.isEmpty() || !isTrusted) {
+        boolean isKnown = reader.known().containsKey(digits);
+        if (!isKnown && (digits.isEmpty() || reader.doubt() != null || !offer.capabilities().contains("codec"))) {
             return "";
         }
         try {
-            Object message = Json.plain(implementation.decode(HexFormat.of().parseHex(digits)));
-            return Json.member(message, "type") instanceof String type ? "  (" + type + ")" : "";
+            Object message = isKnown ? reader.known().get(digits)
+                    : Json.plain(implementation.decode(HexFormat.of().parseHex(digits)));
+            String type = Reader.typeOf(message);
+            return type == null ? "" : "  (" + type + ")";
         } catch (Rejected rejected) {
             return "  (no message)";
         } catch (RuntimeException | StackOverflowError crash) { // it has failed a case of its own

@@ -33,16 +33,33 @@ final class Script {
         List<Step> steps = trial.vector.steps();
         for (int at = 0; at < steps.size(); at++) {
             Step step = steps.get(at);
-            trial.place = "steps[" + at + "]";
-            switch (step.action()) {
-                case "expect" -> expect(step);
-                case "observe" -> observe(step);
-                case "told" -> checkTold(step);
-                default -> act(step, trial.place);
-            }
+            playStep("steps[" + at + "]", () -> play(step));
         }
-        trial.place = Trial.AFTER;
-        checkNothingIsLeft();
+        playStep(Trial.AFTER, this::checkNothingIsLeft);
+    }
+
+    /** Goes on after a failure that readings explain which the implementation declares. */
+    private void playStep(String place, Runnable step) {
+        trial.place = place;
+        try {
+            step.run();
+        } catch (Failure unmet) {
+            List<String> readings = trial.declared(unmet);
+            if (readings.isEmpty()) {
+                throw unmet;
+            }
+            trial.readings.addAll(readings);
+            clear();
+        }
+    }
+
+    private void play(Step step) {
+        switch (step.action()) {
+            case "expect" -> expect(step);
+            case "observe" -> observe(step);
+            case "told" -> checkTold(step);
+            default -> act(step, trial.place);
+        }
     }
 
     /** Runs an action at its time, after everything that is due earlier. */

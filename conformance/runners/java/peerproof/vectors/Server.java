@@ -11,6 +11,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import peerproof.vectors.Reaction.Effect;
 
 /** Answers the requests of adapter protocol 1 for implementations, one of each protocol (docs/how-to/write-an-adapter.md). */
@@ -202,6 +203,7 @@ public final class Server {
             throw new Trouble("version", "this adapter speaks version 1, not " + range);
         }
         Map<String, Object> protocols = Json.object();
+        Map<String, String> readings = new TreeMap<>();
         boolean hasOracle = false;
         for (Plug plug : plugs) {
             Implementation.Offer offer = plug.implementation.offer();
@@ -216,12 +218,17 @@ public final class Server {
                 offered.put("choices", choices(offer.isOracle()));
             }
             protocols.put(plug.protocol, offered);
+            readings.putAll(offer.readings());
             hasOracle |= offer.isOracle();
         }
         Implementation first = plugs.get(0).implementation;
-        return Json.object(
+        Map<String, Object> hello = Json.object(
                 "protocol", 1, "name", first.name(), "version", first.version(), "language", "Java " + Runtime.version().feature(),
                 "protocols", protocols, "choices", choices(hasOracle));
+        if (!readings.isEmpty()) {
+            hello.put("readings", readings);
+        }
+        return hello;
     }
 
     private static String choices(boolean isOracle) {

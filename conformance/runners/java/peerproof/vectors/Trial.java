@@ -25,18 +25,20 @@ final class Trial {
     Choices choices;
     Matching.Bound bound = Matching.Bound.NONE;
     volatile String place = ""; // the step that is being checked
+    volatile String input; // of the codec: the op, and what it is asked about; null in a case without it
     volatile String op = ""; // the request that is being answered
     volatile List<TraceEvent> happened = new ArrayList<>();
     private final Case running;
-    private final boolean isTrusted; // whether the implementation's decoder may read messages for the runner
+    final List<String> readings = new ArrayList<>(); // those that the implementation declares, and that explain failures
+    private final Reader reader;
 
-    Trial(Bundle bundle, Case running, Implementation implementation, Implementation.Offer offer, boolean isTrusted) {
+    Trial(Bundle bundle, Case running, Implementation implementation, Implementation.Offer offer, Reader reader) {
         this.bundle = bundle;
         this.vector = running.vector();
         this.running = running;
         this.implementation = implementation;
         this.offer = offer;
-        this.isTrusted = isTrusted;
+        this.reader = reader;
         this.choices = new Choices(Blake2b.digest(bundle.run().seed() + "/" + running.id(), 8));
     }
 
@@ -56,13 +58,15 @@ final class Trial {
         } catch (Failure.Undetermined error) {
             return result("undetermined", error.getMessage());
         } catch (Failure unmet) {
-            return judge(unmet);
+            readings.clear();
+            readings.addAll(declared(unmet));
+            return readings.isEmpty() ? judge(unmet) : result("passed", null);
         }
         return tolerated.isEmpty() ? result("passed", null) : result("tolerated", String.join("; ", tolerated));
     }
 
     private Result result(String status, String reason) {
-        return new Result(running, status, null, List.of(), null, reason, List.of(), null);
+        return new Result(running, status, null, List.of(), null, reason, List.copyOf(readings), null, List.of(), null);
     }
 
     /** Why the case is skipped; null if it is not. */
@@ -107,7 +111,7 @@ final class Trial {
             status = unmet.kind;
         }
         List<TraceEvent> events = List.copyOf(happened);
-        return new Result(running, status, unmet.kind, decisions, unmet.difference, null, events, unmet.getCause());
+        return new Result(running, status, unmet.kind, decisions, unmet.difference, null, List.of(), input, events, unmet.getCause());
     }
 
     /** The decisions on which the unmet expectation rests; none if the document's words require it. */
@@ -139,9 +143,23 @@ final class Trial {
         return List.copyOf(resting);
     }
 
+    /** The readings that the implementation declares and that explain a failure. */
+    List<String> declared(Failure unmet) {
+        List<String> outcomes = new ArrayList<>(List.of(fingerprint(unmet), "*", "!"));
+        if (unmet.kind.equals("events")) {
+            outcomes.add("*events");
+        }
+        return Readings.explaining(offer.readings(), vector.basis().getOrDefault(checkedAt(), Map.of()), outcomes);
+    }
+
+    /** The step that is being checked, or the check of a case without steps. */
+    private String checkedAt() {
+        return place.isEmpty() ? running.check() : place;
+    }
+
     /** The decisions behind the expectation at this place, or behind the next one in the script. */
     private Map<String, Map<String, String>> basis() {
-        String at = place.isEmpty() ? running.check() : place;
+        String at = checkedAt();
         if (vector.basis().containsKey(at)) {
             return vector.basis().get(at);
         }
@@ -233,16 +251,36 @@ final class Trial {
         });
     }
 
-    /** A message as the implementation decodes it. */
+    /** A message: one of the bundle, or what the implementation decodes, if that can be relied on. */
     Object read(String digits) {
+        if (reader.known().containsKey(digits)) {
+            return reader.known().get(digits);
+        }
         if (!offers("codec")) {
             throw new Unsupported("to read messages the codec is needed");
         }
-        if (!isTrusted) {
-            throw new Failure.Undetermined();
+        boolean isDoubtful = reader.doubt() != null;
+        try {
+            Answer answer = decode(digits);
+            if (!isDoubtful) {
+                return answer.rejected == null ? answer.value : "no message: " + answer.rejected.kind();
+            }
+            if (answer.rejected == null && writes(answer.value, digits)) {
+                return answer.value;
+            }
+        } catch (Failure | Unsupported ended) {
+            if (!isDoubtful) {
+                throw new Failure.Undetermined("it depends on a message on which the decoder ends: " + TraceEvent.shortened(digits));
+            }
         }
-        Answer answer = decode(digits);
-        return answer.rejected == null ? answer.value : "no message: " + answer.rejected.kind();
+        throw new Failure.Undetermined("it depends on how the decoder reads a message, and the decoder fails " + reader.doubt()
+                + ": see that case first");
+    }
+
+    /** Whether an encoder that is right for this type writes these bytes for a message. */
+    private boolean writes(Object message, String digits) {
+        String type = Reader.typeOf(message);
+        return type != null && reader.written().contains(type) && digits.equals(encode(message).value);
     }
 
     String typeOf(String digits) {
@@ -259,7 +297,11 @@ final class Trial {
 
     /** Whether two datagrams are the same message; false if the decoder cannot say. */
     boolean isOtherForm(String one, String other) {
-        return isTrusted && Objects.equals(read(one), read(other));
+        try {
+            return Objects.equals(read(one), read(other));
+        } catch (Failure.Undetermined | Unsupported silent) {
+            return false;
+        }
     }
 
     /** Fails if the value does not match, and keeps the names that it binds. */

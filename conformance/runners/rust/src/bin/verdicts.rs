@@ -38,6 +38,9 @@ fn print_verdicts(path: &str, command: &[String]) -> Result<(), LoadError> {
         })
     };
     let runner = Runner::new(bundle, start).time_limit(2 * LIMIT);
+    if let Some(problem) = runner.problems().into_iter().next() {
+        return Err(LoadError::from(problem));
+    }
     for verdict in runner.run() {
         println!("{}", verdict.json());
     }

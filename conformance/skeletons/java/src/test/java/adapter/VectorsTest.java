@@ -1,5 +1,6 @@
 package adapter;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 import static org.junit.jupiter.api.Assumptions.abort;
@@ -8,6 +9,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -17,7 +19,12 @@ import peerproof.vectors.KnownFailures;
 import peerproof.vectors.Result;
 import peerproof.vectors.Runner;
 
-/** Runs every case of the vectors as a test with its id. There is nothing to fill in here. */
+/**
+ * Runs every case of the vectors as a test with its id. There is nothing to fill in here.
+ *
+ * <p>Maven cannot select such tests, so a property does: {@code mvn test -Dpeerproof.cases=scuttlebutt/codec} runs the cases whose id
+ * contains this.
+ */
 class VectorsTest {
     /**
      * Whether a case fails also where no document but only a decision of the suite demands more, such as that a malformed datagram
@@ -25,16 +32,33 @@ class VectorsTest {
      */
     private static final boolean STRICT = false;
 
+    private static final String SELECTED = System.getProperty("peerproof.cases", "");
+
     @TestFactory
     Stream<DynamicTest> vectors() throws IOException {
         Bundle bundle = Bundle.load(Path.of("vectors/scuttlebutt.json.gz"));
         KnownFailures known = KnownFailures.load(Path.of("known-failing.txt"));
-        Runner runner = new Runner(bundle, new Implementation());
+        Implementation implementation = new Implementation();
+        Runner runner = new Runner(bundle, implementation);
         List<String> problems = known.problems(bundle.cases(), LocalDate.now());
-        return Stream.concat(
-                Stream.of(dynamicTest("known-failing.txt", () -> assertTrue(problems.isEmpty(), String.join("\n", problems)))),
-                bundle.cases().stream().map(
-                        each -> dynamicTest(each.id(), () -> judge(runner, known.apply(runner.check(each))))));
+        List<Bundle.Case> selected = bundle.cases().stream().filter(each -> each.id().contains(SELECTED)).toList();
+        assertFalse(selected.isEmpty(), "no id contains " + SELECTED);
+        List<Result> results = new ArrayList<>();
+        List<DynamicTest> tests = new ArrayList<>();
+        tests.add(dynamicTest("known-failing.txt", () -> assertEmpty(problems)));
+        selected.forEach(each -> tests.add(dynamicTest(each.id(), () -> {
+            Result result = known.apply(runner.check(each));
+            results.add(result);
+            judge(runner, result);
+        })));
+        if (!implementation.offer().readings().isEmpty()) {
+            tests.add(dynamicTest("declared readings", () -> assertEmpty(runner.unconfirmed(results))));
+        }
+        return tests.stream();
+    }
+
+    private static void assertEmpty(List<String> problems) {
+        assertTrue(problems.isEmpty(), String.join("\n", problems));
     }
 
     private static void judge(Runner runner, Result result) {
