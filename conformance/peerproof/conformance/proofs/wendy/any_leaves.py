@@ -109,8 +109,8 @@ def rank(ring: Ring, node: Id, key: Id) -> Term:
     return z3.If(below <= above, 2 * below, 2 * above + 1)
 
 
-class Resting:
-    """A node of a ring at rest, and any other node: the leaf set has the nodes that are nearest on each side (WI-09)."""
+class Router:
+    """A node with any leaf set and any routing table, and any other node; what holds at rest (WI-09) is added where needed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -150,13 +150,13 @@ class Resting:
             self.path.know(z3.Implies(place < side.length, side.steps(side.at(place).id) == steps))
 
 
-def next_hop(node: Resting) -> Node | None:
+def next_hop(node: Router) -> Node | None:
     """Returns the next hop of the key."""
     with overriding(names_in(routing, bisect_left=_bisect, max=_larger)):
         return routing.next_hop(node.state, node.key)
 
 
-def one_message(node: Resting) -> None:
+def one_message(node: Router) -> None:
     """A message that begins or arrives here, or that the application lets go on, with any next hop, or none."""
     message = Application(Header(node_at(node.other), node.key), 16, b"")
     events: tuple[Any, ...] = (
@@ -208,16 +208,17 @@ def messages_are_delivered_at_the_closest_node(path: Path, *, neighbours: bool =
 
     And at rest the closest node delivers it: so there is exactly one owner of each key.
     """
-    node = Resting(path)
+    node = Router(path)
     if choice(path, "part", 2):
         one_message(node)
         return
-    if neighbours:
-        node.know_neighbours()
     hop, leaf = next_hop(node), path.integer("any leaf")
     if hop is None:
         for side in node.sides:
             path.claim("no leaf is closer", z3.Implies(side.has(leaf), node.closer(node.own, side.at(leaf).id)))
+    if neighbours:
+        node.know_neighbours()
+    if hop is None:
         path.claim("no node is closer", node.closer(node.own, node.other))
     elif neighbours:
         left, right = node.sides
@@ -237,8 +238,7 @@ def a_hop_by_the_leaf_set_reaches_the_closest_node(path: Path, *, cell_too: bool
 
     Any other hop, except the one to the cell of the key, brings it closer.
     """
-    node = Resting(path)
-    node.know_all_between()
+    node = Router(path)
     original, span = routing.leaf_span, None
 
     def leaf_span(state: State, key: Id) -> Any:
@@ -251,5 +251,6 @@ def a_hop_by_the_leaf_set_reaches_the_closest_node(path: Path, *, cell_too: bool
     if hop is not None and (cell_too or hop is not node.cells.asked):
         path.claim("closer", node.closer(hop.id, node.own))
     if span is not None:
+        node.know_all_between()
         at = node.own if hop is None else hop.id
         path.claim("no node is closer", z3.Not(node.closer(node.other, at)))

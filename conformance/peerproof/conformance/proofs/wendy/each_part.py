@@ -241,16 +241,16 @@ def all_that_is_known(node: AnyNode) -> None:
 
 
 class AnyHost:
-    """A host that may be that of any node."""
+    """A host that may be that of any node: of each that is compared with it, or of none."""
 
     def __init__(self, node: AnyNode) -> None:
-        self.node = node
+        self.is_same = bool(z3.Bool(node.path.fresh("is the host")))
 
     def __getitem__(self, _: slice) -> AnyHost:
         return self
 
     def __eq__(self, _: object) -> bool:
-        return bool(z3.Bool(self.node.path.fresh("is its host")))
+        return self.is_same
 
     __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
