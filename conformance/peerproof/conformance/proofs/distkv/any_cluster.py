@@ -73,8 +73,16 @@ def every_part(path: Path, parts: tuple[Part, ...], *groups: str, lost: bool = F
 
 
 _STEP: Final = Evaluated(
-    ("distkv.transitions.step", "distkv.state.download_of"),
-    ("replace", "Table", "dict", "max", "payload", "of_ticks", "up_to", "kind_of", "winner", "agree", "side_of"),
+    (
+        *("distkv.transitions.step", "distkv.transitions.ticks_in", "distkv.ticks.latest", "distkv.state.download_of"),
+        *("distkv.changes.change", "distkv.changes.on_update", "distkv.chains.relation", "distkv.chains.Claim"),
+        *("distkv.outgoing.send_info", "distkv.recovery.greet", "distkv.recovery.begin", "distkv.recovery.on_known_due"),
+        *("distkv.election.accept", "distkv.election.decide", "distkv.startup.check_settled", "distkv.recovery.look_for_repair"),
+    ),
+    (
+        *("replace", "Table", "dict", "max", "min", "payload", "of_ticks", "up_to", "kind_of", "winner", "agree", "side_of"),
+        *("has_room", "is_of_namesake", "is_startup", "is_meta", "zero_may_ping", "_moment"),
+    ),
 )
 
 
@@ -101,7 +109,7 @@ def what_is_known_was_made_by_its_node(path: Path, *, lost: bool = False) -> Non
 )
 def a_node_holds_the_best_of_the_changes_that_it_has_received(path: Path, *, instead: Mapping[str, Any] = NOTHING) -> None:
     """
-    No change that a node has received or made wins over the one that it holds for this entry, however often and in any order.
+    Of all changes of an entry that a node has received or made, it holds the one that wins, in whatever order they came.
 
     Which of two changes wins depends on their tocks, ticks and names alone. Tocks rise with the ticks of a node and fall along
     chains, which is what DZ-05 and DZ-06 assume.

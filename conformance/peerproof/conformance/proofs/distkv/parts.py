@@ -312,7 +312,7 @@ def _overrides(inner: tuple[str, ...]) -> overriding:
     names |= names_in(election, zero_may_ping=_of_path("is_any"), _moment=lambda *_: 1)
     names |= names_in(recovery, agree=_of_path("is_any"), side_of=_of_path("side_of"))
     for part in inner:
-        names |= _PARTS[part]
+        names |= PARTS[part]
     return overriding(names)
 
 
@@ -329,7 +329,7 @@ def _within(parts: Parts, inner: tuple[str, ...]) -> Iterator[None]:
 _TICKS: Final = names_in(transitions, ticks_in=_of_path("pairs"), dict=lambda pairs: pairs, latest=_of_path("latest")) | names_in(
     startup, _ticks_of=_of_path("pairs"), latest=_of_path("latest")
 )
-_PARTS: Final[Mapping[str, Mapping[str, Any]]] = {
+PARTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "ticks": _TICKS,
     "on_update": names_in(changes, on_update=_of_path("on_update")),
     "change": names_in(startup, change=_of_path("change")) | names_in(changes, change=_of_path("change")),
@@ -346,4 +346,4 @@ _PARTS: Final[Mapping[str, Mapping[str, Any]]] = {
     "decide": names_in(election, decide=_of_path("unchanged")),
     "after": names_in(transitions, check_settled=_of_path("unchanged"), look_for_repair=_of_path("unchanged")),
 }
-ALL_PARTS: Final = tuple(_PARTS)
+ALL_PARTS: Final = tuple(PARTS)
