@@ -7,8 +7,8 @@ shown by `steps`, which runs each of them by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -37,6 +37,7 @@ from peerproof.conformance.proofs.distkv.tables import (
     ticks_up_to,
 )
 from peerproof.conformance.proofs.distkv.terms import UNASKED
+from peerproof.conformance.proofs.followed import Followed
 from peerproof.conformance.proofs.paths import Term
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
 from peerproof.spec.core import Step
@@ -82,7 +83,7 @@ class Parts:
 
     def within(self, *inner: str) -> AbstractContextManager[None]:
         """Returns a context in which these parts are not run but stand for all that they may do."""
-        return _within(self, inner)
+        return _followed.within(self, _overrides(inner))
 
     def need(self, about: str, holds: Term) -> None:
         """Claims what a part needs."""
@@ -279,17 +280,8 @@ def pairs_in(message: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((node, found.ends[-1] - 1) for node, found in sets.items())
 
 
-#: What is asked for the parts of the path that is followed: the innermost one last.
-_parts: Final[list[Parts]] = []
-
-
-def _of_path(name: str) -> Callable[..., Any]:
-    """Returns a function that is a method of the parts of the path that is followed."""
-
-    def call(*args: Any, **named: Any) -> Any:
-        return getattr(_parts[-1], name)(*args, **named)
-
-    return call
+_followed: Final = Followed[Parts]()
+_of_path: Final = _followed.method
 
 
 @cache
@@ -314,16 +306,6 @@ def _overrides(inner: tuple[str, ...]) -> overriding:
     for part in inner:
         names |= PARTS[part]
     return overriding(names)
-
-
-@contextmanager
-def _within(parts: Parts, inner: tuple[str, ...]) -> Iterator[None]:
-    _parts.append(parts)
-    try:
-        with _overrides(inner):
-            yield
-    finally:
-        _parts.pop()
 
 
 _TICKS: Final = names_in(transitions, ticks_in=_of_path("pairs"), dict=lambda pairs: pairs, latest=_of_path("latest")) | names_in(

@@ -6,14 +6,15 @@ Where other code calls one of them, what it needs is claimed, and any state is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
+from peerproof.conformance.proofs.followed import Followed
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.swim.any_node import Node
 from peerproof.conformance.proofs.swim.terms import (
@@ -87,7 +88,7 @@ class Parts:
 
     def within(self, *inner: str) -> AbstractContextManager[None]:
         """Returns a context in which these parts are not run but stand for all that they may do."""
-        return _within(self, inner)
+        return _followed.within(self, _overrides(inner))
 
     def room(self, *_: Any) -> AnyRoom:
         """Returns the free space of a datagram: any."""
@@ -262,17 +263,8 @@ class Parts:
         return replace(found, queue=self.node.any_queue(found))
 
 
-#: What is asked for the parts of the path that is followed: the innermost one last.
-_parts: Final[list[Parts]] = []
-
-
-def _of_path(name: str) -> Callable[..., Any]:
-    """Returns a function that is a method of the parts of the path that is followed."""
-
-    def call(*args: Any, **named: Any) -> Any:
-        return getattr(_parts[-1], name)(*args, **named)
-
-    return call
+_followed: Final = Followed[Parts]()
+_of_path: Final = _followed.method
 
 
 @cache
@@ -287,16 +279,6 @@ def _overrides(inner: tuple[str, ...]) -> overriding:
     names |= names_in(rounds, fanout=lambda _: 1, active_size=lambda _: 1)  # nodes are pinged one after the other
     names |= names_in(commands, payload_fits=_of_path("payload_fits")) | names_in(transitions, changes=_of_path("changes"))
     return overriding(names | {place: _of_path(place.rpartition(".")[2].lstrip("_")) for place in inner})
-
-
-@contextmanager
-def _within(parts: Parts, inner: tuple[str, ...]) -> Iterator[None]:
-    _parts.append(parts)
-    try:
-        with _overrides(inner):
-            yield
-    finally:
-        _parts.pop()
 
 
 #: The parts by their functions.

@@ -8,14 +8,15 @@ any number of nodes, and any number of nodes may be at one address.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
+from peerproof.conformance.proofs.followed import Followed
 from peerproof.conformance.proofs.paths import Term
 from peerproof.conformance.proofs.terms import Number, term_of, truth
 from peerproof.conformance.proofs.wendy.any_node import ADDRESS, HAS_ADDRESS, AnyNode
@@ -45,7 +46,7 @@ class Parts:
 
     def within(self, *inner: str) -> AbstractContextManager[None]:
         """Returns a context in which these parts are not run but stand for all that they may do."""
-        return _within(self, inner)
+        return _followed.within(self, _overrides(inner))
 
     # -- what stands for Python's own, and for the state's ----------------------------------------------------------
 
@@ -216,17 +217,8 @@ def shown_in_message(said: Tables) -> list[tuple[Term, Node]]:
     ]
 
 
-#: What is asked for the parts of the path that is followed: the innermost one last.
-_parts: Final[list[Parts]] = []
-
-
-def _of_path(name: str) -> Callable[..., Any]:
-    """Returns a function that is a method of the parts of the path that is followed."""
-
-    def call(*args: Any, **named: Any) -> Any:
-        return getattr(_parts[-1], name)(*args, **named)
-
-    return call
+_followed: Final = Followed[Parts]()
+_of_path: Final = _followed.method
 
 
 @cache
@@ -239,33 +231,23 @@ def _overrides(inner: tuple[str, ...]) -> overriding:
     names |= names_in(routing, next_hop=_next_hop, next_hop_of_join=_next_hop)
     names |= names_in(State, at=_at, score=_any_score)
     names |= names_in(State, known=property(lambda state: Known(held_by(state))))
-    names |= names_in(State, node=property(lambda _: _parts[-1].node.own_record()))
+    names |= names_in(State, node=property(lambda _: _followed.innermost.node.own_record()))
     return overriding(names | {place: _of_path(place.rpartition(".")[2]) for place in inner})
 
 
 def _next_hop(state: State, _: Any) -> Node | None:
     """Returns any known node, or none: the same one for one key does not matter here."""
-    return held_by(state).member() if _parts[-1].any_answer("has a next hop") else None
+    return held_by(state).member() if _followed.innermost.any_answer("has a next hop") else None
 
 
 def _at(state: State, address: Any) -> Iterator[Node]:
     """Yields a node at an address."""
-    return _parts[-1].at(state, address)
+    return _followed.innermost.at(state, address)
 
 
 def _any_score(_: State, __: Any) -> Number:
     """Returns any score."""
-    return Number(z3.Int(_parts[-1].path.fresh("score")))
-
-
-@contextmanager
-def _within(parts: Parts, inner: tuple[str, ...]) -> Iterator[None]:
-    _parts.append(parts)
-    try:
-        with _overrides(inner):
-            yield
-    finally:
-        _parts.pop()
+    return Number(z3.Int(_followed.innermost.path.fresh("score")))
 
 
 #: The parts by their functions.
