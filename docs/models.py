@@ -1,11 +1,12 @@
 """
-What pages show of models and vectors: counterexamples, other runs and vectors as pictures, and the graphs compared.
+What pages show of models, vectors and proofs: counterexamples, other runs and vectors as pictures, the graphs compared, and how
+each property is shown.
 
     python docs/models.py [--check]
 
 It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->`, `<!-- graphs PROTOCOL -->`,
-`<!-- holding PROTOCOL MODULE BEGINNING -->` or `<!-- vector ID -->`, and `<!-- end -->`; the words around them are written by
-hand. A page with pictures of models begins with `<!-- of PROTOCOL -->`, which may also say what of the nodes is not drawn:
+`<!-- properties PROTOCOL -->`, `<!-- holding PROTOCOL MODULE BEGINNING -->` or `<!-- vector ID -->`, and `<!-- end -->`; the words
+around them are written by hand. A page with pictures of models begins with `<!-- of PROTOCOL -->`, which may also say what of the nodes is not drawn:
 `<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what models and vectors make.
 """
 
@@ -14,14 +15,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from argparse import ArgumentParser
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.models.counterexamples import draw_path, questions_of
 from peerproof.conformance.models.model_diagram import failing
 from peerproof.conformance.models.run_diagram import Happened, find_event
+from peerproof.conformance.proofs.proof import ANY_CLUSTER, select_proofs
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.vectors.suite import load
 from peerproof.spec.model.bounded import FAIL, LOSE, System
@@ -35,6 +39,10 @@ PAGES = sorted([*(_ROOT / "docs").glob("**/*.md"), *(_ROOT / "spec").glob("*.md"
 #: A run of more steps than that is shown to those who ask for it.
 LONG = 20
 
+#: The most characters of a property's name, such as DeadOnlyAfterSuspicious; a longer beginning is a sentence.
+LONGEST_NAME = 30
+
+_PROPERTY = re.compile(r"[A-Z][IL]-\d+")
 _OF = re.compile(r"<!-- of (\w+)(?: without ([\w, ]+))? -->")
 _ENDS = {LOSE: " lost", FAIL: " fails"}
 
@@ -58,6 +66,7 @@ def page(text: str) -> str:
     """The page with what is made made again. Raises KeyError for a model, configuration or vector that there is not."""
     text = filled(text, r"vector (\S+)", vector)
     text = filled(text, r"graphs (\w+)", graphs)
+    text = filled(text, r"properties (\w+)", properties)
     text = filled(text, r"holding (\w+) (\w+)(?: ([\w-]+))?", holding)
     if (of := _OF.search(text)) is None:
         return text
@@ -95,6 +104,33 @@ def graphs(protocol: str) -> str:
             f"| {name} | {one.about} | {counts['distinct']:,} | {counts['generated'] - counts['initial']:,} "
             f"| {'equal' if 'digest' in counts else 'no'} | {', '.join(endings(protocol, of)) or '–'} |"
         )
+    return "\n".join(lines)
+
+
+def properties(protocol: str) -> str:
+    """
+    The properties of a protocol, and how each is shown: by a monitor, by models that hold, by proofs.
+
+    A monitor checks it at each step of simulated clusters, of the fuzzer and of the tests.
+    """
+    clauses, asked = catalogue.load(protocol), {model.name: model for model in models(protocol)}
+    proofs = [proof for _, proof in select_proofs(protocol)]
+    lines = ["| property | on examples | explored | for all values | for any cluster |", "| --- | --- | --- | --- | --- |"]
+    for item in clauses.items.values():
+        if not _PROPERTY.fullmatch(item.id):
+            continue
+        name, has_name, _ = item.text.partition(": ")
+        title = name if has_name and len(name) <= LONGEST_NAME else textwrap.shorten(item.text, 60, placeholder=" …")
+        holds = [asked[each] for each in clauses.models.get(item.id, ()) if asked[each].verdict == "success"]
+        states = max((model.counts or model.configuration.expected).get("distinct", 0) for model in holds) if holds else 0
+        about = [proof for proof in proofs if item.id in proof.clauses]
+        cells = (
+            f"{item.id} {title}",
+            "monitor" if clauses.properties.get(item.id) else "",
+            f"{len(holds)} {'model' if len(holds) == 1 else 'models'}, up to {states:,} states" if holds else "",
+            *(", ".join(sorted({proof.item for proof in about if proof.scope == scope})) for scope in ("", ANY_CLUSTER)),
+        )
+        lines.append(f"| {' | '.join(cell or '–' for cell in cells)} |")
     return "\n".join(lines)
 
 
