@@ -63,10 +63,10 @@ def score(protocol: str) -> Score:
             whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
             steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
             some = [*of("small-relay", "step", protocol)[::8], *of("small-a", "step", protocol)[::4]]
-            return Score(mistakes, [*whole, *steps, *some], 63)
+            return Score(mistakes, [*whole, *steps, *some], 61)
         case "wendy":
-            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)], 31)
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)], 30)
         case "peter":
             return Score(mistakes, [vector for name in tables for vector in of(name, "", protocol)], 20)
         case _:
-            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)[::2]], 84)
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)[::2]], 81)

@@ -127,7 +127,7 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
         yield {
             "id": f"{model.protocol}/exchange/{model.name.lower()}-node-{word}",
             "rev": 1,
-            "title": f"node {name} in the counterexample {model.name}, which violates {model.violated}",
+            "title": f"node {name} reacts as specified to the events of the counterexample {model.name}",
             "about": model.question,
             "level": "must",
             "clauses": [clause for clause in model.clauses if (item := known.get(clause)) and item.level == "must"],

@@ -126,14 +126,14 @@ def identity(table: Table, kind: str, number: int) -> str:
 
 def _title(table: Table, kind: str, number: int) -> str:
     place, state, _ = beginning(table, kind, number)
-    who, graph = f"node {table.nodes[place]['addr']}", f"the state graph {table.configuration}"
+    who, model = f"node {table.nodes[place]['addr']}", f"the model {table.configuration}"
     if kind == "path":
-        return f"{count_text(len(table.steps_of(number)), 'step')} of {who} along a path through {graph}"
+        return f"on a path of {count_text(len(table.steps_of(number)), 'step')} through {model}, {who} reacts as specified"
     picks = table.steps[number].picks if kind == "step" else []
     draws = ", ".join(" ".join(map(plain_text, answer)) for _, answer in picks)
     what = ", ".join(_what(table, event) for event in events_of(table, kind, number))
-    what = f"refuses {what}" if kind == "refusal" else what
-    title = f"{who} in state {state} of {graph} {what}{f', choosing {draws}' if draws else ''}"
+    does = "refuses" if kind == "refusal" else "reacts as specified to"
+    title = f"in state {state} of {model}, {who} {does} {what}{f', choosing {draws}' if draws else ''}"
     return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
 
 
@@ -141,12 +141,12 @@ def _what(table: Table, event: int) -> str:
     kind, *what = table.events[event]
     match kind:
         case "send":
-            return f"gets {message_text(describe_bytes(table.protocol, what[1]))} from {what[0]}"
+            return f"{message_text(describe_bytes(table.protocol, what[1]))} from {what[0]}"
         case "sent":
-            outcome = "did not arrive" if what[2] is None else "has arrived"
-            return f"hears that {message_text(describe_bytes(table.protocol, what[1]))} to {what[0]} {outcome}"
+            outcome = "loss" if what[2] is None else "arrival"
+            return f"the {outcome} of its {message_text(describe_bytes(table.protocol, what[1]))} to {what[0]}"
         case "call":
-            return message_text(what[0])
+            return f"the command {message_text(what[0])}"
         case "timer":
-            return f"at its timer {message_text(what[0])}"
-    return "restarts"
+            return f"its timer {message_text(what[0])}"
+    return "a restart"
