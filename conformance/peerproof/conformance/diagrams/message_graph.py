@@ -74,7 +74,7 @@ class MessageGraph:
         Reads what `mermaid` has rendered; line breaks within a label become blanks. Raises ValueError for any other line.
 
         >>> MessageGraph.from_mermaid(MessageGraph(("a", "b"), (Arrow("a", "b", "ping"),)).mermaid()).happenings
-        (Arrow(source='a', target='b', label='ping', judged=False, lost=False),)
+        (Arrow(source='a', target='b', label='ping', judged=False, lost=False, wrong=False),)
         """
         names: dict[str, str] = {}
         happenings: list[Arrow | Note] = []

@@ -33,7 +33,10 @@ fn main() -> Result<(), LoadError> {
         tests.push(Trial::test("problem", || Err(problem.into())));
     }
     let conclusion = libtest_mimic::run(&Arguments::from_args(), tests);
-    let unconfirmed: Vec<String> = runners.iter().flat_map(|runner| runner.unconfirmed()).collect();
+    let unconfirmed: Vec<String> = runners
+        .iter()
+        .flat_map(|runner| runner.unconfirmed())
+        .collect();
     for problem in &unconfirmed {
         eprintln!("error: {problem}");
     }
