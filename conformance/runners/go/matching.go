@@ -31,7 +31,8 @@ type nothing struct{}
 type difference struct {
 	where            string
 	expected, actual any
-	otherForm        bool // the same message in other bytes
+	otherForm        bool   // the same message in other bytes
+	reordered        string // the place of the list around it that has the expected items in another order; empty if none has
 }
 
 // yields is called with the bindings of each way to match, until it returns true.
@@ -266,9 +267,13 @@ func firstDifference(expected, actual any, b *bound, where string) *difference {
 		return &difference{where: where, expected: expected, actual: actual}
 	}
 	if wanted, isList := expected.([]any); isList && hasItems {
+		isOther := isReordered(wanted, items, b, where)
 		for at := 0; at < len(wanted) && at < len(items); at++ {
 			place := fmt.Sprintf("%s[%d]", where, at)
 			if different := firstDifference(wanted[at], items[at], b, place); different != nil {
+				if isOther {
+					different.reordered = where
+				}
 				return different
 			}
 			b, _ = firstBinding(wanted[at], items[at], b)
@@ -309,6 +314,11 @@ func itemAt(items []any, at int) any {
 		return items[at]
 	}
 	return nil
+}
+
+// isReordered returns whether each expected item has an item of its own, in another order.
+func isReordered(expected, actual []any, b *bound, where string) bool {
+	return len(expected) == len(actual) && pairingDifference("multiset", expected, actual, b, where).where == where
 }
 
 func pairingDifference(name string, expected, actual []any, b *bound, where string) *difference {

@@ -141,6 +141,9 @@ func (r *Runner) Text(result Result) string {
 	if result.Failure != "" {
 		lines = append(lines, "  first difference ("+result.Failure+"): "+result.Where, "    expected  "+result.Expected, "    actual    "+result.Actual)
 	}
+	if result.reordered != "" {
+		lines = append(lines, "    "+result.reordered+": the same items in another order")
+	}
 	lines = append(append(lines, stackLines(result.Stack)...), r.whatHappened(result)...)
 	return strings.Join(append(lines, "  read on: peerproof explain "+rests[0]+"; peerproof vectors show "+result.Vector.ID), "\n")
 }

@@ -340,21 +340,27 @@ func (t *trial) bytesDifference(where, expected, actual string) *difference {
 	for at < len(expected) && at < len(actual) && expected[at:at+2] == actual[at:at+2] {
 		at += 2
 	}
-	return &difference{fmt.Sprintf("%s, from byte %d", where, at/2), expected, actual, t.isOtherForm(expected, actual)}
+	shown := &difference{where: fmt.Sprintf("%s, from byte %d", where, at/2), expected: expected, actual: actual}
+	t.compareMessages(shown, expected, actual, strings.TrimSuffix(where, "bytes")+"message")
+	return shown
 }
 
-// isOtherForm returns whether two datagrams are the same message; false if the decoder cannot say.
-func (t *trial) isOtherForm(one, other string) (isSame bool) {
+// compareMessages notes on a difference whether two datagrams are the same message, and which list's order alone differs; nothing if
+// the decoder cannot say.
+func (t *trial) compareMessages(shown *difference, one, other, where string) {
 	defer func() {
 		switch raised := recover().(type) {
 		case nil:
 		case undetermined, Unsupported:
-			isSame = false
 		default:
 			panic(raised)
 		}
 	}()
-	return same(t.read(one), t.read(other))
+	wanted, found := t.read(one), t.read(other)
+	shown.otherForm = same(wanted, found)
+	if different := firstDifference(wanted, found, nil, where); different != nil && shown.reordered == "" {
+		shown.reordered = different.reordered
+	}
 }
 
 // match fails if the value does not match, and keeps the names that it binds.

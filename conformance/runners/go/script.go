@@ -320,10 +320,15 @@ func (s *script) rewritten(found []any) []any {
 func (s *script) readable(different *difference) *difference {
 	expected, isText := different.expected.(string)
 	if actual, both := different.actual.(string); strings.HasSuffix(different.where, ".bytes") && isText && both {
-		return s.bytesDifference(different.where, expected, actual)
+		shown := s.bytesDifference(different.where, expected, actual)
+		if different.reordered != "" {
+			shown.reordered = different.reordered
+		}
+		return shown
 	}
-	one, other := bytesOf(different.expected), bytesOf(different.actual)
-	different.otherForm = one != "" && other != "" && s.isOtherForm(one, other)
+	if one, other := bytesOf(different.expected), bytesOf(different.actual); one != "" && other != "" {
+		s.compareMessages(different, one, other, different.where+".message")
+	}
 	different.expected, different.actual = readableSide(different.expected), readableSide(different.actual)
 	return different
 }

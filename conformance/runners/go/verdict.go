@@ -21,6 +21,7 @@ type Result struct {
 	Readings  []string // declared ones that the case confirms, such as "BA-12: descending"
 	Stack     string   // of a panic
 	Vector    *Vector
+	reordered string // the list whose order alone differs
 	input     string // of the codec
 	happened  []happening
 }
@@ -90,6 +91,7 @@ func (t *trial) judge(unmet *failure, result *Result) {
 		result.Decisions = t.decisions(unmet)
 	}
 	result.Where, result.Expected, result.Actual = unmet.where, canonical(unmet.expected), canonical(unmet.actual)
+	result.reordered = unmet.reordered
 	switch {
 	case !isBroken(unmet.class) && t.vector.Level != "must":
 		result.Status = "tolerated"

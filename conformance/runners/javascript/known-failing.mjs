@@ -11,8 +11,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const REMEDY = "delete this line, or all such lines by peerproof run --update-known-failing";
-
 const COLUMNS = ["id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason"];
 const FAILURES = [
   ..."crashed hung flooded garbled misshapen error bytes value rejected accepted class messages events streams".split(" "),
@@ -73,7 +71,9 @@ class KnownFailing {
     const place = `${this.file}:${named[0].line}`;
     if (["passed", "tolerated"].includes(result.status)) {
       const passes = result.status === "passed" ? "passes" : "is tolerated in any case";
-      return { ...result, status: "stale", reason: `it ${passes}, though ${place} lists it: ${REMEDY}` };
+      const command = `peerproof run --impl ADAPTER --known-failing ${this.file} --update-known-failing`;
+      const remedy = `delete this line, or all such lines by ${command}`;
+      return { ...result, status: "stale", reason: `it ${passes}, though ${place} lists it: ${remedy}` };
     }
     const entry = named.find(({ failure }) => failure === result.failure);
     if (entry) return { ...result, status: "known", reason: entry.reason };

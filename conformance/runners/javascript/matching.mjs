@@ -116,7 +116,10 @@ function* pairings(expected, actual, bound) {
   }
 }
 
-/** The first place where `actual` does not match, as deep as possible: {where, expected, actual}; null if it matches. */
+/**
+ * The first place where `actual` does not match, as deep as possible: {where, expected, actual}; null if it matches. If it is in a list
+ * with the expected items in another order, `reordered` is the place of that list.
+ */
 export function firstDifference(expected, actual, bound, where = "") {
   if (fits(expected, actual, bound)) return null;
   const name = matcherOf(expected);
@@ -128,9 +131,10 @@ export function firstDifference(expected, actual, bound, where = "") {
   }
   if (!name && Array.isArray(expected) && Array.isArray(actual)) {
     const both = Math.min(expected.length, actual.length);
+    const reordered = isReordered(expected, actual, bound, where) && where;
     for (let index = 0; index < both; index += 1) {
       const difference = firstDifference(expected[index], actual[index], bound, `${where}[${index}]`);
-      if (difference) return difference;
+      if (difference) return { ...difference, reordered: reordered || difference.reordered };
       bound = firstBinding(expected[index], actual[index], bound);
     }
     return { where: `${where}[${both}]`, expected: expected[both] ?? null, actual: actual[both] ?? null };
@@ -147,6 +151,10 @@ export function firstDifference(expected, actual, bound, where = "") {
   }
   return { where, expected, actual };
 }
+
+/** Whether each expected item has an item of its own, in another order. */
+const isReordered = (expected, actual, bound, where) =>
+  expected.length === actual.length && pairingDifference("multiset", expected, actual, bound, where).where === where;
 
 function pairingDifference(name, expected, actual, bound, where) {
   const left = [...actual.keys()];

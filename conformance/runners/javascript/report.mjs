@@ -32,7 +32,8 @@ function shortened(input) {
   return characters.length > MOST_INPUT ? `${characters.slice(0, MOST_INPUT).join("")}… (${characters.length} characters)` : input;
 }
 
-function sides({ expected, actual, stack }) {
+function sides({ expected, actual, reordered, stack }) {
   const trace = stack ? ["  stack", ...stack.split("\n").slice(0, MOST_LINES).map((line) => `    ${line.trim()}`)] : [];
-  return [`    expected  ${asJson(expected)}`, `    actual    ${asJson(actual)}`, ...trace];
+  const order = reordered ? [`    ${reordered}: the same items in another order`] : [];
+  return [`    expected  ${asJson(expected)}`, `    actual    ${asJson(actual)}`, ...order, ...trace];
 }

@@ -167,15 +167,19 @@ export class Script {
   }
 
   /** A difference of messages, without what only serves their comparison. */
-  readable({ where, expected, actual }) {
-    if (where.endsWith(".bytes")) return this.trial.bytesDifference(where, expected, actual);
+  readable({ where, expected, actual, reordered }) {
+    if (where.endsWith(".bytes")) {
+      const shown = this.trial.bytesDifference(where, expected, actual);
+      return { ...shown, reordered: reordered || shown.reordered };
+    }
     const shown = (side) => {
       if (typeof side?.bytes === "string") return { to: side.to, bytes: side.bytes };
       return side?.bytes ? { to: side.to, message: side.message } : side;
     };
     const bytesOf = (side) => (typeof side?.bytes === "string" ? side.bytes : null);
-    const otherForm = bytesOf(expected) && bytesOf(actual) && this.trial.isOtherForm(expected.bytes, actual.bytes);
-    return { where, expected: shown(expected), actual: shown(actual), otherForm };
+    const areBytes = bytesOf(expected) && bytesOf(actual);
+    const compared = areBytes ? this.trial.compareMessages(expected.bytes, actual.bytes, `${where}.message`) : {};
+    return { where, expected: shown(expected), actual: shown(actual), ...compared, reordered: reordered || compared.reordered };
   }
 
   unexpected() {

@@ -195,15 +195,21 @@ export class Trial {
   bytesDifference(where, expected, actual) {
     let at = 0;
     while (at < expected.length && expected.slice(at, at + 2) === actual.slice(at, at + 2)) at += 2;
-    return { where: `${where}, from byte ${at / 2}`, expected, actual, otherForm: this.isOtherForm(expected, actual) };
+    const compared = this.compareMessages(expected, actual, where.replace(/bytes$/, "message"));
+    return { where: `${where}, from byte ${at / 2}`, expected, actual, ...compared };
   }
 
-  /** Whether two datagrams are the same message; false if the decoder cannot say. */
-  isOtherForm(one, other) {
+  /**
+   * Two datagrams as messages: `otherForm`, whether they are the same one, and `reordered`, the place of the list whose order alone
+   * differs; neither if the decoder cannot say.
+   */
+  compareMessages(one, other, where) {
     try {
-      return same(this.read(one), this.read(other));
+      const [wanted, found] = [this.read(one), this.read(other)];
+      if (same(wanted, found)) return { otherForm: true };
+      return { otherForm: false, reordered: firstDifference(wanted, found, {}, where)?.reordered };
     } catch (error) {
-      if (error instanceof Undetermined || error instanceof Unsupported) return false;
+      if (error instanceof Undetermined || error instanceof Unsupported) return { otherForm: false };
       throw error;
     }
   }

@@ -272,6 +272,18 @@ def test_the_matrix_counts_cases_by_clause_and_leads_to_them(shows: Shows) -> No
     expect(page.locator("#shown")).to_have_value("all")
 
 
+def test_code_in_the_text_of_a_clause_is_shown_as_code(shows: Shows) -> None:
+    """In the matrix and in the details of a case."""
+    failed = replace(MISSED, id="swim/codec/one", vector="swim/codec/one", clauses=("S-16",))
+    page = shows(report(failed), fragment="#tab=clauses")
+    expect(page.locator("#clauses .says code")).to_have_text("[:ping sender restart tx target]")
+
+    page.get_by_role("tab", name="Cases").click()
+    page.locator("button.row").click()
+    expect(detail(page).locator("dd code").last).to_have_text("[:ping sender restart tx target]")
+    expect(detail(page)).not_to_contain_text("`")
+
+
 def test_paper_has_all_parts_and_no_controls(shows: Shows) -> None:
     page = shows(*some())
     page.emulate_media(media="print")

@@ -124,6 +124,21 @@ def test_each_group_has_its_graph_its_commands_and_a_link_to_its_cases() -> None
     assert len([text for text in reader.texts if re.fullmatch(r"peerproof vectors explore scuttlebutt/exchange/\S+", text)]) == 2
 
 
+def test_a_group_shows_the_title_of_its_case_and_the_clause_that_it_contradicts() -> None:
+    """Of the clauses of all cases it is the rarest in the run; the others are shown by id."""
+    reader = read(report(PASSED, MISSED, named(replace(MISSED, title="what is sent then, and more"), "three")))
+    text = "".join(reader.texts)
+
+    assert "B-31 must: When the datagram is full, adding ends.\nOther clauses: B-11\n" in re.sub("\n+", "\n", text)
+    assert "For example scuttlebutt/exchange/one: what is sent first\n" in text
+
+
+def test_code_in_the_text_of_a_clause_is_shown_as_code() -> None:
+    html = page([report(replace(MISSED, id="swim/codec/one", vector="swim/codec/one", clauses=("S-16",)))], TITLES)
+
+    assert '<p class="clause">S-16 must: <code>[:ping sender restart tx target]</code>.</p>' in html
+
+
 def test_clauses_are_links_where_the_site_is_known(tmp_path: Path, capfd: Capture) -> None:
     path, out = record(tmp_path / "run.jsonl", report(MISSED)), tmp_path / "page.html"
 

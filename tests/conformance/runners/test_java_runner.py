@@ -141,7 +141,7 @@ decode calls itself for ever
   1 reencode: crashed crashed, reply to decode, java.lang.StackOverflowError
 known failures
   scuttlebutt/codec/delta-empty#decode stale: it passes, though known.txt:2 lists it: delete this line, \
-or all such lines by peerproof run --update-known-failing
+or all such lines by peerproof run --impl ADAPTER --known-failing known.txt --update-known-failing
   scuttlebutt/codec/delta-empty#encode failed: listed as value in known.txt:5, but it fails as error
   scuttlebutt/codec/delta-of-two#decode passed: null
   scuttlebutt/codec/delta-of-two#encode known: there is no encoder
@@ -198,6 +198,24 @@ def test_the_text_of_a_failure_says_what_happened(tmp_path: Path) -> None:
         "        10 ms  b:1 -> a:1  0303623a31036b30310176000000000000000103623a31036b3130017600…  (delta)",
     ]
     assert lines[-1] == f"  read on: peerproof explain B-26; peerproof vectors show scuttlebutt/{vector}"
+
+
+@pytest.mark.parametrize(
+    ("case", "entries"),
+    [
+        ("codec/delta-of-two", "message.entries"),
+        ("exchange/digest-behind-gets-all-pairs", "steps[1].messages[0].message.entries"),
+    ],
+)
+def test_a_list_that_differs_only_in_its_order_is_named(case: str, entries: str, tmp_path: Path) -> None:
+    turned = ("for (const entry of entries) {", "for (const entry of entries.toReversed()) {")
+    adapter = copy_with(tmp_path, "scuttlebutt-js", "codec.mjs", *turned) / "adapter.mjs"
+    path = selected_bundle("scuttlebutt", tmp_path, f"scuttlebutt/{case}".__eq__)
+
+    lines = in_java("Texts.java", tmp_path, path, require("node"), adapter).splitlines()
+
+    actual = next(at for at, line in enumerate(lines) if line.startswith("    actual "))
+    assert lines[actual + 1] == f"    {entries}: the same items in another order"
 
 
 @pytest.mark.parametrize(("protocol", "transport"), [("scuttlebutt", "udp"), ("wendy", "tcp")])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.javascript import copy_with
 from tests.support.native_runners import RUNNERS, part_of_bundle
 from tests.support.tools import require
 from tests.support.waiting import PATIENCE
@@ -146,6 +147,32 @@ def test_the_text_of_a_failure_says_what_happened(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "case", "entries"),
+    [
+        (
+            "for (const entry of entries) {",
+            "for (const entry of entries.toReversed()) {",
+            "codec/delta-of-two#encode",
+            "message.",
+        ),
+        ("entries.push(entry);", "entries.unshift(entry);", "codec/delta-of-two#decode", ""),
+        (
+            "for (const entry of entries) {",
+            "for (const entry of entries.toReversed()) {",
+            "exchange/digest-behind-gets-all-pairs",
+            "steps[1].messages[0].message.",
+        ),
+    ],
+)
+def test_a_list_that_differs_only_in_its_order_is_named(right: str, wrong: str, case: str, entries: str, tmp_path: Path) -> None:
+    path = copy_with(tmp_path, "scuttlebutt-js", "codec.mjs", right, wrong) / "plug.mjs"
+
+    texts = described(part_of_bundle("scuttlebutt", case.partition("/")[0]), path)
+
+    assert f"\n    {entries}entries: the same items in another order\n" in texts[f"scuttlebutt/{case}"]
+
+
 def test_connections_are_in_the_text_too(tmp_path: Path) -> None:
     path = plug(tmp_path, capabilities=("exchange", "events", "stream"), protocol="wendy")
 
@@ -190,6 +217,11 @@ def test_expected_failures_are_a_list_that_is_kept_right(tmp_path: Path) -> None
         ("scuttlebutt/codec/delta-of-two#decode", "failed", "first difference (rejected)"),
         ("scuttlebutt/codec/delta-of-cyrillic#decode", "failed", f"  listed as value in {known}:4, but it fails as rejected\n"),
         ("scuttlebutt/codec/reject-type-4#rejects", "stale", f"  it passes, though {known}:5 lists it: delete this line, or all"),
+        (
+            "scuttlebutt/codec/reject-type-4#rejects",
+            "stale",
+            f" peerproof run --impl ADAPTER --known-failing {known} --update-known-failing\n",
+        ),
     ):
         assert texts[case].split()[1] == f"{status}:"
         assert said in texts[case]

@@ -245,6 +245,26 @@ def test_go_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None:
     assert "read on: peerproof explain" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "case", "entries"),
+    [
+        ("entry := &message.Entries[at]", "entry := &message.Entries[len(message.Entries)-1-at]", "#encode", "message.entries"),
+        ("append(message.Entries, entry)", "append([]Entry{entry}, message.Entries...)", "#decode", "entries"),
+    ],
+)
+def test_go_names_a_list_that_differs_only_in_its_order(right: str, wrong: str, case: str, entries: str, tmp_path: Path) -> None:
+    folder = copy_go(tmp_path)
+    write_codec_only(folder / "scuttlebutt/testdata")
+    source = folder / "scuttlebutt/codec.go"
+    source.write_text(source.read_text("utf-8").replace(right, wrong), encoding="utf-8")
+
+    command = [require_go(), "test", "-run", f"TestVectors/scuttlebutt/codec/delta-of-two{case}", "./scuttlebutt"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert f"            {entries}: the same items in another order\n" in done.stdout
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_go_fails_what_only_differs_if_it_is_strict(strict: bool, tmp_path: Path) -> None:
     """A decoder that ends with a panic on short datagrams violates a decision alone."""
@@ -306,6 +326,8 @@ def test_go_checks_known_failures_and_ends_what_hangs(tmp_path: Path) -> None:
     failed = dict(re.findall(pattern, done.stdout, re.MULTILINE))
     assert not {"digest-request-of-one#decode", "delta-empty#encode"} & failed.keys()
     assert "it passes, though known.txt:3 lists it: delete this line" in failed["digest-request-of-one#encode"]
+    command = "peerproof run --impl ADAPTER --known-failing known.txt --update-known-failing"
+    assert command in failed["digest-request-of-one#encode"]
     assert "listed as bytes in known.txt:4, but it fails as value" in failed["delta-of-two#decode"]
     assert "known.txt:5: scuttlebutt/codec/delta-of-cyrillic#decode expired on 2026-01-31" in done.stdout
     assert "known.txt:6: no case matches 'scuttlebutt/codec/none*'" in done.stdout

@@ -188,8 +188,9 @@ def test_a_file_anywhere_else_is_an_error_and_not_ignored(written: Written, tmp_
     root = written()
     (root / "stray.yml").write_text("a: 1\n")
 
-    with pytest.raises(VectorError, match=r"expected a path like PROTOCOL/LAYER/TOPIC.yaml"):
+    with pytest.raises(VectorError, match=r"expected a path like PROTOCOL/LAYER/TOPIC.yaml") as refused:
         load(root)
+    assert f"--vectors {root / 'stray.yml'}" in str(refused.value.tip)
     with pytest.raises(VectorError, match="no such folder or file of vectors"):
         load(tmp_path / "nowhere")
 

@@ -99,7 +99,7 @@ def _clauses(vectors: Iterable[Vector]) -> dict[str, dict[str, Any]]:
         if name not in every:
             continue
         clauses, item = every[name]
-        where = f"docs/specification/{clauses.protocol}.md, {item.section}"
+        where = f"{clauses.protocol}: {item.section}"
         found[name] = {"level": item.level, "decision": is_decision(name), "text": item.text, "read": where}
     return found
 

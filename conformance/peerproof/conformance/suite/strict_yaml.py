@@ -54,12 +54,13 @@ class Place(NamedTuple):
 class VectorError(Exception):
     """A file of the suite is invalid: `file:line:column: what is wrong, and what was expected`."""
 
-    def __init__(self, file: str, place: Place | None, message: str) -> None:
+    def __init__(self, file: str, place: Place | None, message: str, tip: str | None = None) -> None:
         super().__init__(f"{file}:{place.line}:{place.column}: {message}" if place else f"{file}: {message}")
         self.file = file
         self.line = place.line if place else 0
         self.column = place.column if place else 0
         self.message = message
+        self.tip = tip  #: what to do next, if there is anything to say
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,9 @@ def _contents(root: Path) -> dict[str, bytes]:
         is_vectors = path.suffix == ".yaml" and relative.count("/") == 2  # noqa: PLR2004  # as the message says
         if not (is_vectors or relative == RETIRED or _is_table(relative) or _is_basis(relative)):
             expected = f"PROTOCOL/LAYER/TOPIC.yaml, or PROTOCOL/{model_table.LAYER}/CONFIGURATION.json,"
-            raise VectorError(locations.path_text(path), None, f"expected a path like {expected} below the vectors' root")
+            message = f"expected a path like {expected} below the vectors' root"
+            tip = f"a file of vectors can have any path if it is given itself: --vectors {locations.path_text(path)}"
+            raise VectorError(locations.path_text(path), None, message, tip)
         try:
             found[relative] = path.read_bytes()
         except OSError as error:

@@ -109,7 +109,8 @@ impl ExpectedFailures {
                 verdict.status = Status::Stale;
                 verdict.reason = Some(format!(
                     "it {passes}, though {place} lists it: delete this line, or all such lines by peerproof run \
-                     --update-known-failing"
+                     --impl ADAPTER --known-failing {} --update-known-failing",
+                    self.file
                 ));
             }
             _ => match named

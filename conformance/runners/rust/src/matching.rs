@@ -22,6 +22,8 @@ pub struct Difference {
     pub actual: Value,
     /// Whether both sides are the same message in other bytes.
     pub(crate) is_other_form: bool,
+    /// The path to the list around it that has the expected items in another order, if there is one.
+    pub(crate) reordered: Option<String>,
 }
 
 const MATCHERS: [&str; 7] = [
@@ -292,7 +294,7 @@ fn different(path: String, expected: Option<&Value>, actual: Option<&Value>) -> 
         path,
         expected: shown(expected),
         actual: shown(actual),
-        is_other_form: false,
+        ..Difference::default()
     }
 }
 
@@ -302,11 +304,20 @@ fn item_difference(
     bound: &Bound,
     path: &str,
 ) -> Option<Difference> {
+    let is_reordered = wanted.len() == items.len()
+        && pairing_difference("multiset", wanted, items, bound, path).path == path;
     let mut bound = bound.clone();
     for (at, (expected, actual)) in wanted.iter().zip(items).enumerate() {
         match first_match(expected, Some(actual), &bound) {
             Some(names) => bound = names,
-            None => return first_difference(expected, actual, &bound, &format!("{path}[{at}]")),
+            None => {
+                let mut found =
+                    first_difference(expected, actual, &bound, &format!("{path}[{at}]"));
+                if let (true, Some(found)) = (is_reordered, &mut found) {
+                    found.reordered = Some(path.to_string());
+                }
+                return found;
+            }
         }
     }
     let both = wanted.len().min(items.len());
@@ -501,6 +512,20 @@ mod tests {
             difference(wanted, json!([[2, 1], {"a": [1, 5], "b": 0}])),
             Some(("[1].a[1]".into(), Value::Null, json!(5)))
         );
+    }
+
+    #[test]
+    fn a_list_in_another_order_is_named() {
+        let reordered = |expected: Value, actual: Value| {
+            first_difference(&expected, &actual, &None, "").and_then(|found| found.reordered)
+        };
+        let wanted = json!({"entries": [{"key": "a", "version": 1}, {"key": "b", "version": 2}]});
+        let turned =
+            json!({"entries": [{"key": "b", "version": "2"}, {"key": "a", "version": "1"}]});
+        assert_eq!(reordered(wanted.clone(), turned), Some("entries".into()));
+        let other = json!({"entries": [{"key": "b", "version": 2}, {"key": "a", "version": 3}]});
+        assert_eq!(reordered(wanted.clone(), other), None);
+        assert_eq!(reordered(wanted, json!({"entries": []})), None);
     }
 
     #[test]

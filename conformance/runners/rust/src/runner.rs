@@ -457,7 +457,7 @@ fn hung(progress: &Mutex<Progress>, limit: Duration) -> Done {
         path: format!("reply to {}", progress.op),
         expected: json!({"ok": true}),
         actual: format!("no answer within {} s", limit.as_secs_f64()).into(),
-        is_other_form: false,
+        ..Difference::default()
     };
     Done {
         ending: Err(("hung", difference).into()),

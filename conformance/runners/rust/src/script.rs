@@ -401,16 +401,20 @@ impl<'t, 'a> Script<'t, 'a> {
             &difference.expected,
             &difference.actual,
         ) {
-            return self
+            let mut shown = self
                 .trial
-                .bytes_difference(&difference.path, expected, actual);
+                .bytes_difference(&difference.path, expected, actual)?;
+            shown.reordered = difference.reordered.or(shown.reordered);
+            return Ok(shown);
         }
         let (one, other) = (
-            difference.expected["bytes"].as_str(),
-            difference.actual["bytes"].as_str(),
+            difference.expected["bytes"].as_str().map(String::from),
+            difference.actual["bytes"].as_str().map(String::from),
         );
         if let (Some(one), Some(other)) = (one, other) {
-            difference.is_other_form = self.trial.is_other_form(one, other)?;
+            let message = format!("{}.message", difference.path);
+            self.trial
+                .compare_messages(&mut difference, &one, &other, &message)?;
         }
         for side in [&mut difference.expected, &mut difference.actual] {
             let kept = if side["bytes"].is_string() {

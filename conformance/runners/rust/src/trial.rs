@@ -56,7 +56,7 @@ pub(crate) fn fail<T>(
             path: path.into(),
             expected,
             actual,
-            is_other_form: false,
+            ..Difference::default()
         },
     )
         .into())
@@ -181,7 +181,7 @@ impl Trial<'_> {
             path,
             expected: json!({"ok": true}),
             actual: problem.plain(),
-            is_other_form: false,
+            ..Difference::default()
         };
         Err(Ending::Failed(Box::new(Failure {
             class,
@@ -282,24 +282,38 @@ impl Trial<'_> {
             .chunks(2)
             .zip(actual.as_bytes().chunks(2));
         let same = pairs.take_while(|(one, other)| one == other).count();
-        let is_other_form = self.is_other_form(expected, actual)?;
-        let path = format!("{path}, from byte {same}");
-        Ok(Difference {
-            path,
+        let mut shown = Difference {
+            path: format!("{path}, from byte {same}"),
             expected: expected.into(),
             actual: actual.into(),
-            is_other_form,
-        })
+            ..Difference::default()
+        };
+        let message = format!("{}message", path.strip_suffix("bytes").unwrap_or(path));
+        self.compare_messages(&mut shown, expected, actual, &message)?;
+        Ok(shown)
     }
 
-    /// Whether two datagrams are the same message; false if the decoder cannot say.
-    pub fn is_other_form(&mut self, one: &str, other: &str) -> Checked<bool> {
+    /// Notes on a difference whether two datagrams are the same message, and which list's order alone differs; nothing if the
+    /// decoder cannot say.
+    pub fn compare_messages(
+        &mut self,
+        shown: &mut Difference,
+        one: &str,
+        other: &str,
+        path: &str,
+    ) -> Checked<()> {
         match (self.read(one), self.read(other)) {
-            (Ok(one), Ok(other)) => Ok(one == other),
+            (Ok(one), Ok(other)) => {
+                shown.is_other_form = one == other;
+                let read = first_difference(&one, &other, &None, path);
+                let reordered = read.and_then(|difference| difference.reordered);
+                shown.reordered = shown.reordered.take().or(reordered);
+                Ok(())
+            }
             (Err(failed @ Ending::Failed(_)), _) | (_, Err(failed @ Ending::Failed(_))) => {
                 Err(failed)
             }
-            _ => Ok(false),
+            _ => Ok(()),
         }
     }
 

@@ -157,6 +157,12 @@ impl Verdict {
             ));
             lines.push(format!("    expected  {}", canonical(&difference.expected)));
             lines.push(format!("    actual    {}", canonical(&difference.actual)));
+            lines.extend(
+                difference
+                    .reordered
+                    .iter()
+                    .map(|list| format!("    {list}: the same items in another order")),
+            );
         }
         if let Some(stack) = &self.stack {
             lines.push("  stack".into());

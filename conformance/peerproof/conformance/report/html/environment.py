@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
 from importlib.metadata import version
 from sys import maxsize
-from typing import Any
+from typing import Any, Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.diagrams.svg import render_svg
+
+_MARKUP: Final = re.compile(r"`([^`]+)`|\*([^*]+)\*")
 
 
 def make_environment(*packages: str, scripts: Iterable[str] = (), longest: int = maxsize) -> Environment:
@@ -44,6 +47,7 @@ def make_environment(*packages: str, scripts: Iterable[str] = (), longest: int =
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": True, "separators": (",", ":")}
     environment.globals |= {"source": source, "script": Markup().join(map(source, scripts)), "version": version("peerproof")}
     environment.filters |= {"number": format_number, "csp_hash": hash_for_csp, "packed": pack_text, "svg": render_svg}
+    environment.filters["prose"] = render_prose
     return environment
 
 
@@ -57,6 +61,22 @@ def format_number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.4g}" if value != round(value) and abs(value) < 10_000 else f"{value:,.0f}"  # noqa: PLR2004
+
+
+def render_prose(text: str) -> Markup:
+    """
+    The text of a clause, escaped: code between backticks and emphasis between asterisks become elements; so does report.js.
+
+    >>> print(render_prose("A *present* entry has `a < b`."))
+    A <em>present</em> entry has <code>a &lt; b</code>.
+    """
+    parts, end = Markup(), 0
+    for found in _MARKUP.finditer(text):
+        element = Markup("<code>{}</code>") if found[1] else Markup("<em>{}</em>")
+        parts += visible(text[end : found.start()])
+        parts += element.format(visible(found[1] or found[2]))
+        end = found.end()
+    return parts + visible(text[end:])
 
 
 def pack_text(text: str) -> str:

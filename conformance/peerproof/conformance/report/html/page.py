@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Template
 
 from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.clauses.catalogue import Clause
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.report.failure_diagram import draw_failure
 from peerproof.conformance.report.failure_groups import FailureGroup, command_of, group_failures
@@ -157,7 +158,10 @@ class PageData:
             "branches": self._branches,
             "groups": [[self._places[case] for case in group.cases] for group in self._shown_groups],
             "reasons": list(map(visible, self._reasons)),
-            "clauses": {protocol: _clauses(protocol) for protocol in self.protocols},
+            "clauses": {
+                protocol: [[item.id, item.level or "", item.text] for item in _items(protocol).values()]
+                for protocol in self.protocols
+            },
             "per_chunk": PER_CHUNK,
             "site": self.site,
         }
@@ -247,6 +251,20 @@ class PageData:
         report = self.reports[self.labels.index(label)]
         return self._by_id[self.labels.index(label)][group.example], report
 
+    def title_of(self, result: Result) -> str:
+        """The title of a result's vector, of the known vectors or of the record; empty if there is none."""
+        return self.titles.get(result.vector) or result.title or ""
+
+    def clauses_of(self, group: FailureGroup, example: Result) -> tuple[list[Clause], list[str]]:
+        """
+        The first clause of a group that its example cites and whose text is known, as a list of one or none; the group's others.
+
+        The first clause is the one that the fewest passing cases cite, so that the difference most probably contradicts it.
+        """
+        items = _items(group.protocol)
+        first = [items[clause] for clause in group.clauses if clause in example.clauses and clause in items][:1]
+        return first, [clause for clause in group.clauses if clause not in {item.id for item in first}]
+
     @property
     def protocols(self) -> list[str]:
         """The protocols with a case."""
@@ -292,7 +310,7 @@ class PageData:
     def _vector(self, some: Result, results: Iterable[Result | None]) -> int:
         if some.vector not in self._vectors:
             self._vectors[some.vector] = len(self._rows)
-            title = self.titles.get(some.vector) or next((result.title for result in results if result and result.title), "")
+            title = next(filter(None, (self.title_of(result) for result in results if result)), "")
             self._rows.append([some.vector, visible(title), some.level, list(some.clauses)])
         return self._vectors[some.vector]
 
@@ -313,13 +331,13 @@ class PageData:
         return self.runs.get((self.labels.index(label), case))
 
 
-def _clauses(protocol: str) -> list[list[str]]:
-    """Id, level and text of each clause and decision; empty for a protocol without prose."""
+@lru_cache
+def _items(protocol: str) -> Mapping[str, Clause]:
+    """The clauses and decisions by id; none for a protocol without prose."""
     try:
-        items = catalogue.load(protocol).items.values()
+        return catalogue.load(protocol).items
     except VectorError:
-        return []
-    return [[item.id, item.level or "", item.text] for item in items]
+        return {}
 
 
 _SCORE: Final = ("mutants", "killed", "equivalent", "score", "survivors")

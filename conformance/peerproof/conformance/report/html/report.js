@@ -224,12 +224,18 @@ function clauseName(clause, protocol) {
   return make("a", { href, rel: "noreferrer" }, clause);
 }
 
+/** The text of a clause: between backticks is code, between asterisks emphasis; as render_prose in environment.py. @param {string} text */
+function prose(text) {
+  const parts = text.split(/(`[^`]+`|\*[^*]+\*)/);
+  return parts.map((part, place) => place % 2 ? make(part[0] === "`" ? "code" : "em", {}, part.slice(1, -1)) : part);
+}
+
 /** @param {string} protocol @param {string[]} clauses */
 function clauseList(protocol, clauses) {
   const list = make("dl");
   for (const clause of clauses) {
     const [, strength, text] = (data.clauses[protocol] || []).find(([id]) => id === clause) || [clause, "", ""];
-    list.append(make("dt", {}, clauseName(clause, protocol), ` ${strength}`), make("dd", {}, text || "not in the prose at hand"));
+    list.append(make("dt", {}, clauseName(clause, protocol), ` ${strength}`), make("dd", {}, ...prose(text || "not in the prose at hand")));
   }
   return list;
 }
@@ -308,7 +314,7 @@ function drawMatrix(details) {
   });
   const head = make("tr", {}, ...["clause", ...data.implementations].map((name) => make("th", { scope: "col" }, name)));
   const rows = known.map(([clause, level, text]) => make("tr", {},
-    make("th", { scope: "row" }, clauseName(clause, protocol), ` ${level}`, make("span", { class: "says" }, text)),
+    make("th", { scope: "row" }, clauseName(clause, protocol), ` ${level}`, make("span", { class: "says" }, ...prose(text))),
     ...(counts.get(clause) || none).map((count, number) => cell(count, clause, protocol, number))));
   details.querySelector("table")?.replaceChildren(make("caption", {}, `${rows.length} of ${data.clauses[protocol].length} clauses of ${protocol}`),
     make("thead", {}, head), make("tbody", {}, ...rows));

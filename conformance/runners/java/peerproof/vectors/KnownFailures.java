@@ -23,7 +23,8 @@ import java.util.regex.Pattern;
  * </pre>
  */
 public final class KnownFailures {
-    private static final String REMEDY = "delete this line, or all such lines by peerproof run --update-known-failing";
+    private static final String REMEDY =
+            "delete this line, or all such lines by peerproof run --impl ADAPTER --known-failing %s --update-known-failing";
 
     private static final List<String> COLUMNS = List.of("id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason");
     private static final Set<String> FAILURES = Set.of(
@@ -104,7 +105,7 @@ public final class KnownFailures {
         String place = file + ":" + named.get(0).line;
         if (result.status().equals("passed") || result.status().equals("tolerated")) {
             String passes = result.status().equals("passed") ? "passes" : "is tolerated in any case";
-            return result.with("stale", "it " + passes + ", though " + place + " lists it: " + REMEDY);
+            return result.with("stale", "it " + passes + ", though " + place + " lists it: " + REMEDY.formatted(file));
         }
         Optional<Entry> known = named.stream().filter(entry -> entry.failure.equals(result.failure())).findFirst();
         if (known.isPresent()) {

@@ -240,11 +240,13 @@ final class Matching {
 
     private static Difference itemDifference(List<?> expected, List<?> actual, Bound before, String where) {
         int both = Math.min(expected.size(), actual.size());
+        String reordered = isReordered(expected, actual, before, where) ? where : null;
         Bound bound = before;
         for (int at = 0; at < both; at++) {
             Optional<Bound> way = firstWay(expected.get(at), actual.get(at), bound);
             if (way.isEmpty()) {
-                return firstDifference(expected.get(at), actual.get(at), bound, where + "[" + at + "]");
+                String place = where + "[" + at + "]";
+                return firstDifference(expected.get(at), actual.get(at), bound, place).reordered(reordered);
             }
             bound = way.get();
         }
@@ -268,6 +270,12 @@ final class Matching {
         Set<Object> surplus = new LinkedHashSet<>(actual.keySet());
         surplus.removeAll(expected.keySet());
         return surplus.stream().findFirst().map(name -> new Difference(prefix + name, null, actual.get(name))).orElse(null);
+    }
+
+    /** Whether each expected item has an item of its own, in another order. */
+    private static boolean isReordered(List<?> expected, List<?> actual, Bound bound, String where) {
+        return expected.size() == actual.size()
+                && pairingDifference("multiset", expected, actual, bound, where).where().equals(where);
     }
 
     private static Difference pairingDifference(String name, List<?> expected, List<?> actual, Bound bound, String where) {

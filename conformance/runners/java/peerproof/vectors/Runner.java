@@ -130,6 +130,9 @@ public final class Runner {
             lines.add("  first difference (%s): %s".formatted(result.failure(), result.difference().where()));
             lines.add("    expected  " + Json.canonical(result.difference().expected()));
             lines.add("    actual    " + Json.canonical(result.difference().actual()));
+            if (result.difference().reordered() != null) {
+                lines.add("    " + result.difference().reordered() + ": the same items in another order");
+            }
         }
         if (result.crash() != null) {
             lines.add("  stack");

@@ -249,12 +249,15 @@ final class Script {
     private Difference readable(Difference different) {
         if (different.where().endsWith(".bytes")
                 && different.expected() instanceof String expected && different.actual() instanceof String actual) {
-            return trial.bytesDifference(different.where(), expected, actual);
+            return trial.bytesDifference(different.where(), expected, actual).reordered(different.reordered());
         }
-        boolean isOtherForm = Json.member(different.expected(), "bytes") instanceof String one
-                && Json.member(different.actual(), "bytes") instanceof String other
-                && trial.isOtherForm(one, other);
-        return new Difference(different.where(), readable(different.expected()), readable(different.actual()), isOtherForm);
+        Difference shown = new Difference(different.where(), readable(different.expected()), readable(different.actual()))
+                .reordered(different.reordered());
+        if (Json.member(different.expected(), "bytes") instanceof String one
+                && Json.member(different.actual(), "bytes") instanceof String other) {
+            return trial.compareMessages(shown, one, other, different.where() + ".message");
+        }
+        return shown;
     }
 
     private static Object readable(Object side) {

@@ -292,15 +292,25 @@ final class Trial {
         while (at < expected.length() && at < actual.length() && expected.startsWith(actual.substring(at, at + 2), at)) {
             at += 2;
         }
-        return new Difference(where + ", from byte " + at / 2, expected, actual, isOtherForm(expected, actual));
+        Difference shown = new Difference(where + ", from byte " + at / 2, expected, actual);
+        return compareMessages(shown, expected, actual, where.replaceFirst("bytes$", "message"));
     }
 
-    /** Whether two datagrams are the same message; false if the decoder cannot say. */
-    boolean isOtherForm(String one, String other) {
+    /**
+     * A difference with what two datagrams have to do with each other: whether they are the same message, and which list's order
+     * alone differs. The same difference if the decoder cannot say.
+     */
+    Difference compareMessages(Difference shown, String one, String other, String where) {
         try {
-            return Objects.equals(read(one), read(other));
+            Object wanted = read(one);
+            Object found = read(other);
+            if (Objects.equals(wanted, found)) {
+                return shown.otherForm();
+            }
+            Difference read = Matching.firstDifference(wanted, found, Matching.Bound.NONE, where);
+            return read == null || shown.reordered() != null ? shown : shown.reordered(read.reordered());
         } catch (Failure.Undetermined | Unsupported silent) {
-            return false;
+            return shown;
         }
     }
 
