@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.explorer.failures import run_of_failure
 from peerproof.conformance.explorer.page_file import page_with
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.explorer.serve import Explorer, create_reference
@@ -22,6 +23,7 @@ from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import run_case
 from peerproof.conformance.explorer.walk import Walk
 from peerproof.conformance.runner.cases import find_cases
+from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
 from peerproof.conformance.vectors.suite import load
 
@@ -217,7 +219,9 @@ def test_the_step_at_which_an_implementation_differs_is_red_in_the_graph(page: P
 def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> None:
     page.goto(diverging)
 
-    expect(page.get_by_role("status")).to_have_text("Step 4 of 4, 10 ms. check: delta [c:1 k1 v 1]")
+    words = "✗ expected: delta [c:1 k1 v 1]; instead: delta [c:1 k1 v 1, d:1 k v 1]"
+    expect(page.get_by_role("status")).to_have_text(f"Step 4 of 4, 10 ms. {words}")
+    expect(page.locator("#moments .broken")).to_contain_text(words)
     expect(page.locator("#problem")).to_contain_text("other messages were sent")
     expect(page.locator("#problem")).to_contain_text("delta [c:1 k1 v 1, d:1 k v 1]")
     expect(page.locator("#run-clauses")).to_contain_text("B-31 When the datagram is full")
@@ -232,6 +236,22 @@ def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> N
     expect(page.get_by_role("status")).to_have_text("The beginning.")
     page.locator("#problems button").click()
     expect(page.get_by_role("status")).to_contain_text("Step 4 of 4")
+
+
+def test_a_failure_of_a_report_is_red_only_where_it_is_wrong(page: Page, tmp_path: Path) -> None:
+    """The peer's message, the event and the right delta of the same step are not."""
+    (case,) = find_cases(load(), "delta-before-its-peer-is-known")
+    (result,) = replay_cases([case], create_adapter("divergence:BD-03"))
+    file = tmp_path / "failure.html"
+    file.write_text(page_with({"runs": [run_of_failure(case, result, "mine").whole()]}), encoding="utf-8")
+    page.goto(file.as_uri())
+
+    wrong = page.locator("#run-graph .wrong")
+    expect(wrong).to_have_count(2)
+    expect(wrong.first).to_contain_text("✗ not expected: digest_response [b:1 0, c:1 0]")
+    expect(wrong.last).to_contain_text("✗ not sent: digest_response [c:1 0]")
+    expect(page.locator("#run-graph .row:not(.wrong)", has_text="event join")).to_have_count(1)
+    expect(page.get_by_role("status")).to_contain_text("✗ expected: digest_response [c:1 0]; instead: digest_response [b:1 0")
 
 
 def test_a_trace_has_a_time_line_that_zooms(page: Page, diverging: str) -> None:

@@ -4,7 +4,7 @@ import { explain, typeIn } from "./legend.js";
 import { readable } from "./readable.js";
 
 /** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean, wrong?: boolean, type?: string, fields?: [string, string][]}} Arrow */
-/** @typedef {{node: string, label: string}} Note */
+/** @typedef {{node: string, label: string, wrong?: boolean}} Note */
 /** @typedef {Arrow | Note} Part */
 /** @typedef {{step: number, at: string, part: Part, wrong?: boolean, now?: boolean, sought?: boolean}} Row */
 
@@ -32,7 +32,7 @@ export function drawGraph(nodes, rows, title, go) {
       draw("line", { x1: x(name), x2: x(name), y1: 26, y2: height, class: "life" }));
   }
   rows.forEach((row, index) => {
-    const isWrong = row.wrong || ("wrong" in row.part && row.part.wrong);
+    const isWrong = row.wrong || row.part.wrong;
     const y = HEAD + index * ROW + 20;
     const line = draw("g", { "data-step": row.step, class: `row${isWrong ? " wrong" : ""}${row.now ? " now" : ""}${row.sought ? " sought" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
     line.append(draw("title", {}, row.part.label), draw("rect", { x: 0, y: y - 20, width, height: ROW, class: "band" }));
@@ -65,7 +65,7 @@ function note(part, x, y, width) {
 
 /** The label of a part; the type of a message opens its legend. @param {Part} part @param {number} x @param {number} y @param {string} anchor @param {number} room in pixels */
 function label(part, x, y, anchor, room) {
-  const mark = !("wrong" in part) || !part.wrong ? "" : part.judged ? "✗ not sent: " : "✗ not expected: ";
+  const mark = !part.wrong ? "" : !("from" in part) ? "✗ " : part.judged ? "✗ not sent: " : "✗ not expected: ";
   const text = shorten(readable(part.label), Math.max(8, Math.floor(room / LETTER)));
   const made = draw("text", { x, y, "text-anchor": anchor, class: "label" });
   const type = "from" in part ? part.type ?? typeIn(text) : "";
