@@ -11,8 +11,8 @@ import { readable } from "./readable.js";
 const ROW = 34;
 const HEAD = 40;
 const TIME = 70;
-const COLUMN = 230;
-const MARGIN = 170;
+const COLUMNS = { least: 150, usual: 230, most: 400 };
+const MARGINS = { least: 100, most: 170 };
 const LETTER = 7.3;
 
 /** @param {Part} part @returns {string[]} */
@@ -20,12 +20,15 @@ export const namesOf = (part) => ("from" in part ? [part.from, part.to] : [part.
 
 /**
  * @param {string[]} nodes @param {Row[]} rows @param {string} title
- * @param {(step: number) => void} go
+ * @param {(step: number) => void} go @param {number} room the width of the page for it, in pixels; 0 if that is not known
  */
-export function drawGraph(nodes, rows, title, go) {
-  const width = TIME + Math.max(1, nodes.length) * COLUMN + MARGIN;
+export function drawGraph(nodes, rows, title, go, room) {
+  const margin = Math.min(MARGINS.most, Math.max(MARGINS.least, room * 0.14));
+  const fitting = Math.floor((room - TIME - margin) / Math.max(1, nodes.length));
+  const column = room ? Math.min(COLUMNS.most, Math.max(COLUMNS.least, fitting)) : COLUMNS.usual;
+  const width = TIME + Math.max(1, nodes.length) * column + margin;
   const height = HEAD + rows.length * ROW + 10;
-  const x = (/** @type {string} */ name) => TIME + (Math.max(0, nodes.indexOf(name)) + 0.5) * COLUMN;
+  const x = (/** @type {string} */ name) => TIME + (Math.max(0, nodes.indexOf(name)) + 0.5) * column;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": title, class: "graph" });
   for (const name of nodes) {
     svg.append(draw("text", { x: x(name), y: 18, "text-anchor": "middle", class: "name" }, draw("title", {}, name), shorten(name, 24)),

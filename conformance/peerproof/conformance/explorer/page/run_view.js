@@ -80,7 +80,7 @@ export function renderMoment(run, at, seen, go, again) {
   element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, node.name, specified(seen, node.name))));
   const rows = momentRows(run, at, moment);
   const names = run.nodes.filter((name) => rows.some((row) => namesOf(row.part).includes(name)));
-  element("run-graph").replaceChildren(...(rows.length ? [drawGraph(names, rows, "Message graph of the last steps; the list below has them too", go)] : []));
+  element("run-graph").replaceChildren(...(rows.length ? [drawGraph(names, rows, "Message graph of the last steps; the list below has them too", go, element("run-graph").clientWidth)] : []));
 
   const first = Math.max(0, at - LISTED);
   element("moments").replaceChildren(...run.moments.slice(first, at + LISTED + 1).map((one, index) => {
