@@ -241,7 +241,7 @@ def test_an_event_beyond_a_limit_is_disabled_with_the_reason(page: Page, tmp_pat
         node.get_by_role("button", name="timer quantum").click()
         expect(page.get_by_role("status")).to_contain_text(f"Step {step}.")
     expect(node.get_by_role("button", name="timer quantum")).to_be_disabled()
-    expect(node).to_contain_text("(the model's network holds 2 messages: deliver or lose one first)")
+    expect(node).to_contain_text("(the model's network holds 2 messages: deliver one first)")
 
 
 def test_a_path_is_saved_as_a_vector(page: Page, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
