@@ -11,7 +11,7 @@ import { readable } from "./readable.js";
 const ROW = 34;
 const HEAD = 40;
 const TIME = 70;
-const COLUMNS = { least: 150, usual: 230, most: 400 };
+const COLUMNS = { least: 140, usual: 230, most: 400 };
 const MARGINS = { least: 100, most: 170 };
 const LETTER = 7.3;
 
