@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.explorer.failures import run_of_failure
 from peerproof.conformance.explorer.page_file import page_with
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
 from peerproof.conformance.explorer.serve import Explorer, create_reference
@@ -22,6 +24,7 @@ from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import run_case
 from peerproof.conformance.explorer.walk import Walk
 from peerproof.conformance.runner.cases import find_cases
+from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
 from peerproof.conformance.vectors.suite import load
 
@@ -143,20 +146,21 @@ def test_the_way_to_an_answer_says_where_one_sees_it(page: Page, tmp_path: Path,
     page.locator("#way").select_option("NeverRefuted")
 
     expect(page.locator("article[data-node='n:1'] tr.changed", has_text="table[2].status")).to_contain_text("normal")
-    expect(page.locator("#answer")).to_contain_text("After step 12 NeverRefuted no longer holds, because of what this message")
-    expect(page.locator("#answer")).to_contain_text("n:2 → n:1: ack")
-    expect(page.locator("#answer")).to_contain_text("step 13, its arrival: n:1: table[2].status = normal")
+    expect(page.locator("#answer")).to_contain_text("Can a suspicion be refuted? (NeverRefuted)")
+    expect(page.locator("#answer")).to_contain_text("Yes: in step 13, the arrival of n:2 → n:1: ack")
+    expect(page.locator("#answer")).to_contain_text("n:1: table[2].status = normal")
     expect(page.locator("#steps li.sought")).to_contain_text("deliver n:2 → n:1: ack")
-    page.locator("#answer").get_by_role("button", name="step 12").click()
+    page.locator("#steps button").nth(11).click()
+    expect(page.locator("#answer")).to_contain_text("Yes: after step 12 it would be so if this arrived now: n:2 → n:1: ack")
     expect(page.locator("#net li.sought")).to_contain_text("n:2 → n:1: ack")
     page.reload()
     expect(page.locator("#way")).to_have_value("NeverRefuted")
 
     page.locator("#way").select_option("NeverSuspicious")
-    expect(page.locator("#answer")).to_contain_text("the states of the nodes show it, where this step changed n:1: own")
+    expect(page.locator("#answer")).to_contain_text("Yes: in step 11: n:1: own")
     expect(page.locator("#steps li.sought")).to_have_count(1)
     page.get_by_role("button", name="Start").click()
-    expect(page.locator("#answer")).to_contain_text("NeverSuspicious holds in each state of this path")
+    expect(page.locator("#answer")).to_contain_text("Not on this path so far.")
     page.locator("#way").select_option("")
     expect(page.locator("#answer")).to_be_hidden()
 
@@ -179,10 +183,68 @@ def test_a_state_that_one_describes_is_found(page: Page, address: str) -> None:
     expect(row).to_have_class("changed")
     page.get_by_label("Value", exact=True).fill("asleep")
     page.get_by_role("button", name="Find").click()
-    expect(page.get_by_role("status")).to_have_text("no state of this model: table[2].status = asleep")
+    expect(page.get_by_role("status")).to_have_text("No: in no state of this model does any node have table[2].status = asleep.")
 
 
-def test_a_path_is_saved_as_a_vector(page: Page, address: str) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_state_that_is_not_described_or_of_an_unknown_field_has_its_own_answer(
+    page: Page, tmp_path: Path, address: str, alone: bool
+) -> None:
+    file = tmp_path / "model.html"
+    file.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
+    page.goto(file.as_uri() if alone else f"{address}#swim/small-suspicion/")
+    expect(page.locator("#nodes article")).to_have_count(2)
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("status")).to_contain_text(
+        "Enter the name of a field and its value as the cards show them, for example"
+    )
+    page.get_by_label("Field").fill("statos")
+    page.get_by_label("Value", exact=True).fill("x")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("status")).to_have_text("No node of this model has a field statos: the cards show their names.")
+
+
+def test_a_question_without_an_answer_names_the_model_that_has_one(page: Page, address: str) -> None:
+    """Where another answer stood; the model opens with the question, and its answer is no fault."""
+    page.goto(f"{address}#swim/small-suspicion/")
+    page.locator("#way").select_option("NeverSuspicious")
+    expect(page.locator("#answer")).to_contain_text("Yes: in step 11")
+    page.locator("#way").select_option("NeverDead")
+    expect(page.locator("#answer")).to_contain_text("No: in no state of this model (NeverDead holds).")
+    expect(page.locator("#answer")).not_to_contain_text("Yes")
+    expect(page.get_by_role("status")).to_have_text("No: in no state of this model (NeverDead holds).")
+    page.locator("#answer").get_by_role("button", name="sometimes-dead").click()
+    expect(page.locator("#answer")).to_contain_text("Yes: in step 19", timeout=30_000)
+    expect(page.locator("#model")).to_have_value("sometimes-dead")
+    expect(page.locator("#properties .shown")).to_contain_text("NeverDead no longer holds: the answer is yes")
+    expect(page.locator("#properties .broken")).to_have_count(0)
+
+
+def test_while_a_question_is_searched_no_other_answer_stands_there(page: Page, address: str) -> None:
+    page.goto(f"{address}#swim/small-suspicion/")
+    page.locator("#way").select_option("NeverSuspicious")
+    expect(page.locator("#answer")).to_contain_text("Yes: in step 11")
+    page.route("**/way.json*", lambda _: None)  # never answered
+    page.locator("#way").select_option("NeverDead")
+    expect(page.get_by_role("status")).to_have_text("looking for a shortest way to Can a node be declared dead? …")
+    expect(page.locator("#answer")).to_be_hidden()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_event_beyond_a_limit_is_disabled_with_the_reason(page: Page, tmp_path: Path, address: str, alone: bool) -> None:
+    file = tmp_path / "model.html"
+    file.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
+    page.goto(file.as_uri() if alone else f"{address}#swim/small-suspicion/")
+    node = page.locator("article[data-node='n:1']")
+    for step in (1, 2):
+        expect(node.get_by_role("button", name="timer quantum")).to_be_enabled()
+        node.get_by_role("button", name="timer quantum").click()
+        expect(page.get_by_role("status")).to_contain_text(f"Step {step}.")
+    expect(node.get_by_role("button", name="timer quantum")).to_be_disabled()
+    expect(node).to_contain_text("(the model's network holds 2 messages: deliver one first)")
+
+
+def test_a_path_is_saved_as_a_vector(page: Page, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page.goto(f"{address}#swim/small-suspicion/")
     page.locator("article[data-node='n:1']").get_by_role("button", name="timer quantum").click()
     with page.expect_download() as saved:
@@ -190,6 +252,42 @@ def test_a_path_is_saved_as_a_vector(page: Page, address: str) -> None:
 
     assert saved.value.suggested_filename.endswith("-node-n-1.yaml")
     assert "- id: swim/exchange/path-" in Path(saved.value.path()).read_text(encoding="utf-8")
+    file = tmp_path / saved.value.suggested_filename
+    saved.value.save_as(file)
+    command = f"peerproof run swim --vectors {file.name} --impl COMMAND"
+    expect(page.locator("#kept code")).to_have_text(command)
+    monkeypatch.chdir(tmp_path)
+    assert main([*command.split()[1:-1], "py:peerproof.reference.harness.harness:Harness"]) == 0
+
+
+def test_a_node_that_is_down_says_so(page: Page, address: str) -> None:
+    page.goto(f"{address}#swim/small-b/")
+    page.locator("#find").wait_for()
+    page.get_by_label("Field").fill("up")
+    page.get_by_label("Value", exact=True).fill("False")
+    page.get_by_role("button", name="Find").click()
+    down = page.locator("article.is-down")
+    expect(down).to_have_count(1)
+    expect(down).to_contain_text("(the node is down)")
+    expect(down.locator("table")).to_be_hidden()
+
+
+def test_what_one_needs_first_is_in_the_window(browser: Browser, address: str) -> None:
+    """The questions, the way back and the lanes of three nodes; a model is named with its question."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(f"{address}#swim/small-a/")
+    page.locator("article button:enabled").first.click()
+    expect(page.locator("#graph svg")).to_be_visible()
+    for place in ("#way", "#find", "#start", "#back", "#keep"):
+        box = page.locator(place).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 600
+    graph, third = page.locator("#graph").bounding_box(), page.locator("#graph .name").nth(2).bounding_box()
+    assert graph is not None
+    assert third is not None
+    assert third["x"] + third["width"] < graph["x"] + graph["width"]
+    expect(page.locator("#model option[value='sometimes-dead']")).to_have_text("sometimes-dead: Can a node be declared dead?")
+    page.close()
 
 
 def test_an_implementation_plays_a_node(page: Page) -> None:
@@ -217,7 +315,9 @@ def test_the_step_at_which_an_implementation_differs_is_red_in_the_graph(page: P
 def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> None:
     page.goto(diverging)
 
-    expect(page.get_by_role("status")).to_have_text("Step 4 of 4, 10 ms. check: delta [c:1 k1 v 1]")
+    words = "✗ expected: delta [c:1 k1 v 1]; instead: delta [c:1 k1 v 1, d:1 k v 1]"
+    expect(page.get_by_role("status")).to_have_text(f"Step 4 of 4, 10 ms. {words}")
+    expect(page.locator("#moments .broken")).to_contain_text(words)
     expect(page.locator("#problem")).to_contain_text("other messages were sent")
     expect(page.locator("#problem")).to_contain_text("delta [c:1 k1 v 1, d:1 k v 1]")
     expect(page.locator("#run-clauses")).to_contain_text("B-31 When the datagram is full")
@@ -232,6 +332,22 @@ def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> N
     expect(page.get_by_role("status")).to_have_text("The beginning.")
     page.locator("#problems button").click()
     expect(page.get_by_role("status")).to_contain_text("Step 4 of 4")
+
+
+def test_a_failure_of_a_report_is_red_only_where_it_is_wrong(page: Page, tmp_path: Path) -> None:
+    """The peer's message, the event and the right delta of the same step are not."""
+    (case,) = find_cases(load(), "delta-before-its-peer-is-known")
+    (result,) = replay_cases([case], create_adapter("divergence:BD-03"))
+    file = tmp_path / "failure.html"
+    file.write_text(page_with({"runs": [run_of_failure(case, result, "mine").whole()]}), encoding="utf-8")
+    page.goto(file.as_uri())
+
+    wrong = page.locator("#run-graph .wrong")
+    expect(wrong).to_have_count(2)
+    expect(wrong.first).to_contain_text("✗ not expected: digest_response [b:1 0, c:1 0]")
+    expect(wrong.last).to_contain_text("✗ not sent: digest_response [c:1 0]")
+    expect(page.locator("#run-graph .row:not(.wrong)", has_text="event join")).to_have_count(1)
+    expect(page.get_by_role("status")).to_contain_text("✗ expected: digest_response [c:1 0]; instead: digest_response [b:1 0")
 
 
 def test_a_trace_has_a_time_line_that_zooms(page: Page, diverging: str) -> None:

@@ -76,7 +76,7 @@ def test_a_view_is_that_of_the_walk(server: Explorer) -> None:
 
     assert status == 200
     assert {name: found[name] for name in begun} == json.loads(json.dumps(Walk("swim", "small-a").view([move])))
-    assert {"name", "about"} == found["reaches"][0].keys()
+    assert {"name", "about", "possible", "models"} == found["reaches"][0].keys()
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,9 @@ def test_a_path_leads_to_the_same_world_whatever_was_explored_before(protocol: s
     for view in (shown, again):
         view["net"] = sorted((one["from"], one["to"], one["text"]) for one in view["net"])
         view["moves"] = sorted((one["id"], one["event"], json.dumps(one["changes"], sort_keys=True)) for one in view["moves"])
+        view["blocked"] = sorted(
+            (one["kind"], one["node"], one["event"], one["message"]["text"] if one["message"] else "") for one in view["blocked"]
+        )
         for done in view["steps"]:
             done["message"] = done["message"] and done["message"]["text"]
             done["sends"] = sorted(one["text"] for one in done["sends"])

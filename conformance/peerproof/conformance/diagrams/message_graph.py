@@ -32,6 +32,7 @@ class Note(NamedTuple):
 
     node: str
     label: str
+    wrong: bool = False  #: it should not be so; only the explorer shows it
 
 
 @dataclass(frozen=True)

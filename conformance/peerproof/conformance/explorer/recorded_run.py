@@ -250,6 +250,7 @@ def _cut(text: str, most: int = LONGEST) -> str:
 def _plain_part(part: Arrow | Note, most: int) -> Plain:
     label = _cut(part.label, most)
     if isinstance(part, Note):
-        return {"node": name_of(part.node), "label": label}
+        note: dict[str, Plain] = {"node": name_of(part.node), "label": label}
+        return note | {"wrong": True} if part.wrong else note
     shown: dict[str, Plain] = {"from": name_of(part.source), "to": name_of(part.target), "label": label}
     return shown | {name: True for name in ("lost", "judged", "wrong") if getattr(part, name)}

@@ -186,7 +186,7 @@ def _view(server: Explorer, query: Query) -> Any:
     reaches = walk.reaches()
     if (question := query.get("question", "")) not in {"", *(reach.name for reach in reaches)}:
         raise Refused(HTTPStatus.NOT_FOUND, f"nothing to reach is called {question!r}")
-    return {**walk.view(path, question), "reaches": [reach.__dict__ for reach in reaches]}
+    return {**walk.view(path, question), "reaches": [reach.plain() for reach in reaches]}
 
 
 def _way(server: Explorer, query: Query) -> Any:
@@ -198,7 +198,9 @@ def _way(server: Explorer, query: Query) -> Any:
 
 def _find(server: Explorer, query: Query) -> Any:
     walk, _ = _place(server, query)
-    return {"path": walk.way_to_state(query.get("field", ""), query.get("value", ""), query.get("node") or None)}
+    field = query.get("field", "")
+    path = walk.way_to_state(field, query.get("value", ""), query.get("node") or None)
+    return {"path": path, "known": path is not None or walk.has_field(field)}
 
 
 def _check(server: Explorer, query: Query) -> Any:

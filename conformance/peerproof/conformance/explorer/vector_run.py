@@ -7,7 +7,7 @@ random choices. Unlike in a verdict, the run goes on after a difference, to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Final
@@ -20,6 +20,7 @@ from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.fields import fields_of_plain
 from peerproof.conformance.explorer.names import names_in_vector
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
+from peerproof.conformance.report.failure_diagram import find_wrong
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
 from peerproof.conformance.runner.exchange import AFTER, DEFAULT_DELAY, JUDGING, Network, Script
 from peerproof.conformance.runner.result import Result
@@ -30,7 +31,7 @@ from peerproof.conformance.runner.vector_diagram import of_step
 from peerproof.conformance.runner.virtual_host import Actor, Stage
 from peerproof.conformance.runner.worker import RunningTrial, error_result, result_of
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.matching import fits
+from peerproof.conformance.vectors.matching import Bound, fits
 from peerproof.spec.forms.form import Plain
 
 #: Follows the name of a node on the card of what the specification would know in its place.
@@ -38,6 +39,9 @@ BESIDE: Final = " (specification)"
 
 #: Begins the words of a step that checks something.
 CHECK: Final = "check: "
+
+#: Begins the words of an expected event in the parts of an expectation.
+_EVENTS: Final = "events: "
 
 #: The state of a node is asked for by this query; an implementation without it is asked all others that need no arguments.
 _STATE: Final = "state"
@@ -130,7 +134,8 @@ def _finish(run: Run, trial: Trial, script: _Watched | None, result: Result) -> 
         last = trial.story[-1].at if trial.story else None
         if script is None and run.moments:
             whole = run.moments[-1]
-            run.moments[-1] = Moment(whole.at, whole.node, whole.what, whole.parts, expected_parts(result), problem)
+            parts = mark(whole.parts, range(len(whole.parts)))
+            run.moments[-1] = Moment(whole.at, whole.node, whole.what, parts, expected_parts(result), problem)
         else:
             node = next(iter(trial.body.get("nodes", ())), "")
             run.moments.append(Moment(last, node, problem.what, tuple(rest), expected_parts(result), problem))
@@ -176,11 +181,13 @@ class _Watched(Script):
                 problem, instead = problem_of(result), expected_parts(result)
                 if miss.failure == "messages" and self.trial.wanted is not None:  # else the step itself needs a message
                     wrong, unsent = self._unpaired()
-                    arrows = [place for place, part in enumerate(instead) if isinstance(part, Arrow)]
-                    instead = _marked(instead, [arrows[each] for each in unsent if each < len(arrows)])
+                    instead = mark_unsent(instead, unsent)
+                else:
+                    wrong, instead = mark_other(result, instead)
             self.clear()
         if where in self._steps or problem:
-            self._add(where, problem, instead)
+            came = [part.label for part in actual_parts([self.trial.story[place] for place in wrong], self.trial.vector.protocol)]
+            self._add(where, problem, instead, came)
             self._mark(wrong)
             yield from self._look(len(self._run.moments) - 1)
 
@@ -198,14 +205,7 @@ class _Watched(Script):
         in_plain_form = any("message" in message for message in expected)
         matchers = [self.matcher(message, in_plain_form) for message in expected]
         found = [self.actual_message(message, in_plain_form) for message in self.stage.messages]
-        extra, left = [*range(len(found))], [*range(len(matchers))]
-        for place in range(len(found)):
-            pair = next((each for each in left if fits(matchers[each], found[place], self.bound)), None)
-            if pair is not None:
-                extra.remove(place)
-                left.remove(pair)
-        if order == "ordered" and not extra and not left:
-            extra = [place for place in range(len(found)) if not fits(matchers[place], found[place], self.bound)]
+        extra, left = unpaired(matchers, found, order, self.bound)
         sent = self._places_in_story()
         return [sent[place] for place in extra if place < len(sent)], left
 
@@ -226,15 +226,17 @@ class _Watched(Script):
             number, part = self._shown.get(place, (-1, -1))
             if number >= 0:
                 moment = self._run.moments[number]
-                self._run.moments[number] = replace(moment, parts=_marked(moment.parts, [part]))
+                self._run.moments[number] = replace(moment, parts=mark(moment.parts, [part]))
 
-    def _add(self, where: str, problem: Problem | None, instead: tuple[Arrow | Note, ...]) -> None:
+    def _add(self, where: str, problem: Problem | None, instead: tuple[Arrow | Note, ...], came: Sequence[str]) -> None:
         vector, step = self.trial.vector, self._steps.get(where, {})
         parts = actual_parts(self.trial.story[self.seen :], vector.protocol)
         self._shown.update({self.seen + part: (len(self._run.moments), part) for part in range(len(parts))})
         self.seen = len(self.trial.story)
         words = [part.label.partition(" ms: ")[2] or part.label for part in of_step(vector, step)]
         what = f"{CHECK}{'; '.join(words)}" if not step.keys().isdisjoint(JUDGING) else "; ".join(words) or where
+        if problem and what.startswith(CHECK):
+            what = words_of_check(what, problem, instead, came)
         about = step.get("send", step.get("call", step.get("observe", step.get("told", {}))))
         node = about.get("to", about.get("node", "")) if isinstance(about, Mapping) else ""
         self._run.moments.append(Moment(self.stage.now, str(node), what, parts, instead, problem))
@@ -297,11 +299,56 @@ def expected_parts(result: Result) -> tuple[Arrow | Note, ...]:
     return tuple(part._replace(judged=True) if isinstance(part, Arrow) else part for part in drawn)
 
 
-def _marked(parts: Sequence[Arrow | Note], wrong: Sequence[int]) -> tuple[Arrow | Note, ...]:
-    """Returns the parts, with the messages at these places marked as wrong."""
-    return tuple(
-        part._replace(wrong=True) if place in wrong and isinstance(part, Arrow) else part for place, part in enumerate(parts)
-    )
+def unpaired(
+    matchers: Sequence[Any], found: Sequence[Any], order: str, bound: Bound | None = None
+) -> tuple[list[int], list[int]]:
+    """
+    Returns the places of the messages that no pattern covers, and of the patterns without a message.
+
+    If only the order differs, the messages that are not at their place count as not covered.
+    """
+    extra, left = [*range(len(found))], [*range(len(matchers))]
+    for place in range(len(found)):
+        pair = next((each for each in left if fits(matchers[each], found[place], bound)), None)
+        if pair is not None:
+            extra.remove(place)
+            left.remove(pair)
+    if order == "ordered" and not extra and not left:
+        extra = [place for place in range(len(found)) if not fits(matchers[place], found[place], bound)]
+    return extra, left
+
+
+def mark_unsent(instead: Sequence[Arrow | Note], unsent: Sequence[int]) -> tuple[Arrow | Note, ...]:
+    """Returns what an expectation demands, with the messages that were not sent marked; `unsent` counts messages only."""
+    arrows = [place for place, part in enumerate(instead) if isinstance(part, Arrow)]
+    return mark(instead, [arrows[each] for each in unsent if each < len(arrows)])
+
+
+def mark_other(result: Result, instead: Sequence[Arrow | Note]) -> tuple[list[int], tuple[Arrow | Note, ...]]:
+    """Returns the place in the story of what is wrong other than messages, if the story shows it, and the marked expectation."""
+    wrong = find_wrong(result)
+    events = [place for place, part in enumerate(instead) if part.label.startswith(_EVENTS)] if result.failure == "events" else []
+    return [] if wrong is None else [wrong], mark(instead, events)
+
+
+def words_of_check(what: str, problem: Problem, instead: Sequence[Arrow | Note], came: Sequence[str]) -> str:
+    """Returns the words of a check that fails: what was expected, and what came instead as far as that is known."""
+    if not problem.expected and not problem.actual:  # the implementation ended, or did not answer
+        return problem.what
+    missing = [part.label for part in instead if part.wrong]
+    if came and not missing and problem.expected == "nothing":
+        return f"not expected: {'; '.join(came)}"
+    expected = f"expected: {'; '.join(missing) or what.removeprefix(CHECK)}"
+    if came:
+        return f"{expected}; instead: {'; '.join(came)}"
+    if missing and isinstance(next(part for part in instead if part.wrong), Arrow):
+        return f"{expected}; it was not sent"
+    return f"{expected}; instead: {problem.actual}"
+
+
+def mark(parts: Sequence[Arrow | Note], wrong: Collection[int]) -> tuple[Arrow | Note, ...]:
+    """Returns the parts, with those at these places marked as wrong."""
+    return tuple(part._replace(wrong=True) if place in wrong else part for place, part in enumerate(parts))
 
 
 def _node_of(part: Arrow | Note) -> str:

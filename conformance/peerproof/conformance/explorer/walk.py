@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.conformance.explorer.causes import ARRIVAL, HERE, find_cause, is_decided_by, question_of
-from peerproof.conformance.explorer.fields import Fields, fields_of_plain, fields_of_variables, has_value
+from peerproof.conformance.explorer.fields import Fields, fields_of_plain, fields_of_variables, has_value, is_named
 from peerproof.conformance.models import counterexamples
 from peerproof.conformance.models.run_diagram import changes, message_content, possible_events, value_text
 from peerproof.spec import core
@@ -82,6 +82,11 @@ class Move:
     picks: tuple[tuple[str, tuple[Any, ...]], ...]  #: the random choices: site, and the chosen options
     target: World
 
+    @property
+    def happening(self) -> tuple[str, int, int | None, str]:
+        """What happens, without its outcome."""
+        return self.kind, self.place, self.message, self.event
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -89,6 +94,12 @@ class Reach:
 
     name: str
     about: str
+    is_possibility: bool  #: whether it asks if something can happen, which a world that answers it with no shows
+    models: tuple[str, ...]  #: those of the protocol's models that show such a world, and can be explored
+
+    def plain(self) -> dict[str, Plain]:
+        """Returns plain data."""
+        return {"name": self.name, "about": self.about, "possible": self.is_possibility, "models": list(self.models)}
 
 
 class Walk:
@@ -99,9 +110,14 @@ class Walk:
         self.protocol: Final = protocol
         self.name: Final = name
         self._graph, self.about, self._asked = _open(protocol, name)
+        self._models: Final = models(protocol)
+        self._explorable: Final = frozenset(explorable(protocol))
+        #: Questions whether something can happen: reachability checks, which the models named `sometimes-…` have.
+        self._possible: Final = {one.violated for one in self._models if one.name.startswith("sometimes-")}
         self.system: Final = counterexamples.system_of(self._graph)
         self._specification: Final = PROTOCOLS[protocol].specification.load()
         self._moves: dict[World, dict[str, Move]] = {}
+        self._blocked: dict[World, list[Move]] = {}
         self._shown: dict[int, Fields] = {}
         self._texts: dict[int, str] = {}
 
@@ -121,11 +137,24 @@ class Walk:
     def moves(self, world: World) -> Mapping[str, Move]:
         """Returns every move that leaves a world, by id, equal ones once."""
         if world not in self._moves:
-            found = {
-                (move.kind, move.place, move.message, move.event, move.target): move for move in reversed([*self._all(world)])
-            }
+            possible = [*self._all(world)]
+            allowed = [move for move, is_allowed in possible if is_allowed]
+            found = {(*move.happening, move.target): move for move in reversed(allowed)}
             self._moves[world] = dict(self._with_ids([*reversed(found.values())]))
+            happens = {move.happening for move in allowed}
+            blocked = {move.happening: move for move, is_allowed in possible if not is_allowed and self._is_beyond(move)}
+            self._blocked[world] = [move for happening, move in blocked.items() if happening not in happens]
         return self._moves[world]
+
+    def blocked(self, world: World) -> Sequence[Move]:
+        """Returns an outcome of each event that cannot happen because it would exceed the messages under way."""
+        self.moves(world)
+        return self._blocked[world]
+
+    def _is_beyond(self, move: Move) -> bool:
+        faults = self.model.faults
+        exists = faults.duplication if move.kind == "duplicate" else move.kind not in ("lose", "restart")
+        return exists and len(move.target) - len(self.system.places) - 1 > faults.in_flight
 
     def follow(self, path: Iterable[str]) -> list[tuple[Move | None, World]]:
         """Returns each world on a path, with the move that leads to it. Raises NoSuchPath."""
@@ -150,14 +179,18 @@ class Walk:
         """Returns what the models of this configuration ask to be reachable, or to be violated."""
         known = counterexamples.questions_of(self.protocol).QUESTIONS
         if self._asked and isinstance(self._graph, Monitored):
-            return [Reach(name, self.about) for name in self._asked.invariants if name in known]
+            return [self._reach(name, self.about) for name in self._asked.invariants if name in known]
         variants = counterexamples.variants_of(self.protocol).BEHAVIOURS
-        of = {
-            one.violated: one.question
-            for one in models(self.protocol)
-            if one.violated in known and not variants.get(one.behaviour)
-        }
-        return [Reach(name, about) for name, about in of.items() if name is not None]
+        of = {one.violated: one.question for one in self._models if one.violated in known and not variants.get(one.behaviour)}
+        return [self._reach(name, about) for name, about in of.items() if name is not None]
+
+    def _reach(self, name: str, about: str) -> Reach:
+        showing = tuple(one.name for one in self._models if one.violated == name and one.name in self._explorable)
+        return Reach(name, about, name in self._possible, showing)
+
+    def has_field(self, field: str) -> bool:
+        """Whether some state that was visited has a field of this name, or one that ends with it after a dot."""
+        return any(is_named(name, field) for fields in self._shown.values() for name in fields)
 
     def way_to(self, name: str, progress: Callable[[int, int, int], None] = lambda *_: None) -> list[str] | None:
         """
@@ -193,6 +226,9 @@ class Walk:
             "nodes": [self._node(place, before, world) for place in range(len(self.system.places))],
             "net": [self._under_way(number) for number in world[len(self.system.places) + 1 :]],
             "moves": [self._move(name, move, world) for name, move in self.moves(world).items()],
+            "blocked": [self._said(move) for move in self.blocked(world)],
+            "most": self.model.faults.in_flight,
+            "loses": self.model.faults.loss,
             "properties": [*self._invariants(steps), *self._properties(world)],
             "steps": [self._done(move, begun) for (move, _), (_, begun) in zip(steps[1:], steps, strict=False) if move],
             "asked": self._asked_on(steps, question) if question else None,
@@ -210,6 +246,7 @@ class Walk:
         numbers: dict[str, dict[Any, int]] = {"states": {}, "messages": {}, "events": {}, "picks": {}, "texts": {}}
         changed: dict[str, Plain] = {}
         moves: list[Plain] = []
+        blocked: list[Plain] = []
         broken: list[Plain] = []
         answers: list[Plain] = []
         judged = [known for known in self._judged() if known.of in ("cluster", "node")]
@@ -220,6 +257,10 @@ class Walk:
 
         def number(kind: str, value: Any) -> int:
             return numbers[kind].setdefault(value, len(numbers[kind]))
+
+        def happening(move: Move) -> list[Plain]:
+            message = -1 if move.message is None else number("messages", move.message)
+            return [[*KINDS.values(), "local"].index(move.kind), move.place, message, number("events", move.event)]
 
         while waiting:
             world = waiting.popleft()
@@ -235,11 +276,10 @@ class Walk:
                     key = f"{number('states', before)} {number('states', after)}"
                     if before != after and key not in changed:
                         changed[key] = number("texts", changes(self.system, world, move.target, place))
-                message = -1 if move.message is None else number("messages", move.message)
                 picks = number("picks", json.dumps(self._picks(move)))
-                kind = [*KINDS.values(), "local"].index(move.kind)
-                leaving.append([name, kind, move.place, message, number("events", move.event), picks, worlds[move.target]])
+                leaving.append([name, *happening(move), picks, worlds[move.target]])
             moves.append(leaving)
+            blocked.append([happening(move) for move in self.blocked(world)])
             broken.append(self._broken(world, judged, [] if is_watched else invariants))
             answers.append(
                 [
@@ -264,15 +304,27 @@ class Walk:
             "texts": list(numbers["texts"]),
             "changes": changed,
             "properties": [
-                *({"name": one.name, "about": one.about, "clauses": list(one.clauses), "watched": False} for one in judged),
                 *(
-                    {"name": name, "about": about, "clauses": clauses, "watched": is_watched}
+                    {"name": one.name, "about": one.about, "clauses": list(one.clauses), "watched": False, "possible": False}
+                    for one in judged
+                ),
+                *(
+                    {
+                        "name": name,
+                        "about": about,
+                        "clauses": clauses,
+                        "watched": is_watched,
+                        "possible": name in self._possible,
+                    }
                     for name, (about, clauses) in invariants.items()
                 ),
             ],
-            "questions": [{"name": name, "about": about, "of": self._kind_of(name)} for name, about in asked.items()],
+            "questions": [{**reach.plain(), "of": self._kind_of(reach.name)} for reach in asked],
+            "most": self.model.faults.in_flight,
+            "loses": self.model.faults.loss,
             "worlds": rows,
             "moves": moves,
+            "blocked": blocked,
             "broken": broken,
             "answers": answers,
         }
@@ -281,7 +333,8 @@ class Walk:
         """Returns a question, and for each world on a path the messages that cause the answer no; null where it holds."""
         about = next((reach.about for reach in self.reaches() if reach.name == name), "")
         causes: list[Plain] = [self._cause(name, steps[: at + 1]) for at in range(len(steps))]
-        return {"name": name, "about": about, "of": self._kind_of(name), "causes": causes}
+        possible = name in self._possible
+        return {"name": name, "about": about, "possible": possible, "of": self._kind_of(name), "causes": causes}
 
     def _kind_of(self, name: str) -> str:
         return ARRIVAL if isinstance(question_of(self.protocol, name), OfArrivals) else HERE
@@ -358,8 +411,8 @@ class Walk:
                 raise TooMany(f"not found among the nearest {MOST_SEARCHED:,} states")
         return None
 
-    def _all(self, world: World) -> Iterator[Move]:
-        """Yields every event that the bounds of the model allow, with what is random in it."""
+    def _all(self, world: World) -> Iterator[tuple[Move, bool]]:
+        """Yields every event with what is random in it, and whether the bounds of the model allow it."""
         allowed = set(map(Edge._make, self.system.moves(world)))
         local = {place: self._local(world[place]) for place in range(len(self.system.places))}
         arriving: dict[int, Iterator[Any]] = {}
@@ -372,10 +425,10 @@ class Walk:
                 if taken.message not in arriving:
                     arriving[taken.message] = self._received(world[taken.place], taken.message)
                 picks = next(arriving[taken.message])
-            if edge in allowed:
-                place = self.system.receivers[taken.message] if taken.message is not None else taken.place
-                assert place is not None
-                yield Move(KINDS.get(edge.label, "local"), edge.label, place, taken.message, event, picks, edge.target)
+            place = self.system.receivers[taken.message] if taken.message is not None else taken.place
+            assert place is not None
+            kind = KINDS.get(edge.label, "local")
+            yield Move(kind, edge.label, place, taken.message, event, picks, edge.target), edge in allowed
 
     def _local(self, number: int) -> Iterator[tuple[str, Any]]:
         """Yields what can happen to a node by itself, and the random choices; the system has the same in this order."""
@@ -485,7 +538,8 @@ class Walk:
         for name, (about, clauses) in self._must_hold().items():
             asked = counterexamples.questions_of(self.protocol).QUESTIONS[name]
             holds = None if watched is None else bool(asked(self.model, self._graph.cluster(watched)))
-            yield {"name": name, "about": about, "clauses": clauses, "holds": holds}
+            possible = name in self._possible
+            yield {"name": name, "about": about, "clauses": clauses, "holds": holds, "possible": possible}
 
     def _watched(self, steps: Sequence[tuple[Move | None, World]]) -> World | None:
         """Returns the last world with what the model remembers of the way; None if it does not follow this way."""
@@ -508,21 +562,20 @@ class Walk:
         """Yields the properties of the protocol: whether each holds here; None for those of steps."""
         cluster = self.system.cluster(world)
         for known in self._judged():
-            yield {"name": known.name, "about": known.about, "clauses": list(known.clauses), "holds": _holds(known, cluster)}
+            holds = _holds(known, cluster)
+            yield {"name": known.name, "about": known.about, "clauses": list(known.clauses), "holds": holds, "possible": False}
 
-    def _questions(self) -> dict[str, str]:
-        """Returns the questions of the models that need nothing of the way to a world: name, and what it is about."""
-        if isinstance(self._graph, Monitored):
-            return {}
-        return {reach.name: reach.about for reach in self.reaches()}
+    def _questions(self) -> list[Reach]:
+        """Returns the questions of the models that need nothing of the way to a world."""
+        return [] if isinstance(self._graph, Monitored) else self.reaches()
 
-    def _answers(self, world: World, asked: Iterable[str]) -> Iterator[tuple[int, list[Any], tuple[str, Move] | None]]:
+    def _answers(self, world: World, asked: Iterable[Reach]) -> Iterator[tuple[int, list[Any], tuple[str, Move] | None]]:
         """Yields the place of each question that a world answers with no, the messages that cause it, and what shows it."""
         cluster = self.system.cluster(world)
-        for place, name in enumerate(asked):
-            cause = self._cause_in(name, world, cluster)
+        for place, reach in enumerate(asked):
+            cause = self._cause_in(reach.name, world, cluster)
             if cause is not None:
-                yield place, cause, self._move_that_shows(name, world, cause)
+                yield place, cause, self._move_that_shows(reach.name, world, cause)
 
     def _broken(self, world: World, judged: Sequence[Property], asked: Iterable[str]) -> list[Plain]:
         """Returns the places of the properties, and after them of what the model asks, that a world does not satisfy."""

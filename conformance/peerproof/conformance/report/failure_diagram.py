@@ -30,7 +30,7 @@ def draw_failure(result: Result) -> MessageGraph | None:
     difference = result.difference
     if not result.story and difference is None:
         return None
-    wrong = _wrong(result)
+    wrong = find_wrong(result)
     first = max(0, len(result.story) - MOST_SHOWN)
     happenings: list[message_graph.Arrow | Note] = []
     if first:
@@ -50,7 +50,7 @@ def _draw_actual(result: Result, part: Arrow | TrialEvent, *, with_bytes: bool) 
     return draw_part(part, result.vector.partition("/")[0], digits=with_bytes and alike)
 
 
-def _wrong(result: Result) -> int | None:
+def find_wrong(result: Result) -> int | None:
     """The index of the fault in the story; None if the story does not show it."""
     difference = result.difference
     if not result.story:

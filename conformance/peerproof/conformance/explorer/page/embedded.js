@@ -2,10 +2,11 @@
 
 /** @typedef {import("./main.js").Place} Place */
 /** @typedef {[string, number, number, number, number, number, number]} Leaving id, kind, node, message, event, picks, target */
+/** @typedef {[number, number, number, number]} Happening kind, node, message, event */
 /** @typedef {{protocol: string, model: string, about: string, limits: string, nodes: string[], kinds: string[], states: [string, string][][],
  *   messages: import("./model_view.js").Message[], events: string[], picks: {site: string, chosen: string[]}[][], texts: string[],
- *   changes: Record<string, number>, properties: {name: string, about: string, clauses: string[], watched: boolean}[],
- *   questions: {name: string, about: string, of: string}[], worlds: [number[], number[]][], moves: Leaving[][], broken: number[][],
+ *   changes: Record<string, number>, properties: {name: string, about: string, clauses: string[], watched: boolean, possible: boolean}[],
+ *   questions: (import("./model_view.js").Reach & {of: string})[], most: number, loses: boolean, blocked: Happening[][], worlds: [number[], number[]][], moves: Leaving[][], broken: number[][],
  *   answers: [number, number[], string | null][][]}} Graph of each world the questions that it answers with no, why, and what shows it */
 /** @typedef {import("./run_view.js").Run & {changes: Record<string, Record<string, Record<string, string | null>>>}} Whole */
 
@@ -31,9 +32,14 @@ function walk(graph) {
     return steps;
   }
 
+  /** @param {Happening} one */
+  function happening([kind, place, message, event]) {
+    return { kind: graph.kinds[kind], node: graph.nodes[place], event: graph.events[event], message: message < 0 ? null : graph.messages[message] };
+  }
+
   /** @param {number} before @param {Leaving} move */
   function done(before, move) {
-    const [, kind, place, message, event, , target] = move;
+    const target = move[6];
     const [[was, had], [now, has]] = [graph.worlds[before], graph.worlds[target]];
     /** @type {Record<string, string>} */
     const changes = {};
@@ -42,8 +48,7 @@ function walk(graph) {
       if (text) changes[name] = text;
     });
     const sends = has.filter((number) => !had.includes(number)).map((number) => graph.messages[number]);
-    return { kind: graph.kinds[kind], node: graph.nodes[place], event: graph.events[event],
-      message: message < 0 ? null : graph.messages[message], changes, sends };
+    return { ...happening([move[1], move[2], move[3], move[4]]), changes, sends };
   }
 
   /** @param {number} before @param {number} world @param {number} node */
@@ -81,6 +86,7 @@ function walk(graph) {
         protocol: graph.protocol, model: graph.model, about: graph.about, limits: graph.limits, path: place.path,
         nodes: graph.nodes.map((_, node) => card(before, world, node)),
         net: graph.worlds[world][1].map((number) => graph.messages[number]),
+        blocked: graph.blocked[world].map((one) => happening(one)), most: graph.most, loses: graph.loses,
         moves: graph.moves[world].map((move) => ({ ...done(world, move), id: move[0], picks: graph.picks[move[5]] })),
         properties: graph.properties.map((one, index) => ({ ...one, holds: one.watched ? null : !broken.has(index) })),
         steps: steps.slice(1).map((step, index) => done(steps[index].world, /** @type {Leaving} */ (step.move))),
@@ -98,7 +104,7 @@ function walk(graph) {
     find(_, { node, field, value }) {
       const fits = graph.states.map((fields) => fields.some(([name, found]) => isNamed(name, field) && found === value));
       const path = wayTo((world) => graph.worlds[world][0].some((state, place) => fits[state] && (!node || graph.nodes[place] === node)));
-      return { path };
+      return { path, known: graph.states.some((fields) => fields.some(([name]) => isNamed(name, field))) };
     },
   };
 }

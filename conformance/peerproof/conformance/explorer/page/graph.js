@@ -4,15 +4,15 @@ import { explain, typeIn } from "./legend.js";
 import { readable } from "./readable.js";
 
 /** @typedef {{from: string, to: string, label: string, lost?: boolean, judged?: boolean, wrong?: boolean, type?: string, fields?: [string, string][]}} Arrow */
-/** @typedef {{node: string, label: string}} Note */
+/** @typedef {{node: string, label: string, wrong?: boolean}} Note */
 /** @typedef {Arrow | Note} Part */
 /** @typedef {{step: number, at: string, part: Part, wrong?: boolean, now?: boolean, sought?: boolean}} Row */
 
 const ROW = 34;
 const HEAD = 40;
 const TIME = 70;
-const COLUMN = 230;
-const MARGIN = 170;
+const COLUMNS = { least: 140, usual: 230, most: 400 };
+const MARGINS = { least: 100, most: 170 };
 const LETTER = 7.3;
 
 /** @param {Part} part @returns {string[]} */
@@ -20,19 +20,22 @@ export const namesOf = (part) => ("from" in part ? [part.from, part.to] : [part.
 
 /**
  * @param {string[]} nodes @param {Row[]} rows @param {string} title
- * @param {(step: number) => void} go
+ * @param {(step: number) => void} go @param {number} room the width of the page for it, in pixels; 0 if that is not known
  */
-export function drawGraph(nodes, rows, title, go) {
-  const width = TIME + Math.max(1, nodes.length) * COLUMN + MARGIN;
+export function drawGraph(nodes, rows, title, go, room) {
+  const margin = Math.min(MARGINS.most, Math.max(MARGINS.least, room * 0.14));
+  const fitting = Math.floor((room - TIME - margin) / Math.max(1, nodes.length));
+  const column = room ? Math.min(COLUMNS.most, Math.max(COLUMNS.least, fitting)) : COLUMNS.usual;
+  const width = TIME + Math.max(1, nodes.length) * column + margin;
   const height = HEAD + rows.length * ROW + 10;
-  const x = (/** @type {string} */ name) => TIME + (Math.max(0, nodes.indexOf(name)) + 0.5) * COLUMN;
+  const x = (/** @type {string} */ name) => TIME + (Math.max(0, nodes.indexOf(name)) + 0.5) * column;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": title, class: "graph" });
   for (const name of nodes) {
     svg.append(draw("text", { x: x(name), y: 18, "text-anchor": "middle", class: "name" }, draw("title", {}, name), shorten(name, 24)),
       draw("line", { x1: x(name), x2: x(name), y1: 26, y2: height, class: "life" }));
   }
   rows.forEach((row, index) => {
-    const isWrong = row.wrong || ("wrong" in row.part && row.part.wrong);
+    const isWrong = row.wrong || row.part.wrong;
     const y = HEAD + index * ROW + 20;
     const line = draw("g", { "data-step": row.step, class: `row${isWrong ? " wrong" : ""}${row.now ? " now" : ""}${row.sought ? " sought" : ""}${"judged" in row.part && row.part.judged ? " judged" : ""}` });
     line.append(draw("title", {}, row.part.label), draw("rect", { x: 0, y: y - 20, width, height: ROW, class: "band" }));
@@ -65,7 +68,7 @@ function note(part, x, y, width) {
 
 /** The label of a part; the type of a message opens its legend. @param {Part} part @param {number} x @param {number} y @param {string} anchor @param {number} room in pixels */
 function label(part, x, y, anchor, room) {
-  const mark = !("wrong" in part) || !part.wrong ? "" : part.judged ? "✗ not sent: " : "✗ not expected: ";
+  const mark = !part.wrong ? "" : !("from" in part) ? "✗ " : part.judged ? "✗ not sent: " : "✗ not expected: ";
   const text = shorten(readable(part.label), Math.max(8, Math.floor(room / LETTER)));
   const made = draw("text", { x, y, "text-anchor": anchor, class: "label" });
   const type = "from" in part ? part.type ?? typeIn(text) : "";

@@ -1,8 +1,8 @@
 // Where the reader is, in the address after #: PROTOCOL/MODEL/PATH/QUESTION, or run/NUMBER/MOMENT. Everything shown follows from it.
-import { element, fill, inputOf, say, selectOf } from "./dom.js";
+import { element, fill, inputOf, make, say, selectOf } from "./dom.js";
 import { embedded } from "./embedded.js";
 import { useLegend } from "./legend.js";
-import { described, renderCheck, renderModel } from "./model_view.js";
+import { described, renderCheck, renderModel, renderNoAnswer } from "./model_view.js";
 import { exactField, readable, showExact } from "./readable.js";
 import { chosenNodes, nextProblem, redraw, renderMoment } from "./run_view.js";
 import { server } from "./server.js";
@@ -23,8 +23,11 @@ function place() {
 }
 
 /** @param {Place} to */
+const addressOf = (to) => [to.protocol, to.model, to.path.join("."), ...(to.question ? [to.question] : [])].join("/");
+
+/** @param {Place} to */
 function go(to) {
-  location.hash = [to.protocol, to.model, to.path.join("."), ...(to.question ? [to.question] : [])].join("/");
+  location.hash = addressOf(to);
 }
 
 /** @type {Info} */
@@ -34,6 +37,7 @@ const runs = new Map();
 /** @type {import("./model_view.js").View | null} */
 let shown = null;
 let latest = 0;
+let searches = 0;
 let explained = "";
 
 /** Lets the messages of a protocol be explained. @param {string} protocol */
@@ -69,12 +73,13 @@ async function showModel() {
     return;
   }
   fill(selectOf("protocol"), Object.keys(models).map((name) => [name, name]), here.protocol);
-  fill(selectOf("model"), Object.keys(models[here.protocol]).map((name) => [name, name]), here.model);
+  fill(selectOf("model"), Object.entries(models[here.protocol]).map(([name, about]) => [name, about ? `${name}: ${about}` : name]), here.model);
   const asked = ++latest;
   const view = await source.view(here);
   await useLegendOf(here.protocol);
   if (asked !== latest) return;
   shown = view;
+  element("kept").hidden = true;
   renderModel(view, (path) => go({ ...here, path }));
   document.title = `${here.protocol} ${here.model}: step ${here.path.length}`;
   if (info.implementation) await check();
@@ -138,6 +143,9 @@ async function check() {
   if (asked === latest && shown) renderCheck(found, shown, node);
 }
 
+/** A word of a command line. @param {string} word */
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
 async function keep() {
   const { name, text } = await source.keep(place(), selectOf("keep-node").value);
   const link = document.createElement("a");
@@ -145,17 +153,59 @@ async function keep() {
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
-  say(`${name} is saved`);
+  say(`${name} is saved.`);
+  const command = `peerproof run ${place().protocol} --vectors ${name} --impl ${info.implementation ? quoted(info.implementation) : "COMMAND"}`;
+  element("kept").hidden = false;
+  element("kept").replaceChildren(`${name} is saved. To run it where it lies: `, make("code", {}, command));
 }
 
-/** @param {string} what @param {() => Promise<{path: string[] | null}>} search @param {string} question of the models, if it is one */
-async function lookFor(what, search, question = "") {
+/**
+ * Goes a shortest way; where there is none, `refuse` says so.
+ * @template {{path: string[] | null}} T
+ * @param {string} what @param {() => Promise<T>} search @param {(found: T) => void} refuse @param {string} question of the models, if it is one
+ */
+async function lookFor(what, search, refuse, question = "") {
   const here = place();
+  const mine = ++searches;
+  element("answer").hidden = true; // it answers another question
   say(`looking for a shortest way to ${what} …`);
-  const { path } = await search();
-  if (path) go({ ...here, path, question });
-  else say(`no state of this model: ${what}`);
-  if (path?.join(".") === here.path.join(".")) await show();
+  const found = await search();
+  if (mine !== searches || addressOf(place()) !== addressOf(here)) return; // the reader has gone on
+  const { path } = found;
+  const next = { ...here, path: path ?? here.path, question: path ? question : "" };
+  if (path && addressOf(next) !== addressOf(here)) {
+    go(next);
+    return;
+  }
+  history.replaceState(null, "", `#${addressOf(next)}`);
+  await show();
+  if (!path) refuse(found);
+}
+
+/** Looks for a shortest way to an answer to a question of the models. @param {string} question */
+function lookForAnswer(question) {
+  const about = shown?.reaches.find((reach) => reach.name === question)?.about;
+  return lookFor(about ?? question, () => source.way(place(), question), () => {
+    const open = (/** @type {string} */ model) => {
+      go({ ...place(), model, path: [], question: "" });
+      void attempt(() => lookForAnswer(question));
+    };
+    if (shown) renderNoAnswer(shown, question, info.alone ? null : open);
+    selectOf("way").value = question;
+  }, question);
+}
+
+/** Looks for a shortest way to a state that the reader describes. */
+function lookForState() {
+  const wanted = described();
+  const [first] = shown?.nodes[0].fields ?? [];
+  if (!wanted.field) {
+    say(`Enter the name of a field and its value as the cards show them${first ? `, for example ${first.name} = ${first.value}` : ""}.`);
+    return;
+  }
+  return lookFor(`${wanted.field} = ${wanted.value}`, () => source.find(place(), wanted), ({ known }) =>
+    say(known ? `No: in no state of this model does ${wanted.node ? `node ${wanted.node}` : "any node"} have ${wanted.field} = ${wanted.value || "(empty)"}.`
+      : `No node of this model has a field ${wanted.field}: the cards show their names.`));
 }
 
 /** @param {string} id @param {string} event @param {() => unknown} act */
@@ -166,12 +216,9 @@ on("model", "change", () => go({ ...place(), model: selectOf("model").value, pat
 on("way", "change", () => {
   const question = selectOf("way").value;
   if (!question) go({ ...place(), question });
-  else return lookFor(question, () => source.way(place(), question), question);
+  else return lookForAnswer(question);
 });
-on("find", "click", () => {
-  const wanted = described();
-  return lookFor(`${wanted.field} = ${wanted.value}`, () => source.find(place(), wanted));
-});
+on("find", "click", lookForState);
 on("start", "click", () => go({ ...place(), path: [] }));
 on("back", "click", () => go({ ...place(), path: place().path.slice(0, -1) }));
 on("keep", "click", keep);

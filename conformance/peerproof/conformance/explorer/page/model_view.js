@@ -7,11 +7,16 @@ import { messageText } from "./legend.js";
 /** @typedef {{kind: string, node: string, event: string, message: Message | null, changes: Record<string, string>, sends: Message[]}} Done */
 /** @typedef {Done & {id: string, picks: {site: string, chosen: string[]}[]}} Move */
 /** @typedef {{name: string, value: string, changed: boolean}} Field */
-/** @typedef {{name: string, about: string, clauses: string[], holds: boolean | null}} Property */
-/** @typedef {{about: string, limits: string, path: string[], nodes: {name: string, fields: Field[]}[], net: Message[], moves: Move[],
- *   properties: Property[], steps: Done[], reaches: {name: string, about: string}[], asked: Asked | null}} View */
+/** @typedef {{kind: string, node: string, event: string, message: Message | null}} Happening */
+/** A property; `possible` if it does not hold where something is shown to be possible.
+ * @typedef {{name: string, about: string, clauses: string[], holds: boolean | null, possible: boolean}} Property */
+/** A question of the models; `possible` if it asks whether something can happen, and the models that show it.
+ * @typedef {{name: string, about: string, possible: boolean, models: string[]}} Reach */
+/** @typedef {{protocol: string, model: string, about: string, limits: string, path: string[], nodes: {name: string, fields: Field[]}[], net: Message[],
+ *   moves: Move[], blocked: Happening[], most: number, loses: boolean,
+ *   properties: Property[], steps: Done[], reaches: Reach[], asked: Asked | null}} View */
 /** Of each state on the path the messages because of which it answers a question with no; null if it does not.
- * @typedef {{name: string, about: string, of: string, causes: (number[] | null)[]}} Asked */
+ * @typedef {{name: string, about: string, possible: boolean, of: string, causes: (number[] | null)[]}} Asked */
 /** @typedef {{what: string, where: string, expected: string, actual: string, clauses: string[], verdict: string}} Problem */
 /** @typedef {{verdict: string, steps: Record<string, Problem | null>, end: Problem | null} | {problem: string}} Check */
 
@@ -32,24 +37,37 @@ function outcome(move) {
   return [...picks, ...changes, ...sends].join("; ") || "nothing changes";
 }
 
+/** @param {Happening} first */
+const nameOf = (first) => (first.kind === "local" ? first.event : VERBS[/** @type {keyof typeof VERBS} */ (first.kind)]);
+
 /** A button for an event; where chance decides, a list of what can come of it. @param {Move[]} moves @param {(id: string) => void} take */
 function choice(moves, take) {
   const [first] = moves;
-  const name = first.kind === "local" ? first.event : VERBS[/** @type {keyof typeof VERBS} */ (first.kind)];
+  const name = nameOf(first);
   if (moves.length === 1) return button(name, () => take(first.id), { title: outcome(first), "data-move": first.id });
   const options = moves.map((move) => make("li", {}, button(outcome(move), () => take(move.id), { "data-move": move.id })));
   return make("details", {}, make("summary", {}, `${name} (${moves.length} outcomes)`), make("ul", {}, ...options));
 }
 
-/** @param {Move[]} moves @param {(id: string) => void} take */
-function choices(moves, take) {
+/** Why events cannot happen that would exceed the messages under way. @param {View} view */
+function limitReached(view) {
+  const messages = `${view.most} ${view.most === 1 ? "message" : "messages"}`;
+  return view.net.length
+    ? `the model's network holds ${messages}: deliver ${view.loses ? "or lose " : ""}one first`
+    : `it would send more than ${messages}, and the model's network holds no more`;
+}
+
+/** @param {Move[]} moves @param {(id: string) => void} take @param {Happening[]} blocked @param {View} view */
+function choices(moves, take, blocked, view) {
   /** @type {Map<string, Move[]>} */
   const groups = new Map();
   for (const move of moves) {
     const key = `${move.kind} ${move.event}`;
     groups.set(key, [...(groups.get(key) ?? []), move]);
   }
-  return make("div", { class: "choices" }, ...[...groups.values()].map((group) => choice(group, take)));
+  const disabled = blocked.map((one) => button(nameOf(one), () => undefined, { disabled: "", title: limitReached(view) }));
+  const why = disabled.length ? [make("span", { class: "why" }, `(${limitReached(view)})`)] : [];
+  return make("div", { class: "choices" }, ...[...groups.values()].map((group) => choice(group, take)), ...disabled, ...why);
 }
 
 /** Where a path answers the question that the reader asks with no, and why. @param {View} view */
@@ -64,6 +82,33 @@ function findAnswer(view) {
   return { step, cause, isArrival, shown: isArrival && !hasArrived ? null : step + Number(hasArrived) };
 }
 
+/** The card of a node; of one that is down, what it knew before is folded.
+ * @param {View["nodes"][number]} node @param {HTMLElement} actions */
+function cardOf(node, actions) {
+  const isDown = node.fields.some((field) => field.name === "up" && field.value === "False");
+  const card = nodeCard(node, `Node ${node.name}`, null, ...(isDown ? [make("p", { class: "down" }, "(the node is down)")] : []), actions);
+  if (!isDown) return card;
+  card.classList.add("is-down");
+  const table = /** @type {HTMLElement} */ (card.querySelector("table"));
+  card.append(make("details", {}, make("summary", {}, "What it knew"), table));
+  return card;
+}
+
+/** The answer to a question that no state of the model answers as it asks: which other models do.
+ * @param {View} view @param {string} name @param {((model: string) => void) | null} open null if no other model can be opened here */
+export function renderNoAnswer(view, name, open) {
+  const reach = view.reaches.find((one) => one.name === name);
+  if (!reach) return;
+  const words = reach.possible ? `No: in no state of this model (${name} holds).` : `No counterexample: ${name} holds in each state of this model.`;
+  const others = reach.models.filter((model) => model !== view.model).map((model) =>
+    open ? button(model, () => open(model), { class: "step" }) : make("code", {}, model));
+  const listed = others.flatMap((other, index) => (index ? [", ", other] : [other]));
+  element("answer").hidden = false;
+  element("answer").replaceChildren(make("p", {}, make("strong", {}, reach.about), ` (${name})`), make("p", {}, words),
+    ...(others.length ? [make("p", {}, reach.possible ? "A model that shows it: " : "A model with a counterexample: ", ...listed)] : []));
+  say(words);
+}
+
 /** Says why a path answers the question with no, and marks where one sees it. @param {View} view @param {(step: number) => void} go */
 function renderAnswer(view, go) {
   const to = element("answer");
@@ -71,9 +116,9 @@ function renderAnswer(view, go) {
   to.hidden = !asked;
   if (!asked) return;
   const found = findAnswer(view);
-  const head = make("p", {}, make("strong", {}, asked.name), ` ${asked.about}`);
+  const head = asked.possible ? make("p", {}, make("strong", {}, asked.about), ` (${asked.name})`) : make("p", {}, make("strong", {}, asked.name), ` ${asked.about}`);
   if (!found) {
-    to.replaceChildren(head, make("p", {}, `${asked.name} holds in each state of this path.`));
+    to.replaceChildren(head, make("p", {}, asked.possible ? "Not on this path so far." : `${asked.name} holds in each state of this path.`));
     return;
   }
   const { step, cause, isArrival, shown } = found;
@@ -83,6 +128,15 @@ function renderAnswer(view, go) {
     make("span", { class: "message" }, message ? `${message.from} → ${message.to}: ${message.text}` : "a message"));
   const listed = texts.flatMap((text, index) => (index ? [" and ", text] : [text]));
   const changes = step ? Object.entries(view.steps[step - 1].changes).map(([node, text]) => `${node}: ${text}`) : [];
+  if (asked.possible) {
+    const yes = isArrival && shown !== null
+      ? ["Yes: in ", link(shown), ", the arrival of ", ...listed, ...effects(view.steps[step])]
+      : isArrival
+        ? ["Yes: after ", link(step), " it would be so if this arrived now: ", ...listed, "."]
+        : ["Yes: in ", link(step), ...(cause.length ? [", as what is under way shows: ", ...listed] : changes.length ? [": ", make("span", { class: "message" }, changes.join("; "))] : []), "."];
+    to.replaceChildren(head, make("p", {}, ...yes));
+    return;
+  }
   const why = isArrival && shown !== null
     ? ["After ", link(step), ` ${asked.name} no longer holds, because of what this message under way will do: `, ...listed, ". One sees it in ", link(shown), ", its arrival",
       ...effects(view.steps[step])]
@@ -129,12 +183,13 @@ function stepRows(steps, sought) {
 export function renderModel(view, go) {
   const take = (/** @type {string} */ id) => go([...view.path, id]);
   const last = view.steps.at(-1);
-  element("about").textContent = `${view.about} ${view.limits} What would exceed a limit of the model cannot happen.`;
+  element("about").textContent = `${view.about} ${view.limits}`;
   const end = view.moves.length ? "" : " Nothing more can happen within the limits of the model: go Back, or to the Start.";
   say(last ? `Step ${view.steps.length}. ${sentence(last)}${end}` : `All nodes have just started.${end}`);
 
   element("nodes").replaceChildren(...view.nodes.map((node) =>
-    nodeCard(node, `Node ${node.name}`, null, choices(view.moves.filter((move) => move.node === node.name && !move.message), take))));
+    cardOf(node, choices(view.moves.filter((move) => move.node === node.name && !move.message), take,
+      view.blocked.filter((one) => one.node === node.name && !one.message), view))));
 
   renderAnswer(view, (step) => go(view.path.slice(0, step)));
   const answer = findAnswer(view);
@@ -142,7 +197,8 @@ export function renderModel(view, go) {
   const net = view.net.map((message) => make("li", causes.has(message.number) ? { class: "sought" } : {},
     ...(causes.has(message.number) ? [make("span", { class: "mark" }, "◆ ")] : []),
     messageText(`${message.from} → ${message.to}: `, message.text, message.type, message.fields),
-    choices(view.moves.filter((move) => move.message?.number === message.number), take)));
+    choices(view.moves.filter((move) => move.message?.number === message.number), take,
+      view.blocked.filter((one) => one.message?.number === message.number), view)));
   element("net").replaceChildren(...(net.length ? net : [make("li", {}, "none")]));
 
   const sought = answer?.shown ?? null;
@@ -151,14 +207,15 @@ export function renderModel(view, go) {
       ...(index + 1 === sought ? [make("span", { class: "mark" }, ` ◆ ${view.asked?.name}`)] : []))));
   const names = view.nodes.map((node) => node.name);
   element("graph").replaceChildren(...(view.steps.length
-    ? [drawGraph(names, stepRows(view.steps, sought), "Message graph; the list below has the same steps", (step) => go(view.path.slice(0, step)))] : []));
+    ? [drawGraph(names, stepRows(view.steps, sought), "Message graph; the list below has the same steps", (step) => go(view.path.slice(0, step)), element("graph").clientWidth)] : []));
 
   element("properties-part").hidden = !view.properties.length;
   element("properties").replaceChildren(...view.properties.map((property) => {
-    const mark = property.holds === null ? "–" : property.holds ? "✓" : "✗";
-    const words = property.holds === null ? "not seen here" : property.holds ? "holds" : "does not hold";
+    const isShown = property.possible && property.holds === false; // what is possible, and no fault
+    const mark = property.holds === null ? "–" : property.holds ? "✓" : isShown ? "◆" : "✗";
+    const words = property.holds === null ? "not seen here" : property.holds ? "holds" : isShown ? "no longer holds: the answer is yes" : "does not hold";
     const clauses = property.clauses.length ? ` [${property.clauses.join(", ")}]` : "";
-    return make("li", { class: property.holds === false ? "broken" : "" },
+    return make("li", { class: property.holds !== false ? "" : isShown ? "shown" : "broken" },
       make("span", { "aria-hidden": "true" }, `${mark} `), `${property.name} `, make("span", { class: "verdict" }, words),
       make("p", {}, `${property.about}${clauses}`));
   }));
@@ -198,7 +255,7 @@ export function sides(problem) {
 }
 
 /** The name of a question, and its text: what it asks, if no other asks the same in these words.
- * @param {{name: string, about: string}} reach @param {{name: string, about: string}[]} all @returns {[string, string]} */
+ * @param {Reach} reach @param {Reach[]} all @returns {[string, string]} */
 function questionOf(reach, all) {
   const isOwn = all.filter((other) => other.about === reach.about).length === 1;
   return [reach.name, isOwn && reach.about.length < 90 ? `${reach.about} (${reach.name})` : reach.name];

@@ -69,7 +69,7 @@ export function renderMoment(run, at, seen, go, again) {
   inputOf("moment").value = String(at);
   inputOf("moment").setAttribute("aria-valuetext", `step ${at + 1} of ${run.moments.length}`);
   const where = moment ? `Step ${at + 1} of ${run.moments.length}${moment.at === null ? "" : `, ${timeOf(moment)}`}. ` : "";
-  say(moment ? `${where}${moment.node ? `${moment.node}: ` : ""}${shorten(readable(moment.what), 600)}` : "The beginning.");
+  say(moment ? `${where}${moment.problem ? "✗ " : ""}${moment.node ? `${moment.node}: ` : ""}${shorten(readable(moment.what), 600)}` : "The beginning.");
 
   const problem = moment?.problem;
   element("problem").hidden = !problem;
@@ -80,12 +80,12 @@ export function renderMoment(run, at, seen, go, again) {
   element("cards").replaceChildren(...seen.nodes.map((node) => nodeCard(node, node.name, specified(seen, node.name))));
   const rows = momentRows(run, at, moment);
   const names = run.nodes.filter((name) => rows.some((row) => namesOf(row.part).includes(name)));
-  element("run-graph").replaceChildren(...(rows.length ? [drawGraph(names, rows, "Message graph of the last steps; the list below has them too", go)] : []));
+  element("run-graph").replaceChildren(...(rows.length ? [drawGraph(names, rows, "Message graph of the last steps; the list below has them too", go, element("run-graph").clientWidth)] : []));
 
   const first = Math.max(0, at - LISTED);
   element("moments").replaceChildren(...run.moments.slice(first, at + LISTED + 1).map((one, index) => {
     const number = first + index;
-    const text = `${one.problem ? "✗ " : ""}${timeOf(one)}${one.node ? ` ${one.node}:` : ""} ${shorten(readable(one.what), 160)}`;
+    const text = `${timeOf(one)}${one.problem ? " ✗" : ""}${one.node ? ` ${one.node}:` : ""} ${shorten(readable(one.what), 160)}`;
     return make("li", { value: String(number + 1), class: one.problem ? "broken" : "" },
       button(text, () => go(number), { class: "step", title: one.what, ...(number === at ? { "aria-current": "step" } : {}) }));
   }));
@@ -98,13 +98,16 @@ function momentRows(run, at, moment) {
   for (let step = Math.max(0, at - BEFORE); step <= at; step++) {
     const one = step === at && moment ? moment : run.moments[step];
     const now = step === at;
-    one.parts.forEach((part, index) => rows.push({ step, at: index ? "" : timeOf(one), part, now, wrong: Boolean(one.problem) }));
+    const isMarked = [...one.parts, ...(one.instead ?? [])].some((part) => part.wrong);
+    const isAllWrong = Boolean(one.problem) && !isMarked && !one.instead?.length; // nothing says which part it is
+    one.parts.forEach((part, index) => rows.push({ step, at: index ? "" : timeOf(one), part, now, wrong: isAllWrong }));
     if (one.more) rows.push({ step, at: "", part: { node: one.node, label: `${one.more} more` }, now });
     if (one.instead?.length) {
       rows.push({ step, at: "", part: { node: "", label: "expected instead:" }, now });
       for (const part of one.instead) rows.push({ step, at: "", part: "from" in part ? { ...part, judged: true } : part, now });
-    } else if (one.problem && !one.parts.length) {
-      rows.push({ step, at: timeOf(one), part: { node: one.node, label: `✗ ${one.problem.what}` }, now, wrong: true });
+    }
+    if (one.problem && !isMarked && !(isAllWrong && one.parts.length)) {
+      rows.push({ step, at: one.parts.length ? "" : timeOf(one), part: { node: one.node, label: `✗ ${one.problem.what}` }, now, wrong: true });
     }
   }
   return rows.slice(-60);
