@@ -4,10 +4,11 @@ each property is shown.
 
     python docs/models.py [--check]
 
-It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->`, `<!-- graphs PROTOCOL -->`,
-`<!-- properties PROTOCOL -->`, `<!-- holding PROTOCOL MODULE BEGINNING -->` or `<!-- vector ID -->`, and `<!-- end -->`; the words
-around them are written by hand. A page with pictures of models begins with `<!-- of PROTOCOL -->`, which may also say what of the nodes is not drawn:
-`<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what models and vectors make.
+It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->`, `<!-- graphs PROTOCOL
+-->`, `<!-- properties PROTOCOL -->`, `<!-- holding PROTOCOL MODULE BEGINNING -->` or `<!-- vector ID -->`, and `<!-- end -->`;
+the words around them are written by hand. A page with pictures of models begins with `<!-- of PROTOCOL -->`, which may also say
+what of the nodes is not drawn: `<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what models and
+vectors make.
 """
 
 from __future__ import annotations
