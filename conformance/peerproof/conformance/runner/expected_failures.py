@@ -110,7 +110,8 @@ def load_expected_failures(path: Path) -> ExpectedFailures:
 def render_expected_failures(name: str, cases: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """Yields the lines of a list of expected failures of an implementation, from the id, failure and reason of each case."""
     found = list(cases)
-    yield f"# Expected failures of {name}. `peerproof run --update-known-failing` removes the lines of cases that pass."
+    update = "--known-failing FILE --update-known-failing"
+    yield f"# Expected failures of {name}. `peerproof run … {update}` removes the lines of cases that pass."
     yield "#"
     yield f"# {'  '.join(COLUMNS)}"
     width = max((len(case) for case, _, _ in found), default=0)
