@@ -106,7 +106,7 @@ def test_several_protocols_have_one_adapter_and_one_run_of_the_tests(language: s
     assert wrong.returncode != 0
     assert f"known-failing.txt:{len(kept) + 1}: no case matches 'peter/codec/none*'" in said
     for vector in unlisted:
-        assert f"vectors show {vector}" in said or f"FAILED peerproof::{vector}#decode - rejected: " in said
+        assert f"vectors show {vector}" in said or f"FAILED peerproof::{vector}#decode - " in said  # pytest shortens the rest
 
 
 @pytest.mark.slow

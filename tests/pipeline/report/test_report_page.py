@@ -271,7 +271,7 @@ def test_the_time_line_of_a_run_opens_at_its_first_divergence(
     with page.expect_popup() as opened:
         page.get_by_role("button", name="Open in the explorer").first.click()
 
-    expect(opened.value.get_by_role("status")).to_contain_text("Step 16 of 97, 1,431 ms. n1:1: recv from n0:1")
+    expect(opened.value.get_by_role("status")).to_contain_text("Step 16 of 97, 1,431 ms. ✗ n1:1: recv from n0:1")
     expect(opened.value.locator("#problem")).to_contain_text("where the specification has k1")
     expect(opened.value.locator("#which option")).to_have_count(1)
 
