@@ -9,13 +9,18 @@ const KEYWORD = /^~[:$](.+)$/; // keywords and symbols of Transit
 const BARE_KEYWORD = /(?<![\w~"\\])~[:$](?=[A-Za-z])/g; // where a text is shown without its quotes
 const LARGE = /^~[in](-?\d+)$/; // its large integers
 
+const MOST_REMEMBERED = 10_000; // texts whose readable form is kept: a step shows many that the step before has shown
+
 /** @type {Map<string, string>} */
 let names = new Map();
+/** @type {Map<string, string>} */
+const remembered = new Map();
 let isExact = false;
 
 /** Names nodes from now on. @param {[string, string][]} known ids and names */
 export function useNames(known) {
   names = new Map(known);
+  remembered.clear();
 }
 
 /** Whether texts are shown as they are. @param {boolean} wanted */
@@ -26,6 +31,17 @@ export function showExact(wanted) {
 /** @param {string} text */
 export function readable(text) {
   if (isExact) return text;
+  let shown = remembered.get(text);
+  if (shown === undefined) {
+    shown = makeReadable(text);
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    remembered.set(text, shown);
+  }
+  return shown;
+}
+
+/** @param {string} text */
+function makeReadable(text) {
   const named = unquoted(text).replace(LONG_ID, (id) => names.get(id) ?? id).replace(CUT_ID, whole);
   return named.replace(/\{u64: ?(\d+)\}/g, "$1").replace(BARE_KEYWORD, "");
 }
