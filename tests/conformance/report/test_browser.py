@@ -81,7 +81,8 @@ def test_a_failing_case_opens_in_the_explorer_at_its_wrong_step(page: Page, tmp_
     with page.expect_popup() as opened:
         page.get_by_role("button", name="Open in the explorer").first.click()
     expect(opened.value.locator("#problem")).to_contain_text("other messages were sent")
-    expect(opened.value.get_by_role("status")).to_contain_text("✗ expected: delta [c:1 k1 v 1]; instead: delta [c:1 k1 v 1, d:1 k v 1]")
+    said = "✗ expected: delta [c:1 k1 v 1]; instead: delta [c:1 k1 v 1, d:1 k v 1]"
+    expect(opened.value.get_by_role("status")).to_contain_text(said)
     page.get_by_role("tab", name="Cases").click()
     page.locator("button.row").last.click()
     with page.expect_popup() as again:
