@@ -298,13 +298,13 @@ SETS = [ranges.of_ticks(some) for size in range(4) for some in combinations(rang
 def test_any_sets_are_combined_as_ranges_are(operation: str) -> None:
     for one, other in product(SETS, SETS):
         found = getattr(any_set(one), operation)(any_set(other))
-        assert held(found) == list(getattr(one, operation)(other).ticks())
+        assert ticks_of(found) == list(getattr(one, operation)(other).ticks())
 
 
 def test_any_sets_are_made_and_extended_as_ranges_are() -> None:
     for one, tick in product(SETS, range(1, 5)):
-        assert held(any_set(one).with_tick(tick)) == list(one.with_tick(tick).ticks())
-        assert held(tables.ticks_up_to(tick)) == list(ranges.up_to(tick).ticks())
+        assert ticks_of(any_set(one).with_tick(tick)) == list(one.with_tick(tick).ticks())
+        assert ticks_of(tables.ticks_up_to(tick)) == list(ranges.up_to(tick).ticks())
 
 
 def any_set(ticks: Ranges) -> tables.AnySet:
@@ -312,7 +312,7 @@ def any_set(ticks: Ranges) -> tables.AnySet:
     return tables.set_of_ticks(ticks.ticks())
 
 
-def held(found: tables.AnySet) -> list[int]:
+def ticks_of(found: tables.AnySet) -> list[int]:
     """The small ticks in a set on terms."""
     return [tick for tick in range(7) if z3.is_true(z3.simplify(found.has(z3.IntVal(tick))))]
 

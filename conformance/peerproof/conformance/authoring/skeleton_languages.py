@@ -67,7 +67,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         start="python3 -m adapter",
         several=Several(
             plug="adapter/scuttlebutt.py",
-            table="adapter/serve.py",
+            table="adapter/plugs.py",
             changes={
                 "adapter/implementation.py": (("my-node with the suite. Fill", "my-node with the vectors of scuttlebutt. Fill"),),
                 "adapter/parts.py": (

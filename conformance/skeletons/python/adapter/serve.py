@@ -1,5 +1,5 @@
 """
-Answers the requests of the suite with what `implementation.py` has. There is nothing to fill in here.
+Answers the requests of the suite with what the files in `plugs.py` have. There is nothing to fill in here.
 
 `pytest` calls `Adapter.handle` in its own process; `python3 -m adapter` is the same adapter as a program.
 """
@@ -11,10 +11,11 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
-from . import implementation as plug
 from .parts import Birth, Choices, Choose, Effects, Malformed, Refused
+from .plugs import PLUGS
 
 Plain = dict[str, Any]
 
@@ -29,10 +30,15 @@ class Trouble(Exception):
 
 @dataclass
 class Life:
-    """How the node of a handle began, and the node; None after a crash."""
+    """The implementation of the node of a handle, how the node began, and the node; None after a crash."""
 
+    plug: ModuleType
     birth: Birth
-    node: plug.Node | None = None
+    node: Any = None
+
+    def effects(self) -> Effects:
+        """Returns the effects of a request, of which there are none yet."""
+        return Effects(self.plug.TRANSPORT)
 
 
 class Adapter:
@@ -41,7 +47,7 @@ class Adapter:
     def __init__(self) -> None:
         self.lives: dict[int, Life] = {}
         self.opened = 0
-        self.choices = Choices()
+        self.choices = {plug.PROTOCOL: Choices() for plug in PLUGS}
         self.ops: dict[str, Callable[[Plain], Plain]] = {
             "hello": self.hello,
             "encode": self.encode,
@@ -63,13 +69,16 @@ class Adapter:
 
     def handle(self, request: Plain, choose: Choose) -> Plain:
         """Returns the reply to a request. `choose` lets the suite answer a question in the middle of it."""
-        self.choices.choose = choose if plug.CHOICES == "oracle" else None
+        for plug in PLUGS:
+            is_oracle = plug.CHOICES == "oracle"
+            self.choices[plug.PROTOCOL].choose = choose if is_oracle else None
         return {"id": request["id"], **self.answer(request)}
 
     def answer(self, request: Plain) -> Plain:
         """Returns the reply without its id. Every request gets a reply, even if the implementation raises an error."""
         if "id" in request:  # also an item of a batch, if it may ask
-            self.choices.begin(request["id"])
+            for choices in self.choices.values():
+                choices.begin(request["id"])
         try:
             return {"ok": True, **self.ops.get(request["op"], unknown)(request)}
         except Trouble as trouble:
@@ -82,27 +91,31 @@ class Adapter:
         return {"error": {"code": code, "message": detail}}
 
     def hello(self, request: Plain) -> Plain:
-        """Returns the name of the implementation, and its capabilities."""
+        """Returns the name of the implementation, and its capabilities in each protocol."""
         least, most = request["protocol"]
         if not least <= 1 <= most:
             raise Trouble("version", f"this is version 1, not {least} to {most}")
         return {
             "protocol": 1,
-            "name": plug.NAME,
-            "version": plug.VERSION,
+            "name": PLUGS[0].NAME,
+            "version": PLUGS[0].VERSION,
             "language": f"python {platform.python_version()}",
-            "protocols": {plug.PROTOCOL: {"capabilities": plug.CAPABILITIES}},
-            "choices": plug.CHOICES,
+            "protocols": {
+                plug.PROTOCOL: {
+                    "capabilities": plug.CAPABILITIES,
+                    "choices": plug.CHOICES,
+                }
+                for plug in PLUGS
+            },
         }
 
     def encode(self, request: Plain) -> Plain:
         """Encodes a message."""
-        ours(request)
-        return {"bytes": plug.encode(request["value"]).hex()}
+        return {"bytes": plug_of(request).encode(request["value"]).hex()}
 
     def decode(self, request: Plain) -> Plain:
         """Decodes a message. Malformed bytes are a result, not an error."""
-        ours(request)
+        plug = plug_of(request)
         try:
             return {"value": plug.decode(bytes.fromhex(request["bytes"]))}
         except Malformed as error:
@@ -110,74 +123,82 @@ class Adapter:
 
     def open(self, request: Plain) -> Plain:
         """Starts a node."""
-        life, effects = self.keep(request), Effects(plug.TRANSPORT)
-        life.node = plug.Node(life.birth, effects)
+        life = self.keep(request)
+        effects = life.effects()
+        life.node = life.plug.Node(life.birth, effects)
         return {"handle": self.opened, **outcome(life.node, effects)}
 
     def load(self, request: Plain) -> Plain:
         """Starts a node in a given state."""
         life = self.keep(request)
         state, timers = request["state"], request.get("timers", [])
-        life.node = plug.Node.load(life.birth, state, timers)
-        return {"handle": self.opened, **outcome(life.node, Effects(plug.TRANSPORT))}
+        life.node = life.plug.Node.load(life.birth, state, timers)
+        return {"handle": self.opened, **outcome(life.node, life.effects())}
 
     def keep(self, request: Plain) -> Life:
         """Returns the node of a new handle, which has not started yet."""
-        ours(request)
+        plug = plug_of(request)
         config, seed = request.get("config", {}), request.get("seed", "")
         addr, now = request["addr"], request["now_ms"]
+        birth = Birth(addr, config, seed, now, self.choices[plug.PROTOCOL])
         self.opened += 1
-        self.lives[self.opened] = Life(Birth(addr, config, seed, now, self.choices))
+        self.lives[self.opened] = Life(plug, birth)
         return self.lives[self.opened]
 
     def recv(self, request: Plain) -> Plain:
         """Handles a message; a malformed one is dropped."""
-        node, effects = self.running(request), Effects(plug.TRANSPORT)
+        life = self.running(request)
+        effects = life.effects()
         try:
             data = bytes.fromhex(request["bytes"])
-            node.receive(request["from"], data, request["now_ms"], effects)
+            life.node.receive(request["from"], data, request["now_ms"], effects)
         except Malformed as error:
-            print(f"{plug.NAME}: dropped a message: {error}", file=sys.stderr)
-        return outcome(node, effects)
+            print(f"{life.plug.NAME}: dropped a message: {error}", file=sys.stderr)
+        return outcome(life.node, effects)
 
     def advance(self, request: Plain) -> Plain:
         """Runs the timers that are due."""
-        node, effects = self.running(request), Effects(plug.TRANSPORT)
-        node.advance(request["now_ms"], effects)
-        return outcome(node, effects)
+        life = self.running(request)
+        effects = life.effects()
+        life.node.advance(request["now_ms"], effects)
+        return outcome(life.node, effects)
 
     def call(self, request: Plain) -> Plain:
         """Handles a call of the application, which may be refused."""
-        node, effects = self.running(request), Effects(plug.TRANSPORT)
+        life = self.running(request)
+        effects = life.effects()
         try:
-            node.call(request["name"], request["args"], request["now_ms"], effects)
+            life.node.call(request["name"], request["args"], request["now_ms"], effects)
         except Refused as refusal:
             refused = {"class": refusal.reason, "message": str(refusal)}
-            return {**outcome(node, effects), "refused": refused}
-        return outcome(node, effects)
+            return {**outcome(life.node, effects), "refused": refused}
+        return outcome(life.node, effects)
 
     def sent(self, request: Plain) -> Plain:
         """Handles the outcome of a message that the node sent."""
-        node, effects = self.running(request), Effects(plug.TRANSPORT)
+        life = self.running(request)
+        effects = life.effects()
         data = bytes.fromhex(request["bytes"])
-        node.settle(request["to"], data, request["took_us"], request["now_ms"], effects)
-        return outcome(node, effects)
+        took, now = request["took_us"], request["now_ms"]
+        life.node.settle(request["to"], data, took, now, effects)
+        return outcome(life.node, effects)
 
     def stream(self, request: Plain) -> Plain:
         """Handles an event of a connection that a peer opened."""
-        node, effects = self.running(request), Effects(plug.TRANSPORT)
+        life = self.running(request)
+        effects = life.effects()
         data = bytes.fromhex(request.get("bytes", ""))
         conn, event = request["conn"], request["event"]
         try:
-            node.on_connection(conn, event, data, request["now_ms"], effects)
+            life.node.on_connection(conn, event, data, request["now_ms"], effects)
         except Malformed as error:
-            print(f"{plug.NAME}: dropped a message: {error}", file=sys.stderr)
-        return outcome(node, effects)
+            print(f"{life.plug.NAME}: dropped a message: {error}", file=sys.stderr)
+        return outcome(life.node, effects)
 
     def query(self, request: Plain) -> Plain:
         """Answers a query."""
-        node, args = self.running(request), request.get("args", {})
-        return {"value": node.query(request["what"], args)}
+        life, args = self.running(request), request.get("args", {})
+        return {"value": life.node.query(request["what"], args)}
 
     def crash(self, request: Plain) -> Plain:
         """Crashes a node; its handle stays valid."""
@@ -186,10 +207,11 @@ class Adapter:
 
     def restart(self, request: Plain) -> Plain:
         """Starts a crashed node again; the configuration has what a real node keeps on disk."""
-        life, effects = self.life(request), Effects(plug.TRANSPORT)
+        life = self.life(request)
+        effects = life.effects()
         config = {**life.birth.config, **request.get("config", {})}
         birth = replace(life.birth, config=config, now=request["now_ms"])
-        life.node = plug.Node(birth, effects)
+        life.node = life.plug.Node(birth, effects)
         return outcome(life.node, effects)
 
     def close(self, request: Plain) -> Plain:
@@ -208,12 +230,12 @@ class Adapter:
             raise Trouble("no_handle", f"there is no handle {request['handle']}")
         return self.lives[request["handle"]]
 
-    def running(self, request: Plain) -> plug.Node:
-        """Returns the node of the request's handle."""
-        node = self.life(request).node
-        if node is None:
+    def running(self, request: Plain) -> Life:
+        """Returns what the request's handle stands for, if its node runs."""
+        life = self.life(request)
+        if life.node is None:
             raise Trouble("no_handle", f"node {request['handle']} has crashed")
-        return node
+        return life
 
 
 def unknown(request: Plain) -> Plain:
@@ -221,12 +243,14 @@ def unknown(request: Plain) -> Plain:
     raise Trouble("unknown_op", f"there is no op {request['op']}")
 
 
-def ours(request: Plain) -> None:
-    """Raises Trouble if the request is about another protocol."""
-    if request["protocol"] != plug.PROTOCOL:
-        raise Trouble("unsupported", f"there is no {request['protocol']} here")
+def plug_of(request: Plain) -> ModuleType:
+    """Returns the implementation of the protocol. Raises Trouble if there is none."""
+    for plug in PLUGS:
+        if request["protocol"] == plug.PROTOCOL:
+            return plug
+    raise Trouble("unsupported", f"there is no {request['protocol']} here")
 
 
-def outcome(node: plug.Node, effects: Effects) -> Plain:
+def outcome(node: Any, effects: Effects) -> Plain:
     """Returns the effects of a node, and the time of its next timer."""
     return {"effects": effects.done, "next_timer_ms": node.next_timer}

@@ -465,8 +465,9 @@ class Node:
         found: Goals = {}
         if after.entries is self.start.entries and ISSUED not in groups:
             return found
+        claims = {ISSUED: self._issued, ORDER: self._order, BEST: self._best, KEPT: self._keeps}
         for group in groups:
-            found |= {ISSUED: self._issued, ORDER: self._order, BEST: self._best, KEPT: self._kept}[group](after, cluster, [*new])
+            found |= claims[group](after, cluster, [*new])
         return found
 
     def _issued(self, after: Any, cluster: Cluster, _: Any) -> Goals:
@@ -509,7 +510,7 @@ class Node:
         holds = z3.And(row.has, same(self.change, Change(row.node, row.tick)))
         return {"a node that knows the best change of an entry holds it": z3.Implies(is_known, holds)}
 
-    def _kept(self, after: Any, cluster: Cluster, _: Any) -> Goals:
+    def _keeps(self, after: Any, cluster: Cluster, _: Any) -> Goals:
         before, row = self.start.entries.rows.at(self.at.term), after.entries.rows.at(self.at.term)
         is_own = z3.And(self.change.node == self.id.term, cluster.is_issued(self.change))
         return {

@@ -90,7 +90,7 @@ class AnyNode:
             self.path.know(*self.holds.of_named(*terms_of(found)).values())
         return found
 
-    def held(self, departed: Departed, *more: Facts) -> Held:
+    def any_held(self, departed: Departed, *more: Facts) -> Held:
         """Returns any nodes that satisfy the invariant, with more that holds of them."""
 
         def facts(node: Term, place: Term) -> list[Term]:
@@ -110,9 +110,9 @@ class AnyNode:
         ids: Any = AnyRows(path, partial(self._any_number, "node"), lambda: None)
         repairs: Any = AnyRows(path, partial(any_cell, path), lambda: Repair(cast("int", self._any_number("row")), ids))
         others: Any = {"scores": score, "cache": score, "stored": stored, "announcing": ids, "repairs": repairs}
-        made: Any = {"departed": departed, "measured": Measured(self.held(departed)), "is_warned": z3.Bool("is warned")}
+        made: Any = {"departed": departed, "measured": Measured(self.any_held(departed)), "is_warned": z3.Bool("is warned")}
         state = State(address, Config(own, ring=ring, credentials=b"own"), **others, **made)
-        return self.with_tables(state, self.held(departed))
+        return self.with_tables(state, self.any_held(departed))
 
     def _any_number(self, about: str) -> Number:
         return Number(z3.Int(self.path.fresh(about)))
@@ -125,8 +125,8 @@ class AnyNode:
     def later(self, state: State, *more: Facts) -> State:
         """Returns any later state with the same departed nodes."""
         departed: Any = state.departed
-        measured: Any = Measured(self.held(departed, *more))
-        return replace(self.with_tables(state, self.held(departed, *more)), measured=measured)
+        measured: Any = Measured(self.any_held(departed, *more))
+        return replace(self.with_tables(state, self.any_held(departed, *more)), measured=measured)
 
     def own_record(self) -> Node:
         """Returns the node as others know it."""

@@ -52,7 +52,7 @@ class Parts:
 
     def len(self, table: Any) -> Any:
         """Returns the length of a table: any, but not 0 if it has nodes."""
-        return Number(table.seen.length) if isinstance(table, Window) else builtins.len(table)
+        return Number(table.visible.length) if isinstance(table, Window) else builtins.len(table)
 
     def enumerate(self, table: Any) -> Iterator[tuple[Any, Any]]:
         """Returns what a search finds in a table: any node, or none."""
@@ -73,7 +73,7 @@ class Parts:
 
     def any_place(self, table: Members) -> Number:
         """Returns any place in a table, or behind it."""
-        return Number(self.path.integer(self.path.fresh("place"), 0, table.seen.length))
+        return Number(self.path.integer(self.path.fresh("place"), 0, table.visible.length))
 
     def any_answer(self, about: str) -> bool:
         """Returns either answer to a question."""
@@ -92,7 +92,7 @@ class Parts:
         """Yields a node at an address: any that is known, or being measured; one after the other, so one stands for all."""
         if self.any_answer("a node is there"):
             departed: Any = state.departed
-            yield self.node.held(departed).member()  # it is in one of these tables, and the same holds in each
+            yield self.node.any_held(departed).member()  # it is in one of these tables, and the same holds in each
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class Parts:
         """The same leaf set, or any other, with a node that may enter it."""
         self.node.claim_may_enter(state, node)
         departed: Any = state.departed
-        changed = self.node.with_tables(state, self.node.held(departed)).leaf_set
+        changed = self.node.with_tables(state, self.node.any_held(departed)).leaf_set
         return changed if self.any_answer("changes") else state.leaf_set
 
     def in_neighborhood_set(self, state: State, node: Node) -> tuple[Node, ...]:
@@ -117,18 +117,18 @@ class Parts:
         """Any tables, after a node that may enter them."""
         self.node.claim_may_enter(state, node)
         departed: Any = state.departed
-        return self.node.with_tables(state, self.node.held(departed))
+        return self.node.with_tables(state, self.node.any_held(departed))
 
     def remove_node(self, state: State, gone: Any) -> State:
         """Any tables without this node."""
         departed: Any = state.departed
-        return self.node.with_tables(state, self.node.held(departed, lambda node, _: [node != term_of(gone)]))
+        return self.node.with_tables(state, self.node.any_held(departed, lambda node, _: [node != term_of(gone)]))
 
     def update_address(self, state: State, node: Node) -> State:
         """Any tables, after a node that has existed with its addresses."""
         self.node.claim_named(node)
         departed: Any = state.departed
-        return self.node.with_tables(state, self.node.held(departed))
+        return self.node.with_tables(state, self.node.any_held(departed))
 
     def consider_node(self, state: State, node: Node, *, is_leaf: bool) -> State:  # noqa: ARG002  # as a leaf or not
         """Any later state, after a node that has existed with its addresses."""

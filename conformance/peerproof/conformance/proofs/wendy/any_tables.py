@@ -110,7 +110,7 @@ class Window:
         self.added: tuple[tuple[Term, Node], ...] = ()  #: with whether each is still there
 
     @cached_property
-    def seen(self) -> Seen:
+    def visible(self) -> Seen:
         """The node that can be seen; it is made where code first looks at it."""
         node, place = self.held.symbols()
         seen = Seen(node, place, z3.Bool(self.path.fresh("has nodes")), self.path.integer(self.path.fresh("length")))
@@ -119,7 +119,7 @@ class Window:
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
         """Yields the nodes that can be seen, with whether they are there."""
-        yield self.seen.there, self.seen.record
+        yield self.visible.there, self.visible.record
 
     def shown_new(self) -> Iterator[tuple[Term, Node]]:
         """Yields those that were added, with whether they are there."""
@@ -134,21 +134,21 @@ class Members(Window):
     """A side of a leaf set, or a neighborhood set."""
 
     def __iter__(self) -> Iterator[Node]:
-        if bool(self.seen.there):
-            yield self.seen.record
+        if bool(self.visible.there):
+            yield self.visible.record
 
     def __getitem__(self, place: Any) -> Any:
         """Returns any node; of a part, nothing is seen: its nodes were in the table before."""
         return () if isinstance(place, slice) else self.held.member()
 
     def __bool__(self) -> bool:
-        return bool(self.seen.there)
+        return bool(self.visible.there)
 
     def __eq__(self, other: object) -> bool:
         """Compares with what a filter has left: if the node that was seen has gone, they differ."""
         if isinstance(other, Members):
             return self is other
-        has_lost = isinstance(other, tuple) and not other and bool(self.seen.there)
+        has_lost = isinstance(other, tuple) and not other and bool(self.visible.there)
         return not has_lost and self.any_answer("none has gone")
 
     __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
@@ -181,7 +181,9 @@ class Cells(Window):
 
     def _changed(self, has_lost: bool, *added: Node) -> Cells:  # what is there and what is new
         found = Cells(self.held)
-        vars(found).update(seen=self.seen, has_lost=has_lost, added=(*self.added, *((z3.BoolVal(True), node) for node in added)))
+        vars(found).update(
+            visible=self.visible, has_lost=has_lost, added=(*self.added, *((z3.BoolVal(True), node) for node in added))
+        )
         return found
 
     def items(self) -> Iterator[tuple[tuple[Number, Number], Node]]:
@@ -209,7 +211,7 @@ class Measured(Window):
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
         """Yields the nodes that can be seen, with whether they are there."""
-        yield z3.And(self.seen.there, *(self.seen.node != one for one in self.gone)), self.seen.record
+        yield z3.And(self.visible.there, *(self.visible.node != one for one in self.gone)), self.visible.record
         yield from self.shown_new()
 
     def __contains__(self, node: Any) -> bool:
@@ -238,7 +240,7 @@ class Measured(Window):
 
     def _changed(self, has: Callable[[Term], Term], added: tuple[tuple[Term, Node], ...], gone: tuple[Term, ...]) -> Measured:
         found = Measured(self.held)
-        vars(found).update(seen=self.seen, has=has, added=added, gone=gone)
+        vars(found).update(visible=self.visible, has=has, added=added, gone=gone)
         return found
 
     def values(self) -> Iterator[Node]:

@@ -231,7 +231,7 @@ def all_that_is_known(node: AnyNode) -> None:
     start: Any = node.start
     tables_ = [start.routing_table, *start.leaf_set, start.neighborhood_set]
     for table in list(combinations(tables_, 2))[choice(node.path, "tables without nodes that are seen", 6)]:
-        node.path.know(z3.Not(table.seen.there))
+        node.path.know(z3.Not(table.visible.there))
     known = vars(State)["known"].func(start)
     nodes = shown_in(start)
     for is_there, one in nodes:
@@ -275,7 +275,7 @@ def those_at_an_address(node: AnyNode) -> None:
         found = list(those_at(node.start, address))
     measured: Any = node.start.measured
     for one in found:
-        is_measured = z3.And(measured.seen.there, same_node(one, measured.seen.record))
+        is_measured = z3.And(measured.visible.there, same_node(one, measured.visible.record))
         node.path.claim("it satisfies the invariant", z3.Or(held_by(node.start).of(*terms_of(one)), is_measured))
     node.path.claim("each once at most", truth(len(found) <= 2))  # noqa: PLR2004  # one of each table is seen
 

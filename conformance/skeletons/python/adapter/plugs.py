@@ -1,0 +1,9 @@
+"""The files that connect your implementation with the suite, one for each protocol. There is nothing to fill in here."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from . import implementation
+
+PLUGS: list[ModuleType] = [implementation]
