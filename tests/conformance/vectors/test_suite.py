@@ -245,7 +245,7 @@ def test_only_the_source_that_changes_is_compiled_again(written: Written, own_ca
 
     assert load(written(codec=codec.replace("rev: 1", "rev: 2"))).vectors[0].rev == 2
     after = compiled_forms()
-    assert (len(before), len(after)) == (2, 3)
+    assert (len(before), len(after)) == (3, 5)  # two sources, and an index of both; one source, and another index
     assert before.items() <= after.items()
 
 
@@ -253,11 +253,28 @@ def test_only_the_source_that_changes_is_compiled_again(written: Written, own_ca
 def test_a_damaged_compiled_form_is_compiled_again(written: Written, own_cache: Path, codec: str, damage: bytes) -> None:
     root = written(codec=codec)
     fresh = load(root)
-    (file,) = own_cache.rglob("*.json")
-    file.write_bytes(damage)
+    files = list(own_cache.rglob("*.json"))
+    assert len(files) == 2  # the form, and the index
+    for file in files:
+        file.write_bytes(damage)
 
     assert load(root) == fresh
-    assert json.loads(file.read_bytes())["key"] == file.stem
+    for file in files:
+        assert json.loads(file.read_bytes())["key"] == file.stem
+
+
+def test_a_form_that_is_gone_is_compiled_again_when_a_body_is_needed(written: Written, own_cache: Path, codec: str) -> None:
+    root = written(codec=codec)
+    fresh = [vector.body for vector in load(root).vectors]
+    (form,) = [path for path in own_cache.rglob("*.json") if "vectors" in json.loads(path.read_text())["form"]]
+    again = load(root)
+    for file in own_cache.rglob("*.json"):
+        file.unlink()
+    for path in root.rglob("*.yaml"):
+        path.write_text("what has been read counts, not what stands here now")
+
+    assert [vector.body for vector in again.vectors] == fresh
+    assert form.name in {path.name for path in own_cache.rglob("*.json")}
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(written: Written, own_cache: Path) -> None:
@@ -283,16 +300,17 @@ def test_of_compiled_forms_those_go_that_were_not_used_for_longest(
     sources = [codec.replace("rev: 1", f"rev: {number + 1}") for number in range(4)]
     for age, source in enumerate(sources[:3]):
         load(written(codec=source))
-        (new,) = [path for path in own_cache.rglob("*.json") if path.stat().st_mtime > time.time() - 60]
-        os.utime(new, (0, time.time() - 90_000 + age))
-    load(written(codec=sources[0]))  # the oldest is used
-    used, *_ = sorted(own_cache.rglob("*.json"), key=lambda path: -path.stat().st_mtime)
-    monkeypatch.setattr(compiled, "KEPT", 5 * used.stat().st_size // 2)
+        new = [path for path in own_cache.rglob("*.json") if path.stat().st_mtime > time.time() - 60]
+        for path in new:
+            os.utime(path, (0, time.time() - 90_000 + age))
+    assert load(written(codec=sources[0])).vectors[0].body  # the oldest is used: its index and its form
+    used = sorted(own_cache.rglob("*.json"), key=lambda path: -path.stat().st_mtime)[: len(new)]
+    monkeypatch.setattr(compiled, "KEPT", 5 * sum(path.stat().st_size for path in used) // 2)
 
     load(written(codec=sources[3]))
 
-    assert len(list(own_cache.rglob("*.json"))) == 2
-    assert used.exists()
+    assert len(list(own_cache.rglob("*.json"))) == 2 * len(new) == 4
+    assert all(path.exists() for path in used)
     assert not list(own_cache.rglob("*.part"))
 
 
@@ -301,7 +319,7 @@ def test_with_a_compiled_form_the_vectors_are_the_same_and_neither_yaml_nor_json
 ) -> None:
     root = written()
     assert load(root) == load(root)
-    assert len(list(own_cache.rglob("*.json"))) == 2
+    assert len(list(own_cache.rglob("*.json"))) == 3
     program = (
         "import sys; from pathlib import Path; from peerproof.conformance.vectors.suite import load; "
         f"assert load(Path({str(root)!r})).vectors; print(sorted({{'yaml', 'jsonschema'}} & set(sys.modules)))"

@@ -1,8 +1,8 @@
 """
-The compiled form of the vectors: JSON in the user's cache folder, one file for each source.
+The compiled form of the vectors: JSON in the user's cache folder, one file for each source, and an index of all.
 
-A change affects one source only. A key covers the source, the schemas and the code that reads them, so that a stale file is
-never read. There are no errors: a file that cannot be read counts as missing, and a failed write is ignored.
+A change affects one source, and the index. A key covers the source, the schemas and the code that reads them, so that a stale
+file is never read. There are no errors: a file that cannot be read counts as missing, and a failed write is ignored.
 """
 
 from __future__ import annotations
@@ -27,9 +27,13 @@ FRESH: Final = 3600.0
 
 #: The modules that determine the compiled form, relative to the package.
 _READERS: Final = (
-    *(f"vectors/{name}" for name in ("suite", "vector_file", "model_table", "model_vectors", "compiled")),
+    *(
+        f"vectors/{name}"
+        for name in ("suite", "vector_source", "vector_file", "model_table", "model_vectors", "compiled", "basis")
+    ),
     "suite/strict_yaml",
     "suite/schema",
+    "clauses/catalogue",
 )
 
 

@@ -14,7 +14,7 @@ its body, as in a YAML file, is made when it is needed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
@@ -150,9 +150,9 @@ class Expanded(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name in self._labels:
             return self._labels[name]
-        if name == "nodes":
-            return nodes(self.table, self.kind, self.number)
-        return _make_body(self.table, self.kind, self.number)[name]
+        if name not in _MADE:
+            raise KeyError(name)
+        return _MADE[name](self.table, self.kind, self.number)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Returns a member, without making the whole body if it has none of this name."""
@@ -163,14 +163,6 @@ class Expanded(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._labels) + len(_MADE)
-
-
-_MADE: Final = ("model", "nodes", "steps")
-
-
-@lru_cache(maxsize=512)
-def _make_body(table: Table, kind: str, number: int) -> Body:
-    return {"model": _model(table, kind, number), "steps": _STEPS[kind](table, number)}
 
 
 def nodes(table: Table, kind: str, number: int) -> Body:
@@ -199,6 +191,11 @@ def beginning(table: Table, kind: str, number: int) -> tuple[int, int | None, in
 
 def _name(place: int, other: int) -> str:
     return NODE if other == place else f"peer-{other + 1}"
+
+
+@lru_cache(maxsize=512)
+def _steps(table: Table, kind: str, number: int) -> list[Body]:
+    return _STEPS[kind](table, number)
 
 
 def _model(table: Table, kind: str, number: int) -> Body:
@@ -244,6 +241,9 @@ def _path(table: Table, number: int) -> list[Body]:
 
 
 _STEPS: Final = {"step": _step, "refusal": _refusal, "path": _path}
+
+#: The members of a body that are made of its row.
+_MADE: Final[dict[str, Callable[[Table, str, int], Any]]] = {"model": _model, "nodes": nodes, "steps": _steps}
 
 
 class OutOfTime(Exception):

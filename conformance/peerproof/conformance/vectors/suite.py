@@ -1,24 +1,26 @@
 """
 The vectors: a protocol's clauses as test data.
 
-`load` reads each source from a compiled form in the user's cache folder if it has not changed; otherwise from YAML, which
-takes a hundred times as long. The sources are authoritative: compiled forms are keyed by their digests, and a missing cache
-only costs time.
+`load` reads an index of all vectors from the user's cache folder if no source has changed, and the body of a vector, when it
+is needed, from the compiled form of its source; otherwise from YAML, which takes a hundred times as long. The sources are
+authoritative: indexes and forms are keyed by their digests, and a missing cache only costs time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.suite import locations
-from peerproof.conformance.suite.strict_yaml import Document, VectorError
+from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors import basis, compiled, model_table
 from peerproof.conformance.vectors.basis import Basis, Places
+from peerproof.conformance.vectors.vector_source import RETIRED, Source, is_table
 from peerproof.spec.collector import no_collector
 
 __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
@@ -29,7 +31,6 @@ _FIRST_ID: Final = re.compile(rb"^-? *id: *[\"']?([a-z0-9-]+/[a-z]+)/[^/]", re.M
 
 #: Kinds of vectors: codec; message exchanges; exchanges from a loaded state; paths of a model; its single steps.
 KINDS: Final = ("codec", "exchange", "loaded", "paths", "steps")
-RETIRED: Final = "retired.yaml"  #: the file of ids that are no longer used, below the root of the vectors
 
 
 @dataclass(frozen=True)
@@ -92,26 +93,103 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
         hashed.update(content)
     digest = hashed.hexdigest()
     with no_collector():
-        forms = _load_forms(root, contents)
-        found = _bases(root, contents)
-        rows = ((name, *row) for name, form in forms.items() for row in form.get("vectors", ()))
-        vectors = tuple(_vector(found, *row) for row in (*rows, *_from_tables(forms)))
-    _check_ids(root, contents, vectors, forms)
-    notes: dict[str, Any] = {}
-    for form in forms.values():
-        for flag, note in form.get("notes", {}).items():
-            notes.setdefault(flag, note)  # lint reports two meanings of one flag
-    retired = forms.get(RETIRED, {})
+        sources, index = _index(root, contents, digest)
+        vectors = tuple(_indexed(sources, index["lists"], row) for row in index["rows"])
     return Suite(
         vectors=vectors,
         digest=digest,
         version=f"{VERSION}+sha256:{digest[:12]}",
-        notes=notes,
-        aliases=retired.get("aliases", {}),
-        withdrawn=retired.get("withdrawn", {}),
+        notes=index["notes"],
+        aliases=index["aliases"],
+        withdrawn=index["withdrawn"],
         root=root,
         only=only,
     )
+
+
+class _Indexed(Vector):
+    """A vector of an index; its body is read on first use."""
+
+    _source: Source
+    _place: int
+
+    @cached_property
+    def body(self) -> Mapping[str, Any]:
+        """As of any other vector."""
+        return self._source.body(self._place)
+
+
+def _indexed(sources: Sequence[Source], lists: Sequence[tuple[str, ...]], row: Sequence[Any]) -> Vector:
+    """Makes a vector of a row of the index. Directly: twenty thousand calls of `__init__` take as long as all the rest."""
+    name, rev, title, level, clauses, flags, needs, source, line, place, rests_on = row
+    protocol, layer, _ = name.split("/")
+    vector = object.__new__(_Indexed)
+    vars(vector).update(
+        id=name,
+        rev=rev,
+        title=title,
+        protocol=protocol,
+        layer=layer,
+        level=level,
+        clauses=lists[clauses],
+        flags=lists[flags],
+        needs=lists[needs],
+        file=sources[source].name,
+        line=line,
+        rests_on=rests_on,
+        _source=sources[source],
+        _place=place,
+    )
+    return vector
+
+
+def _index(root: Path, contents: Mapping[str, bytes], digest: str) -> tuple[list[Source], dict[str, Any]]:
+    """
+    The sources, and all that is known of their vectors but the bodies, from the cache if nothing has changed.
+
+    `rows` has the members of each vector; its clauses, flags and needs are numbers of `lists`. Raises VectorError.
+    """
+    readers = compiled.readers()
+    keys = {name: compiled.key(readers, name, content) for name, content in contents.items() if not _is_basis(name)}
+    sources = [Source(root, name, contents[name], key) for name, key in keys.items()]
+    key = compiled.key(readers, "index", digest.encode())
+    index = compiled.load(key)
+    if index is None:
+        index = _make_index(root, contents, sources)
+        compiled.store(key, index)
+        compiled.forget_old()
+    index["lists"] = [tuple(some) for some in index["lists"]]
+    return sources, index
+
+
+def _make_index(root: Path, contents: Mapping[str, bytes], sources: Sequence[Source]) -> dict[str, Any]:
+    bases = _bases(root, contents)
+    numbers: dict[tuple[str, ...], int] = {}
+    rows = []
+
+    def number(texts: Iterable[str]) -> int:
+        return numbers.setdefault(tuple(texts), len(numbers))
+
+    # Tables come last.
+    for at, source in sorted(enumerate(sources), key=lambda one: is_table(one[1].name)):
+        for place, (line, needs, body) in enumerate(source.rows()):
+            name, level, clauses = body["id"], body["level"], tuple(body["clauses"])
+            protocol, layer, _ = name.split("/")
+            known = bases.get(protocol, Basis())
+            if protocol in bases and layer == model_table.LAYER:
+                level = "should" if name in known.weak else level
+                clauses = known.cite(name, clauses)
+            lists = [number(texts) for texts in (clauses, body.get("flags", ()), needs)]
+            rests_on = known.decisions.get(name, {})
+            rows.append([name, body["rev"], body["title"], level, *lists, at, line, place, rests_on])
+    retired = next((source.form for source in sources if source.name == RETIRED), {})
+    _check_ids(root, sources, rows, retired)
+    notes: dict[str, Any] = {}
+    for source in sources:
+        for flag, note in source.form.get("notes", {}).items():
+            notes.setdefault(flag, note)  # lint reports two meanings of one flag
+    members = {member: retired.get(member, {}) for member in ("aliases", "withdrawn")}
+    return {"rows": rows, "lists": list(numbers), "notes": notes, **members}
 
 
 def _contents(root: Path) -> dict[str, bytes]:
@@ -122,7 +200,7 @@ def _contents(root: Path) -> dict[str, bytes]:
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
         relative = path.relative_to(root).as_posix()
         is_vectors = path.suffix == ".yaml" and relative.count("/") == 2  # noqa: PLR2004  # as the message says
-        if not (is_vectors or relative == RETIRED or _is_table(relative) or _is_basis(relative)):
+        if not (is_vectors or relative == RETIRED or is_table(relative) or _is_basis(relative)):
             expected = f"PROTOCOL/LAYER/TOPIC.yaml, or PROTOCOL/{model_table.LAYER}/CONFIGURATION.json,"
             message = f"expected a path like {expected} below the vectors' root"
             tip = f"a file of vectors can have any path if it is given itself: --vectors {locations.path_text(path)}"
@@ -149,38 +227,6 @@ def _content(file: Path) -> dict[str, bytes]:
     return {f"{place}/{file.stem}.yaml": content} | known
 
 
-def _vector(found: Mapping[str, Basis], file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
-    """Makes a vector of a source and its basis; a model's clauses and level are derived from both."""
-    name = body["id"]
-    protocol, layer, _ = name.split("/")
-    level, clauses = body["level"], tuple(body["clauses"])
-    rests_on: Places = {}
-    if known := found.get(protocol):
-        rests_on = known.decisions.get(name, rests_on)
-        if layer == model_table.LAYER:
-            level = "should" if name in known.weak else level
-            clauses = known.cite(name, clauses)
-    return Vector(
-        id=name,
-        rev=body["rev"],
-        title=body["title"],
-        protocol=protocol,
-        layer=layer,
-        level=level,
-        clauses=clauses,
-        flags=tuple(body.get("flags", ())),
-        needs=tuple(needs),
-        body=body,
-        file=file,
-        line=line,
-        rests_on=rests_on,
-    )
-
-
-def _is_table(relative: str) -> bool:
-    return relative.endswith(".json") and relative.split("/")[1:-1] == [model_table.LAYER]
-
-
 def _is_basis(relative: str) -> bool:
     return relative.count("/") == 1 and relative.endswith(f"/{basis.FILE}")
 
@@ -204,78 +250,27 @@ def _parse_basis(path: Path, content: bytes) -> Basis:
         raise VectorError(locations.path_text(path), None, message) from None
 
 
-def _from_tables(forms: Mapping[str, Any]) -> Iterator[tuple[str, int, list[str], Mapping[str, Any]]]:
-    for file, form in forms.items():
-        if "table" in form:
-            plain, rows = form["table"]
-            table = model_table.table_of(plain)
-            for kind, number, line, needs, labels in rows:
-                yield file, line, needs, model_table.Expanded(table, kind, number, labels)
-
-
-def _load_forms(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    """The compiled form of each source, in their order."""
-    readers = compiled.readers()
-    forms: dict[str, Any] = {}
-    is_new = False
-    for name, content in contents.items():
-        if _is_basis(name):
-            continue
-        key = compiled.key(readers, name, content)
-        form = compiled.load(key)
-        if form is None:
-            form = _compile(root, name, content)
-            compiled.store(key, form)
-            is_new = True
-        forms[name] = form
-    if is_new:
-        compiled.forget_old()
-    return forms
-
-
-def _compile(root: Path, name: str, content: bytes) -> dict[str, Any]:
-    from peerproof.conformance.suite.schema import misfits
-    from peerproof.conformance.vectors import model_vectors, vector_file
-
-    if _is_table(name):
-        return {"table": model_vectors.compile_table(content, PurePosixPath(name), locations.path_text(root / name))}
-    document = _parse(root, name, content)
-    found = misfits(document, "retired") if name == RETIRED else vector_file.problems(document, PurePosixPath(name))
-    if found:
-        raise found[0]
-    if name == RETIRED:
-        return dict(document.data)
-    rows = [
-        (document.values["vectors", index].line, vector_file.needs(vector), vector_file.body(document.data, vector))
-        for index, vector in enumerate(document.data.get("vectors", ()))
-    ]
-    return {"vectors": rows, "notes": document.data.get("notes", {})}
-
-
-def _parse(root: Path, name: str, content: bytes) -> Document:
-    from peerproof.conformance.suite.strict_yaml import parse
-
-    return parse(content, locations.path_text(root if root.is_file() else root / name))
-
-
-def _check_ids(root: Path, contents: Mapping[str, bytes], vectors: Sequence[Vector], forms: Mapping[str, Any]) -> None:
+def _check_ids(
+    root: Path, sources: Sequence[Source], rows: Sequence[Sequence[Any]], retired: Mapping[str, Mapping[str, str]]
+) -> None:
     """Checks that each id occurs once, and that no retired id occurs. Raises VectorError."""
-    written = [vector for vector in vectors if vector.layer != model_table.LAYER]
-    first: dict[str, Vector] = {}
-    for vector in written:
-        if (before := first.setdefault(vector.id, vector)) is not vector:
-            document = _parse(root, vector.file, contents[vector.file])
-            index = next(i for i, one in enumerate(one for one in written if one.file == vector.file) if one is vector)
-            raise document.error(("vectors", index, "id"), f"id {vector.id} occurs twice, first at {_place(root, before)}")
-    retired = forms.get(RETIRED, {})
+    first: dict[str, Sequence[Any]] = {}
+    for row in rows:
+        name, source, place = row[0], sources[row[7]], row[9]
+        if not is_table(source.name) and (before := first.setdefault(name, row)) is not row:
+            raise source.parse().error(
+                ("vectors", place, "id"), f"id {name} occurs twice, first at {_place(root, sources, before)}"
+            )
     aliases, file = retired.get("aliases", {}), locations.path_text(root / RETIRED)
     for former, now in aliases.items():
         if now not in first:
             raise VectorError(file, None, f"alias {former} refers to {now}, which does not exist")
     for former in (*aliases, *retired.get("withdrawn", {})):
         if former in first:
-            raise VectorError(file, None, f"{former} is used again, at {_place(root, first[former])}; ids are never reused")
+            raise VectorError(
+                file, None, f"{former} is used again, at {_place(root, sources, first[former])}; ids are never reused"
+            )
 
 
-def _place(root: Path, vector: Vector) -> str:
-    return f"{locations.path_text(root if root.is_file() else root / vector.file)}:{vector.line}"
+def _place(root: Path, sources: Sequence[Source], row: Sequence[Any]) -> str:
+    return f"{locations.path_text(root if root.is_file() else root / sources[row[7]].name)}:{row[8]}"
