@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.shared import remove_shared
 from tests.support.tools import left_out, needed, require
 
 from peerproof.conformance.fuzz.search_settings import PROFILES, Profile
@@ -72,6 +73,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = [report.longrepr[2] for report in stats.get("skipped", ()) if isinstance(report.longrepr, tuple)]
     for line in left_out(reasons):
         terminalreporter.write_line(line, yellow=True)
+
+
+def pytest_unconfigure() -> None:
+    """Removes what the processes of this run have shared."""
+    remove_shared()
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.support.catching import suite
 from tests.support.numbered import write_suite
+from tests.support.shared import made_once
 from tests.support.vector_files import CODEC, EXCHANGE
 
 from peerproof.cli import options
+from peerproof.conformance.bundles import bundle_file
+from peerproof.conformance.bundles.bundle_file import bundle_text
 from peerproof.conformance.suite import locations
 from peerproof.conformance.vectors.suite import Suite, load
 
@@ -22,12 +26,23 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that a test runs in this process share the suite's own vectors, which take a second to read."""
+    """Commands that a test runs in this process share the suite's own vectors, and its bundles; both take seconds to make."""
 
     def load_own(root: Path | None, protocol: str | None) -> Suite:
         return suite() if (root or locations.vectors_root(protocol)) == OWN else load(root, protocol)
 
+    def text_of(of: Suite, protocol: str) -> str:
+        return own_bundle(protocol) if of is suite() else bundle_text(of, protocol)
+
     monkeypatch.setattr(options, "load", load_own)
+    monkeypatch.setattr(bundle_file, "bundle_text", text_of)
+
+
+@cache
+def own_bundle(protocol: str) -> str:
+    """The bundle of a protocol of the suite's own vectors."""
+    file = made_once(f"text-{protocol}", lambda folder: (folder / "text").write_text(bundle_text(suite(), protocol), "utf-8"))
+    return (file / "text").read_text("utf-8")
 
 
 @pytest.fixture

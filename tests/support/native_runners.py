@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tests.support.catching import suite
 from tests.support.javascript import ADAPTERS
+from tests.support.shared import made_once
 from tests.support.tools import LEFT_OUT, leave_out, require
 from tests.support.waiting import PATIENCE
 
@@ -37,9 +38,8 @@ Verdicts = dict[str, Verdict]
 
 @cache
 def bundle(protocol: str) -> Path:
-    """The bundle of a protocol, written once for all tests of this process."""
-    (path,) = export_bundles(suite(), Path(mkdtemp()), [protocol])
-    return path
+    """The bundle of a protocol, written once for all tests."""
+    return made_once(f"bundle-{protocol}", lambda folder: export_bundles(suite(), folder, [protocol])) / f"{protocol}.json"
 
 
 def parse_verdicts(lines: str) -> Verdicts:
@@ -61,7 +61,7 @@ def part_of_bundle(protocol: str, *layers: str) -> Path:
     """The same with the vectors of some layers only, and without those made from models."""
     found = json.loads(bundle(protocol).read_bytes())
     vectors = [vector for vector in found["vectors"] if vector["id"].split("/")[1] in layers]
-    path = bundle(protocol).with_name(f"{protocol}-{'-'.join(layers)}.json")
+    path = Path(mkdtemp()) / f"{protocol}-{'-'.join(layers)}.json"
     path.write_text(json.dumps({**found, "vectors": vectors, "tables": []}), encoding="utf-8")
     return path
 
@@ -153,10 +153,13 @@ def begin_java(folder: Path, protocol: str) -> Path:
 
 @cache
 def java_runner() -> str:
-    """The class path of the runner in Java, built once for all tests of this process."""
-    folder = begin_java(Path(mkdtemp()), "scuttlebutt")
-    done = maven(folder, "-DskipTests", "package")
-    assert done.returncode == 0, done.stdout
+    """The class path of the runner in Java, built once for all tests."""
+
+    def build(folder: Path) -> None:
+        done = maven(begin_java(folder / "mine", "scuttlebutt"), "-DskipTests", "package")
+        assert done.returncode == 0, done.stdout
+
+    folder = made_once("java-runner", build) / "mine"
     return f"{folder}/target/classes:{folder}/target/lib/*"
 
 

@@ -1,0 +1,34 @@
+"""What takes long to make, and is made once for all processes of a run of the tests."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import gettempdir, mkdtemp
+from typing import Final
+
+#: The process that began this run; those that it starts inherit its name.
+_RUN: Final = os.environ.setdefault("PEERPROOF_TEST_RUN", str(os.getpid()))
+_FOLDER: Final = Path(gettempdir()) / f"peerproof-tests-{_RUN}"
+
+
+def made_once(name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that the first process that needs it fills; others wait until it is whole."""
+    _FOLDER.mkdir(exist_ok=True)
+    folder = _FOLDER / name
+    with (_FOLDER / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            part = Path(mkdtemp(dir=_FOLDER))
+            make(part)
+            part.rename(folder)
+    return folder
+
+
+def remove_shared() -> None:
+    """Removes all such folders, if this is the process that began the run."""
+    if str(os.getpid()) == _RUN:
+        shutil.rmtree(_FOLDER, ignore_errors=True)
