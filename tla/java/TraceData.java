@@ -4,7 +4,11 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.Map;
 import java.util.StringTokenizer;
+import tlc2.value.impl.BoolValue;
 import tlc2.value.impl.IntValue;
 import tlc2.value.impl.RecordValue;
 import tlc2.value.impl.StringValue;
@@ -16,12 +20,14 @@ import util.UniqueString;
  * The definitions of the module TraceData.
  *
  * <p>The resource "events" has a value on each line: `12` is a number, `$3` the third of the strings, `'word` a word,
- * `( … )` a tuple, `{ name … }` a record. The resource "strings" begins with the number of events and has, for each string in
- * the order of their numbers, its rank and its size. Events are read as TLC asks for them, and only the last is kept.
+ * `?1` true and `?0` false, `( … )` a tuple, `{ name … }` a record. The resource "strings" begins with the number of events and
+ * has, for each string in the order of their numbers, its rank and its bytes in hexadecimal digits, after a dot. Events are read
+ * as TLC asks for them, and only the last is kept.
  */
 public final class TraceData {
   private static final int[] RANKS;
-  private static final int[] SIZES;
+  private static final byte[][] BYTES; // by rank, from 1
+  private static final Map<String, Integer> RANK_OF = new HashMap<>(); // by bytes, in hexadecimal digits
   private static final int COUNT;
 
   private static BufferedReader events;
@@ -31,16 +37,19 @@ public final class TraceData {
   static {
     try (BufferedReader strings = open("strings")) {
       COUNT = Integer.parseInt(strings.readLine().trim());
-      ArrayList<int[]> rows = new ArrayList<>();
+      ArrayList<String> rows = new ArrayList<>();
       for (String line = strings.readLine(); line != null; line = strings.readLine()) {
-        StringTokenizer row = new StringTokenizer(line);
-        rows.add(new int[] {Integer.parseInt(row.nextToken()), Integer.parseInt(row.nextToken())});
+        rows.add(line);
       }
       RANKS = new int[rows.size()];
-      SIZES = new int[rows.size() + 1];
+      BYTES = new byte[rows.size() + 1][];
+      BYTES[0] = new byte[0]; // of the string that the traces do not have
       for (int number = 0; number < RANKS.length; number++) {
-        RANKS[number] = rows.get(number)[0];
-        SIZES[RANKS[number]] = rows.get(number)[1];
+        StringTokenizer row = new StringTokenizer(rows.get(number), " .");
+        RANKS[number] = Integer.parseInt(row.nextToken());
+        String digits = row.hasMoreTokens() ? row.nextToken() : "";
+        BYTES[RANKS[number]] = HexFormat.of().parseHex(digits);
+        RANK_OF.put(digits, RANKS[number]);
       }
     } catch (IOException problem) {
       throw new IllegalStateException(problem);
@@ -74,7 +83,29 @@ public final class TraceData {
   }
 
   public static Value StringSize(Value string) {
-    return IntValue.gen(SIZES[((IntValue) string).val]);
+    return IntValue.gen(BYTES[((IntValue) string).val].length);
+  }
+
+  public static Value StringCount() {
+    return IntValue.gen(RANKS.length);
+  }
+
+  public static Value StringBytes(Value string) {
+    byte[] bytes = BYTES[((IntValue) string).val];
+    Value[] items = new Value[bytes.length];
+    for (int at = 0; at < items.length; at++) {
+      items[at] = IntValue.gen(bytes[at] & 0xff);
+    }
+    return new TupleValue(items);
+  }
+
+  public static Value StringOf(Value bytes) {
+    Value[] items = ((TupleValue) bytes.toTuple()).elems;
+    byte[] octets = new byte[items.length];
+    for (int at = 0; at < items.length; at++) {
+      octets[at] = (byte) ((IntValue) items[at]).val;
+    }
+    return IntValue.gen(RANK_OF.getOrDefault(HexFormat.of().formatHex(octets), 0));
   }
 
   private static Value value(StringTokenizer tokens, String token) {
@@ -95,6 +126,8 @@ public final class TraceData {
         return new RecordValue(names.toArray(new UniqueString[0]), values.toArray(new Value[0]), false);
       case '\'':
         return new StringValue(token.substring(1));
+      case '?':
+        return token.equals("?1") ? BoolValue.ValTrue : BoolValue.ValFalse;
       case '$':
         return IntValue.gen(RANKS[Integer.parseInt(token.substring(1))]);
       default:

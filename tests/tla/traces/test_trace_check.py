@@ -224,6 +224,27 @@ def test_what_the_module_sees_is_declared(what: str, kind: str, expected: object
     assert view("scuttlebutt").sees(divergence) is is_seen
 
 
+LATER: list[object] = [{"cancel_timer": {"timer": {"type": "round"}}}, JOINED, HEARD]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "is_seen"),
+    [
+        (LATER, LATER[1:], False),
+        (LATER, [HEARD, JOINED], False),
+        (LATER, [HEARD], True),
+        (LATER, [HEARD, JOINED, JOINED], True),
+        ([7, JOINED], [JOINED], True),
+    ],
+)
+def test_a_module_may_ignore_effects_and_their_order(expected: list[object], actual: list[object], is_seen: bool) -> None:
+    seen_by = replace(view("scuttlebutt"), unseen_effects=frozenset({"cancel_timer"}), is_ordered=False)
+    divergence = Divergence(line(), "effects", expected, actual)
+
+    assert seen_by.sees(divergence) is is_seen
+    assert view("scuttlebutt").sees(divergence)
+
+
 def judgement(opinion: Opinion, events: int, event: int | None = None) -> Judgement:
     """What TLC says of a trace."""
     return Judgement("r", "n", opinion, events, event)

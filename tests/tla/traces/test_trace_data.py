@@ -11,8 +11,9 @@ from tests.support.sample_forms import FORM, PAIR, SHAPE, Colour, Pair, Shape
 
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Specification
-from peerproof.spec.forms.form import U64, Form, Integer, Optional, Text
+from peerproof.spec.forms.form import U64, Flag, Form, Integer, Optional, Text
 from peerproof.spec.traces.trace import Line
+from peerproof.spec.wendy.forms import IdText, Octets
 from peerproof.tla.traces.trace_data import TLC_INTEGER_MAX, TooLarge, TraceData, tokens
 
 SPEC: Specification = scuttlebutt
@@ -27,6 +28,10 @@ HEARD = replace(START, seq=1, kind="recv", peer="p:1", args={"type": "delta", "e
         (U64(), 5, "5"),
         (Integer(), TLC_INTEGER_MAX, "2147483647"),
         (Text(most=9), "a", "<a>"),
+        (Flag(), True, "?1"),
+        (Flag(), False, "?0"),
+        (IdText(), 10, f"<{'0' * 31}a>"),
+        (Octets(), b"\x0a", "<0a>"),
         (Optional(Integer()), None, "( )"),
         (Optional(Integer()), 3, "( 3 )"),
         (PAIR, Pair("a", 1), "( <a> 1 )"),
@@ -40,6 +45,14 @@ def test_a_value_is_written_by_its_form(form: Form, value: Any, written: str) ->
         tokens(U64(), str)(TLC_INTEGER_MAX + 1)
 
 
+def test_a_form_of_a_protocol_must_be_a_text_a_number_or_a_flag_to_be_written() -> None:
+    class Odd(Form):
+        """A form whose plain data is a list."""
+
+    with pytest.raises(TypeError, match=r"TLC has no representation of \[1\]"):
+        tokens(Odd(), str)([1])
+
+
 def test_strings_are_numbered_in_the_order_of_their_bytes(tmp_path: Path) -> None:
     data = TraceData(SPEC, 10)
     for seq, name in enumerate(["b", "\udcff", "a", "\U0001f600", "é", "", "b"]):
@@ -51,7 +64,8 @@ def test_strings_are_numbered_in_the_order_of_their_bytes(tmp_path: Path) -> Non
     peers = [event.split(" peer ")[1].split()[0] for event in (tmp_path / "events").read_text(encoding="ascii").splitlines()]
     assert count == "7"
     assert peers == ["$0", "$1", "$2", "$3", "$4", "$5", "$0"]
-    assert rows == ["3 1", "6 1", "2 1", "5 4", "4 2", "1 0"]  # rank and bytes of b, ff, a, the face, é, and nothing
+    # ranks and bytes of b, ff, a, the face, é, and nothing
+    assert rows == ["3 .62", "6 .ff", "2 .61", "5 .f09f9880", "4 .c3a9", "1 ."]
 
 
 def written(line: Line) -> str:
@@ -103,6 +117,14 @@ def test_an_event_is_a_record_of_what_happened_and_what_was_done() -> None:
         " effects ( { effect 'notify notice { type 'heartbeat peer $1 round_trip ( ) } }"
         " { effect 'set_timer timer { type 'round  } after 9 } ) refused 'too_large"
     )
+
+
+@pytest.mark.parametrize(("took", "written_as"), [(8000, "( 8000 )"), (None, "( )")])
+def test_what_became_of_a_message_is_a_record_of_it_and_of_how_long_it_took(took: int | None, written_as: str) -> None:
+    sent = replace(HEARD, kind="sent", args={"took": took, "message": {"type": "delta", "entries": []}})
+
+    args = f"args {{ message {{ type 'delta entries (  ) }} took {written_as} }}"
+    assert f"kind 'sent peer $1 readable 'yes {args}" in written(sent)
 
 
 def test_json_has_one_number_for_1_and_1_0() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
@@ -30,7 +30,9 @@ CLASSES: Final = "java"
 
 _FEW: Final = 10_000
 
-_DEPARTS: Final = re.compile(r'<<"departs", (\d+), (\d+), (\d+), "(\w+)">>')
+#: How a module reports the event at which a trace departs, or from which on it has no verdict: the event's number, the trace's,
+#: the line's, and what is wrong or why.
+_REPORT: Final = re.compile(r'<<"(departs|undetermined)", (\d+), (\d+), (\d+), "([^"]+)">>')
 
 
 class Opinion(Enum):
@@ -48,7 +50,7 @@ class Judgement:
     run: str
     node: str
     opinion: Opinion
-    events: int  #: number of events passed to TLC
+    events: int  #: number of events passed to TLC, or before the first that the module cannot judge
     event: int | None = None  #: the first that is no step of the module; counted from 1, as the trace's lines
     seq: int | None = None  #: the `seq` of this line
     what: str | None = None  #: the wrong member: "seq", "args", "picks", "refused" or "effects"
@@ -73,12 +75,12 @@ def check_with_tlc(
     path = module(protocol)
     if path is None:
         raise RunFailed(f"no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
-    departures: dict[int, tuple[int, int, str]] = {}
+    ends: dict[int, _End] = {}
 
     def on_line(line: str) -> None:
-        if found := _DEPARTS.fullmatch(line.strip()):
-            # only the first departure of a trace counts
-            departures.setdefault(int(found[2]), (int(found[1]), int(found[3]), found[4]))
+        if found := _REPORT.fullmatch(line.strip()):
+            # only the first report of a trace counts
+            ends.setdefault(int(found[3]), _End(found[1] == "departs", int(found[2]), int(found[4]), found[5]))
 
     with tempfile.TemporaryDirectory(prefix="peerproof-traces-") as folder:
         data.write(Path(folder))
@@ -95,14 +97,26 @@ def check_with_tlc(
         raise RunFailed(f"TLC has checked {result.distinct - 1} of {data.events} events ({result.verdict.value})")
     begins = accumulate((len(trace.events) for trace in data.traces.values()), initial=0)
     numbered = enumerate(zip(data.traces.values(), begins, strict=False), start=1)
-    return [_judgement(trace, begin, departures.get(number)) for number, (trace, begin) in numbered]
+    return [_judgement(trace, begin, ends.get(number)) for number, (trace, begin) in numbered]
 
 
-def _judgement(trace: Trace, begins: int, departure: tuple[int, int, str] | None) -> Judgement:
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where a module stops judging a trace."""
+
+    is_wrong: bool
+    at: int  #: the event, counted from 1 through all traces
+    seq: int
+    what: str  #: the wrong member, or why there is no verdict
+
+
+def _judgement(trace: Trace, begins: int, end: _End | None) -> Judgement:
     count = len(trace.events)
-    if departure is not None:
-        at, seq, what = departure
-        return Judgement(trace.run, trace.node, Opinion.REJECTED, count, at - begins, seq, what)
+    if end is not None and end.is_wrong:
+        return Judgement(trace.run, trace.node, Opinion.REJECTED, count, end.at - begins, end.seq, end.what)
+    if end is not None:
+        why = f"the module cannot judge the line with seq {end.seq}: {end.what}"
+        return Judgement(trace.run, trace.node, Opinion.UNDETERMINED, end.at - begins - 1, why=why)
     if trace.ends is not None:
         return Judgement(trace.run, trace.node, Opinion.UNDETERMINED, count, why=trace.ends)
     return Judgement(trace.run, trace.node, Opinion.ACCEPTED, count)
@@ -124,14 +138,21 @@ class View:
     about: str  #: description for users
     open_kinds: frozenset[str]  #: kinds of events of which the module accepts more than one outcome
     unseen_members: Mapping[str, frozenset[str]]  #: notice -> members that the module ignores
+    unseen_effects: frozenset[str] = frozenset()  #: effects that the module ignores, or does not always compare
+    is_ordered: bool = True  #: whether the module compares the order of effects
 
     def sees(self, divergence: Divergence) -> bool:
         """Whether the module should detect a divergence, too."""
         if divergence.what == "state" or divergence.line.kind in self.open_kinds:
             return divergence.what not in ("state", "picks", "effects")
         if divergence.what == "effects":
-            return list(map(self._project, divergence.expected)) != list(map(self._project, divergence.actual))
+            return self._seen(divergence.expected) != self._seen(divergence.actual)
         return True
+
+    def _seen(self, effects: Iterable[Plain]) -> list[Plain]:
+        ignored = self.unseen_effects
+        seen = [self._project(effect) for effect in effects if not (isinstance(effect, dict) and ignored & effect.keys())]
+        return seen if self.is_ordered else sorted(seen, key=lambda effect: json.dumps(effect, sort_keys=True))
 
     def _project(self, effect: Plain) -> Plain:
         match effect:
@@ -146,7 +167,8 @@ def view(protocol: str) -> View:
     path = root(protocol) / protocol / f"{protocol.capitalize()}Trace.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     members = {notice: frozenset(names) for notice, names in data["unseen_members"].items()}
-    return View(data["about"], frozenset(data["open_kinds"]), members)
+    ignored, is_ordered = frozenset(data.get("unseen_effects", ())), data.get("is_ordered", True)
+    return View(data["about"], frozenset(data["open_kinds"]), members, ignored, is_ordered)
 
 
 def compare(divergence: Divergence | None, event: int | None, judgement: Judgement, seen_by: View) -> Comparison:

@@ -2,7 +2,8 @@
 Traces in the format of the module TraceData: events and effects of each node, as values of TLA+.
 
 The conversion is the same for all protocols and follows their declared forms: a record becomes a record, a named tuple a tuple,
-a text its number, an absent value `<<>>`. Data that does not fit the forms is marked, so that no step of a module explains it.
+a text its number, an absent value `<<>>`; of a protocol's own form it takes the plain data, such as the digits of an id. Data
+that does not fit the forms is marked, so that no step of a module explains it.
 TLC's integers have 31 bits; a trace is checked only up to the first larger integer.
 """
 
@@ -14,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from peerproof.spec.core import Specification
+from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import U64, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, Text, octets
-from peerproof.spec.traces.trace import TEXT, Line
+from peerproof.spec.traces.trace import TEXT, Line, parse_sent
 
 TLC_INTEGER_MAX: Final = 2**31 - 1
 
@@ -81,14 +82,15 @@ class TraceData:
         ranks = {string: rank for rank, string in enumerate(sorted(self._strings, key=octets), start=1)}
         with (folder / "strings").open("w", encoding="ascii") as file:
             file.write(f"{self.events}\n")
-            file.writelines(f"{ranks[string]} {len(octets(string))}\n" for string in self._strings)
+            file.writelines(f"{ranks[string]} .{octets(string).hex()}\n" for string in self._strings)
 
     def _text(self, string: str) -> str:
         return f"${self._strings.setdefault(string, len(self._strings))}"
 
     def _event(self, line: Line) -> str:
         node, peer = self._text(line.node), self._text(line.peer or "")
-        head = f"node {node} seq {integer(line.seq)} kind '{line.kind if line.kind in self._kinds else 'unknown'} peer {peer}"
+        kind = line.kind if line.kind in (*self._kinds, "sent") else "unknown"
+        head = f"node {node} seq {integer(line.seq)} kind '{kind} peer {peer}"
         try:
             args, picks, effects = self._args(line), self._picks(line), " ".join(map(self._effect, line.effects))
             refused = "'" if line.refused is None else _word(line.refused)
@@ -97,6 +99,9 @@ class TraceData:
         return f"{head} readable 'yes args {args} picks ( {picks} ) effects ( {effects} ) refused {refused}"
 
     def _args(self, line: Line) -> str:
+        if line.kind == "sent":
+            sent = parse_sent(self._spec, Instant(0), NodeId(""), line.args)
+            return f"{{ message {self._message(sent.message)} took {_DURATION(sent.took)} }}"
         if line.kind not in self._kinds:
             raise MalformedMessage("bad_value", 0, f"kind: {line.kind!r}")
         form, tokens_of = self._kinds[line.kind]
@@ -142,7 +147,18 @@ def tokens(form: Form, text: Tokens) -> Tokens:
     if isinstance(form, Tagged):
         cases = {record.kind: _record(record, text, name) for name, record in form.cases.items()}
         return lambda value: cases[type(value)](value)
-    raise TypeError(f"TLC has no representation of {form}")
+    return lambda value: _plain(form.plain(value), text)
+
+
+def _plain(plain: Plain, text: Tokens) -> str:
+    """Writes plain data that is a text, a number, true or false."""
+    if isinstance(plain, bool):
+        return "?1" if plain else "?0"
+    if isinstance(plain, int):
+        return integer(plain)
+    if isinstance(plain, str):
+        return text(plain)
+    raise TypeError(f"TLC has no representation of {plain!r}")
 
 
 def integer(value: int) -> str:
@@ -158,6 +174,9 @@ def _record(form: Record, text: Tokens, tag: str | None = None) -> Tokens:
         return lambda value: f"( {' '.join([part(getattr(value, name)) for name, part in parts])} )"
     head = "" if tag is None else f"type {_word(tag)} "
     return lambda value: f"{{ {head}{' '.join([f'{name} {part(getattr(value, name))}' for name, part in parts])} }}"
+
+
+_DURATION: Final = tokens(Optional(Integer()), str)
 
 
 def _word(word: str) -> str:
