@@ -12,6 +12,7 @@ from tests.support.sample_forms import FORM, PAIR, SHAPE, Colour, Pair, Shape
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Specification
 from peerproof.spec.forms.form import U64, Flag, Form, Integer, Optional, Text
+from peerproof.spec.swim.forms import TransitMap
 from peerproof.spec.traces.trace import Line
 from peerproof.spec.wendy.forms import IdText, Octets
 from peerproof.tla.traces.trace_data import TLC_INTEGER_MAX, TooLarge, TraceData, tokens
@@ -32,6 +33,7 @@ HEARD = replace(START, seq=1, kind="recv", peer="p:1", args={"type": "delta", "e
         (Flag(), False, "?0"),
         (IdText(), 10, f"<{'0' * 31}a>"),
         (Octets(), b"\x0a", "<0a>"),
+        (TransitMap(), '{"~:a":1}', '<{"~:a":1}>'),
         (Optional(Integer()), None, "( )"),
         (Optional(Integer()), 3, "( 3 )"),
         (PAIR, Pair("a", 1), "( <a> 1 )"),

@@ -2,8 +2,9 @@
 Traces in the format of the module TraceData: events and effects of each node, as values of TLA+.
 
 The conversion is the same for all protocols and follows their declared forms: a record becomes a record, a named tuple a tuple,
-a text its number, an absent value `<<>>`; of a protocol's own form it takes the plain data, such as the digits of an id. Data
-that does not fit the forms is marked, so that no step of a module explains it.
+a text its number, an absent value `<<>>`; of a protocol's own form it takes the value if that is a text, such as a map that is
+kept as JSON, or else the plain data, such as the digits of an id. Data that does not fit the forms is marked, so that no step of
+a module explains it.
 TLC's integers have 31 bits; a trace is checked only up to the first larger integer.
 """
 
@@ -147,7 +148,7 @@ def tokens(form: Form, text: Tokens) -> Tokens:
     if isinstance(form, Tagged):
         cases = {record.kind: _record(record, text, name) for name, record in form.cases.items()}
         return lambda value: cases[type(value)](value)
-    return lambda value: _plain(form.plain(value), text)
+    return lambda value: text(value) if isinstance(value, str) else _plain(form.plain(value), text)
 
 
 def _plain(plain: Plain, text: Tokens) -> str:
