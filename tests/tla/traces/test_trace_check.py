@@ -183,8 +183,10 @@ def test_a_java_machine_that_ends_early_gives_no_verdict(java: Callable[[str], T
 
 
 def test_a_protocol_without_a_module_has_no_verdict(java: Callable[[str], Tools]) -> None:
-    with pytest.raises(RunFailed, match=r"for traces of nothing: nothing/NothingTrace\.tla"):
+    with pytest.raises(RunFailed, match=r"no TLA\+ module for traces of nothing"):
         check_with_tlc(java("pass"), "nothing", TraceData(SPEC, MOST))
+    with pytest.raises(RunFailed, match=r"no TLA\+ module for traces of nothing"):
+        view("nothing")
 
 
 def line(**members: object) -> Line:

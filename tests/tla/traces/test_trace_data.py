@@ -10,14 +10,21 @@ import pytest
 from tests.support.sample_forms import FORM, PAIR, SHAPE, Colour, Pair, Shape
 
 from peerproof.spec import scuttlebutt
-from peerproof.spec.core import Specification
-from peerproof.spec.forms.form import U64, Flag, Form, Integer, Optional, Text
+from peerproof.spec.core import NodeId, Specification, Table
+from peerproof.spec.distkv.chains import Chain, Element
+from peerproof.spec.distkv.forms import NODE, PATH, PING_CHAIN, SETS, TICKS, VALUE
+from peerproof.spec.distkv.ranges import of_ticks
+from peerproof.spec.forms.form import U64, Flag, Form, Integer, Optional, Text, text
 from peerproof.spec.swim.forms import TransitMap
 from peerproof.spec.traces.trace import Line
 from peerproof.spec.wendy.forms import IdText, Octets
 from peerproof.tla.traces.trace_data import TLC_INTEGER_MAX, TooLarge, TraceData, tokens
 
 SPEC: Specification = scuttlebutt
+
+N1 = NodeId("n1")
+
+TWO = text(b"\x92\x01\xc0")  # 1 and Null
 
 START = Line("r", "scuttlebutt", "test", "n:1", 0, 0, "start", None, {"seeds": []}, (), (), None)
 HEARD = replace(START, seq=1, kind="recv", peer="p:1", args={"type": "delta", "entries": []})
@@ -34,6 +41,12 @@ HEARD = replace(START, seq=1, kind="recv", peer="p:1", args={"type": "delta", "e
         (IdText(), 10, f"<{'0' * 31}a>"),
         (Octets(), b"\x0a", "<0a>"),
         (TransitMap(), '{"~:a":1}', '<{"~:a":1}>'),
+        (NODE, "n1", "<n1>"),
+        (VALUE, b"\x92\x01\xc0", f"<{TWO}>"),
+        (PATH, b"\x92\x01\xc0", f"<{TWO}>"),
+        (SETS, Table({N1: of_ticks((1, 2, 5))}), "( ( <n1> ( ( 1 3 ) ( 5 6 ) ) ) )"),
+        (TICKS, Table({N1: 5, NodeId("n2"): 0}), "( ( <n1> 5 ) ( <n2> 0 ) )"),
+        (PING_CHAIN, Chain((Element(N1, 3), Element(N1, None)), cut=True), "( ( ( <n1> ( 3 ) ) ( <n1> ( ) ) ) ?1 )"),
         (Optional(Integer()), None, "( )"),
         (Optional(Integer()), 3, "( 3 )"),
         (PAIR, Pair("a", 1), "( <a> 1 )"),

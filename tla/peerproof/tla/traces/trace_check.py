@@ -58,9 +58,9 @@ class Judgement:
 
 
 def module(protocol: str) -> Path | None:
-    """Returns the module that checks traces of a protocol, if there is one."""
-    path = root(protocol) / protocol / f"{protocol.capitalize()}Trace.tla"
-    return path if path.is_file() else None
+    """Returns the module that checks traces of a protocol, if there is one: `DistKVTrace.tla`, its name in any capitals."""
+    folder, name = root(protocol) / protocol, f"{protocol}trace.tla"
+    return next((path for path in sorted(folder.glob("*.tla")) if path.name.lower() == name), None)
 
 
 def check_with_tlc(
@@ -74,7 +74,7 @@ def check_with_tlc(
     """Returns TLC's verdicts on the traces, in the order of their first lines. Raises `RunFailed` if there are none."""
     path = module(protocol)
     if path is None:
-        raise RunFailed(f"no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
+        raise RunFailed(f"no TLA+ module for traces of {protocol}")
     ends: dict[int, _End] = {}
 
     def on_line(line: str) -> None:
@@ -163,9 +163,11 @@ class View:
 
 
 def view(protocol: str) -> View:
-    """Loads the differences that the module of a protocol does not detect."""
-    path = root(protocol) / protocol / f"{protocol.capitalize()}Trace.json"
-    data = json.loads(path.read_text(encoding="utf-8"))
+    """Loads the differences that the module of a protocol does not detect. Raises `RunFailed` if there is no module."""
+    path = module(protocol)
+    if path is None:
+        raise RunFailed(f"no TLA+ module for traces of {protocol}")
+    data = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     members = {notice: frozenset(names) for notice, names in data["unseen_members"].items()}
     ignored, is_ordered = frozenset(data.get("unseen_effects", ())), data.get("is_ordered", True)
     return View(data["about"], frozenset(data["open_kinds"]), members, ignored, is_ordered)

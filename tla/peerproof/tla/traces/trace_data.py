@@ -20,6 +20,7 @@ from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import U64, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, Text, octets
 from peerproof.spec.traces.trace import TEXT, Line, parse_sent
+from peerproof.tla.traces.shared_forms import reduced
 
 TLC_INTEGER_MAX: Final = 2**31 - 1
 
@@ -148,6 +149,10 @@ def tokens(form: Form, text: Tokens) -> Tokens:
     if isinstance(form, Tagged):
         cases = {record.kind: _record(record, text, name) for name, record in form.cases.items()}
         return lambda value: cases[type(value)](value)
+    if (found := reduced(form)) is not None:
+        shared, convert = found
+        write = tokens(shared, text)
+        return lambda value: write(convert(value))
     return lambda value: text(value) if isinstance(value, str) else _plain(form.plain(value), text)
 
 
