@@ -30,6 +30,9 @@ CLASSES: Final = "java"
 
 _FEW: Final = 10_000
 
+#: Megabytes; a module goes through a message entry by entry, and the largest has thousands of them.
+_STACK: Final = 256
+
 #: How a module reports the event at which a trace departs, or from which on it has no verdict: the event's number, the trace's,
 #: the line's, and what is wrong or why.
 _REPORT: Final = re.compile(r'<<"(departs|undetermined)", (\d+), (\d+), (\d+), "([^"]+)">>')
@@ -90,6 +93,7 @@ def check_with_tlc(
             library=(root(),),
             classes=(root() / CLASSES, Path(folder)),
             brief=data.events < _FEW,
+            stack_megabytes=_STACK,
             seconds=seconds,
         )
         result = tlc.run(tools, what, on_progress, on_line)
