@@ -6,9 +6,10 @@
 (* brackets. Nodes are numbers; the lower number is the lower name. An         *)
 (* element is <<node, tick>>. A chain is <<elements, cut>>: a sequence, the     *)
 (* newest element first, and whether older ones were left out [DA-11].        *)
-(* Elements without a tick [D-10] do not occur.                              *)
+(* In a chain of pings an element may have no tick [D-10]: in the models none   *)
+(* is so, in recorded traces NoTick stands for it.                            *)
 (***************************************************************************)
-EXTENDS Naturals, FiniteSets, Sequences
+EXTENDS Integers, FiniteSets, Sequences
 
 Max(a, b) == IF a >= b THEN a ELSE b
 
@@ -22,6 +23,11 @@ Range(seq) == {seq[i] : i \in DOMAIN seq}
 NoChain == <<<<>>, FALSE>>
 
 Elements(chain) == Range(chain[1])
+
+NoTick == -1
+
+\* Whether it is neither absent nor zero. [DA-16]
+HasChanged(element) == element[2] > 0
 
 Nodes(chain) == {element[1] : element \in Elements(chain)}
 
@@ -78,22 +84,24 @@ Relation(a, b) ==
     ELSE IF StandsIn(b, a) /\ ~StandsIn(a, b) THEN "after"
     ELSE "concurrent"
 
-\* Of changes, and of pings: the higher tock, then the higher tick, then the lower name. [D-80…D-82, DA-01]
+\* Of changes, and of pings: the higher tock, then the higher tick, then the lower name; but a ping without a tick loses to any
+\* with one. [D-80…D-82, DA-01, DA-36]
 Beats(a, tockA, b, tockB) ==
-    \/ tockA > tockB
-    \/ tockA = tockB /\ HeadOf(a)[2] > HeadOf(b)[2]
-    \/ tockA = tockB /\ HeadOf(a)[2] = HeadOf(b)[2] /\ HeadOf(a)[1] < HeadOf(b)[1]
+    IF NoTick \in {HeadOf(a)[2], HeadOf(b)[2]} /\ HeadOf(a)[2] # HeadOf(b)[2] THEN HeadOf(b)[2] = NoTick
+    ELSE \/ tockA > tockB
+         \/ tockA = tockB /\ HeadOf(a)[2] > HeadOf(b)[2]
+         \/ tockA = tockB /\ HeadOf(a)[2] = HeadOf(b)[2] /\ HeadOf(a)[1] < HeadOf(b)[1]
 
 -----------------------------------------------------------------------------
 \* Pings
 
 \* Whether another than the node has a tick in it that is not zero. [D-106, DA-51, DA-52]
-IsAuthoritative(chain, n) == \E element \in Elements(chain) : element[1] # n /\ element[2] # 0
+IsAuthoritative(chain, n) == \E element \in Elements(chain) : element[1] # n /\ HasChanged(element)
 
 \* Whether a node with the tick zero may ping on this chain. [D-107, DA-40]
 ZeroMayPing(chain) ==
     LET half == (Len(chain[1]) + 1) \div 2
-        isZero(i) == chain[1][i][2] = 0
+        isZero(i) == ~HasChanged(chain[1][i])
     IN  (\A i \in 1..half : isZero(i)) => \A i \in half + 1..Len(chain[1]) : isZero(i)
 
 \* Where in mine the common part begins, or the end of mine. [DA-75]
@@ -112,7 +120,7 @@ TickOf(pairs, n) == LET own == {pair \in pairs : pair[1] = n} IN IF own = {} THE
 \* For each node the highest. [DA-45, DA-64]
 Highest(pairs) == {pair \in pairs : \A other \in pairs : other[1] = pair[1] => other[2] <= pair[2]}
 
-Raised(before, pairs) == Highest(before \cup pairs)
+Raised(before, pairs) == Highest(before \cup {pair \in pairs : pair[2] # NoTick})
 
 \* Whether a is nowhere below b. [DA-68, DA-76]
 IsNowhereBelow(a, b) == \A pair \in b : TickOf(a, pair[1]) >= pair[2]

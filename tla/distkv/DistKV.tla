@@ -67,6 +67,19 @@ vars == <<kept, up, todo, restarts, net>>
 Timer == {"initial", "founding", "olddata", "ping", "greeting", "ticks", "missing", "known", "over", "repair", "allowed"}
 
 -----------------------------------------------------------------------------
+\* What the models leave out, or have the same for all nodes. To check recorded traces, DistKVTrace replaces these.
+
+\* The application is notified: <<"entry_changed", path, value>> and the like. [DA-61]
+Notified(state, notice) == state
+
+ChangeLength(state) == MaxChange
+
+PingLength(state) == MaxPing
+
+\* What the first node sets the root to. [DA-72]
+RootValue(state) == 1
+
+-----------------------------------------------------------------------------
 \* The state of one node, with the messages that it sends on an event.
 
 Present(state) == UNION {Elements(entry[2]) : entry \in state.entries}
@@ -98,10 +111,15 @@ UpdateOf(entry) == <<"update">> \o entry
 \* As it was, with its own tock. [D-43, DA-03, DA-48, DA-49]
 SentAgain(state, entry) == Broadcast(state, UpdateOf(entry))
 
+\* Of entries, the one with the lowest tock, of these the one with the lowest path. [DA-51]
+First(some) == CHOOSE a \in some : \A b \in some : a[4] < b[4] \/ (a[4] = b[4] /\ a[1] <= b[1])
+
 RECURSIVE AllSentAgain(_, _)
 AllSentAgain(state, some) ==
-    IF some = {} THEN state
-    ELSE LET entry == CHOOSE entry \in some : TRUE IN AllSentAgain(SentAgain(state, entry), some \ {entry})
+    IF some = {} THEN state ELSE LET entry == First(some) IN AllSentAgain(SentAgain(state, entry), some \ {entry})
+
+\* [DA-59]
+BecameReady(state) == IF state.phase = "ready" THEN state ELSE Notified([state EXCEPT !.phase = "ready"], <<"ready">>)
 
 \* An info that says nothing is not sent. [D-61, DA-20, DA-21, DA-25]
 Informed(state, prev, known, seen, missing, reason) ==
@@ -121,24 +139,32 @@ IsAccepted(chain, at, entry) ==
 
 EntryAt(state, p) == {entry \in state.entries : entry[1] = p}
 
-\* [D-57, D-58, D-16, DA-15, DA-84, DA-85]
+\* The same change with another value. [DA-18]
+Contradicts(chain, value, entry) == HeadOf(chain) = HeadOf(entry[2]) /\ value # entry[3]
+
+\* [D-57, D-58, D-16, DA-15, DA-18, DA-84, DA-85]
 Applied(state, p, chain, value, at) ==
     LET before == EntryAt(state, p)
         stays == {entry \in before : ~IsAccepted(chain, at, entry)}
-        after == IF stays = {} THEN {<<p, Within(chain, MaxChange), value, at>>} ELSE stays
+        after == IF stays = {} THEN {<<p, Within(chain, ChangeLength(state)), value, at>>} ELSE stays
         stored == [state EXCEPT !.entries = (@ \ before) \cup after]
         seen == Elements(chain) \cup UNION {Elements(entry[2]) : entry \in before}
-    IN  [stored EXCEPT !.superseded = (@ \cup seen) \ Present(stored)]
+        applied == [stored EXCEPT !.superseded = (@ \cup seen) \ Present(stored)]
+    IN  IF stays = {} THEN Notified(applied, <<"entry_changed", p, value>>)
+        ELSE IF \E entry \in stays : Contradicts(chain, value, entry)
+        THEN Notified(applied, <<"contradiction", p, HeadOf(chain)>>)
+        ELSE applied
 
 \* By the node itself. [D-09, D-42, D-49, D-51, D-59, DA-10, DA-21, DA-80]
 Changed(state, p, value) ==
     LET before == EntryAt(state, p)
         base == IF before = {} THEN NoChain ELSE (CHOOSE entry \in before : TRUE)[2]
         t == TickOf(state.ticks, state.id) + 1
-        entry == <<p, WithChange(base, state.id, t, MaxChange), value, state.tock + 1>>
+        entry == <<p, WithChange(base, state.id, t, ChangeLength(state)), value, state.tock + 1>>
         stored == [state EXCEPT !.tock = @ + 1, !.ticks = Raised(@, {<<state.id, t>>}), !.entries = (@ \ before) \cup {entry}]
         removed == Elements(base) \ Present(stored)
-    IN  Broadcast([stored EXCEPT !.superseded = @ \cup removed], UpdateOf(entry))
+        sent == Broadcast([stored EXCEPT !.superseded = @ \cup removed], UpdateOf(entry))
+    IN  Notified(sent, <<"entry_changed", p, value>>)
 
 \* [DA-78, DA-84]
 UpdateReceived(state, p, chain, value, at) ==
@@ -161,7 +187,7 @@ Decided(state) ==
 \* [D-103, D-122, DA-70]
 Tried(state) ==
     LET chain == state.last[1][1]
-        fit == {i \in DOMAIN chain : chain[i][1] \notin state.tried \cup {state.id} /\ chain[i][2] # 0}
+        fit == {i \in DOMAIN chain : chain[i][1] \notin state.tried \cup {state.id} /\ HasChanged(chain[i])}
         m == chain[CHOOSE i \in fit : \A j \in fit : i <= j][1]
     IN  IF state.source # 0 \/ fit = {} THEN state
         ELSE SentTo([state EXCEPT !.source = m, !.tried = @ \cup {m}], m, <<"load">>)
@@ -172,7 +198,7 @@ LooksForDownload(state) ==
 
 \* [DA-66]
 Accepted(state, chain, at) ==
-    Decided(LooksForDownload(Cancelled([state EXCEPT !.last = <<Within(chain, MaxPing), at>>], {"initial"})))
+    Decided(LooksForDownload(Cancelled([state EXCEPT !.last = <<Within(chain, PingLength(state)), at>>], {"initial"})))
 
 \* An own ping, which is last from now on. [D-52…D-54, DA-37]
 Pinged(state, chain) ==
@@ -182,7 +208,7 @@ Pinged(state, chain) ==
 PingedAlone(state) == Set(Cancelled(Pinged(state, Alone(state.id, OwnTick(state))), {"ping"}), {"initial"})
 
 \* [D-71, D-84, DA-41, DA-66]
-PingedNext(state) == Decided(Pinged(state, WithPing(state.last[1], state.id, OwnTick(state), MaxPing)))
+PingedNext(state) == Decided(Pinged(state, WithPing(state.last[1], state.id, OwnTick(state), PingLength(state))))
 
 -----------------------------------------------------------------------------
 \* Recovery
@@ -217,7 +243,8 @@ IsHead(chain, n) == chain[1] # <<>> /\ HeadOf(chain)[1] = n
 
 \* [D-85, D-86, D-112, DA-74…DA-76]
 Recovers(state, mine, other, lost, pinged) ==
-    LET begun == Set([state EXCEPT !.recovery = <<mine, Side(mine, other), lost, pinged, {}>>], {"over"})
+    LET recovering == [state EXCEPT !.recovery = <<mine, Side(mine, other), lost, pinged, {}>>]
+        begun == Set(Notified(recovering, <<"split_healed">>), {"over"})
     IN  IF ~Participates(state) \/ IsRecovering(state) THEN state
         ELSE IF IsHead(mine, state.id) THEN Step1(begun)
         ELSE IF IsOn(mine, state.id) THEN Set(begun, {"ticks"})
@@ -251,8 +278,9 @@ PingReceived(state, chain, at) ==
     LET from == HeadOf(chain)[1]
         counted == Counted(state, at, Elements(chain))
         answered == IF IsAlone(chain) /\ Participates(state) THEN Greeted(counted, chain) ELSE counted
+        isStale == \E pair \in state.heard : pair[1] = from /\ at <= pair[2]
     IN  IF from = state.id THEN counted
-        ELSE IF at <= TickOf(state.heard, from) THEN answered
+        ELSE IF isStale THEN answered
         ELSE Judged([answered EXCEPT !.heard = Raised(@, {<<from, at>>})], chain, at)
 
 -----------------------------------------------------------------------------
@@ -291,14 +319,17 @@ ReasonReceived(state, reason) ==
     ELSE IF Agree(state.last[1], reason[1]) THEN state
     ELSE Recovers(state, state.last[1], reason[1], FALSE, <<>>)
 
-\* [DA-64, DA-87]
+\* [DA-54, DA-64, DA-87]
 InfoReceived(state, m) ==
     LET chains == {m[i][1] : i \in {i \in {5, 10} : m[i] # <<>>}}
         pairs == {<<m[1], m[4]>>} \cup UNION {Elements(chain) : chain \in chains} \cup m[7] \cup m[8]
-        begun == ReasonReceived(Counted(state, m[6], pairs), m[10])
+        counted == Counted(state, m[6], pairs)
+        begun == ReasonReceived(counted, m[10])
         shown == IF m[8] = {} THEN begun ELSE TicksReceived(begun, m[1], m[8], m[10] # <<>>)
         known == IF m[7] = {} THEN shown ELSE KnownReceived(shown, m[7])
-    IN  IF m[9] = {} THEN known ELSE MissingReceived(known, m[1], m[9])
+    IN  IF m[1] = state.id THEN counted
+        ELSE IF m[9] = {} THEN known
+        ELSE MissingReceived(known, m[1], m[9])
 
 -----------------------------------------------------------------------------
 \* Downloads
@@ -312,9 +343,6 @@ LoadReceived(state, from) ==
     THEN SentTo(state, from, <<"loaded">> \o Download(state) \o <<state.ticks, state.tock>>)
     ELSE SentTo(state, from, <<"refused">>)
 
-\* Of entries, the one with the lowest tock, of these the one with the lowest path. [DA-51]
-First(some) == CHOOSE a \in some : \A b \in some : a[4] < b[4] \/ (a[4] = b[4] /\ a[1] <= b[1])
-
 RECURSIVE AllApplied(_, _)
 AllApplied(state, some) ==
     IF some = {} THEN state
@@ -325,7 +353,7 @@ Loaded(state, m) ==
     LET applied == AllApplied(Counted([state EXCEPT !.source = 0], m[7], m[6]), m[4])
         told == [applied EXCEPT !.superseded = @ \cup (m[5] \ Present(applied))]
         isBack == state.phase = "empty" /\ TickOf(told.ticks, state.id) # 0
-        after == [told EXCEPT !.phase = IF isBack /\ Missed(told) # {} THEN "settling" ELSE "ready"]
+        after == IF isBack /\ Missed(told) # {} THEN [told EXCEPT !.phase = "settling"] ELSE BecameReady(told)
         hasMore == state.phase = "old" /\ ~IsNowhereBelow(m[6], after.ticks)
     IN  Decided(IF hasMore THEN TicksShown(after, <<>>, <<>>) ELSE after)
 
@@ -349,7 +377,7 @@ Received(state, m) ==
 
 \* [D-105, DA-72]
 Founded(state) ==
-    LET first == Changed([state EXCEPT !.phase = "ready"], 0, 1)
+    LET first == BecameReady(Changed(state, 0, RootValue(state)))
     IN  IF state.phase # "empty" \/ IsLed(state) THEN state
         ELSE IF state.last = <<>> THEN PingedAlone(first)
         ELSE Decided(first)
@@ -358,7 +386,7 @@ Founded(state) ==
 OldDataSent(state) ==
     IF state.phase # "old" THEN state
     ELSE IF IsLed(state) THEN Set(state, {"olddata"})
-    ELSE [AllSentAgain(state, state.entries) EXCEPT !.phase = "ready"]
+    ELSE BecameReady(AllSentAgain(state, state.entries))
 
 \* [DA-68]
 GreetingSent(state) == TicksShown([state EXCEPT !.newcomer = <<>>], state.newcomer, <<>>)
@@ -369,11 +397,25 @@ RecoveryEnded(state) == Cancelled([state EXCEPT !.recovery = <<>>], {"ticks", "m
 \* [D-119, D-120, DA-08]
 Repaired(state) == Asked(state, Missed(state))
 
+\* [DA-61]
+Due(state, timer) ==
+    CASE timer = "initial" -> PingedAlone(state)
+      [] timer = "founding" -> Founded(state)
+      [] timer = "olddata" -> OldDataSent(state)
+      [] timer = "ping" -> PingedNext(state)
+      [] timer = "greeting" -> GreetingSent(state)
+      [] timer = "ticks" -> Step1(state)
+      [] timer = "missing" -> Step2(state)
+      [] timer = "known" -> Step3(state)
+      [] timer = "over" -> RecoveryEnded(state)
+      [] timer = "repair" -> Repaired(state)
+      [] timer = "allowed" -> state
+
 -----------------------------------------------------------------------------
 \* What is looked at after each event
 
 \* [DA-73]
-Settled(state) == IF state.phase = "settling" /\ Missed(state) = {} THEN [state EXCEPT !.phase = "ready"] ELSE state
+Settled(state) == IF state.phase = "settling" /\ Missed(state) = {} THEN BecameReady(state) ELSE state
 
 \* [DA-08, DA-79]
 MayRepair(state) ==
@@ -524,31 +566,31 @@ Command(n) ==
 \* The timer runs, and does not any more.
 Expires(n, timer) == up[n] /\ timer \in timers[n] /\ <<n, timer>> \in Fires
 
-Off(n, timer) == Cancelled(Local(n), {timer})
+Expired(n, timer) ==
+    /\ Become(Due([Local(n) EXCEPT !.timers = @ \ {timer}], timer), net)
+    /\ UNCHANGED <<up, todo, restarts>>
 
-Expired(state) == Become(state, net) /\ UNCHANGED <<up, todo, restarts>>
+InitialPing(n) == Expires(n, "initial") /\ Expired(n, "initial")
 
-InitialPing(n) == Expires(n, "initial") /\ Expired(PingedAlone(Off(n, "initial")))
+Founding(n) == Expires(n, "founding") /\ Expired(n, "founding")
 
-Founding(n) == Expires(n, "founding") /\ Expired(Founded(Off(n, "founding")))
+OldData(n) == Expires(n, "olddata") /\ Expired(n, "olddata")
 
-OldData(n) == Expires(n, "olddata") /\ Expired(OldDataSent(Off(n, "olddata")))
+Ping(n) == Expires(n, "ping") /\ Expired(n, "ping")
 
-Ping(n) == Expires(n, "ping") /\ Expired(PingedNext(Off(n, "ping")))
+Greeting(n) == Expires(n, "greeting") /\ Expired(n, "greeting")
 
-Greeting(n) == Expires(n, "greeting") /\ Expired(GreetingSent(Off(n, "greeting")))
+RecoverTicks(n) == Expires(n, "ticks") /\ Expired(n, "ticks")
 
-RecoverTicks(n) == Expires(n, "ticks") /\ Expired(Step1(Off(n, "ticks")))
+RecoverMissing(n) == Expires(n, "missing") /\ Expired(n, "missing")
 
-RecoverMissing(n) == Expires(n, "missing") /\ Expired(Step2(Off(n, "missing")))
+RecoverKnown(n) == Expires(n, "known") /\ Expired(n, "known")
 
-RecoverKnown(n) == Expires(n, "known") /\ Expired(Step3(Off(n, "known")))
+RecoverOver(n) == Expires(n, "over") /\ Expired(n, "over")
 
-RecoverOver(n) == Expires(n, "over") /\ Expired(RecoveryEnded(Off(n, "over")))
+Repair(n) == Expires(n, "repair") /\ Expired(n, "repair")
 
-Repair(n) == Expires(n, "repair") /\ Expired(Repaired(Off(n, "repair")))
-
-RepairAllowed(n) == Expires(n, "allowed") /\ Expired(Off(n, "allowed"))
+RepairAllowed(n) == Expires(n, "allowed") /\ Expired(n, "allowed")
 
 \* A message to a node that is not up vanishes.
 Receive ==

@@ -18,8 +18,8 @@ TypeOK ==
         /\ tock[n] \in 0..MaxTock
         /\ last[n] # <<>> => IsPing(last[n][1], last[n][2])
         /\ heard[n] \subseteq (Node \ {n}) \X (0..MaxTock)
-        /\ {due[n], start[n]} \subseteq 0..Silence \cup {Off}
-        /\ since[n] \in 0..Silence + 1
+        /\ {due[n], start[n]} \subseteq 0..Silence(Clock) \cup {Off}
+        /\ since[n] \in 0..Silence(Clock) + 1
         /\ judged[n] \in BOOLEAN
         /\ apart[n] \in 0..2
         /\ status[n] # "up" => due[n] = Off /\ start[n] = Off
@@ -79,10 +79,10 @@ NoFalseNext ==
         \A s \in Arrivals(message[1], message[3], message[4]) : s.last = last[message[1]]
 
 \* Three clocks after the ping accepted last, some node that is up has pinged. [DI-13]
-SomebodyPings == Up # {} => \E n \in Up : since[n] <= Silence
+SomebodyPings == Up # {} => \E n \in Up : since[n] <= Silence(Clock)
 
 \* So has each that has got no other. [DI-13]
-EachPings == \A n \in Up : since[n] <= Silence
+EachPings == \A n \in Up : since[n] <= Silence(Clock)
 
 \* Nothing remembers which nodes have pinged. [breaks DI-11]
 IsNeverStale(s, from, itsTock) == FALSE

@@ -24,7 +24,7 @@ TypeOK ==
             /\ SideOf(Local(n)) \subseteq Nodes(Mine(Local(n)))
             /\ HasLost(Local(n)) \in BOOLEAN
             /\ IsRunning(Local(n), "over")
-        /\ \A timer \in timers[n] : timer[1] \in Names /\ timer[2] \in 0..RepairSilence
+        /\ \A timer \in timers[n] : timer[1] \in Names /\ timer[2] \in 0..RepairSilence(Clock)
         /\ \A timer, other \in timers[n] : timer[1] = other[1] => timer = other
     /\ lost \in 0..Losses
     /\ \A message \in net :
@@ -81,7 +81,7 @@ AnsweredInTheEnd == <>[]AllAnswered
 \* What stands for definitions of Recovering in models that must fail
 
 \* Half a clock for the first node, and for the second. [DX-12]
-MissingDelayLiterally(position) == HalfLife(Max(1, position))
+MissingDelayLiterally(position) == HalfLife(Clock, Max(1, position))
 
 \* Nodes that miss nothing say so, too. [D-115, DX-13]
 RequestsOfAll(list) == {list}

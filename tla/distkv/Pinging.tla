@@ -13,7 +13,7 @@
 (* left becomes 0, and the rest is forgotten: runs go on for ever, in a graph *)
 (* that ends.                                                              *)
 (***************************************************************************)
-EXTENDS Chains, Texts
+EXTENDS Times, Texts
 
 CONSTANTS
     Node,       \* the nodes
@@ -52,8 +52,6 @@ vars == <<status, mine, split, lost, net>>
 
 Off == 99
 
-Silence == 3 * Clock
-
 -----------------------------------------------------------------------------
 \* What the constants say
 
@@ -77,24 +75,18 @@ ASSUME PingingAssumption ==
 -----------------------------------------------------------------------------
 \* Times [DA-37…DA-39, DA-62, DA-65]
 
-FirstMoments == Clock \div 2..Clock
-
-LateMoments == (5 * Clock) \div 2..Silence
-
-OnChainMoment(position) == ((2 * Length - position) * Clock) \div Length
-
 \* Whether a node with the tick zero must not ping on this chain. [D-107]
 IsForbidden(n, chain) == Shown[n] = 0 /\ ~ZeroMayPing(chain)
 
 \* Then it does not ping, but starts up anew. [DA-67]
-Silenced == <<Off, Silence>>
+Silenced == <<Off, Silence(Clock)>>
 
 \* What PingDue and InitialPingDue may be when a ping has been accepted, or sent. [DA-66, DA-67]
 Decisions(n, chain) ==
-    IF IsForbidden(n, chain) THEN {Silenced}
-    ELSE IF IsOn(chain, n) THEN {<<OnChainMoment(Position(chain, n)), Off>>}
-    ELSE IF ~IsAuthoritative(chain, n) /\ Shown[n] # 0 THEN {<<Clock, Off>>}
-    ELSE {<<moment, Off>> : moment \in LateMoments \cup (IF n \in Early THEN {Clock} ELSE {})}
+    LET fixed == FixedMoment(Clock, Length, chain, n, Shown[n])
+    IN  IF IsForbidden(n, chain) THEN {Silenced}
+        ELSE IF fixed # <<>> THEN {<<fixed[1], Off>>}
+        ELSE {<<moment, Off>> : moment \in LateMoments(Clock) \cup (IF n \in Early THEN {Clock} ELSE {})}
 
 -----------------------------------------------------------------------------
 \* What a node does. Its state is a record of mine.
@@ -146,7 +138,7 @@ Pingings(n) ==
 \* InitialPingDue. [DA-65]
 StartUp(n) ==
     LET s == Local(n)
-    IN  [s EXCEPT !.tock = @ + 1, !.last = <<Within(Alone(n, Shown[n]), Length), s.tock + 1>>, !.due = Off, !.start = Silence,
+    IN  [s EXCEPT !.tock = @ + 1, !.last = <<Within(Alone(n, Shown[n]), Length), s.tock + 1>>, !.due = Off, !.start = Silence(Clock),
                   !.since = 0, !.apart = OneMore(@)]
 
 -----------------------------------------------------------------------------
@@ -217,10 +209,10 @@ Beginning ==
     /\ tock = [n \in Node |-> IF n \in Members THEN FirstLast[n][2] ELSE 0]
     /\ last = FirstLast
     /\ heard = [n \in Node |-> {}]
-    /\ \E times \in [Node -> UNION {Decisions(n, FirstLast[n][1]) : n \in Members} \cup {<<Off, Off>>} \cup {<<Off, t>> : t \in FirstMoments}] :
+    /\ \E times \in [Node -> UNION {Decisions(n, FirstLast[n][1]) : n \in Members} \cup {<<Off, Off>>} \cup {<<Off, t>> : t \in FirstMoments(Clock)}] :
         /\ \A n \in Node :
             times[n] \in (IF n \in Members THEN Decisions(n, FirstLast[n][1])
-                          ELSE IF n \in Joining THEN {<<Off, Off>>} ELSE {<<Off, t>> : t \in FirstMoments})
+                          ELSE IF n \in Joining THEN {<<Off, Off>>} ELSE {<<Off, t>> : t \in FirstMoments(Clock)})
         /\ due = [n \in Node |-> times[n][1]]
         /\ start = [n \in Node |-> times[n][2]]
     /\ since = [n \in Node |-> 0]
@@ -239,7 +231,7 @@ Tick ==
     /\ \E n \in Node : IsUp(n)
     /\ Comes([Now EXCEPT
         !.local = [n \in Node |->
-            [@[n] EXCEPT !.due = Later(@), !.start = Later(@), !.since = IF IsUp(n) THEN Min(@ + 1, Silence + 1) ELSE @]],
+            [@[n] EXCEPT !.due = Later(@), !.start = Later(@), !.since = IF IsUp(n) THEN Min(@ + 1, Silence(Clock) + 1) ELSE @]],
         !.net = {[message EXCEPT ![2] = @ - 1] : message \in @}])
 
 Ping(n) ==
@@ -272,7 +264,7 @@ Lose ==
 
 Join(n) ==
     /\ status[n] = "before"
-    /\ \E moment \in FirstMoments : Comes([Now EXCEPT !.status[n] = "up", !.local[n].start = moment])
+    /\ \E moment \in FirstMoments(Clock) : Comes([Now EXCEPT !.status[n] = "up", !.local[n].start = moment])
 
 Crash(n) ==
     /\ n \in Crashing

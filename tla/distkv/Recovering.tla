@@ -10,7 +10,7 @@
 (* passes when nothing is due. A message takes as many units as it likes,  *)
 (* up to Delay. Infos carry no tock and no prev here.                      *)
 (***************************************************************************)
-EXTENDS Chains, Texts
+EXTENDS Times, Texts
 
 CONSTANTS
     Node,        \* the nodes
@@ -106,19 +106,13 @@ Sends(s, kind, content) == [s EXCEPT !.out = Append(@, <<kind, content>>)]
 -----------------------------------------------------------------------------
 \* Times [DA-06, DA-07, DA-62, DA-74, DA-79]
 
-HalfLife(times) == Clock - (Clock + 2^times - 1) \div 2^times
+TicksDelay(position) == AnswerDelay(Clock, position)
 
-TicksDelay(position) == HalfLife(position)
+MissingDelay(position) == RequestDelay(Clock, position)
 
-MissingDelay(position) == HalfLife(position + 1)
+KnownDelay(position) == AnswerDelay(Clock, position)
 
-KnownDelay(position) == HalfLife(position)
-
-Over == 3 * Clock
-
-RepairMoments == Clock..2 * Clock
-
-RepairSilence == 10 * Clock
+Over == Silence(Clock)
 
 -----------------------------------------------------------------------------
 \* The steps
@@ -147,7 +141,7 @@ Requests(list) == IF list = {} THEN {} ELSE {list}
 
 Asks(n, s, list) ==
     LET asking == Sends(s, "missing", <<TickOf(s.ticks, n), list>>)
-    IN  IF n \in Repairing THEN Set(asking, "allowed", RepairSilence) ELSE asking
+    IN  IF n \in Repairing THEN Set(asking, "allowed", RepairSilence(Clock)) ELSE asking
 
 \* RecoveryDue(missing).
 MissingDue(n, s) ==
@@ -243,7 +237,7 @@ Arrival(n, s, from, kind, content) ==
 Looked(n, s) ==
     IF n \notin Repairing \/ IsRecovering(s) \/ MissingTo(s) = {} \/ IsRunning(s, "allowed") THEN {Without(s, {"repair"})}
     ELSE IF IsRunning(s, "repair") THEN {s}
-    ELSE {Set(s, "repair", units) : units \in RepairMoments}
+    ELSE {Set(s, "repair", units) : units \in RepairMoments(Clock)}
 
 -----------------------------------------------------------------------------
 \* What has been done twice [DI-17]
