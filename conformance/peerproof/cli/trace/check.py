@@ -13,8 +13,8 @@ done, the clauses of the step, and the events around it (-v: the lines of the fi
 next start of the node. Files are read line by line, whatever their size, and each is checked by itself.
 A line that is missing, duplicated or out of place is a fault of the log (LOG), not of the node.
 
---tlc also runs TLC, which checks against the TLA+ model, with other code, if the protocol has a TLA+ module for traces. The output
-names what TLC does not compare. If the two disagree, one of them is wrong, and the result is an internal error.
+--tlc also runs TLC, which checks against the TLA+ model, with other code, if the protocol has a TLA+ module for traces. The
+output names what TLC does not compare. If the two disagree, one of them is wrong, and the result is an internal error.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("files", metavar="FILE", nargs="*", help="a trace, a JSON line for each step; - for stdin")
     add("--examples", action="store_true", help="check the bundled example traces; one of them is of a wrong implementation")
-    add("--tlc", action="store_true", help="check with TLC as well, where the protocol has a module (needs Java and the extra tla)")
+    add("--tlc", action="store_true", help="check with TLC as well, if there is a module (needs Java and the extra tla)")
     many = partial(count, digits=12)
     add("--tlc-events", metavar="N", type=many, default=1_000_000, help="events of a file that TLC checks (default 1000000)")
     add_format(parser)
