@@ -1,4 +1,4 @@
-"""Traces of Scuttlebutt and DistKV as lines of text, and what may be wrong with them."""
+"""Traces of Scuttlebutt as lines of text, and what may be wrong with them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,6 @@ def edited(old: str, new: str) -> Change:
     def change(lines: list[str], random: Random) -> list[str]:
         at = random.choice([number for number, line in enumerate(lines) if old in line])
         return [*lines[:at], lines[at].replace(old, new, 1), *lines[at + 1 :]]
-
-    return change
-
-
-def done(old: str, new: str) -> Change:
-    """The trace with a text replaced in one of the lines in whose effects it is."""
-
-    def change(lines: list[str], random: Random) -> list[str]:
-        at = random.choice([number for number, line in enumerate(lines) if old in line.partition('"effects":')[2]])
-        head, mark, tail = lines[at].partition('"effects":')
-        return [*lines[:at], head + mark + tail.replace(old, new, 1), *lines[at + 1 :]]
 
     return change
 
@@ -54,14 +43,10 @@ def _truncated(lines: list[str], random: Random) -> list[str]:
     return [*lines[:at], lines[at][: random.randrange(1, len(lines[at]))]]
 
 
-def _configured(name: str, value: int) -> Change:
+def _another_limit(lines: list[str], random: Random) -> list[str]:
     """Fingerprints are of the configuration, too; without them the messages must give it away."""
-
-    def change(lines: list[str], random: Random) -> list[str]:
-        bare = [re.sub('"state":"[0-9a-f]+"', '"state":null', line) for line in lines]
-        return [re.sub(f'"{name}":[0-9]+', f'"{name}":{value}', line) for line in bare]
-
-    return change
+    bare = [re.sub('"state":"[0-9a-f]+"', '"state":null', line) for line in lines]
+    return [re.sub('"max_payload":[0-9]+', '"max_payload":25', line) for line in bare]
 
 
 def _news_of_a_stranger(lines: list[str], random: Random) -> list[str]:
@@ -96,46 +81,5 @@ CHANGES: dict[str, Change] = {
     "a refusal": edited('"state":"', '"refused":"too_large","state":"'),
     "an effect": edited('"effects":[{"notify"', '"effects":[{"notified"'),
     "a round-trip time": edited('"round_trip":', '"round_trip":9'),
-    "the limit": _configured("max_payload", 25),
-}
-
-PINGED = '{"type":"ping","chain":{"elements":[{"node":"n0:1","tick":"'
-
-#: How a trace of DistKV is changed.
-DISTKV_CHANGES: dict[str, Change] = {
-    name: CHANGES[name]
-    for name in (
-        "nothing",
-        "nothing, once more",
-        "a line is missing",
-        "a line is there twice",
-        "two lines have changed places",
-        "the file ends within a line",
-        "a fingerprint",
-        "a kind",
-        "an unheard-of kind",
-        "a refusal",
-        "an effect",
-    )
-} | {
-    "a type": edited('"args":{"type":"ping"', '"args":{"type":"update"'),
-    "a tick received": edited(f'"args":{PINGED}', f'"args":{PINGED}9'),
-    "a tock sent": done('"tock":"', '"tock":"9'),
-    "a tick sent": done('"tick":"', '"tick":"9'),
-    "a chain that is cut": done('"cut":false', '"cut":true'),
-    "a node on a chain": done('{"node":"n1:1"', '{"node":"n7:1"'),
-    "ticks of nodes": done('"ticks":{"n', '"ticks":{"m'),
-    "another value": done('"value":"root"', '"value":"leaf"'),
-    "another path": done('"path":[]', '"path":[""]'),
-    "a value that is no value": edited('"value":"root"', '"value":{"$int":"a"}'),
-    "a moment": done('"after":', '"after":1'),
-    "an answer": edited('["ping.late",[1', '["ping.late",[2'),
-    "an answer too few": edited('"picks":[["ping.early",[', '"picks":[["ping.later",['),
-    "whom it was sent to": done('{"send":{"to":"*"', '{"send":{"to":"n0:1"'),
-    "who has it all": edited('{"type":"loaded","node":"n', '{"type":"loaded","node":"m'),
-    "a node that is ready": done('{"notify":{"type":"ready"}}', '{"notify":{"type":"split_healed"}}'),
-    "a timer": done('{"timer":{"type":"initial_ping_due"}', '{"timer":{"type":"repair_due"}'),
-    "a timer that expires": edited('"args":{"type":"ping_due"}', '"args":{"type":"old_data_due"}'),
-    "the length of pings": _configured("ping_length", 3),
-    "the clock": _configured("clock", 5002),
+    "the limit": _another_limit,
 }
