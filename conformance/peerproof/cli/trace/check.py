@@ -69,7 +69,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("files", metavar="FILE", nargs="*", help="a trace, a JSON line for each step; - for stdin")
     add("--examples", action="store_true", help="check the bundled example traces; one of them is of a wrong implementation")
-    add("--tlc", action="store_true", help="check with TLC as well, if there is a module (needs Java and the extra tla)")
+    add("--tlc", action="store_true", help="check with TLC as well, if the protocol has a module (needs Java and the extra tla)")
     many = partial(count, digits=12)
     add("--tlc-events", metavar="N", type=many, default=1_000_000, help="events of a file that TLC checks (default 1000000)")
     add_format(parser)
