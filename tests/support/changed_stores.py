@@ -65,4 +65,6 @@ CHANGES: Mapping[str, Change] = {
     "a timer that expires": edited('"args":{"type":"ping_due"}', '"args":{"type":"old_data_due"}'),
     "the length of pings": _configured("ping_length", 3),
     "the clock": _configured("clock", 5002),
+    "a limit that is too small for pings": _configured("max_payload", 100),
+    "a start that is too early": _configured("start", 2499),
 }

@@ -213,6 +213,15 @@ def test_the_lines_of_each_node_are_judged_alone(first: Pick) -> None:
     assert [(d.line.node, d.line.seq, d.what) for d in replay(SPEC, mixed)] == [("c:1", 2, "state")]
 
 
+@pytest.mark.parametrize("config", [{"clock": 4}, {"max_payload": 100}, {"start": 2499}])
+def test_a_configuration_whose_members_do_not_fit_together_is_named_and_not_a_crash(config: Any) -> None:
+    start = Line("r", "distkv", "test", "n1", 0, 0, "start", None, config, (), (), None)
+
+    (divergence,) = replay(PROTOCOLS["distkv"].specification.load(), [start])
+
+    assert divergence.what == "args"
+
+
 def test_what_follows_a_divergence_is_passed_over_up_to_the_next_start(lines: list[Line]) -> None:
     wrong = changed(2, state="0123456789abcdef")(changed(4, effects=())(lines))
     again = [replace(line, seq=line.seq + len(lines)) for line in changed(3, picks=())(lines)]

@@ -139,6 +139,16 @@ def event_of(spec: Specification, line: Line) -> Any:
     raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
 
 
+def parse_config(spec: Specification, args: Plain) -> Any:
+    """Returns the configuration of a `start` line. Raises MalformedMessage."""
+    try:
+        return spec.CONFIG.value(args)
+    except MalformedMessage:
+        raise
+    except ValueError as error:  # each member fits, but they do not fit together
+        raise MalformedMessage("bad_value", 0, f"args: {error}") from None
+
+
 def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> core.Sent[Any]:
     """Returns the event of a `sent` line. Raises MalformedMessage."""
     match args:
@@ -295,7 +305,7 @@ def _replay_line(spec: Specification, state: Any, line: Line) -> tuple[Any, Dive
 
 def _step(spec: Specification, state: Any, line: Line, pick: Pick) -> Step[Any, Any]:
     if line.kind == "start":
-        return spec.initial(NodeId(line.node), spec.CONFIG.value(line.args))
+        return spec.initial(NodeId(line.node), parse_config(spec, line.args))
     if state is None:
         raise MalformedMessage("bad_value", 0, "kind: expected a start line first")
     return spec.step(state, event_of(spec, line), pick)

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import U64, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, Text, octets
-from peerproof.spec.traces.trace import TEXT, Line, parse_sent
+from peerproof.spec.traces.trace import TEXT, Line, parse_config, parse_sent
 from peerproof.tla.traces.shared_forms import reduced
 
 TLC_INTEGER_MAX: Final = 2**31 - 1
@@ -107,7 +107,7 @@ class TraceData:
         if line.kind not in self._kinds:
             raise MalformedMessage("bad_value", 0, f"kind: {line.kind!r}")
         form, tokens_of = self._kinds[line.kind]
-        return tokens_of(form.value(line.args))
+        return tokens_of(parse_config(self._spec, line.args) if line.kind == "start" else form.value(line.args))
 
     def _picks(self, line: Line) -> str:
         return " ".join(f"( {_word(place)} ( {' '.join(map(self._option, options))} ) )" for place, options in line.picks)
