@@ -12,6 +12,7 @@ from types import MappingProxyType
 import pytest
 from tests.conformance.mistakes.distkv import changes, electing, store, telling
 from tests.support.changed_stores import CHANGES
+from tests.support.hostile_stores import hostile
 from tests.support.judged_traces import Judged, judged
 from tests.support.variant import Variant
 from tests.support.watched import recorded
@@ -65,6 +66,21 @@ def test_the_clusters_do_all_that_the_protocol_has(clusters: list[list[str]]) ->
     assert timers.keys() >= {"initial_ping_due", "founding_due", "old_data_due", "ping_due", "ticks", "missing", "known"}
     assert timers.keys() >= {"recovery_over", "repair_due", "repair_allowed"}
     assert notices.keys() == {"entry_changed", "ready", "needs_download", "split_healed"}
+
+
+@pytest.mark.slow
+def test_whatever_happens_to_a_node_tlc_accepts_what_it_does(tools: Tools) -> None:
+    traces = [hostile(f"{seed}") for seed in range(200)]
+    lines = [parse(line) for trace in traces for line in trace]
+    notices = {
+        effect["notify"].get("kind", effect["notify"]["type"]) for line in lines for effect in line.effects if "notify" in effect
+    }
+
+    said = judged(tools, "distkv", [line for trace in traces for line in trace])
+
+    assert {(each.comparison, each.judgement.opinion) for each in said} == {(AGREE, Opinion.ACCEPTED)}
+    assert {line.refused for line in lines} == {None, "not_ready", "bad_path", "too_large", "not_loading"}
+    assert notices >= {"contradiction", "name_taken", "split_healed", "needs_download", "ready", "entry_changed"}
 
 
 #: What TLC says otherwise of a changed trace than the replay.
