@@ -28,7 +28,7 @@ from peerproof.tla.manifest import root
 from peerproof.tla.output.outcome import RunFailed
 from peerproof.tla.tools.installation import Tools
 from peerproof.tla.traces import trace_check
-from peerproof.tla.traces.trace_check import CLASSES, Comparison, Judgement, Opinion, check_with_tlc, compare, view
+from peerproof.tla.traces.trace_check import CLASSES, Comparison, Judgement, Opinion, View, check_with_tlc, compare, view
 from peerproof.tla.traces.trace_data import TraceData
 
 SPEC: Specification = scuttlebutt
@@ -192,7 +192,7 @@ def test_a_protocol_without_a_module_has_no_verdict(java: Callable[[str], Tools]
 def line(**members: object) -> Line:
     """A line of a round."""
     text = simulated("0")[0]
-    return replace(parse(text), kind="recv", **members)  # type: ignore[arg-type]  # tests say what they change
+    return replace(parse(text), **{"kind": "recv", **members})  # type: ignore[arg-type]  # tests say what they change
 
 
 HEARD, HEARD_LATE, JOINED = (
@@ -245,6 +245,40 @@ def test_a_module_may_ignore_effects_and_their_order(expected: list[object], act
 
     assert seen_by.sees(divergence) is is_seen
     assert view("scuttlebutt").sees(divergence)
+
+
+def sent(message: str, to: str = "a:1", version: int = 1) -> dict[str, object]:
+    """A message as an effect."""
+    return {"send": {"to": to, "message": {"type": message, "header": {"version": version, "hop": 1}}}}
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "args", "expected", "actual", "is_seen"),
+    [
+        ("effects", "recv", {"type": "copy"}, [sent("hint"), JOINED], [JOINED], False),
+        ("effects", "recv", {"type": "copy"}, [sent("copy")], [sent("copy", version=2)], False),
+        ("effects", "recv", {"type": "copy"}, [sent("copy")], [sent("copy", to="b:1")], True),
+        ("effects", "recv", {"type": "event"}, [JOINED], [], False),
+        ("effects", "sent", {"took": None, "message": {"type": "event"}}, [JOINED], [], True),
+        ("effects", "sent", {"took": None, "message": {"type": "copy"}}, [JOINED], [], False),
+        ("effects", "sent", None, [JOINED], [], True),
+        ("refused", "api", {"type": "join"}, "too_late", None, False),
+        ("refused", "api", {"type": "leave"}, "too_late", None, True),
+    ],
+)
+def test_a_module_may_leave_some_messages_open(
+    what: str, kind: str, args: object, expected: object, actual: object, is_seen: bool
+) -> None:
+    seen_by = View(
+        "",
+        frozenset({"recv event", "sent copy"}),
+        {"copy": frozenset({"header.version"})},
+        unseen_effects=frozenset({"send hint"}),
+        open_refusals=frozenset({"api join"}),
+    )
+    divergence = Divergence(line(args=args, kind=kind), what, expected, actual)
+
+    assert seen_by.sees(divergence) is is_seen
 
 
 def judgement(opinion: Opinion, events: int, event: int | None = None) -> Judgement:

@@ -15,6 +15,7 @@ from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.forms import NODE, PATH, PING_CHAIN, SETS, TICKS, VALUE
 from peerproof.spec.distkv.ranges import of_ticks
 from peerproof.spec.forms.form import U64, Flag, Form, Integer, Optional, Text, text
+from peerproof.spec.peter.forms import TopicText
 from peerproof.spec.swim.forms import TransitMap
 from peerproof.spec.traces.trace import Line
 from peerproof.spec.wendy.forms import IdText, Octets
@@ -40,6 +41,7 @@ HEARD = replace(START, seq=1, kind="recv", peer="p:1", args={"type": "delta", "e
         (Flag(), False, "?0"),
         (IdText(), 10, f"<{'0' * 31}a>"),
         (Octets(), b"\x0a", "<0a>"),
+        (TopicText(), "é\ud800", "<é\udced\udca0\udc80>"),
         (TransitMap(), '{"~:a":1}', '<{"~:a":1}>'),
         (NODE, "n1", "<n1>"),
         (VALUE, b"\x92\x01\xc0", f"<{TWO}>"),

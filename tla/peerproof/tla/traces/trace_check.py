@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.traces.trace import Divergence
+from peerproof.spec.traces.trace import Divergence, Line
 from peerproof.tla.manifest import root
 from peerproof.tla.output.outcome import Progress, RunFailed, Verdict
 from peerproof.tla.tools import tlc
@@ -140,30 +140,69 @@ class View:
     """The differences that the module of a protocol does not detect: `tla/PROTOCOL/PROTOCOLTrace.json`."""
 
     about: str  #: description for users
-    open_kinds: frozenset[str]  #: kinds of events of which the module accepts more than one outcome
-    unseen_members: Mapping[str, frozenset[str]]  #: notice -> members that the module ignores
-    unseen_effects: frozenset[str] = frozenset()  #: effects that the module ignores, or does not always compare
+    open_kinds: frozenset[str]  #: events, such as `timer` or `recv publish`, of which the module accepts more than one outcome
+    unseen_members: Mapping[str, frozenset[str]]  #: notice or message -> members, such as `hop` or `header.hop`, that it ignores
+    unseen_effects: frozenset[str] = frozenset()  #: effects, such as `send` or `send publish`, that it ignores or leaves open
     is_ordered: bool = True  #: whether the module compares the order of effects
+    open_refusals: frozenset[str] = frozenset()  #: events, as in `open_kinds`, whose refusal it takes as given
 
     def sees(self, divergence: Divergence) -> bool:
         """Whether the module should detect a divergence, too."""
-        if divergence.what == "state" or divergence.line.kind in self.open_kinds:
+        event = _event_names(divergence.line)
+        if divergence.what == "refused" and event & self.open_refusals:
+            return False
+        if divergence.what == "state" or event & self.open_kinds:
             return divergence.what not in ("state", "picks", "effects")
         if divergence.what == "effects":
             return self._seen(divergence.expected) != self._seen(divergence.actual)
         return True
 
     def _seen(self, effects: Iterable[Plain]) -> list[Plain]:
-        ignored = self.unseen_effects
-        seen = [self._project(effect) for effect in effects if not (isinstance(effect, dict) and ignored & effect.keys())]
+        seen = [self._project(effect) for effect in effects if not _effect_names(effect) & self.unseen_effects]
         return seen if self.is_ordered else sorted(seen, key=lambda effect: json.dumps(effect, sort_keys=True))
 
     def _project(self, effect: Plain) -> Plain:
         match effect:
-            case {"notify": {"type": str(name), **members}}:
-                unseen = self.unseen_members.get(name, frozenset())
-                return {"notify": {"type": name, **{member: members[member] for member in members.keys() - unseen}}}
+            case {"notify": {"type": str(name)} as notice}:
+                return {"notify": self._without(name, notice)}
+            case {"send": {"message": {"type": str(name)} as message, **members}}:
+                return {"send": {**members, "message": self._without(name, message)}}
         return effect
+
+    def _without(self, name: str, members: Mapping[str, Plain]) -> Plain:
+        """Returns members without those that are unseen in notices or messages of this name."""
+        shown = dict(members)
+        for path in self.unseen_members.get(name, ()):
+            _remove(shown, path.split("."))
+        return shown
+
+
+def _remove(members: dict[str, Plain], path: list[str]) -> None:
+    """Removes the member at a path; members on the way to it are copied first."""
+    first, *rest = path
+    if not rest:
+        members.pop(first, None)
+    elif isinstance(members.get(first), dict):
+        members[first] = dict(members[first])
+        _remove(members[first], rest)
+
+
+def _event_names(line: Line) -> set[str]:
+    """Returns the names of an event in a view: its kind, and with the type of its timer, message or command: `recv publish`."""
+    shown = line.args.get("message") if line.kind == "sent" and isinstance(line.args, dict) else line.args
+    return {line.kind, f"{line.kind} {shown.get('type')}"} if isinstance(shown, dict) else {line.kind}
+
+
+def _effect_names(effect: Plain) -> set[str]:
+    """Returns the names of an effect in a view: what it is, and with the type of what is sent or notified: `send publish`."""
+    match effect:
+        case {"send": {"message": {"type": str(name)}}}:
+            return {"send", f"send {name}"}
+        case {"notify": {"type": str(name)}}:
+            return {"notify", f"notify {name}"}
+        case dict():
+            return set(effect)
+    return set()
 
 
 def view(protocol: str) -> View:
@@ -173,8 +212,14 @@ def view(protocol: str) -> View:
         raise RunFailed(f"no TLA+ module for traces of {protocol}")
     data = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     members = {notice: frozenset(names) for notice, names in data["unseen_members"].items()}
-    ignored, is_ordered = frozenset(data.get("unseen_effects", ())), data.get("is_ordered", True)
-    return View(data["about"], frozenset(data["open_kinds"]), members, ignored, is_ordered)
+    return View(
+        data["about"],
+        frozenset(data["open_kinds"]),
+        members,
+        unseen_effects=frozenset(data.get("unseen_effects", ())),
+        is_ordered=data.get("is_ordered", True),
+        open_refusals=frozenset(data.get("open_refusals", ())),
+    )
 
 
 def compare(divergence: Divergence | None, event: int | None, judgement: Judgement, seen_by: View) -> Comparison:

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms import form as forms
 from peerproof.spec.forms.form import U64, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, Text, octets
 from peerproof.spec.traces.trace import TEXT, Line, parse_config, parse_sent
 from peerproof.tla.traces.shared_forms import reduced
@@ -153,17 +154,17 @@ def tokens(form: Form, text: Tokens) -> Tokens:
         shared, convert = found
         write = tokens(shared, text)
         return lambda value: write(convert(value))
-    return lambda value: text(value) if isinstance(value, str) else _plain(form.plain(value), text)
+    return lambda value: _plain(value if isinstance(value, str) else form.plain(value), text)
 
 
 def _plain(plain: Plain, text: Tokens) -> str:
-    """Writes plain data that is a text, a number, true or false."""
+    """Writes plain data that is a string, a number, true or false. A lone surrogate counts as the three bytes it would have."""
     if isinstance(plain, bool):
         return "?1" if plain else "?0"
     if isinstance(plain, int):
         return integer(plain)
     if isinstance(plain, str):
-        return text(plain)
+        return text(plain if plain.isascii() else forms.text(plain.encode("utf-8", "surrogatepass")))
     raise TypeError(f"TLC has no representation of {plain!r}")
 
 
