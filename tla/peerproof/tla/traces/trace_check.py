@@ -35,7 +35,7 @@ _STACK: Final = 256
 
 #: How a module reports the event at which a trace departs, or from which on it has no verdict: the event's number, the trace's,
 #: the line's, and what is wrong or why.
-_REPORT: Final = re.compile(r'<<"(departs|undetermined)", (\d+), (\d+), (\d+), "([^"]+)">>')
+_REPORT: Final = re.compile(r'<< ?"(departs|undetermined)", (\d+), (\d+), (\d+), "([^"]+)" ?>>')
 
 
 class Opinion(Enum):
@@ -79,9 +79,12 @@ def check_with_tlc(
     if path is None:
         raise RunFailed(f"no TLA+ module for traces of {protocol}")
     ends: dict[int, _End] = {}
+    report = ""
 
     def on_line(line: str) -> None:
-        if found := _REPORT.fullmatch(line.strip()):
+        nonlocal report
+        report = line.strip() if line.startswith("<<") else f"{report} {line.strip()}"  # TLC divides lines of 80 characters
+        if found := _REPORT.fullmatch(report):
             # only the first report of a trace counts
             ends.setdefault(int(found[3]), _End(found[1] == "departs", int(found[2]), int(found[4]), found[5]))
 
