@@ -109,11 +109,11 @@ EndlessQuantum(n) ==
     /\ n \in Active
     /\ up[n]
     /\ net = {}
-    /\ \E result \in Quanta(Local(n)) : Comes(n, result[2], OnTheNet(result[3]))
+    /\ \E result \in Quanta(Local(n)) : Comes(n, result[1], OnTheNet(result[2]))
     /\ UNCHANGED <<up, todo, restarts, losses>>
 
 Arrives(m) ==
-    /\ \E result \in Arrivals(m) : Comes(m[2], result[2], (net \ {m}) \cup OnTheNet(result[3]))
+    /\ \E result \in Arrivals(m) : Comes(m[2], result[1], (net \ {m}) \cup OnTheNet(result[2]))
     /\ UNCHANGED <<up, todo, restarts, losses>>
 
 EndlessReceive == \E m \in net : Arrives(m)

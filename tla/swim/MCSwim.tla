@@ -148,8 +148,8 @@ PastIgnored ==
             LET to == m[2]
                 known == table[to][m[1]].incarnation
                 ack == <<to, m[1], "ack", <<own[to][1], own[to][2] + 1, m[4][2]>>, << <<"dead", m[1], known[1], known[2]>> >> >>
-            IN  /\ [result[2] EXCEPT !.own = own[to]] = Local(to)
-                /\ result[3] = IF m[3] = "ping" THEN {ack} ELSE {}
+            IN  /\ [result[1] EXCEPT !.own = own[to]] = Local(to)
+                /\ result[2] = IF m[3] = "ping" THEN {ack} ELSE {}
 
 \* A payload in a row, or under way, that belongs to the present restart of its node was set in it. [SI-08]
 PayloadLife ==
@@ -164,7 +164,7 @@ StaleRumourHarmless ==
             to == m[2]
         IN  vector[1] \in Status \ {"leave"} /\ Len(vector) = 4 /\ vector[2] \in DOMAIN table[to]
             /\ Less(<<vector[3], vector[4]>>, table[to][vector[2]].incarnation)
-            => Event(Local(to), m[3], m[1], vector).table[vector[2]] = table[to][vector[2]]
+            => EventApplied(Local(to), m[1], vector).table[vector[2]] = table[to][vector[2]]
 
 -----------------------------------------------------------------------------
 \* Reachability checks: each claims that something never happens, and must fail.
@@ -185,7 +185,7 @@ NeverHearsay == \A n \in Node \ Active : \A m \in DOMAIN table[n] : table[n][m].
 \* What a message makes of its receiver's rows never is this.
 NeverMakes(Change(_, _)) ==
     \A m \in Arriving : \A result \in Arrivals(m) : \A other \in DOMAIN table[m[2]] :
-        ~Change(table[m[2]][other], result[2].table[other])
+        ~Change(table[m[2]][other], result[1].table[other])
 
 NeverRefuted == NeverMakes(LAMBDA before, after : before.status = "suspicious" /\ after.status = "normal")
 
@@ -199,7 +199,7 @@ NeverNewLife == NeverMakes(LAMBDA before, after : before.incarnation[1] < after.
 NeverExpired == \A m \in net : ~(m[3] = "ack" /\ Len(m[5]) = 1 /\ m[5][1][1] = "dead" /\ m[5][1][2] = m[2])
 
 \* No node has to raise its own restart counter.
-NeverRaised == \A m \in Arriving : \A result \in Arrivals(m) : result[2].own[1] = own[m[2]][1]
+NeverRaised == \A m \in Arriving : \A result \in Arrivals(m) : result[1].own[1] = own[m[2]][1]
 
 \* No node completes both exchanges.
 NeverJoined == NeverMakes(LAMBDA before, after : before.exchange = "second" /\ after.exchange = "done")
@@ -212,8 +212,8 @@ NeverMembers == NeverVector("members")
 
 \* No event in a queue makes room for a newer one about the same node.
 NeverReplaced ==
-    \A m \in Arriving : \A result \in Arrivals(m) : \A i \in DOMAIN queue[m[2]], j \in DOMAIN result[2].queue :
-        queue[m[2]][i].event[2] = result[2].queue[j].event[2] => queue[m[2]][i].event = result[2].queue[j].event
+    \A m \in Arriving : \A result \in Arrivals(m) : \A i \in DOMAIN queue[m[2]], j \in DOMAIN result[1].queue :
+        queue[m[2]][i].event[2] = result[1].queue[j].event[2] => queue[m[2]][i].event = result[1].queue[j].event
 
 \* No ping comes from an unknown node.
 NeverStranger == \A m \in Arriving : m[1] \in DOMAIN table[m[2]] \/ Says(m, "joining", m[1])
@@ -236,7 +236,7 @@ NeverWithoutRelay ==
 \* No node comes to believe that another is suspicious or dead at an incarnation that the sender has never heard of. [SX-02]
 NoStaleRumour ==
     \A m \in Arriving : \A result \in Arrivals(m) : \A other \in DOMAIN table[m[2]] :
-        LET row == result[2].table[other] IN
+        LET row == result[1].table[other] IN
         row.status \in {"suspicious", "dead"} /\ table[m[2]][other].status # row.status /\ other \in DOMAIN table[m[1]]
         => ~Less(table[m[1]][other].incarnation, row.incarnation)
 

@@ -14,9 +14,10 @@
 (* and subscriptions and probes are left out.                              *)
 (*                                                                         *)
 (* What a node does is a set of results, one for each random choice:       *)
-(* <<picks, state, sent>>, with what was picked, in order, the state of    *)
-(* the node afterwards, and its datagrams. The picks keep results apart    *)
-(* that are otherwise equal, so that every choice is an edge.              *)
+(* <<state, sent>>, with the state of the node afterwards, and its         *)
+(* datagrams. What was picked in the step, in order, stands in the state   *)
+(* until the step ends; it keeps results apart that are otherwise equal,   *)
+(* so that every choice is an edge.                                        *)
 (***************************************************************************)
 EXTENDS Network, Sequences, TLC
 
@@ -72,6 +73,25 @@ ASSUME SwimAssumption ==
     /\ Todo = UNION {{CommandText(n, command) : command \in Commands(n)} : n \in Node}
 
 -----------------------------------------------------------------------------
+\* What a configuration says, and what is not in the model
+
+MostMembers == AeSize
+
+HasIncarnations == EmitIncarnation
+
+\* A node without data of its own. [S-58]
+NoPayload == ""
+
+\* As many of these vectors as fit into the datagram behind what it holds, from the first on [SA-32]: here everything fits.
+Fitting(state, datagram, vectors) == vectors
+
+\* As many of these nodes as fit into the datagram as anti-entropy with this keyword. [SA-32]
+FittingMembers(state, datagram, tag, order) == order
+
+\* The state in which the address of m is the one that was said together with it [SA-51]: here no address changes.
+Placed(state, m, said) == state
+
+-----------------------------------------------------------------------------
 \* Sequences, and choices
 
 Range(seq) == {seq[i] : i \in DOMAIN seq}
@@ -87,14 +107,23 @@ Min(a, b) == IF a < b THEN a ELSE b
 Picks(S, k) ==
     {order \in [1..Min(k, Cardinality(S)) -> S] : \A i, j \in DOMAIN order : i # j => order[i] # order[j]}
 
-Orders(S) == Picks(S, Cardinality(S))
+\* Every answer to a question at this point of a step. The question has a name, which counts only where answers are recorded.
+Answers(state, question, S, k) == Picks(S, k)
+
+\* The state with each of these answers.
+Picked(state, question, S, k) == {[state EXCEPT !.picks = Append(@, answer)] : answer \in Answers(state, question, S, k)}
+
+LastPick(state) == state.picks[Len(state.picks)]
 
 \* Without a choice and without a datagram.
-Just(state) == {<< <<>>, state, {} >>}
+Just(state) == {<<state, {}>>}
 
 \* One thing after the other.
 Then(results, Next2(_)) ==
-    UNION {{<<first[1] \o second[1], second[2], first[3] \cup second[3]>> : second \in Next2(first[2])} : first \in results}
+    UNION {{<<second[1], first[2] \cup second[2]>> : second \in Next2(first[1])} : first \in results}
+
+\* A choice, and what it leads to.
+Choosing(state, question, S, k, Next2(_)) == UNION {Next2(picked) : picked \in Picked(state, question, S, k)}
 
 -----------------------------------------------------------------------------
 \* Incarnations and rows
@@ -110,8 +139,10 @@ Key(status, incarnation) == <<incarnation[1], IF status = "leave" THEN 1 ELSE 0,
 KeyLess(one, other) == \E i \in 1..4 : one[i] < other[i] /\ \A j \in 1..(i - 1) : one[j] = other[j]
 
 NewRow(status, incarnation, exchange) ==
-    [status |-> status, incarnation |-> incarnation, payload |-> "", exchange |-> exchange,
+    [status |-> status, incarnation |-> incarnation, payload |-> NoPayload, exchange |-> exchange,
      misses |-> 0, indirect |-> 0, asked |-> FALSE, unanswered |-> <<>>]
+
+EventNames == {"joining", "normal", "suspicious", "dead", "leave"}   \* [S-18…S-21, SA-05]
 
 Well == {"joining", "normal"}
 
@@ -133,7 +164,7 @@ WithRow(state, m, row) == [state EXCEPT !.table = (m :> row) @@ @]
 
 \* A status as a vector. [S-18…S-21, SA-05, SA-12]
 Vector(status, m, incarnation) ==
-    IF status \in {"joining", "leave"} \/ EmitIncarnation THEN <<status, m, incarnation[1], incarnation[2]>> ELSE <<status, m>>
+    IF status \in {"joining", "leave"} \/ HasIncarnations THEN <<status, m, incarnation[1], incarnation[2]>> ELSE <<status, m>>
 
 \* The node's last state only. [S-39, SA-25]
 Queued(state, vector) ==
@@ -151,12 +182,19 @@ News(state, to) ==
 \* So many have to get an event. [S-40]
 Enough(N) == Fanout(N)
 
-\* The queue after that datagram: an entry that it carries leaves the queue once enough nodes have got it, the one that it is
+\* The nodes that the events of a datagram are about.
+Subjects(datagram) ==
+    LET vectors == datagram[5] IN {vectors[i][2] : i \in {j \in DOMAIN vectors : vectors[j][1] \in EventNames}}
+
+\* The queue after a datagram: an entry that it carries leaves the queue once enough nodes have got it, the one that it is
 \* about not counted. One that it does not carry stays, also if fewer would be enough by now.
-NewsSent(state, to) ==
-    LET sent(entry) == [entry EXCEPT !.recipients = @ \cup {to}]
+NewsSent(state, datagram) ==
+    LET to == datagram[2]
+        subjects == Subjects(datagram)
+        sent(entry) == IF entry.event[2] \in subjects THEN [entry EXCEPT !.recipients = @ \cup {to}] ELSE entry
         isWanted(entry) ==
             \/ to \in entry.recipients
+            \/ entry.event[2] \notin subjects
             \/ Cardinality(sent(entry).recipients \ {entry.event[2]}) < Enough(ActiveSize(state))
         wanted == SelectSeq(state.queue, isWanted)
     IN  IF to \in Live(state) THEN [state EXCEPT !.queue = [i \in DOMAIN wanted |-> sent(wanted[i])]] ELSE state
@@ -170,7 +208,7 @@ Merged(state, m, status, incarnation) ==
         isNewer == Less(old.incarnation, incarnation)
         new == [old EXCEPT !.status = status,
                            !.incarnation = incarnation,
-                           !.payload = IF incarnation[1] > old.incarnation[1] THEN "" ELSE @,
+                           !.payload = IF incarnation[1] > old.incarnation[1] THEN NoPayload ELSE @,
                            !.asked = @ /\ ~isNewer,
                            !.indirect = IF isNewer THEN 0 ELSE @,
                            !.misses = IF status \in Well /\ old.status \notin Well THEN 0 ELSE @]
@@ -181,6 +219,12 @@ Merged(state, m, status, incarnation) ==
 
 \* A row for a node that was unknown. [SA-45]
 Added(state, m, status, incarnation) == WithRow(state, m, NewRow(status, incarnation, "done"))
+
+\* The same of something that has an address, which is taken over if the rest is. [SA-29, SA-56]
+MergedThere(state, m, status, incarnation, said) ==
+    LET merged == Merged(state, m, status, incarnation) IN IF merged = state THEN state ELSE Placed(merged, m, said)
+
+AddedThere(state, m, status, incarnation, said) == Placed(Added(state, m, status, incarnation), m, said)
 
 \* What the header says of its sender. [SA-14]
 HeaderStatus(row, restart) ==
@@ -198,6 +242,9 @@ AckHeader(state, m) == <<state.own[1], state.own[2], m[4][2]>>
 
 Ack(state, m, vectors) == <<state.id, m[1], "ack", AckHeader(state, m), vectors>>
 
+\* A datagram with more in it, as far as it fits. [SA-32]
+Filled(state, datagram, vectors) == [datagram EXCEPT ![5] = @ \o Fitting(state, datagram, vectors)]
+
 \* The ping that has just been counted is remembered. [SA-42, SA-52]
 Awaited(state, to) ==
     LET last(seq) == SubSeq(seq, Len(seq) - Min(16, Len(seq)) + 1, Len(seq))
@@ -208,22 +255,25 @@ Members(state, tag, order) ==
     IF order = <<>> THEN <<>>
     ELSE << <<tag>> \o [i \in DOMAIN order |-> <<order[i]>> \o state.table[order[i]].incarnation] >>
 
-MemberPicks(state, to) == Picks(Live(state) \ {to}, AeSize)
+FilledMembers(state, datagram, tag, order) ==
+    [datagram EXCEPT ![5] = @ \o Members(state, tag, FittingMembers(state, datagram, tag, order))]
+
+\* Some live nodes, picked for anti-entropy, and what comes of it. [S-33, SA-28]
+ChoosingMembers(state, to, Next2(_)) == Choosing(state, "anti-entropy", Live(state) \ {to}, MostMembers, Next2)
 
 \* [SA-33, SA-59]
-OwnPayload(state) == IF state.payload = "" \/ state.left THEN <<>> ELSE << <<"payload", state.payload>> >>
+OwnPayload(state) == IF state.payload = NoPayload \/ state.left THEN <<>> ELSE << <<"payload", state.payload>> >>
 
 BarePing(state, to, vectors) ==
-    LET counted == Counted(state) IN {<< <<>>, Awaited(counted, to), {Ping(counted, to, vectors)} >>}
+    LET counted == Counted(state) IN {<<Awaited(counted, to), {Ping(counted, to, vectors)}>>}
 
 \* A ping with what it is for, and all that travels in it. [S-31, SA-30, SA-32]
 FullPing(state, to, purpose) ==
-    LET counted == Counted(state) IN
-    {<< <<order>>,
-        Awaited(NewsSent(counted, to), to),
-        {Ping(counted, to,
-              purpose \o News(state, to) \o Members(state, "anti-entropy", order) \o OwnPayload(state))} >> :
-     order \in MemberPicks(state, to)}
+    LET counted == Counted(state)
+        withNews == Filled(counted, Ping(counted, to, purpose), News(counted, to))
+        whole(order) == Filled(counted, FilledMembers(counted, withNews, "anti-entropy", order), OwnPayload(counted))
+        sent(chosen) == {<<Awaited(NewsSent(chosen, withNews), to), {whole(LastPick(chosen))}>>}
+    IN  ChoosingMembers(counted, to, sent)
 
 \* A node that is not live, or has to be introduced to, is sent only what it is for. [SA-04, SA-57]
 PingFor(state, to, purpose) ==
@@ -282,10 +332,9 @@ IndirectPings(state, nodes) ==
     ELSE LET m == Head(nodes)
              asked == [state EXCEPT !.table[m].asked = TRUE]
              rest(after) == IndirectPings(after, Tail(nodes))
+             ping(chosen) == Then(PingFor(chosen, LastPick(chosen)[1], << <<"indirect-ping", m>> >>), rest)
          IN  IF RelaysFor(state, m) = {} THEN rest(state)
-             ELSE UNION {Then({<< << <<relay>> >>, asked, {} >>},
-                              LAMBDA chosen : Then(PingFor(chosen, relay, << <<"indirect-ping", m>> >>), rest)) :
-                         relay \in RelaysFor(state, m)}
+             ELSE Choosing(asked, "indirect.relay", RelaysFor(state, m), 1, ping)
 
 -----------------------------------------------------------------------------
 \* The quantum
@@ -304,7 +353,9 @@ Pings(state) ==
 \* [S-43, SA-26, SA-27]
 InRounds(state) == Live(state)
 
-NewRound(state) == UNION {Then({<< <<order>>, [state EXCEPT !.round = order], {} >>}, Pings) : order \in Orders(InRounds(state))}
+NewRound(state) ==
+    LET begun(chosen) == Pings([chosen EXCEPT !.round = LastPick(chosen)])
+    IN  Choosing(state, "round.order", InRounds(state), Cardinality(InRounds(state)), begun)
 
 \* [SA-59]
 IsSilent(state) ==
@@ -338,39 +389,39 @@ Refuted(state, from, incarnation) ==
                            !.table = [m \in DOMAIN @ |-> [@[m] EXCEPT !.unanswered = <<>>,
                                                                       !.exchange = IF m \in begin THEN "first" ELSE @]]]
 
-\* An ack about this node moves the exchange with its sender on. [SA-57]
-Exchanged(state, from, status) ==
-    LET next(exchange) == CASE exchange = "first" /\ status = "joining" -> "second"
-                            [] exchange = "second" /\ status = "normal" -> "done"
+\* An ack about this node moves the exchange with its sender on, by one step, after all else that it says. [SA-57]
+Exchanged(state, m) ==
+    LET next(exchange) == CASE exchange = "first" /\ Says(m, "joining", state.id) -> "second"
+                            [] exchange = "second" /\ Says(m, "normal", state.id) -> "done"
                             [] OTHER -> exchange
-    IN  [state EXCEPT !.table[from].exchange = next(@)]
+    IN  IF m[3] = "ack" THEN [state EXCEPT !.table[m[1]].exchange = next(@)] ELSE state
 
 \* An event about a node, without an incarnation. [SA-12]
 BareEvent(state, m, status) == Merged(state, m, status, state.table[m].incarnation)
 
 \* An event about a node. [SA-12, SA-13, SA-45]
-Event(state, kind, from, vector) ==
+EventApplied(state, from, vector) ==
     LET status == vector[1]
         m == vector[2]
-        incarnation == IF Len(vector) = 4 THEN <<vector[3], vector[4]>> ELSE <<>>
+        incarnation == IF Len(vector) > 2 THEN <<vector[3], vector[4]>> ELSE <<>>
     IN  IF m = state.id
-        THEN IF status \in {"dead", "suspicious"} THEN Refuted(state, from, incarnation)
-             ELSE IF status \in {"joining", "normal"} /\ kind = "ack" THEN Exchanged(state, from, status)
-             ELSE state
+        THEN IF status \in {"dead", "suspicious"} THEN Refuted(state, from, incarnation) ELSE state
         ELSE IF m \notin Known(state)
-        THEN IF status = "joining" THEN QueuedRow(Added(state, m, status, incarnation), m) ELSE state
+        THEN IF status = "joining" THEN QueuedRow(AddedThere(state, m, status, incarnation, vector), m) ELSE state
         ELSE IF incarnation = <<>> THEN BareEvent(state, m, status)
+        ELSE IF status = "joining" THEN MergedThere(state, m, status, incarnation, vector)
         ELSE Merged(state, m, status, incarnation)
 
 \* Entries <<node, restart, tx>> of anti-entropy. [SA-28, SA-29]
 RECURSIVE Learnt(_, _)
 Learnt(state, entries) ==
     IF entries = <<>> THEN state
-    ELSE LET m == Head(entries)[1]
-             incarnation == Tail(Head(entries))
+    ELSE LET entry == Head(entries)
+             m == entry[1]
+             incarnation == <<entry[2], entry[3]>>
          IN  Learnt(IF m = state.id THEN state
-                    ELSE IF m \notin Known(state) THEN Added(state, m, "normal", incarnation)
-                    ELSE IF Less(state.table[m].incarnation, incarnation) THEN Merged(state, m, "normal", incarnation)
+                    ELSE IF m \notin Known(state) THEN AddedThere(state, m, "normal", incarnation, entry)
+                    ELSE IF Less(state.table[m].incarnation, incarnation) THEN MergedThere(state, m, "normal", incarnation, entry)
                     ELSE state,
                     Tail(entries))
 
@@ -380,16 +431,15 @@ IndirectAck(state, m, incarnation) ==
     ELSE LET merged == Merged(state, m, "normal", incarnation)
          IN  [merged EXCEPT !.table[m].asked = FALSE, !.table[m].indirect = 0]
 
-Applied(state, kind, from, vector) ==
-    CASE vector[1] \in {"joining", "normal", "suspicious", "dead", "leave"} -> Event(state, kind, from, vector)
+Applied(state, from, vector) ==
+    CASE vector[1] \in EventNames -> EventApplied(state, from, vector)
       [] vector[1] \in {"anti-entropy", "members"} -> Learnt(state, Tail(vector))
       [] vector[1] = "indirect-ack" -> IndirectAck(state, vector[2], <<vector[3], vector[4]>>)
       [] vector[1] \in {"indirect-ping", "payload"} -> state
 
-RECURSIVE AllApplied(_, _, _, _)
-AllApplied(state, kind, from, vectors) ==
-    IF vectors = <<>> THEN state
-    ELSE AllApplied(Applied(state, kind, from, Head(vectors)), kind, from, Tail(vectors))
+RECURSIVE AllApplied(_, _, _)
+AllApplied(state, from, vectors) ==
+    IF vectors = <<>> THEN state ELSE AllApplied(Applied(state, from, Head(vectors)), from, Tail(vectors))
 
 \* A payload is applied last. [SA-34, SA-56]
 PayloadApplied(state, m) ==
@@ -400,10 +450,9 @@ PayloadApplied(state, m) ==
 \* The header, or the joining in its place. [SA-14, SA-21]
 HeaderApplied(state, m) ==
     LET from == m[1]
-        isJoining == Says(m, "joining", from)
-        status == IF isJoining THEN "joining" ELSE HeaderStatus(state.table[from], m[4][1])
-    IN  IF from \in Known(state) THEN Merged(state, from, status, Incarnation(m))
-        ELSE QueuedRow(Added(state, from, "joining", Incarnation(m)), from)
+        joining == CHOOSE i \in DOMAIN m[5] : m[5][i][1] = "joining" /\ m[5][i][2] = from
+    IN  IF Says(m, "joining", from) THEN EventApplied(state, from, m[5][joining])
+        ELSE Merged(state, from, HeaderStatus(state.table[from], m[4][1]), Incarnation(m))
 
 \* Whether an ack names a ping that is still unanswered. [SA-42]
 IsAnswer(state, m) == m[4][3] \in Range(state.table[m[1]].unanswered)
@@ -420,28 +469,30 @@ AckMatched(state, m) ==
 Accepted(state, m) ==
     LET matched == IF m[3] = "ack" THEN [AckMatched(state, m) EXCEPT !.heard = TRUE] ELSE state
         said == HeaderApplied([matched EXCEPT !.isolated = FALSE], m)
-    IN  PayloadApplied(AllApplied(said, m[3], m[1], m[5]), m)
+    IN  Exchanged(PayloadApplied(AllApplied(said, m[1], m[5]), m), m)
 
 -----------------------------------------------------------------------------
 \* Answering a ping
 
-AckWith(state, m, vectors) == LET counted == Counted(state) IN {<< <<>>, counted, {Ack(counted, m, vectors)} >>}
+AckWith(state, m, vectors) == LET counted == Counted(state) IN {<<counted, {Ack(counted, m, vectors)}>>}
 
 \* [S-30]
 PastAnswer(state, m) == AckWith(state, m, << <<"dead", m[1]>> \o state.table[m[1]].incarnation >>)
 
 \* [S-25, SA-18]
 FirstAnswer(state, m) ==
-    UNION {Then({<< <<order>>, state, {} >>},
-                LAMBDA chosen : AckWith(chosen, m, <<Vector("joining", m[1], state.table[m[1]].incarnation)>>
-                                                   \o Members(state, "members", order))) :
-           order \in MemberPicks(state, m[1])}
+    LET counted == Counted(state)
+        ack == Ack(counted, m, <<Vector("joining", m[1], state.table[m[1]].incarnation)>>)
+        sent(chosen) == {<<chosen, {FilledMembers(counted, ack, "members", LastPick(chosen))}>>}
+    IN  ChoosingMembers(counted, m[1], sent)
 
 \* [S-32]; or with these events. [S-28]
 FullAnswer(state, m, events) ==
-    UNION {Then({<< <<order>>, state, {} >>},
-                LAMBDA chosen : AckWith(NewsSent(chosen, m[1]), m, events \o Members(state, "anti-entropy", order))) :
-           order \in MemberPicks(state, m[1])}
+    LET counted == Counted(state)
+        withNews == Filled(counted, Ack(counted, m, <<>>), events)
+        sent(chosen) ==
+            {<<NewsSent(chosen, withNews), {FilledMembers(counted, withNews, "anti-entropy", LastPick(chosen))}>>}
+    IN  ChoosingMembers(counted, m[1], sent)
 
 NormalFirst(state, m) ==
     LET isOfAnother(vector) == vector[2] # m[1]
@@ -464,7 +515,7 @@ RelayPing(state, requester, target) ==
     LET isOther(relay) == relay.requester # requester \/ relay.target # target
         relay == [target |-> target, requester |-> requester, tx |-> Counted(state).own[2], fresh |-> TRUE]
         waiting == [state EXCEPT !.relays = Append(SelectSeq(@, isOther), relay)]
-    IN  IF target = state.id THEN Just(state)
+    IN  IF target \in {state.id, requester} THEN Just(state)
         ELSE IF target \in Live(state) THEN Request(waiting, target)
         ELSE BarePing(waiting, target, <<>>)
 
@@ -530,7 +581,7 @@ Add(state, m) == IF m \in Known(state) THEN state ELSE WithRow(state, m, NewRow(
 Obeyed(state, command) ==
     CASE command[1] = "leave" -> Leave(state, command[2])
       [] command[1] = "remove" -> Remove(state, command[2])
-      [] command[1] = "add" -> Add(state, command[2])
+      [] command[1] = "add" -> Placed(Add(state, command[2]), command[2], command)
       [] command[1] = "payload" -> [state EXCEPT !.payload = command[2]]
       [] command[1] = "crash" -> state
 
@@ -540,7 +591,7 @@ Obeyed(state, command) ==
 Local(n) ==
     [id |-> n, own |-> own[n], table |-> table[n], queue |-> queue[n], round |-> round[n], pinged |-> pinged[n],
      answered |-> answered[n], heard |-> heard[n], isolated |-> isolated[n], left |-> left[n], relays |-> relays[n],
-     payload |-> payload[n]]
+     payload |-> payload[n], picks |-> <<>>]
 
 Becomes(n, state) ==
     /\ own' = [own EXCEPT ![n] = state.own]
@@ -560,7 +611,7 @@ IsBounded(state) == state.own[1] <= MaxRestart /\ state.own[2] <= MaxTx
 \* A node as it starts, with these rows. [SA-48]
 Started(n, restart, rows) ==
     [id |-> n, own |-> <<restart, 0>>, table |-> rows, queue |-> <<>>, round |-> <<>>, pinged |-> {}, answered |-> {},
-     heard |-> FALSE, isolated |-> FALSE, left |-> FALSE, relays |-> <<>>, payload |-> ""]
+     heard |-> FALSE, isolated |-> FALSE, left |-> FALSE, relays |-> <<>>, payload |-> NoPayload, picks |-> <<>>]
 
 \* The rows of the configuration. [SA-57]
 SeedRows(n) == [seed \in {1} \ {n} |-> NewRow("joining", <<0, 0>>, "first")]
@@ -592,24 +643,24 @@ Quantum(n) ==
     /\ n \in Active
     /\ up[n]
     /\ \E result \in Quanta(Local(n)) :
-        /\ IsBounded(result[2])
-        /\ Send(OnTheNet(result[3]))
-        /\ Becomes(n, result[2])
+        /\ IsBounded(result[1])
+        /\ Send(OnTheNet(result[2]))
+        /\ Becomes(n, result[1])
     /\ UNCHANGED <<up, todo, restarts>>
 
 \* A message to a node that does not run is gone, and that is all.
-Arrivals(m) == IF up[m[2]] THEN {result \in Received(Local(m[2]), m) : IsBounded(result[2])} ELSE Just(Local(m[2]))
+Arrivals(m) == IF up[m[2]] THEN {result \in Received(Local(m[2]), m) : IsBounded(result[1])} ELSE Just(Local(m[2]))
 
 Receive ==
     \E m \in net : \E result \in Arrivals(m) :
-        /\ Answer(m, OnTheNet(result[3]))
-        /\ Becomes(m[2], result[2])
+        /\ Answer(m, OnTheNet(result[2]))
+        /\ Becomes(m[2], result[1])
         /\ UNCHANGED <<up, todo, restarts>>
 
 ReceiveAgain ==
     \E m \in net : \E result \in Arrivals(m) :
-        /\ AnswerCopy(m, OnTheNet(result[3]))
-        /\ Becomes(m[2], result[2])
+        /\ AnswerCopy(m, OnTheNet(result[2]))
+        /\ Becomes(m[2], result[1])
         /\ UNCHANGED <<up, todo, restarts>>
 
 Lose ==
