@@ -15,10 +15,12 @@
 (* Compared are: the numbers of the lines, datagrams with all that is in   *)
 (* them, with addressees and order, and so the table, the queue and the    *)
 (* round as far as datagrams show them, the random choices, refusals,      *)
-(* timers and notices. Not compared are fingerprints of states, whether    *)
-(* timers and notices come before datagrams or after them, and whether the *)
-(* timeout of a probe is cancelled or passed over, of which the clauses    *)
-(* say nothing.                                                            *)
+(* timers and notices. Not compared, because the clauses say nothing of    *)
+(* it, are: whether timers and notices come before datagrams or after      *)
+(* them, and the order of notices; whether the timeout of a probe is       *)
+(* cancelled or passed over; and whether a node that has left, and has     *)
+(* nothing more to say, goes on with its timer. And neither are            *)
+(* fingerprints of states.                                                 *)
 (*                                                                         *)
 (* No verdict is possible on: a datagram in the node's own name; a node    *)
 (* that is told to leave by itself once more, of which SA-37 does not say  *)
@@ -503,6 +505,7 @@ EventJudged(e) ==
     ELSE CASE e.kind = "timer" -> IF e.args.type = "quantum" THEN QuantumJudged(e) ELSE TimeoutJudged(e)
            [] e.kind = "recv" -> ReceiptJudged(e)
            [] e.kind = "api" -> CommandJudged(e)
+           [] OTHER -> Departing("args")   \* no node of SWIM is told what becomes of a datagram
 
 -----------------------------------------------------------------------------
 

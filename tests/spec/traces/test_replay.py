@@ -29,13 +29,13 @@ def lines() -> list[str]:
 
 #: What changes nothing that is said.
 ALIKE = {
-    "nothing": CHANGES["nothing"],
-    "nothing, once more": CHANGES["nothing, once more"],
+    "nothing": CHANGES["scuttlebutt"]["nothing"],
+    "nothing, once more": CHANGES["scuttlebutt"]["nothing, once more"],
     "spaces": edited('"picks":[', '"picks": ['),
     "a number written as no integer": edited('"after":1000', '"after":1000.0'),
 }
 CHANGED = {
-    **{name: change for name, change in CHANGES.items() if name != "the file ends within a line"},
+    **{name: change for name, change in CHANGES["scuttlebutt"].items() if name != "the file ends within a line"},
     **ALIKE,
     "another peer": edited('"peer":"n0:1"', '"peer":"n3:1"'),
     "another time": edited('"t_us":1', '"t_us":2'),

@@ -37,6 +37,11 @@ EXPECTED = {
         rejected=500,
         unjudged=frozenset({"a tick is above 10,000", "it knows more than 4,096 names", "nothing is downloaded from there"}),
     ),
+    "swim": Expected(
+        accepted=1080,
+        rejected=300,
+        unjudged=frozenset({"a datagram in the name of the node itself", "whether the payload fits into a datagram"}),
+    ),
 }
 
 of_each_protocol = pytest.mark.parametrize("protocol", EXPECTED)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from tests.support.changed_traces import CHANGES
+from tests.support.judged_traces import Judged, judged
 from tests.support.tools import require
-from tests.support.watched import recorded
+from tests.support.traced_clusters import CLUSTERS
 
+from peerproof.reference.protocols.swim.runtime import RUNTIME as SWIM
 from peerproof.reference.runtime.recorder import Recorder
-from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.reference.simulation.simulator import Simulation
-from peerproof.spec import scuttlebutt
+from peerproof.spec import scuttlebutt, swim
 from peerproof.spec.core import Instant, NodeId, Specification
-from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import InFlight
-from peerproof.spec.traces.replay import Replay
+from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.trace import Divergence, Line, parse
 from peerproof.tla.manifest import root
 from peerproof.tla.output.outcome import RunFailed
@@ -35,68 +36,61 @@ SPEC: Specification = scuttlebutt
 MOST = 10**6
 
 
-def simulated(seed: str) -> list[str]:
-    """The lines of a small cluster; with the seed go its size, its limit and its faults."""
-    random = Random(seed)
-    config, nodes = {"max_payload": random.choice([30, 40, 70, 1400])}, random.choice([2, 3, 5])
-    faults = Faults(loss=random.choice([0, 0.3]), duplication=0.1, reordering=0.1)
-    crashes = ((1, 5),) if random.random() < 0.5 else ()
-    restarts = ((1, 12),) if random.random() < 0.5 else ()
-    return recorded("scuttlebutt", seed, nodes, 16, 5, config, faults=faults, crashes=crashes, restarts=restarts)
+def simulated(seed: str, protocol: str = "scuttlebutt") -> list[str]:
+    """The lines of a small cluster."""
+    return CLUSTERS[protocol](seed)
 
 
-#: What TLC leaves open: it sees no time and no fingerprints.
-OPEN = {"a fingerprint", "a round-trip time"}
+#: By protocol: which of the changes TLC leaves open. It sees no time and no fingerprints.
+OPEN = {"scuttlebutt": {"a fingerprint", "a round-trip time"}, "swim": {"a fingerprint"}}
 
 
-#: By the name of the change and the number of the trace: of each node, the divergence that the replay finds, and the comparison.
-Judged = dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]]
+@pytest.fixture(scope="module", params=CLUSTERS)
+def protocol(request: pytest.FixtureRequest) -> str:
+    """Each protocol whose clusters write traces for TLC."""
+    name: str = request.param
+    return name
+
+
+#: By the name of the change: what the replay and TLC say of the nodes of two traces.
+Changed = Mapping[str, Sequence[Judged]]
 
 
 @pytest.fixture(scope="module")
-def judged(tools: Tools) -> Judged:
-    """Fifty traces, each changed in its way, judged by the replay and, in one Java machine, by TLC."""
-    data, replay = TraceData(SPEC, MOST), Replay(SPEC)
-    found: dict[tuple[str, str], tuple[Divergence, int]] = {}
-    names: dict[str, tuple[str, str]] = {}
-    for number, (name, change) in enumerate([*CHANGES.items()] * 2):
-        lines = simulated(f"{number}")
-        names[parse(lines[0]).run] = name, str(number)
-        for text in change(lines, Random(number)):
-            try:
-                line = parse(text)
-            except MalformedMessage:
-                continue  # the last line of a file that was cut
-            divergence = replay.line(line)
-            data.add(line)
-            owner = line.run, line.node
-            if divergence is not None:
-                found.setdefault(owner, (divergence, replay.nodes[owner].events))
-    assert len(names) == 50
-    result: Judged = {name: [] for name in names.values()}
-    for judgement in check_with_tlc(tools, "scuttlebutt", data):
-        divergence, event = found.get((judgement.run, judgement.node), (None, None))
-        comparison = compare(divergence, event, judgement, view("scuttlebutt"))
-        result[names[judgement.run]].append((divergence, comparison))
+def changed(protocol: str, tools: Tools) -> Changed:
+    """Two traces for each change, judged by the replay and, in one Java machine, by TLC."""
+    names, lines = dict[str, str](), list[str]()
+    for number, (name, change) in enumerate([*CHANGES[protocol].items()] * 2):
+        cluster = simulated(f"{number}", protocol)
+        names[parse(cluster[0]).run] = name
+        lines += change(cluster, Random(number))
+    assert len(names) == 2 * len(CHANGES[protocol]) >= 50
+    result: dict[str, list[Judged]] = {name: [] for name in CHANGES[protocol]}
+    for each in judged(tools, protocol, lines):
+        result[names[each.judgement.run]].append(each)
     return result
 
 
 @pytest.mark.slow
-def test_on_fifty_traces_the_replay_and_tlc_say_the_same(judged: Judged) -> None:
-    for (name, number), nodes in judged.items():
-        expected = {Comparison.AGREE, Comparison.UNSEEN} if name in OPEN else {Comparison.AGREE}
-        assert {comparison for _, comparison in nodes} <= expected, (name, number, nodes)
+def test_on_changed_traces_the_replay_and_tlc_say_the_same(protocol: str, changed: Changed) -> None:
+    for name, nodes in changed.items():
+        expected = {Comparison.AGREE, Comparison.UNSEEN} if name in OPEN[protocol] else {Comparison.AGREE}
+        assert {each.comparison for each in nodes} <= expected, (name, nodes)
 
 
 @pytest.mark.slow
-def test_all_kinds_of_divergences_are_among_the_fifty(judged: Judged) -> None:
-    kinds = Counter(d.what for nodes in judged.values() for d, comparison in nodes if d and comparison is Comparison.AGREE)
-    wrong = {name for (name, _), nodes in judged.items() if any(divergence for divergence, _ in nodes)}
-    unseen = {name for (name, _), nodes in judged.items() if any(comparison is Comparison.UNSEEN for _, comparison in nodes)}
+def test_all_kinds_of_divergences_are_among_them(protocol: str, changed: Changed) -> None:
+    found = [(name, each) for name, nodes in changed.items() for each in nodes if each.divergence is not None]
+    kinds = {each.divergence.what for _, each in found if each.divergence and each.comparison is Comparison.AGREE}
+    unseen = {name for name, each in found if each.comparison is Comparison.UNSEEN}
 
-    assert set(kinds) == {"seq", "args", "picks", "effects", "refused"}
-    assert wrong == set(CHANGES) - {"nothing", "nothing, once more", "the file ends within a line"}
-    assert unseen == OPEN
+    assert kinds == {"seq", "args", "picks", "effects", "refused"}
+    assert {name for name, _ in found} == CHANGES[protocol].keys() - {
+        "nothing",
+        "nothing, once more",
+        "the file ends within a line",
+    }
+    assert unseen == OPEN[protocol]
 
 
 NAMES = [NodeId(name) for name in ('n"0":1', "\\n:1", "ключ:1", "\U0001f600", "%s' }")]
@@ -118,12 +112,12 @@ def gossip_of_strange_names() -> list[str]:
     return lines
 
 
-def judgements(tools: Tools, lines: list[str], most: int = MOST) -> list[Judgement]:
+def judgements(tools: Tools, lines: list[str], most: int = MOST, protocol: str = "scuttlebutt") -> list[Judgement]:
     """What TLC says."""
-    data = TraceData(SPEC, most)
+    data = TraceData(PROTOCOLS[protocol].specification.load(), most)
     for line in lines:
         data.add(parse(line))
-    return check_with_tlc(tools, "scuttlebutt", data)
+    return check_with_tlc(tools, protocol, data)
 
 
 @pytest.mark.slow
@@ -156,25 +150,71 @@ def test_what_tlc_is_not_told_of_is_undetermined_and_not_accepted(tools: Tools) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("right", "wrong"),
+    ("checked", "right", "wrong"),
     [
-        ("VersionSize == 8", "VersionSize == 9"),
-        ("only(deltas) \\o only(requests)", "only(requests) \\o only(deltas)"),
+        ("scuttlebutt", "VersionSize == 8", "VersionSize == 9"),
+        ("scuttlebutt", "only(deltas) \\o only(requests)", "only(requests) \\o only(deltas)"),
+        ("swim", "changes \\cap after.nodeEvents", "changes"),
+        ("swim", "2 * config.interval", "3 * config.interval"),
     ],
 )
 def test_a_mistake_in_the_module_is_a_disagreement(
-    right: str, wrong: str, tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checked: str, right: str, wrong: str, tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (root() / "scuttlebutt/ScuttlebuttTrace.tla").read_text(encoding="utf-8")
+    file = f"{checked}/{checked.capitalize()}Trace.tla"
+    text = (root() / file).read_text(encoding="utf-8")
     shutil.copytree(root(), tmp_path / "models", ignore=shutil.ignore_patterns("peerproof"))
-    (tmp_path / "models/scuttlebutt/ScuttlebuttTrace.tla").write_text(text.replace(right, wrong), encoding="utf-8")
+    (tmp_path / "models" / file).write_text(text.replace(right, wrong), encoding="utf-8")
     monkeypatch.setattr(trace_check, "root", lambda *_: tmp_path / "models")
-    lines = [line for seed in range(4) for line in simulated(f"{seed}")]
+    lines = [line for seed in range(4) for line in simulated(f"{seed}", checked)]
 
-    opinions = {judgement.opinion for judgement in judgements(tools, lines)}
+    opinions = {judgement.opinion for judgement in judgements(tools, lines, protocol=checked)}
 
     assert right in text
     assert Opinion.REJECTED in opinions
+
+
+ALONE = NodeId("n:1")
+OWN, OTHER = swim.Uuid("11111111-1111-4111-8111-111111111111"), swim.Uuid("22222222-2222-4222-8222-222222222222")
+
+
+def joining(host: str, tx: int, sender: swim.Uuid) -> Any:
+    """A ping to the node, by which another one joins."""
+    incarnation = swim.Incarnation(0, tx)
+    return swim.Ping(sender, incarnation, OWN, (swim.Joining(sender, incarnation, host, 1),))
+
+
+@pytest.mark.slow
+def test_what_the_module_of_swim_cannot_judge_is_undetermined(tools: Tools) -> None:
+    happenings: dict[str, list[Any]] = {
+        "what it is to leave twice": [swim.LeaveNode(OWN), swim.LeaveNode(OWN)],
+        "whether the payload fits into a datagram": [swim.SetPayload(OWN, f'{{"a":"{"x" * 600}"}}')],
+        "a datagram in the name of the node itself": [joining("m", 1, OWN)],
+        "the address in a queued joining": [joining("m", 1, OTHER), joining("k", 2, OTHER)],
+    }
+    lines: list[str] = []
+    for why, happens in happenings.items():
+        simulation = Simulation(swim, why, recorder=Recorder(swim, why, lines.append))
+        simulation.start(ALONE, SWIM.build_config({"uuid": OWN}, ALONE, []))
+        for number, happening in enumerate(happens, start=1):
+            message = InFlight(NodeId("m:1"), ALONE, happening)
+            happen = (
+                partial(simulation.carry, message)
+                if isinstance(happening, swim.Ping)
+                else partial(simulation.ask, ALONE, happening)
+            )
+            simulation.at(Instant(50 * number), happen)
+        simulation.run(Instant(1000))
+    simulation = Simulation(swim, "x", recorder=Recorder(swim, "an address beyond ASCII", lines.append))
+    simulation.start(NodeId("ключ:1"), SWIM.build_config({}, NodeId("ключ:1"), []))
+
+    said = judgements(tools, lines, protocol="swim")
+
+    assert {judgement.run: (judgement.why or "").rpartition(": ")[2] for judgement in said} == {
+        judgement.run: judgement.run for judgement in said
+    }
+    assert {judgement.opinion for judgement in said} == {Opinion.UNDETERMINED}
+    assert [judgement.events for judgement in said][-1] == 0
 
 
 def test_a_java_machine_that_ends_early_gives_no_verdict(java: Callable[[str], Tools]) -> None:
