@@ -5,9 +5,10 @@
 (*                                                                         *)
 (* Written from the clauses in spec/wendy.md, whose numbers stand in        *)
 (* brackets. Ids are numbers; how many digits they have, and how many bits  *)
-(* a digit has, is up to the model. A routing table is a set of cells       *)
-(* <<row, column, id>>, a leaf set the pair of its left and its right side,  *)
-(* both sequences with the nearest first.                                  *)
+(* a digit has, is up to the model. Where ids have 128 bits and distances   *)
+(* are no numbers, WendyTrace replaces Clockwise, AtMost, Half and Digit. A *)
+(* routing table is a set of cells <<row, column, id>>, a leaf set the pair *)
+(* of its left and its right side, both sequences with the nearest first.   *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences
 
@@ -33,15 +34,21 @@ Id == 0..(Size - 1)
 \* From a to b with the clock. [W-02]
 Clockwise(a, b) == (b + Size - a) % Size
 
-Distance(a, b) == IF Clockwise(a, b) < Clockwise(b, a) THEN Clockwise(a, b) ELSE Clockwise(b, a)
+\* The order of distances.
+AtMost(one, other) == one <= other
+
+Half == Size \div 2
+
+Distance(a, b) == IF AtMost(Clockwise(a, b), Clockwise(b, a)) THEN Clockwise(a, b) ELSE Clockwise(b, a)
 
 \* The antipode is greater. [W-03, WA-03, WA-04]
-IsGreater(a, b) == 0 < Clockwise(a, b) /\ Clockwise(a, b) <= Size \div 2
+IsGreater(a, b) == a # b /\ AtMost(Clockwise(a, b), Half)
 
 \* Whether a is closer to the key than b; of two that are equally far, the one before it is. [WA-09]
 IsCloser(key, a, b) ==
-    \/ Distance(a, key) < Distance(b, key)
-    \/ Distance(a, key) = Distance(b, key) /\ a # b /\ Clockwise(a, key) = Distance(a, key)
+    LET fromA == Distance(a, key)
+        fromB == Distance(b, key)
+    IN  IF fromA = fromB THEN a # b /\ Clockwise(a, key) = fromA ELSE AtMost(fromA, fromB)
 
 \* [W-37]
 Closest(key, ids) == CHOOSE a \in ids : \A b \in ids \ {a} : IsCloser(key, a, b)
@@ -66,7 +73,7 @@ Cell(owner, id) == <<Row(owner, id), Column(owner, id), id>>
 RECURSIVE Sorted(_, _)
 Sorted(ids, measure) ==
     IF ids = {} THEN <<>>
-    ELSE LET least == CHOOSE a \in ids : \A b \in ids : measure[a] <= measure[b]
+    ELSE LET least == CHOOSE a \in ids : \A b \in ids : AtMost(measure[a], measure[b])
          IN  <<least>> \o Sorted(ids \ {least}, measure)
 
 First(seq, k) == SubSeq(seq, 1, IF Len(seq) < k THEN Len(seq) ELSE k)
@@ -95,8 +102,8 @@ Last(seq) == seq[Len(seq)]
 \* Whether the key is on the arc from one end of the leaf set through the owner to the other. [W-39, WA-06]
 IsInside(owner, ls, key) ==
     \/ key = owner
-    \/ ls[1] # <<>> /\ Clockwise(key, owner) <= Clockwise(Last(ls[1]), owner)
-    \/ ls[2] # <<>> /\ Clockwise(owner, key) <= Clockwise(owner, Last(ls[2]))
+    \/ ls[1] # <<>> /\ AtMost(Clockwise(key, owner), Clockwise(Last(ls[1]), owner))
+    \/ ls[2] # <<>> /\ AtMost(Clockwise(owner, key), Clockwise(owner, Last(ls[2])))
 
 \* The first cell of some, in the order of rows, and of columns within a row. [WA-11]
 FirstCell(cells) ==

@@ -81,6 +81,11 @@ ASSUME WendyAssumption ==
     /\ Todo = UNION {{Text(n, command[1], command[2]) : command \in Commands(n)} : n \in Node}
     /\ Cardinality(Score) = Cardinality({pair \in Node \X Node : Took[pair] # 1})
 
+\* What a node has room for; every node of a model has the same. [W-23, W-32]
+SideLimit(n) == LeafSide
+
+NeighborhoodLimit(n) == Neighborhood
+
 Max(a, b) == IF a > b THEN a ELSE b
 
 Without(seq, id) == LET isOther(other) == other # id IN SelectSeq(seq, isOther)
@@ -124,9 +129,11 @@ InRoutingTable(state, id) ==
         isBetter == \A other \in there : other[3] # id /\ state.scores[id] < state.scores[other[3]]
     IN  IF isBetter THEN Counted([state EXCEPT !.rt = (@ \ there) \cup {cell}], RT) ELSE state
 
+\* A node that is there stays where it is.
 InSide(owner, side, id, isLeft) ==
     LET ids == Range(side) \cup {id}
-    IN  First(Sorted(ids, [other \in ids |-> IF isLeft THEN Clockwise(other, owner) ELSE Clockwise(owner, other)]), LeafSide)
+    IN  IF id \in Range(side) THEN side
+        ELSE First(Sorted(ids, [other \in ids |-> IF isLeft THEN Clockwise(other, owner) ELSE Clockwise(owner, other)]), SideLimit(owner))
 
 \* [W-25…W-28, WA-05]
 InLeafSet(state, id) ==
@@ -143,7 +150,7 @@ Placed(seq, id, ranks) ==
     ELSE <<Head(seq)>> \o Placed(Tail(seq), id, ranks)
 
 InNeighborhoodSet(state, id) ==
-    LET after == [state EXCEPT !.ns = First(Placed(@, id, state.scores), Neighborhood)]
+    LET after == [state EXCEPT !.ns = First(Placed(@, id, state.scores), NeighborhoodLimit(state.id))]
     IN  IF id \in Range(state.ns) THEN state
         ELSE IF id \in Range(after.ns) THEN Counted(after, NS)
         ELSE state
@@ -325,10 +332,12 @@ Waits(state, isDestination) ==
 OnState(state, m) ==
     Waits(Answered(MetTables(Stored(state, m[4], m[6]), m[4], m[8]), IF m[8][RT] = <<>> THEN {} ELSE {m[4]}), m[8][4])
 
-\* Of the routing table one cell, of the others all. [WA-57]
+\* Of the routing table the rows that are named, if any are, and of these the columns that are, if any; of the others all. [WA-57]
 OnRepair(state, m) ==
     LET wanted == m[8]
-        cells == {cell \in state.rt : cell[1] \in Range(wanted[4]) /\ cell[2] \in Range(wanted[5])}
+        isNamed(seq, number) == seq = <<>> \/ number \in Range(seq)
+        cells == {cell \in state.rt :
+            wanted[4] = <<>> \/ (cell[1] \in Range(wanted[4]) /\ isNamed(wanted[5], cell[2]))}
     IN  Send(state, m[4], "state", <<IF wanted[RT] THEN <<cells>> ELSE <<>>, IF wanted[LS] THEN <<state.ls>> ELSE <<>>,
                                      IF wanted[NS] THEN <<state.ns>> ELSE <<>>, FALSE>>)
 
