@@ -25,7 +25,7 @@ Kinds == OfRouting \cup {"subscribe", "unsubscribe", "publish", "notify"}
 IsRest(rest) ==
     /\ rest[1] \in Kinds
     /\ IF rest[1] \in OfRouting THEN rest[2] = 0 ELSE rest[2] \in Topic
-    /\ rest[3] \in (CASE rest[1] \in {"publish", "notify"} -> Event [] rest[1] = "tell" -> Node [] OTHER -> {0})
+    /\ rest[3] \in (CASE rest[1] \in {"publish", "notify"} -> PublishedEvent [] rest[1] = "tell" -> Node [] OTHER -> {0})
     /\ IF rest[1] \in {"publish", "notify"} THEN rest[4] \in 0..Cardinality(Node) + MaxHops ELSE rest[4] = 0
     /\ rest[1] = "notify" => rest[4] < MaxHops
 
@@ -41,7 +41,7 @@ TypeOK ==
         /\ asking[n] \subseteq Beaten[n]
         /\ up[n] \in BOOLEAN
         /\ \E i \in 0..Len(Script[n]) : todo[n] = SubSeq(Script[n], i + 1, Len(Script[n]))
-        /\ DOMAIN got[n] \subseteq Topic \X Event
+        /\ DOMAIN got[n] \subseteq Topic \X PublishedEvent
         /\ \A which \in DOMAIN got[n] : got[n][which] \in Nat \ {0}
     /\ Size(net) <= MaxNet
     /\ \A m \in net : {m[1], m[2]} \subseteq Node /\ m[1] # m[2]
@@ -138,7 +138,7 @@ IsUnderWay(t, e) == \E m \in IF Fifo THEN UNION {{rest : rest \in Range(queue[3]
 
 \* In a tree that does not change every subscriber gets an event once, and no other node does. [PI-07, PL-02]
 DeliveredOnce ==
-    OnlyPublishes => \A t \in Topic, e \in Event : \A n \in Node :
+    OnlyPublishes => \A t \in Topic, e \in PublishedEvent : \A n \in Node :
         /\ Times(n, t, e) <= IF IsPublished(t, e) /\ t \in local[n] THEN 1 ELSE 0
         /\ IsPublished(t, e) /\ ~IsUnderWay(t, e) /\ t \in local[n] => Times(n, t, e) = 1
 
@@ -296,7 +296,7 @@ RoutedUnsubscribe(state, t) == IF Parent(state, t) = {} THEN {} ELSE NextHops(st
 
 \* A node that has subscribed at first, and is still there, has got all that has been published. [PX-05]
 NothingLost ==
-    Settled => \A t \in Topic, e \in Event : IsPublished(t, e) => \A n \in Up \cap Subscribers[t] :
+    Settled => \A t \in Topic, e \in PublishedEvent : IsPublished(t, e) => \A n \in Up \cap Subscribers[t] :
         t \in local[n] => Times(n, t, e) >= 1
 
 \* No node gets an event twice, whatever happens. [PX-05]

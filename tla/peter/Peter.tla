@@ -51,7 +51,7 @@ mine == <<local, children, parent, view, asking, got>>
 
 vars == <<mine, up, todo, restarts, net>>
 
-Event == 1..9
+PublishedEvent == 1..9
 
 -----------------------------------------------------------------------------
 \* A configuration file of TLC has no tuples.
@@ -62,7 +62,7 @@ Text(numbers) ==
 
 \* What an application may do.
 Things ==
-    ({"subscribe", "unsubscribe"} \X Topic \X {0}) \cup ({"publish"} \X Topic \X Event) \cup ({"join", "leave", "crash"} \X {0} \X {0}) \cup ({"tell"} \X Node \X Node)
+    ({"subscribe", "unsubscribe"} \X Topic \X {0}) \cup ({"publish"} \X Topic \X PublishedEvent) \cup ({"join", "leave", "crash"} \X {0} \X {0}) \cup ({"tell"} \X Node \X Node)
 
 ThingText(n, i, thing) == Text(<<n, i>>) \o " " \o thing[1] \o " " \o Text(<<thing[2], thing[3]>>)
 
