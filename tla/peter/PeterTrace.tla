@@ -297,16 +297,24 @@ Departed(before, states, address, topics) ==
              after == UNION {RepairedAll({state}, t, GoneAt(before, state, t, address)) : state \in states}
          IN  Departed(before, after, address, topics \ {t})
 
-\* In the model one node departs at a time. Where a parent and other nodes of its tree do at once, because they had one address
-\* and Wendy did not know the parent any more, it does not say what follows.
-IsUndetermined(e) ==
-    LET exited == {effect.notice.node[1] : effect \in {effect \in Range(e.effects) : KindOf(effect) = "node_exited"}}
-    IN  /\ e.kind = "sent"
-        /\ e.args.took = <<>>
-        /\ KindOfMessage(e.args.message) \in Messages
-        /\ \E state \in possible : \E t \in TopicsOf(state) :
-            LET gone == GoneAt(state, state, t, e.peer) \ exited
-            IN  Cardinality(gone) > 1 /\ Parent(state, t) \cap gone # {}
+\* In the model one node departs at a time, from its only address. Where a parent and other nodes of its tree do at once, because
+\* they had one address and Wendy did not know the parent any more, it does not say what follows; nor where the parent is a child,
+\* too, and only one of its two addresses is this one.
+WhyOpen(before, t, address, exited) ==
+    LET gone   == GoneAt(before, before, t, address) \ exited
+        above  == Parent(before, t) \cap gone
+        both   == Parent(before, t) \cap Children(before, t) \cap gone
+    IN  IF above # {} /\ gone # above THEN "several nodes of a tree were at the address of its parent"
+        ELSE IF \E id \in both : <<t, id, address>> \notin before.below \/ address \notin Of(before.above, t)
+        THEN "a parent that is a child, too, had two addresses"
+        ELSE ""
+
+\* Why the event cannot be judged; "" if it can.
+WhyUndetermined(e) ==
+    IF e.kind # "sent" \/ e.args.took # <<>> \/ KindOfMessage(e.args.message) \notin Messages THEN ""
+    ELSE LET exited == {effect.notice.node[1] : effect \in {effect \in Range(e.effects) : KindOf(effect) = "node_exited"}}
+             whys   == UNION {{WhyOpen(state, t, e.peer, exited) : t \in TopicsOf(state)} : state \in possible} \ {""}
+         IN  IF whys = {} THEN "" ELSE CHOOSE why \in whys : TRUE
 
 \* The PUBLISH goes another way, and is not counted again. [PA-28, WA-33, WA-56]
 NotArrived(e, before, states) ==
@@ -434,21 +442,21 @@ Take(e) ==
     LET isNew    == e.trace # trace
         expected == IF IsBeginning(e) THEN e.seq ELSE IF isNew THEN 0 ELSE seq
         isBegun  == e.kind = "start" \/ ~isNew
-        isOpen   == isBegun /\ e.seq = expected /\ e.readable = "yes" /\ IsUndetermined(e)
-        states   == IF isBegun /\ ~isOpen THEN StatesOf(e, isNew) ELSE {}
-        wrong    == IF isOpen THEN ""
+        why      == IF isBegun /\ e.seq = expected /\ e.readable = "yes" THEN WhyUndetermined(e) ELSE ""
+        states   == IF isBegun /\ why = "" THEN StatesOf(e, isNew) ELSE {}
+        wrong    == IF why # "" THEN ""
                     ELSE IF ~isBegun THEN IF e.seq # 0 THEN "seq" ELSE "args"
                     ELSE WhatIsWrong(e, expected, states)
     IN  /\ trace' = e.trace
         /\ seq' = e.seq + 1
-        /\ lost' = (isOpen \/ wrong # "")
+        /\ lost' = (why # "" \/ wrong # "")
         /\ config' = IF ~isBegun THEN Unconfigured
                      ELSE IF e.kind = "start" /\ e.readable = "yes" /\ e.refused = "" THEN e.args
                      ELSE config
         /\ stage' = IF lost' THEN "ring" ELSE StageAfter(e)
         /\ known' = IF lost' THEN {} ELSE KnownAfter(e)
         /\ possible' = IF lost' THEN {} ELSE states
-        /\ isOpen => PrintT(<<"undetermined", at, e.trace, e.seq, "several nodes of a tree were at the address of its parent">>)
+        /\ why # "" => PrintT(<<"undetermined", at, e.trace, e.seq, why>>)
         /\ wrong # "" => PrintT(<<"departs", at, e.trace, e.seq, wrong>>)
 
 TraceNext ==
