@@ -373,7 +373,7 @@ KnownAfter(e) ==
     ELSE IF e.kind = "recv" /\ stage # "left" /\ IsAdmitted(e) THEN known \cup NodesOf(e.args)
     ELSE known
 
-\* The states in which the node may be after the event, if it is none that was refused, and no start.
+\* The states in which the node may be after an event that is no start and was not refused.
 StatesAfter(e) ==
     LET sights == SightsOf(e.effects, KnownAfter(e))
         before == {[state EXCEPT !.view = SeenHops(sights)] : state \in possible}
@@ -410,7 +410,7 @@ WhatIsWrong(e, expected, states) ==
     ELSE IF states = {} THEN "effects"
     ELSE ""
 
-\* The states in which the node may be after the event.
+\* The same after any event.
 StatesOf(e, isNew) ==
     IF e.readable # "yes" \/ e.refused # "" THEN IF isNew THEN {} ELSE possible
     ELSE IF e.kind # "start" THEN StatesAfter(e)
