@@ -4,6 +4,7 @@ Explores a protocol in the browser: what each node knows, what is under way, and
   peerproof model explore                          choose protocol and model on the page
   peerproof model explore swim --model small-a     begin there
   peerproof model explore scuttlebutt --model BX-03-two-values
+  peerproof model explore counterexamples.json     what refutes a proof, as peerproof model prove --save writes it
   peerproof model explore swim --model small-suspicion --impl './my-adapter'      your implementation plays a node
   peerproof model explore swim --model small-suspicion --output swim.html         one file that needs no server
 
@@ -14,6 +15,9 @@ The page also finds the shortest way to an answer, a violation, or a state that 
 With --impl, the implementation plays one node of the path, and each of its steps is compared with the specification. It is run
 anew at every click, at the times at which its timers run out by the clock. A node that does not begin as a new one needs `load`.
 
+A counterexample of a proof is a run of one step: the state of a node before, the event or the call, the state after, and the
+claim that is false. Of the rest of the cluster it shows only what the claim speaks of.
+
 A file for --output holds the whole state graph, up to some 10,000 states.
 
 The page is served on this machine only, at an address with a random token, until Ctrl-C.
@@ -22,6 +26,8 @@ The page is served on this machine only, at an address with a random token, unti
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from peerproof.cli.command import refuse
@@ -36,7 +42,7 @@ EXITS: Final = PAGE_EXITS
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    add_protocol(parser, "protocol to begin with")
+    add_protocol(parser, "protocol to begin with, or a file with counterexamples of proofs")
     parser.add_argument("--model", metavar="NAME", help="model or configuration to begin with (model check --list lists them)")
     add_implementation(parser, "none")
     add_page(parser)
@@ -46,6 +52,8 @@ def run(args: Namespace) -> int:
     """Serves the page until Ctrl-C, or writes it."""
     from peerproof.conformance.explorer.walk import explorable
 
+    if args.protocol and Path(args.protocol).is_file():
+        return _explore_file(args, Path(args.protocol))
     begin = ""
     if args.protocol:
         known = explorable(args.protocol)
@@ -65,6 +73,21 @@ def run(args: Namespace) -> int:
         adapter.start()
         adapter.stop()
     return open_page(begin, listen=args.listen, no_browser=args.no_browser, implementation=args.impl, reach=reach)
+
+
+def _explore_file(args: Namespace, path: Path) -> int:
+    """Shows the counterexamples of a file."""
+    from peerproof.conformance.explorer.proof_run import read_runs
+    from peerproof.conformance.proofs.counterexample import BadFile
+
+    if args.model or args.impl:
+        raise Refusal(f"{path} is a file with counterexamples: it takes neither --model nor --impl")
+    with refuse(BadFile, prefix=f"{path}: "):
+        runs = read_runs(path)
+    if args.output:
+        return write_page(args.output, {"runs": [run.whole() for run in runs]}, path.name)
+    named = {run.title: partial(lambda one: one, run) for run in runs}
+    return open_page("#run/0/", listen=args.listen, no_browser=args.no_browser, runs=named)
 
 
 def _write(args: Namespace) -> int:

@@ -6,12 +6,17 @@ Proves statements about a protocol with Z3, by running the specification's own c
   peerproof model prove scuttlebutt --any      what holds for any number of nodes, losses, repetitions and orders
   peerproof model prove -k BZ-03               those of one item; other words are searched for in the names
   peerproof model prove --list                 list them, with their statements and code
-  peerproof model prove --verbose              with the counterexample of each twin
+  peerproof model prove swim --any -k SZ-13 -v with the counterexample of each twin, run by the specification
+  peerproof model prove swim --any --save F    write these counterexamples to F; peerproof model explore F shows them
   peerproof model prove --json                 for programs
 
 A statement is proved for every path through the code and every value, or has a counterexample, or the solver gives up, which
 counts as a failure. Each statement has a deliberately wrong twin that must be refuted: if the twin is proved too, the proof is
 worthless.
+
+With --verbose and --save, what refutes a statement or a twin about any cluster is turned into values: the state of a node, and an
+event or a call. The specification's code is run on them, and the claim is judged again on what it returns. If the claim holds
+there, the counterexample is reported as not confirmed.
 
 Needs Z3: pip install 'peerproof[prove]'.
 """
@@ -20,6 +25,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli.command import positive_seconds, refuse
@@ -49,7 +55,8 @@ def configure(parser: ArgumentParser) -> None:
         metavar="N",
         help="give up on a statement after N seconds (default %(default)g)",
     )
-    add("-v", "--verbose", action="count", default=0, help="print the counterexample of each twin")
+    add("-v", "--verbose", action="count", default=0, help="print the counterexample of each twin, with values")
+    add("--save", metavar="FILE", type=Path, help="write the counterexamples with values, for peerproof model explore FILE")
     add_format(parser)
 
 
@@ -70,28 +77,77 @@ def run(args: Namespace) -> int:
         return OK
     width = max(len(proof.name) for _, proof in chosen)
     results = []
+    replays: list[dict[str, Any]] = []
     for protocol, proof in chosen:
         found = prove(proof, args.seconds)
         results.append((protocol, found))
+        here = _replayed(protocol, found, args.seconds) if args.verbose or args.save else {}
+        replays.append(here)
         if not as_json:
-            print(_line(found, width, verbose=bool(args.verbose)), flush=True)
-    print(_as_json([plain_proof(name, p.proof, p) for name, p in results]) if as_json else _sum(results))
+            print(_line(found, width, here, verbose=bool(args.verbose)), flush=True)
+    rows = [_with_replays(plain_proof(name, p.proof, p), here) for (name, p), here in zip(results, replays, strict=True)]
+    print(_as_json(rows) if as_json else _sum(results))
+    if args.save:
+        _save(args.save, [one for here in replays for one in here.values()], quiet=as_json)
     return OK if all(found.as_expected for _, found in results) else FAILED
+
+
+def _replayed(protocol: str, found: Proved, seconds: float) -> dict[str, Any]:
+    """Returns the counterexamples of a statement ("statement") and of its twin ("twin") with values, where there are any."""
+    from peerproof.conformance.proofs.counterexample import plain_counterexample
+    from peerproof.conformance.proofs.replay import replay_outcome
+
+    replays = {}
+    for name, outcome in (("statement", found.outcome), ("twin", found.twin)):
+        is_twin = name == "twin"
+        replayed = replay_outcome(protocol, found.proof, outcome, seconds, twin=is_twin)
+        if replayed is not None and replayed.taken:
+            replays[name] = plain_counterexample(protocol, found.proof, replayed, twin=is_twin)
+    return replays
+
+
+def _with_replays(row: dict[str, Any], replays: dict[str, Any]) -> dict[str, Any]:
+    if "statement" in replays:
+        row["counterexample"] = replays["statement"]
+    if "twin" in replays:
+        row["twin"]["counterexample"] = replays["twin"]
+    return row
+
+
+def _save(path: Path, found: list[dict[str, Any]], *, quiet: bool) -> None:
+    """Writes a file with counterexamples. Raises Refusal if there are none."""
+    from peerproof.conformance.proofs.counterexample import file_of
+    from peerproof.conformance.suite import output
+
+    if not found:
+        raise Refusal("no counterexample has values, so nothing is saved", NOTHING, tip="--any selects proofs that have them")
+    with refuse(output.CannotWrite, prefix="the file cannot be written: "):
+        output.write_whole(path, json.dumps(file_of(found), indent=2, ensure_ascii=False) + "\n")
+    if not quiet:
+        print(
+            f"{path}: {len(found)} {'counterexample' if len(found) == 1 else 'counterexamples'}; peerproof model explore {path}"
+        )
 
 
 def _render_proof(proof: Proof) -> str:
     return f"{proof.item}  {proof.name}\n    {proof.about}\n    {proof.by}\n    twin: {proof.twin.about}"
 
 
-def _line(found: Proved, width: int, *, verbose: bool) -> str:
+def _line(found: Proved, width: int, replays: dict[str, Any], *, verbose: bool) -> str:
+    from peerproof.conformance.explorer.proof_run import words_of_counterexample
+
     proof, outcome, twin = found.proof, found.outcome, found.twin
     twins = "twin refuted" if twin.verdict == "refuted" else f"TWIN NOT REFUTED ({twin.verdict})"
     verdict = outcome.verdict if outcome.verdict == "proved" else outcome.verdict.upper()
     lines = [f"{proof.item}  {proof.name:{width}}  {verdict:7}  {twins}  {found.seconds:.2f} CPU-s"]
     if outcome.detail:
         lines.append(f"    {outcome.detail}")
+    if verbose and "statement" in replays:
+        lines += [f"      {line}" for line in words_of_counterexample(replays["statement"])]
     if twin.verdict != "refuted" or verbose:
         lines.append(f"    twin: {proof.twin.about}{': ' if twin.detail else ''}{twin.detail}")
+    if verbose and "twin" in replays:
+        lines += [f"      {line}" for line in words_of_counterexample(replays["twin"])]
     return "\n".join(lines)
 
 

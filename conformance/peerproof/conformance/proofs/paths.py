@@ -9,9 +9,9 @@ proved if its claims hold on every path, for every value of its symbols.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 import z3  # type: ignore[import-untyped]  # it has no types
@@ -24,6 +24,40 @@ Term: TypeAlias = Any
 Verdict: TypeAlias = Literal["proved", "refuted", "unknown"]
 
 
+@dataclass(eq=False)
+class Answers:
+    """A function that a caller passes to the specification, such as a random choice, and the answers that it has given."""
+
+    function: Callable[..., Any]
+    given: list[tuple[tuple[Any, ...], Any]] = field(default_factory=list)  #: arguments, and the answer
+
+    def __call__(self, *args: Any) -> Any:
+        """Asks the function."""
+        answer = self.function(*args)
+        self.given.append((args, answer))
+        return answer
+
+
+@dataclass(eq=False)
+class Call:
+    """A call of the specification's code on a path: its arguments on terms."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    fresh: int = 0  #: the number of fresh names when it was over
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Values for which claims are false, and the calls of the specification's code on the path that leads there."""
+
+    about: tuple[str, ...]  #: the claims
+    model: Term
+    calls: tuple[Call, ...]
+    symbols: Mapping[str, Term]
+    notes: tuple[Any, ...]  #: what the statement has noted for values
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The result of a statement."""
@@ -33,15 +67,29 @@ class Outcome:
     paths: int = 0
     claims: int = 0
     seconds: float = 0.0  #: CPU time
+    refutation: Refutation | None = field(default=None, compare=False)
 
 
 _PLAIN: Final = z3.BoolRef.__bool__
 
 _TIMER_ERROR: Final = 0.1  #: seconds by which the solver may stop before its timeout
 
+#: Small numbers are tried in counterexamples up to each of these, one after the other.
+_SMALL: Final = (1, 2, 3, 5, 9, 30, 100)
+_LARGE: Final = 10**6
+
+
+def _is_large(model: Term, term: Term) -> bool:
+    """Whether a number was preferred that is large on purpose, such as the size of a ring."""
+    return bool(abs(model.eval(term, model_completion=True).as_long()) >= _LARGE)
+
 
 class _Refuted(Exception):
     """A claim is false."""
+
+    def __init__(self, text: str, refutation: Refutation) -> None:
+        super().__init__(text)
+        self.refutation = refutation
 
 
 class _Undecided(Exception):
@@ -64,6 +112,9 @@ class Path:
         self._deadline = deadline
         self._shown: dict[str, Term] = {}
         self._fresh = 0
+        self._calls: list[Call] = []
+        self._notes: list[Any] = []
+        self._preferred: list[Term] = []
 
     def integer(self, name: str, least: int | None = 0, most: int | None = None) -> Term:
         """Returns a symbol for any integer within bounds."""
@@ -98,6 +149,27 @@ class Path:
         if not self._replays and not self._possible():
             raise _Impossible
 
+    def prefer(self, *facts: Term) -> None:
+        """Adds facts that a counterexample has if it can, so that it has values of the specification."""
+        self._preferred += facts
+
+    def note(self, thing: Any) -> None:
+        """Notes something on terms of which something is known: a counterexample shows it."""
+        self._notes.append(thing)
+
+    def on_terms(self, overrides: AbstractContextManager[None]) -> AbstractContextManager[None]:
+        """Returns a context in which code of the specification is replaced by versions for terms; a replay replaces nothing."""
+        return overrides
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Runs code of the specification on terms; the replay of a counterexample runs it on values."""
+        recorded = tuple(Answers(one) if callable(one) and not isinstance(one, type) else one for one in arguments)
+        self._calls.append(call := Call(function, recorded))
+        try:
+            return function(*recorded)
+        finally:
+            call.fresh = self._fresh
+
     def claim(self, about: str, goal: Term) -> None:
         """Proves the goal for all values that lead here; later claims may use it."""
         self.claims += 1
@@ -107,7 +179,7 @@ class Path:
         self._solver.push()
         self._solver.add(z3.Not(goal))
         if self._possible():
-            raise _Refuted(f"false: {about}; {self.values()}")
+            raise self._refuted({about: goal})
         self._solver.pop()
         self._solver.add(goal)  # helps with later claims
 
@@ -122,9 +194,7 @@ class Path:
         self._solver.push()
         self._solver.add(z3.Not(z3.And(*named.values())))
         if self._possible():
-            model = self._solver.model()
-            false = [about for about, goal in named.items() if z3.is_false(model.eval(goal, model_completion=True))]
-            raise _Refuted(f"false: {', '.join(false)}; {self.values()}")
+            raise self._refuted(named)
         self._solver.pop()
 
     def decide(self, condition: Term) -> bool:
@@ -142,10 +212,33 @@ class Path:
         self._solver.add(condition if answer else z3.Not(condition))
         return answer
 
-    def values(self) -> str:
-        """Renders the values of the symbols in the solver's current model."""
-        model = self._solver.model()
-        with _truths(None):
+    def _refuted(self, goals: Mapping[str, Term]) -> _Refuted:
+        """Returns why the goals are false, in the solver's current model or in one with the preferred facts and small numbers."""
+        model = self._preferred_model() if self._calls else self._solver.model()
+        false = tuple(about for about, goal in goals.items() if z3.is_false(model.eval(goal, model_completion=True)))
+        found = Refutation(false or tuple(goals), model, tuple(self._calls), dict(self._shown), tuple(self._notes))
+        return _Refuted(f"false: {', '.join(found.about)}; {self.values(model)}", found)
+
+    def _preferred_model(self) -> Term:
+        model, kept = self._solver.model(), []
+        for fact in self._preferred:
+            if self._is_quickly_possible([*kept, fact]):
+                kept.append(fact)
+                model = self._solver.model()
+        numbers = [term for term in self._shown.values() if z3.is_int(term) and not _is_large(model, term)]
+        for most in _SMALL:
+            if self._is_quickly_possible([*kept, *(z3.And(number >= -1, number <= most) for number in numbers)]):
+                return self._solver.model()
+        return model
+
+    def _is_quickly_possible(self, facts: Iterable[Term]) -> bool:
+        self._solver.set("timeout", 1000)
+        return bool(self._solver.check(*facts) == z3.sat)
+
+    def values(self, model: Term = None) -> str:
+        """Renders the values of the symbols in a model, by default the solver's current one."""
+        model = self._solver.model() if model is None else model
+        with truths(None):
             return ", ".join(f"{name} = {model.eval(term, model_completion=True)}" for name, term in self._shown.items())
 
     def example(self) -> str:
@@ -176,44 +269,68 @@ def follow(statement: Callable[[Path], None], seconds: float, logic: str = "") -
 
     With a `logic` of Z3, such as QF_BV, only that logic is supported; for bit vectors it is 20 times as fast.
     """
-    begun, deadline = time.process_time(), time.monotonic() + seconds
-    solver, scripts = z3.SolverFor(logic) if logic else z3.Solver(), [[]]  # type: ignore[var-annotated]
+    begun = time.process_time()
     paths = claims = 0
-    verdict: Verdict = "proved"
-    detail = ""
-    while scripts and verdict == "proved":
-        solver.push()
-        path = Path(solver, scripts.pop(), deadline)
-        verdict, detail = _run(statement, path)
-        solver.pop(solver.num_scopes())
-        scripts += path.forks
+    ended = _Ended("proved")
+    for path, ended in _followed(statement, seconds, logic):
         paths += 1
         claims += path.claims
-    if verdict == "proved" and not claims:
-        verdict, detail = "refuted", "no path reaches a claim"
-    return Outcome(verdict, detail, paths, claims, time.process_time() - begun)
+        if ended.verdict != "proved":
+            break
+    if ended.verdict == "proved" and not claims:
+        ended = _Ended("refuted", "no path reaches a claim")
+    return Outcome(ended.verdict, ended.detail, paths, claims, time.process_time() - begun, ended.refutation)
 
 
-def _run(statement: Callable[[Path], None], path: Path) -> tuple[Verdict, str]:
+def refutations(statement: Callable[[Path], None], seconds: float, logic: str = "") -> Iterator[Refutation]:
+    """Yields what refutes a statement, on each path that has it, until the time is over."""
+    for _, ended in _followed(statement, seconds, logic):
+        if ended.refutation:
+            yield ended.refutation
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How a path ends."""
+
+    verdict: Verdict
+    detail: str = ""
+    refutation: Refutation | None = None
+
+
+def _followed(statement: Callable[[Path], None], seconds: float, logic: str) -> Iterator[tuple[Path, _Ended]]:
+    """Yields each path, and how it ends."""
+    deadline = time.monotonic() + seconds
+    solver, scripts = z3.SolverFor(logic) if logic else z3.Solver(), [[]]  # type: ignore[var-annotated]
+    while scripts:
+        solver.push()
+        path = Path(solver, scripts.pop(), deadline)
+        ended = _run(statement, path)
+        solver.pop(solver.num_scopes())
+        scripts += path.forks
+        yield path, ended
+
+
+def _run(statement: Callable[[Path], None], path: Path) -> _Ended:
     try:
-        with _truths(path):
+        with truths(path):
             try:
                 statement(path)
             except (MalformedMessage, NotEnabled) as error:
-                return "refuted", f"{type(error).__name__} ({error.reason}); {path.example()}"
+                return _Ended("refuted", f"{type(error).__name__} ({error.reason}); {path.example()}")
     except _Refuted as found:
-        return "refuted", str(found)
+        return _Ended("refuted", str(found), found.refutation)
     except _Undecided as reason:
-        return "unknown", str(reason)
+        return _Ended("unknown", str(reason))
     except _Impossible:
         pass
     except Exception as error:  # noqa: BLE001  # code that fails on terms is not a counterexample
-        return "unknown", f"the code cannot be evaluated on terms: {type(error).__name__}: {error}"
-    return "proved", ""
+        return _Ended("unknown", f"the code cannot be evaluated on terms: {type(error).__name__}: {error}")
+    return _Ended("proved")
 
 
 @contextmanager
-def _truths(path: Path | None) -> Iterator[None]:
+def truths(path: Path | None) -> Iterator[None]:
     """Makes the path decide the truth of formulas within the context; None restores Z3's own behaviour."""
     before = z3.BoolRef.__bool__
 

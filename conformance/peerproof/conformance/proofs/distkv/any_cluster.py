@@ -44,6 +44,7 @@ from peerproof.conformance.proofs.distkv.tables import (
     AnyTicks,
     any_config,
     any_truth,
+    replacing,
 )
 from peerproof.conformance.proofs.distkv.terms import as_it_is, by_tocks
 from peerproof.conformance.proofs.paths import Path, Term
@@ -177,14 +178,19 @@ def a_node_that_starts_with_its_disk_is_as_it_was(path: Path, *, lost: bool = Fa
     node = Node(path)
     before, (at, change) = node.start, (node.at, node.change)
     held = before.entries.rows.get(at)
-    with Parts(node).within(), overriding(names_in(startup, _ticks_of=partial(ticks_on_disk, node))):
-        stored = None if lost else states.stored_of(before)
-        found: Any = startup.initial(node.id, any_config(path, stored=stored)).state  # type: ignore[arg-type]
+    with Parts(node).within(), path.on_terms(overriding(names_in(startup, _ticks_of=partial(ticks_on_disk, node)))):
+        found: Any = path.run(start_again, before, any_config(path), lost)
     now, known = found.entries.rows.get(at), found.entries.known.get(Number(change.node), AnySet(none))
     path.claim("the entry at any path", truth(now is held or (now is not None and held is not None and same_entry(now, held))))
     path.claim("the changes that it knows", known.holds(change.tick) == before.entries.known.holds(*change))
     path.claim("the ticks", term_of(found.ticks.get(Number(change.node), -1)) == before.ticks.at(change.node))
     path.claim("the tock", term_of(found.tock) == before.tock.term)
+
+
+def start_again(before: Any, config: Any, lost: bool) -> Any:
+    """Returns a node that starts with the disk that it had, or without it."""
+    stored = None if lost else states.stored_of(before)
+    return startup.initial(before.self_id, replacing(config, stored=stored)).state
 
 
 def ticks_on_disk(node: Node, stored: Stored) -> AnyTicks:
@@ -220,8 +226,8 @@ def a_new_node_knows_nothing(path: Path, *, lost: bool = False) -> None:
     """A node that starts for the first time knows nothing, and has made as many changes as its tick says: none."""
     cluster, own = any_cluster(), Number(path.integer("this node"))
     path.know(cluster.issued(own.term) >= 0, z3.Or(lost, cluster.issued(own.term) == 0))
-    with overriding(names_in(startup, parse_node_id=lambda name: name)):
-        state = startup.initial(own, Config()).state  # type: ignore[arg-type]
+    with path.on_terms(overriding(names_in(startup, parse_node_id=lambda name: name))):
+        state = path.run(startup.initial, own, Config()).state
     is_empty = not state.entries.rows and not state.entries.known and not state.ticks and not state.tock
     has_heard = any(one is not None for one in (state.last, state.newcomer, state.recovery))
     path.claim("it knows nothing", truth(is_empty and not has_heard))

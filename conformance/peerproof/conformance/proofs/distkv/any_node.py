@@ -266,6 +266,7 @@ class Node:
 
     def about(self, change: Change) -> None:
         """Knows what holds of a change and this node."""
+        self.path.note(change)
         self._know_once(("change", *map(_number_of, change)), change, lambda: self._facts(change))
 
     def _know_once(self, about: tuple[Any, ...], terms: Iterable[Term], facts: Callable[[], list[Term]]) -> None:
@@ -299,6 +300,7 @@ class Node:
 
     def about_ticks(self, node: Term) -> None:
         """Knows what holds of the tick of a node."""
+        self.path.note(Change(node, z3.IntVal(0)))
         last, issued = self._tick_of(node), self.cluster.issued(node)
         self.path.know(issued >= 0, last >= -1, last <= issued)
 
@@ -393,6 +395,7 @@ class Node:
             for name in ("one behind", "another behind")
         ]
         entry = Entry(Chain((head, *others), z3.Bool("it was cut")), row.value, Number(row.tock))  # type: ignore[arg-type]
+        self.path.note((at.term, entry))
         self.know_entry(at.term, entry)
         self.path.know(row.tock <= self.start.tock.term)
         self.path.know(*(self._known(*change_of(element)) for element in entry.chain.elements))

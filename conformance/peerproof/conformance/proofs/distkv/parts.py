@@ -83,7 +83,7 @@ class Parts:
 
     def within(self, *inner: str) -> AbstractContextManager[None]:
         """Returns a context in which these parts are not run but stand for all that they may do."""
-        return _followed.within(self, _overrides(inner))
+        return self.path.on_terms(_followed.within(self, _overrides(inner)))
 
     def need(self, about: str, holds: Term) -> None:
         """Claims what a part needs."""

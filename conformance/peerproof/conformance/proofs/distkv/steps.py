@@ -144,7 +144,7 @@ def the_relation_of_two_changes(claims: Claims) -> None:
     elements = [change_of(element) for update in (one, two) for element in update.chain.elements]
     path.know(*(node.cluster.rises(*pair) for pair in permutations(elements, 2)))
     with Parts(node).within():
-        found = chains.relation(one.chain, two.chain)
+        found = path.run(chains.relation, one.chain, two.chain)
     path.claim("tocks rise from change to change", of_relation(node.cluster, one.chain, two.chain, found))
 
 
@@ -154,8 +154,28 @@ def the_order_of_changes(claims: Claims) -> None:
     made: Any = vars(entries)["Claim"]
     one, two = (made(update.tock, update.chain.head) for update in (node.any_update("one", 1), node.any_update("other", 1)))
     with Parts(node).within():
-        found = one.beats(two)
+        found = claims.path.run(made.beats, one, two)
     claims.path.claim("their tocks, ticks and names decide", truth(found) == wins(one, two))
+
+
+def with_ticks_of_message(known: Any, message: Any) -> Any:
+    """Returns the ticks with those of a message."""
+    return ticks.latest(known, dict(transitions.ticks_in(message)))
+
+
+def with_ticks_of_download(known: Any, loaded: Loaded) -> Any:
+    """Returns the ticks with those of a download."""
+    return ticks.latest(known, startup._ticks_of(loaded))  # noqa: SLF001
+
+
+def what_follows(state: Any, pick: Any) -> Any:
+    """Returns what follows each event at a node."""
+    return outgoing.then(Step(state), startup.check_settled, lambda now: recovery.look_for_repair(now, pick))
+
+
+def begun(state: Any, chains_: tuple[Chain, Chain], lost: bool, is_reason: bool) -> Any:
+    """Returns a node with a recovery."""
+    return recovery.begin(state, *chains_, lost=lost, is_reason=is_reason)
 
 
 def the_ticks_of_a_message(claims: Claims) -> None:
@@ -171,7 +191,7 @@ def the_ticks_of_a_message(claims: Claims) -> None:
     )
     message = messages[choice(path, "message", len(messages))]
     with Parts(node).within():
-        found: Any = ticks.latest(node.start.ticks, dict(transitions.ticks_in(message)))
+        found: Any = path.run(with_ticks_of_message, node.start.ticks, message)
     expected: Any = node.start.ticks.raised(pairs_in(message))
     path.claim("they are raised to the highest in the message", found.at(node.change.node) == expected.at(node.change.node))
 
@@ -187,7 +207,7 @@ def the_ticks_of_a_download(claims: Claims) -> None:
     superseded = node.any_superseded("superseded") if is_set else nothing
     loaded = Loaded(NodeId("other"), (update,), superseded, AnyTicks(lambda _: z3.IntVal(-1)) if is_set else some, 0)  # type: ignore[arg-type]
     with Parts(node).within():
-        found: Any = ticks.latest(node.start.ticks, startup._ticks_of(loaded))  # noqa: SLF001
+        found: Any = path.run(with_ticks_of_download, node.start.ticks, loaded)
     expected: Any = node.start.ticks.raised(pairs_in(loaded))
     path.claim("they are raised to the highest in the download", found.at(node.change.node) == expected.at(node.change.node))
 
@@ -204,9 +224,7 @@ def what_follows_each_event(claims: Claims) -> None:
     """Whether a node is ready, and whether it has to ask for what is missing."""
     parts = Parts(claims.node)
     with parts.within():
-        taken = outgoing.then(
-            Step(claims.node.start), startup.check_settled, lambda now: recovery.look_for_repair(now, parts.pick)
-        )
+        taken = claims.path.run(what_follows, claims.node.start, parts.pick)
     claims.of_quiet(taken, "phase")
     claims.path.claim("nothing is sent", truth(not any(isinstance(effect, Send) for effect in taken.effects)))
 
@@ -215,7 +233,7 @@ def the_next_ping(claims: Claims) -> None:
     """When a node pings."""
     parts = Parts(claims.node)
     with parts.within():
-        taken = election.decide(claims.node.start, parts.pick)
+        taken = claims.path.run(election.decide, claims.node.start, parts.pick)
     claims.of_quiet(taken)
     claims.path.claim("nothing is sent", truth(not any(isinstance(effect, Send) for effect in taken.effects)))
 
@@ -230,14 +248,14 @@ def an_info(claims: Claims) -> None:
     parts = Parts(node)
     path.know(*parts.of_rows(what, rows, prev, reason).values())
     with parts.within():
-        taken = outgoing.send_info(node.start, what, rows, prev, reason)
+        taken = path.run(outgoing.send_info, node.start, what, rows, prev, reason)
     claims.of_quiet(taken, "tock")
 
 
 def an_answer_to_a_newcomer(claims: Claims) -> None:
     """The answer to a start-up ping."""
     with Parts(claims.node).within("send_info", "next"):
-        taken = recovery.greet(claims.node.start, claims.node.any_chain("of the newcomer"))
+        taken = claims.path.run(recovery.greet, claims.node.start, claims.node.any_chain("of the newcomer"))
     claims.of_quiet(taken, "newcomer", "tock")
 
 
@@ -247,14 +265,14 @@ def a_recovery(claims: Claims) -> None:
     chains = node.any_chain("mine"), node.any_chain("other")
     lost, is_reason = (any_truth(claims.path, name) for name in ("lost", "is a reason"))
     with Parts(node).within("send_info", "next"):
-        taken = recovery.begin(node.start, *chains, lost=lost, is_reason=is_reason)
+        taken = claims.path.run(begun, node.start, chains, lost, is_reason)
     claims.of_quiet(taken, "recovery", "tock")
 
 
 def the_next_request(claims: Claims) -> None:
     """When a node requests what is missing, in a recovery."""
     with Parts(claims.node).within():
-        taken = recovery._next_is_missing(claims.node.start)  # noqa: SLF001
+        taken = claims.path.run(recovery._next_is_missing, claims.node.start)  # noqa: SLF001
     claims.of_quiet(taken)
 
 
@@ -262,7 +280,7 @@ def ticks_of_another(claims: Claims) -> None:
     """The ticks of another node, which may answer the newcomer, or be a step of a recovery."""
     message = any_message(claims.node, "ticks")
     with Parts(claims.node).within("next"):
-        taken = recovery._on_ticks(claims.node.start, message)  # noqa: SLF001
+        taken = claims.path.run(recovery._on_ticks, claims.node.start, message)  # noqa: SLF001
     claims.of_quiet(taken, "newcomer")
 
 
@@ -270,14 +288,14 @@ def a_request(claims: Claims) -> None:
     """A request for missing changes."""
     message = any_message(claims.node, "missing")
     with Parts(claims.node).within("on_known_due"):
-        taken = recovery._on_missing(claims.node.start, message)  # noqa: SLF001
+        taken = claims.path.run(recovery._on_missing, claims.node.start, message)  # noqa: SLF001
     claims.of_quiet(taken, "recovery", "wanted", "tock")
 
 
 def an_answer(claims: Claims) -> None:
     """The answer to requests: changes that are sent again, and those that are superseded."""
     with Parts(claims.node).within("send_info", "next"):
-        taken = recovery.on_known_due(claims.node.start)
+        taken = claims.path.run(recovery.on_known_due, claims.node.start)
     claims.of_quiet(taken, "wanted", "tock")
 
 
@@ -285,7 +303,7 @@ def an_accepted_ping(claims: Claims) -> None:
     """A ping that is accepted."""
     parts = Parts(claims.node)
     with parts.within("decide"):
-        taken = election.accept(claims.node.start, claims.node.any_ping("accepted"), parts.pick)
+        taken = claims.path.run(election.accept, claims.node.start, claims.node.any_ping("accepted"), parts.pick)
     claims.of_quiet(taken, "last", "source", "tried")
 
 
@@ -327,7 +345,7 @@ def step(claims: Claims, event: Any) -> tuple[Any, Parts]:
     parts = Parts(claims.node)
     try:
         with parts.within(*ALL_PARTS):
-            return transitions.step(claims.node.start, event, parts.pick), parts
+            return claims.path.run(transitions.step, claims.node.start, event, parts.pick), parts
     except NotEnabled:
         return None, parts
 
@@ -339,7 +357,7 @@ def a_change_that_arrives(claims: Claims) -> None:
     node.know_message(message)
     claims.path.know(*of_arrival(node.cluster, node.start, message).values())
     with Parts(node).within("relation", "claim"):
-        taken = changes.on_update(node.start, message)
+        taken = claims.path.run(changes.on_update, node.start, message)
     claims.of_quiet(taken, "entries", "wanted", new=(change_of(message.chain.head),))
 
 
@@ -351,7 +369,7 @@ def a_change(claims: Claims) -> None:
     node.about(new)
     try:
         with Parts(node, grown).within("relation", "claim"):
-            taken: Any = changes.change(node.start, at, value)
+            taken: Any = claims.path.run(changes.change, node.start, at, value)
     except NotEnabled:
         return
     claims.path.claim_all(lambda: claims.of_new(new, taken.state.entries.rows.at(at.term), value))
@@ -427,7 +445,7 @@ def a_download(claims: Claims) -> None:
 def what_others_download(claims: Claims) -> None:
     """The download that other nodes get."""
     with Parts(claims.node).within():
-        loaded = states.download_of(claims.node.start)
+        loaded = claims.path.run(states.download_of, claims.node.start)
     if loaded is not None:
         claims.of_sent(loaded, claims.node.cluster)
 

@@ -337,7 +337,9 @@ class AnyState(AnyRecord):
 
 def replacing(value: Any, **changes: Any) -> Any:
     """Like `dataclasses.replace`, also for states on terms."""
-    return value.replaced(**changes) if isinstance(value, AnyState) else dataclasses.replace(value, **changes)
+    if isinstance(value, AnyState):
+        return value.replaced(**changes)
+    return AnyRecord({**value.fields, **changes}) if isinstance(value, AnyRecord) else dataclasses.replace(value, **changes)
 
 
 def any_config(path: Path, **fields: Any) -> Any:

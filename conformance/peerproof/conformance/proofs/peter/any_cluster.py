@@ -27,7 +27,7 @@ from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
-from peerproof.spec.core import Asked, Duration, Instant, NodeId, Notify, Sent, Step
+from peerproof.spec.core import Asked, Duration, Instant, NodeId, Notify, Sent, Step, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.peter import tree
@@ -52,6 +52,7 @@ from peerproof.spec.wendy import (
     Forward,
     Forwarding,
     Header,
+    Id,
     Join,
     Joined,
     JoinFailed,
@@ -168,6 +169,7 @@ class Topics:
         self.parent = parent  #: topic -> the parent; below 0: none
         self.members = members
         self.window = window
+        self.about: list[tuple[Term, Term]] = []  #: topics and nodes of which it is known what holds
         self._rows: dict[int, Row] = {}  #: that were asked for, so that a row is the same each time
 
     def __contains__(self, topic: Any) -> bool:
@@ -334,8 +336,9 @@ def take_step(path: Path, state: State, event: Any) -> Step[State, Any]:
         "is_reachable": lambda *_: bool(z3.Bool(path.fresh("it can be reached"))),
         "address_of": lambda _, node: Number(address(node.id.term)),
     }
-    with overriding(names_in(tree, **replaced)):
-        return tree.step(state, event, seek)
+    with path.on_terms(overriding(names_in(tree, **replaced))):
+        taken: Step[State, Any] = path.run(tree.step, state, event, seek)
+        return taken
 
 
 def any_step(
@@ -352,6 +355,7 @@ def any_step(
     sender = own if message is None else message.sender
     for one in (at, topic, *table.members):
         for child in (other, sender, *table.window):
+            table.about.append((one, child))
             path.know(*invariant(cluster, state, subscribed, one, child).values())
     if message is not None:
         path.know(is_sound(cluster, message))
@@ -551,24 +555,41 @@ def a_subscriber_is_told_at_most_once(path: Path, *, mutual: bool = True) -> Non
         path.claim(name, holds)
 
 
+def keeping_children(self_id: NodeId, config: Config) -> State:
+    """A node that starts with a topic and a child that it has had before."""
+    topic, child = Id(1), Node(Id(2), "n2", "n2", 1)
+    return State(self_id, config, Table({topic: Row(children=Table({child.id: child}))}))
+
+
 @PROOFS.add(
     "PZ-10 P-06 PA-11 PA-21",
     Evaluated(("peter.tree.initial",)),
-    Twin("a node keeps its children from before", {"keeps": True}),
+    Twin("a node keeps its children from before", {"instead": {"initial": keeping_children}}),
     scope=ANY_CLUSTER,
 )
-def a_new_node_and_others_keep_what_holds(path: Path, *, keeps: bool = False) -> None:
+def a_new_node_and_others_keep_what_holds(path: Path, *, instead: Mapping[str, Any] | None = None) -> None:
     """A node without topics satisfies the invariants; they keep holding while others publish, and begin to want topics."""
     cluster, node, other = any_cluster(), path.integer("node", 0, Ring().size - 1), path.integer("any node")
     topic, value = path.integer("topic"), path.integer("value")
     own: Any = Number(node)
-    new = tree.initial(NodeId("any"), Config(own))
-    path.claim("it has no topics", truth(len(new.topics) == 0))
+    with overriding(names_in(tree, **(instead or {}))):
+        new = path.run(tree.initial, NodeId("any"), Config(own))
     none = z3.BoolVal(False)
-    child = z3.Function("has child", _INT, _INT, _BOOL)
-    table: Any = Topics(path, lambda _: z3.BoolVal(keeps), lambda _: none, child, lambda _: z3.IntVal(-1), (), ())
+    topics, nodes = (
+        [term_of(one) for one in some] for some in (new.topics, [c for row in new.topics.values() for c in row.children])
+    )
+    table: Any = Topics(
+        path,
+        lambda t: z3.Or(none, *(t == one for one in topics)),
+        lambda _: none,
+        lambda _, n: z3.Or(none, *(n == one for one in nodes)),
+        lambda _: z3.IntVal(-1),
+        (),
+        (),
+    )
     for name, holds in invariant(cluster, replace(new, topics=table), lambda _: none, topic, other).items():
         path.claim(name, holds)
+    path.claim("it has no topics", truth(not topics))
 
     message = Message(path.integer("sender"), topic, path.integer("purpose"), value)
     state, subscribed = any_state(path), z3.Function("the application is subscribed", _INT, _BOOL)

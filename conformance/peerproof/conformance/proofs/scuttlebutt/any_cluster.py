@@ -108,6 +108,8 @@ class Store:
         self.has = has
         self.record = record
         self.members = members
+        self.owners: list[Term] = []  #: of which it is known what holds, for each of the keys
+        self.keys: list[Term] = []
 
     def __contains__(self, addr: Any) -> bool:
         return bool(self.has(term_of(addr)))
@@ -260,6 +262,7 @@ def in_delta(cluster: Cluster, pair: DeltaEntry, since: Term, key: Term) -> Term
 
 def assume(path: Path, node: Node, owners: Iterable[Term], keys: Iterable[Term], versions: Iterable[Term]) -> None:
     """Assumes the invariant of a node and of the cluster, for all of these owners, keys and versions."""
+    node.store.owners, node.store.keys = [*owners], [*keys]
     for owner, key in product(owners, keys):
         path.know(node.cluster.known(node.id, owner) == _version(node.state, owner))
         path.know(*invariant(node, owner, key).values())
@@ -310,10 +313,10 @@ def step(path: Path, state: State, event: Any) -> Any:
     replaced: dict[str, Any] = {"dict": _copy, "Table": copy_rows, "octets": lambda addr: addr}
     sizes = {"digest_entry_size": size, "delta_entry_size": size}
     with (
-        overriding(names_in(reconcile, **replaced, **sizes)),
-        overriding(names_in(transitions, encode_string=lambda *_: b"", delta_entry_size=size)),
+        path.on_terms(overriding(names_in(reconcile, **replaced, **sizes))),
+        path.on_terms(overriding(names_in(transitions, encode_string=lambda *_: b"", delta_entry_size=size))),
     ):
-        return transitions.step(state, event, pick)
+        return path.run(transitions.step, state, event, pick)
 
 
 def _copy(table: Any) -> Pairs:
@@ -455,8 +458,8 @@ def a_new_node_knows_nothing(path: Path, *, written_before: bool = False) -> Non
     path.know(cluster.is_sound(own.term, key, term_of(1)))
     if not written_before:
         path.know(cluster.top(own.term) == 0)
-    with overriding(names_in(transitions, encode_string=lambda *_: b"")):
-        state = transitions.initial(own, Config(detector=None)).state  # type: ignore[arg-type]
+    with path.on_terms(overriding(names_in(transitions, encode_string=lambda *_: b""))):
+        state = path.run(transitions.initial, own, Config(detector=None)).state
     (record,) = state.store.values()
     store: Any = Store(lambda a: a == own.term, lambda _: record, (own,))
     node = Node(cluster, replace(state, store=store))
@@ -489,10 +492,11 @@ def what_is_known_has_no_gap(path: Path, *, late: bool = False) -> None:
 
 def overwriting(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
     """A merge that takes every pair, older ones too."""
-    found, table = tuple(pairs), rows(peer)
+    found = tuple(pairs)
+    table: Any = rows(peer) if any(z3.is_expr(pair.version) for pair in found) else peer.pairs
     for pair in found:
         table = table.put({pair.key: Versioned(pair.value, pair.version)})
-    return Peer(table, found[-1].version), found  # type: ignore[arg-type]
+    return Peer(table, found[-1].version), found
 
 
 @PROOFS.add(

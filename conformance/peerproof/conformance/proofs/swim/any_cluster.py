@@ -164,7 +164,7 @@ def one_step(node: Node) -> None:
     parts = Parts(node)
     try:
         with parts.within(*ALL):
-            after, effects = transitions.step(state, event, parts.pick)
+            after, effects = node.path.run(transitions.step, state, event, parts.pick)
     except NotEnabled:
         return
     node.claim_state(after, state)
@@ -288,8 +288,8 @@ def a_new_node_satisfies_the_invariants(path: Path, *, lost: bool = False) -> No
     nothing = Neighbours(path, "nothing", lambda _, seen: [z3.Not(seen.has)])
     config = Config(cast("Any", Number(node.id)), restart, (seed,))
     path.know(node.issued(seed.uuid.term).restart >= 0, node.issued(seed.uuid.term).tx >= 0)  # type: ignore[attr-defined]
-    with overriding(names_in(transitions, Table=nothing.put)):
-        state = transitions.initial(_HERE, config).state
+    with path.on_terms(overriding(names_in(transitions, Table=nothing.put))):
+        state = path.run(transitions.initial, _HERE, config).state
     was = node.start.incarnation
     node.claim_state(state, more=lambda: {"it is ahead of what it was": at_most(was, state.incarnation)})
 

@@ -88,7 +88,7 @@ class Parts:
 
     def within(self, *inner: str) -> AbstractContextManager[None]:
         """Returns a context in which these parts are not run but stand for all that they may do."""
-        return _followed.within(self, _overrides(inner))
+        return self.path.on_terms(_followed.within(self, _overrides(inner)))
 
     def room(self, *_: Any) -> AnyRoom:
         """Returns the free space of a datagram: any."""
@@ -294,7 +294,7 @@ def one_event_queued(node: Node) -> None:
     """An event that is queued."""
     event = any_vector(node, "event", "normal")
     with Parts(node).within():
-        after = gossip.enqueue(node.start, event)
+        after = node.path.run(gossip.enqueue, node.start, event)
     known = [*(entry.event for entry in node.start.queue), event]
     is_known = bool(after.queue) and all(any(entry.event is one for one in known) for entry in after.queue)
     node.path.claim("the queue has it, and no other that is new", truth(is_known and after.queue[-1].event is event))
@@ -308,7 +308,7 @@ def any_claim(node: Node) -> None:
     parts, before = Parts(node), node.rows(node.start).at(about.term)
     path.know(*parts.needs_of_claim(node.start, claim).values())
     with parts.within(ENQUEUE):
-        after = gossip.apply_claim(node.start, claim)
+        after = path.run(gossip.apply_claim, node.start, claim)
     now = node.rows(after).at(about.term)
     node.claim_state(after, node.start, lambda: parts.leaves_of_claim(before, claim, now) | node.others_stay(about.term, after))
 
@@ -354,7 +354,7 @@ def one_vector(node: Node) -> None:
     parts, message = Parts(node), any_header(node, Ping, (vector,))
     node.path.know(*parts.needs_of_vector(node.start, message, vector).values())
     with parts.within(ENQUEUE, CLAIM):
-        after = transitions.with_vector(node.start, message, vector)
+        after = node.path.run(transitions.with_vector, node.start, message, vector)
     node.claim_state(after, node.start, lambda: of_one_vector(node, parts, message, after))
 
 
@@ -382,7 +382,7 @@ def one_message(node: Node) -> None:
     parts = Parts(node)
     node.path.know(*parts.needs_of_message(node.start, message).values())
     with parts.within(ENQUEUE, CLAIM, VECTOR):
-        after = transitions.apply_message(node.start, message)
+        after = node.path.run(transitions.apply_message, node.start, message)
     node.claim_state(after, node.start, lambda: node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
 
 
@@ -390,7 +390,7 @@ def one_row_settled(node: Node) -> None:
     """The evaluation of one row when a round closes."""
     about: Any = node.member("node that is settled")
     with Parts(node).within(ENQUEUE, CLAIM):
-        after = detector.settle_row(node.start, about, node.start.rows[about])
+        after = node.path.run(detector.settle_row, node.start, about, node.start.rows[about])
     node.claim_state(after, node.start, lambda: node.others_stay(about.term, after))
 
 
@@ -405,7 +405,7 @@ def one_round_closed(node: Node) -> None:
     relay = Relay(cast("Any", node.other("target")), cast("Any", node.other("requester")), 1, fresh=True)
     parts, state = Parts(node), replace(two_rows(node), relays=(relay,))
     with parts.within(SETTLE, INDIRECT):
-        after, _ = detector.close_round(state, parts.pick)
+        after, _ = node.path.run(detector.close_round, state, parts.pick)
     node.claim_state(after, node.start, lambda: node.only(after, "rows", "queue", "incarnation", "relays", "isolated"))
 
 
@@ -413,15 +413,20 @@ def pings_of_suspicious_nodes(node: Node) -> None:
     """The indirect pings at the end of a round."""
     parts, state = Parts(node), two_rows(node)
     with parts.within(REQUEST):
-        after, _ = detector._indirect_pings(state, parts.pick)  # noqa: SLF001
+        after, _ = node.path.run(detector._indirect_pings, state, parts.pick)  # noqa: SLF001
     node.claim_state(after, node.start, lambda: node.only(after, "rows", "queue", "incarnation", "relays"))
 
 
 def the_past(node: Node) -> None:
     """Whether a message is from the past."""
     message = any_header(node, Ping, ())
-    is_past = transitions.is_past(node.start, message)
+    is_past = node.path.run(transitions.is_past, node.start, message)
     node.path.claim("the row of its sender is above it", Parts(node).is_above(node.start, message) == is_past)
+
+
+def ping_in(state: State, to: tuple[Any, NodeId], first: tuple[Any, ...], carries: Carries, pick: Any) -> Any:
+    """Returns a ping in a datagram."""
+    return gossip.datagram(state, to, gossip.ping_to(state, to[0]), first, carries, pick)
 
 
 def one_datagram(node: Node) -> None:
@@ -440,9 +445,7 @@ def one_datagram(node: Node) -> None:
     node.path.know(*node.holds.of_message(node.own(replace(start, incarnation=sending_number)), header_of).values())
     carries = Carries(not with_members, with_members, with_members)
     with parts.within():
-        after, message = gossip.datagram(
-            start, (target, NodeId("there")), gossip.ping_to(start, target), first, carries, parts.pick
-        )
+        after, message = node.path.run(ping_in, start, (target, NodeId("there")), first, carries, parts.pick)
     number = {
         "each datagram has its number": same(after.incarnation, start.incarnation if message is None else sending_number),
         "nothing is sent at the end of the counters": parts.is_exhausted(start) == truth(message is None),
@@ -460,7 +463,7 @@ def one_request(node: Node) -> None:
         purpose = (any_vector(node, "purpose", "indirect ack"),)
         node.path.know(*parts.needs_of_purpose(node.start, about, purpose).values())
     with parts.within(COUNT, DATAGRAM):
-        after, _ = gossip.request(node.start, about, parts.pick, purpose)
+        after, _ = node.path.run(gossip.request, node.start, about, parts.pick, purpose)
     node.claim_sent(after)
 
 
@@ -470,5 +473,5 @@ def one_answer(node: Node) -> None:
     message = any_header(node, Ping, (any_vector(node, "vector", kind, None if kind == "dead at" else node.other("sender")),))
     parts = Parts(node)
     with parts.within(COUNT, DATAGRAM):
-        after, _ = gossip.answer(node.start, message, NodeId("there"), parts.pick)
+        after, _ = node.path.run(gossip.answer, node.start, message, NodeId("there"), parts.pick)
     node.claim_sent(after)

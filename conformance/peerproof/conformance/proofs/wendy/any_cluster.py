@@ -35,6 +35,7 @@ from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.wendy import (
     Announce,
     Application,
+    Config,
     FlushCache,
     Forward,
     Header,
@@ -134,7 +135,7 @@ def one_step(node: AnyNode) -> None:
     state, event = any_event(node, replace(node.start, stage=stage))
     try:
         with Parts(node).within(*ALL):
-            after, effects = transitions.step(state, event, no_choice)
+            after, effects = node.path.run(transitions.step, state, event, no_choice)
     except NotEnabled:
         return
     node.claim_state(after)
@@ -206,6 +207,12 @@ def a_departed_node_does_not_come_back(path: Path, *, instead: Mapping[str, Any]
         every_part(path, Invariant(departed=True))
 
 
+def started(self_id: NodeId, config: Config, kept: Node | None) -> State:
+    """Returns a node that has just started; with a node in its tables that it has kept from before, if there is one."""
+    state = transitions.initial(self_id, config).state
+    return state if kept is None else replace(state, neighborhood_set=(kept,))
+
+
 @PROOFS.add(
     "WZ-31 W-45 WA-52",
     Evaluated(("wendy.transitions.initial",)),
@@ -215,9 +222,7 @@ def a_departed_node_does_not_come_back(path: Path, *, instead: Mapping[str, Any]
 def a_new_node_and_others_keep_what_holds(path: Path, *, keeps: bool = False) -> None:
     """A node without tables satisfies the invariants; they keep holding while other nodes start, also at other addresses."""
     node = AnyNode(path, Invariant(existed=True, own=True, departed=True))
-    new = transitions.initial(NodeId("any:1"), node.start.config).state
-    if keeps:
-        new = replace(new, neighborhood_set=(node.other("node from before"),))
+    new = path.run(started, NodeId("any:1"), node.start.config, node.other("node from before") if keeps else None)
     path.claim("it has departed from none", truth(not new.departed))
     none = Departed(path, lambda _: z3.BoolVal(False))
     node.claim_state(replace(new, departed=none))  # type: ignore[arg-type]  # on terms

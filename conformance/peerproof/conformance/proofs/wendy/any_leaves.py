@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
@@ -35,11 +35,21 @@ from peerproof.spec.wendy import (
     routing,
     transitions,
 )
-from peerproof.spec.wendy.ids import Ring
+from peerproof.spec.wendy.ids import REAL, Ring
 
 PROOFS: Final = ProofTable()
 
 _NOW: Final = Instant(0)
+
+
+#: The place value of the first digit of an id.
+FIRST_DIGIT: Final = REAL.size // REAL.base
+
+
+def prefer_the_real_ring(path: Path, ring: Ring) -> None:
+    """Lets counterexamples have the ring of the specification."""
+    size: Any = ring.size
+    path.prefer(size.half == REAL.size // 2)
 
 
 class Side:
@@ -115,14 +125,23 @@ class Router:
     def __init__(self, path: Path) -> None:
         self.path = path
         ring = self.ring = any_ring(path)
+        prefer_the_real_ring(path, ring)
         self.own, self.key, self.other = (any_place(path, ring, name) for name in ("own", "key", "other"))
         path.assume(self.own != self.other)
         self.sides = [Side(path, ring, self.own, name, is_right=name == "right") for name in LeafSet._fields]
-        self.cells = AnyTable(path, (path.integer("row"), 1), lambda name, _: node_at(any_place(path, ring, name)))
+        self.cells = AnyTable(path, (path.integer("row"), 1), self._any_in_table)
         vars(ring)["cell"] = lambda *_: (path.integer("row of the key"), 0)  # any cell will do here
         leaves: Any = LeafSet(*self.sides)  # type: ignore[arg-type]  # of any length
         table: Any = self.cells
         self.state = State(NodeId("n:1"), Config(self.own, ring=ring), leaf_set=leaves, routing_table=table)
+
+    def _any_in_table(self, name: str, _: Any) -> Node:
+        """Returns any node; a counterexample has one that belongs to the cell, in the first row of a real table, if it can."""
+        found: Any = any_place(self.path, self.ring, name)
+        own, key = (cast("Any", one).term for one in (self.own, self.key))
+        first = [place / FIRST_DIGIT for place in (found.term, key, own)]
+        self.path.prefer(z3.And(first[0] == first[1], first[1] != first[2]))
+        return node_at(found)
 
     def closer(self, one: Id, other: Id) -> Term:
         """States that one id is closer to the key than another: by `Ring.rank`, as one term."""
@@ -152,8 +171,9 @@ class Router:
 
 def next_hop(node: Router) -> Node | None:
     """Returns the next hop of the key."""
-    with overriding(names_in(routing, bisect_left=_bisect, max=_larger)):
-        return routing.next_hop(node.state, node.key)
+    with node.path.on_terms(overriding(names_in(routing, bisect_left=_bisect, max=_larger))):
+        found: Node | None = node.path.run(routing.next_hop, node.state, node.key)
+        return found
 
 
 def one_message(node: Router) -> None:

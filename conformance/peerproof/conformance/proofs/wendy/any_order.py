@@ -18,7 +18,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
-from peerproof.conformance.proofs.wendy.any_leaves import Side
+from peerproof.conformance.proofs.wendy.any_leaves import Side, prefer_the_real_ring
 from peerproof.conformance.proofs.wendy.terms import Place, any_place, any_ring, node_at
 from peerproof.spec.core import NodeId
 from peerproof.spec.overrides import names_in, overriding
@@ -124,6 +124,7 @@ class Leaves:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ring = any_ring(path)
+        prefer_the_real_ring(path, self.ring)
         self.own = any_place(path, self.ring, "own")
         self.is_two_sided = not bool(z3.Bool("is one-sided"))
         self.limit = Limit(path)
@@ -151,7 +152,8 @@ class Leaves:
             self.limit.side = side
             return side.bisect(least, key)
 
-        return overriding(names_in(tables, bisect_left=bisect, len=_length) | names_in(State, known=property(lambda _: Others())))
+        names = names_in(tables, bisect_left=bisect, len=_length) | names_in(State, known=property(lambda _: Others()))
+        return self.path.on_terms(overriding(names))
 
     def claim_order(self, after: State) -> None:
         """Claims that both sides are in order, and not longer than they may be."""
@@ -247,8 +249,8 @@ def leaf_sets_are_in_order(path: Path, *, instead: Mapping[str, Any] | None = No
     with leaves.within(), overriding(instead or {}):
         what = choice(path, "what", 3)
         if what == 0:
-            after = replace(state, leaf_set=tables.in_leaf_set(state, node))
+            after = replace(state, leaf_set=path.run(tables.in_leaf_set, state, node))
         else:
-            after = tables.remove_node(state, node.id) if what == 1 else tables.update_address(state, node)
+            after = path.run(tables.remove_node, state, node.id) if what == 1 else path.run(tables.update_address, state, node)
     leaves.claim_order(after)
     path.claim("there is a claim on each path", truth(True))

@@ -46,7 +46,7 @@ class Parts:
 
     def within(self, *inner: str) -> AbstractContextManager[None]:
         """Returns a context in which these parts are not run but stand for all that they may do."""
-        return _followed.within(self, _overrides(inner))
+        return self.path.on_terms(_followed.within(self, _overrides(inner)))
 
     # -- what stands for Python's own, and for the state's ----------------------------------------------------------
 

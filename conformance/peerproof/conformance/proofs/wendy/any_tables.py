@@ -83,6 +83,7 @@ class Held:
     def member(self) -> Node:
         """Returns any node in these tables."""
         node, place = self.symbols()
+        self.path.note((self, node, place))
         self.path.know(self.of(node, place))
         return record(node, place)
 

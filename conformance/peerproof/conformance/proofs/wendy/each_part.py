@@ -74,11 +74,11 @@ def one_table(node: AnyNode) -> None:
     start, kind = node.start, choice(node.path, "table", 3)
     with Parts(node).within():
         if kind == 0:
-            after = replace(start, routing_table=tables.in_routing_table(start, one))
+            after = replace(start, routing_table=node.path.run(tables.in_routing_table, start, one))
         elif kind == 1:
-            after = replace(start, leaf_set=tables.in_leaf_set(start, one))
+            after = replace(start, leaf_set=node.path.run(tables.in_leaf_set, start, one))
         else:
-            after = replace(start, neighborhood_set=tables.in_neighborhood_set(start, one))
+            after = replace(start, neighborhood_set=node.path.run(tables.in_neighborhood_set, start, one))
     claim_tables(node, after)
 
 
@@ -86,7 +86,7 @@ def one_insertion(node: AnyNode) -> None:
     """A node is tried in the leaf set, or in all tables."""
     one, mask = may_enter(node), (Mask(leaf_set=True), tables.ALL)[choice(node.path, "tables", 2)]
     with Parts(node).within(CELL, LEAF, NEIGHBOUR):
-        after = tables.insert_node(node.start, one, mask)
+        after = node.path.run(tables.insert_node, node.start, one, mask)
     claim_frame(node, after)
 
 
@@ -94,7 +94,7 @@ def one_removal(node: AnyNode) -> None:
     """A node is removed from all tables."""
     gone = node.other("node").id
     with Parts(node).within():
-        after = tables.remove_node(node.start, gone)
+        after = node.path.run(tables.remove_node, node.start, gone)
     claim_tables(node, after)
     node.path.claim_all(lambda: {"it is in no table": is_absent(term_of(gone), shown_in(after))})
 
@@ -108,15 +108,20 @@ def one_address(node: AnyNode) -> None:
     """A node names its addresses."""
     one = node.named("node")
     with Parts(node).within():
-        after = tables.update_address(node.start, one)
+        after = node.path.run(tables.update_address, node.start, one)
     claim_tables(node, after)
+
+
+def considered(state: State, one: Node, is_leaf: bool) -> State:
+    """Returns a node that has seen another one in a message."""
+    return proximity.consider_node(state, one, is_leaf=is_leaf)
 
 
 def one_consideration(node: AnyNode) -> None:
     """A node is seen in a message."""
     one, is_leaf = node.named("node"), bool(z3.Bool("is a leaf"))
     with Parts(node).within(INSERT):
-        after = proximity.consider_node(node.start, one, is_leaf=is_leaf)
+        after = node.path.run(considered, node.start, one, is_leaf)
     claim_frame(node, after, "measured", "scores")
 
 
@@ -124,7 +129,7 @@ def some_tables(node: AnyNode) -> None:
     """The tables of a message."""
     sender, said = node.named("sender"), any_tables(node)
     with Parts(node).within(CONSIDER, UPDATE):
-        after, effects = proximity.learn_tables(node.start, sender, said)
+        after, effects = node.path.run(proximity.learn_tables, node.start, sender, said)
     claim_frame(node, after, "measured")
     claim_sent(node, effects)
 
@@ -132,7 +137,7 @@ def some_tables(node: AnyNode) -> None:
 def one_selection(node: AnyNode) -> None:
     """Tables are selected for another node."""
     with Parts(node).within():
-        found = tables.select_tables(node.start, any_mask(node))
+        found = node.path.run(tables.select_tables, node.start, any_mask(node))
     node.claim_message(StateData(Header(node.own_record(), node.own_record().id), found))
 
 
@@ -146,7 +151,7 @@ def any_mask(node: AnyNode) -> Mask:
 def one_announcement(node: AnyNode) -> None:
     """The node announces itself."""
     with Parts(node).within(SELECT):
-        after, effects = joining.announce(node.start)
+        after, effects = node.path.run(joining.announce, node.start)
     claim_frame(node, after, "announcing", "is_warned")
     claim_sent(node, effects)
 
@@ -169,21 +174,21 @@ def one_score(node: AnyNode) -> None:
     """A message was confirmed."""
     to: Any = Number(node.path.integer("address"))
     with Parts(node).within(INSERT, NEIGHBOUR):
-        after = proximity.refresh_score(node.start, to, 1)
+        after = node.path.run(proximity.refresh_score, node.start, to, 1)
     claim_frame(node, after, "measured", "scores", "cache")
 
 
 def scores_pruned(node: AnyNode) -> None:
     """Scores and versions of other nodes are dropped."""
     with Parts(node).within():
-        after = proximity.prune(node.start)
+        after = node.path.run(proximity.prune, node.start)
     claim_frame(node, after, "scores", "stored")
 
 
 def one_repair(node: AnyNode) -> None:
     """The repair of a cell goes on."""
     with Parts(node).within():
-        after, effects = repair.advance_repair(node.start, any_cell(node.path))  # type: ignore[arg-type]  # of numbers
+        after, effects = node.path.run(repair.advance_repair, node.start, any_cell(node.path))
     claim_frame(node, after, "repairs")
     claim_sent(node, effects)
 
@@ -191,7 +196,7 @@ def one_repair(node: AnyNode) -> None:
 def all_repairs(node: AnyNode) -> None:
     """All repairs go on."""
     with Parts(node).within(ADVANCE):
-        after, effects = repair.advance_all(node.start)
+        after, effects = node.path.run(repair.advance_all, node.start)
     claim_frame(node, after, "repairs")
     claim_sent(node, effects)
 
@@ -200,7 +205,7 @@ def one_departure(node: AnyNode) -> None:
     """A node has gone."""
     gone, parts = node.other("node").id, Parts(node)
     with parts.within(REMOVE, ADVANCE, ASK_LEAF, ASK_NEIGHBOURS):
-        after, effects = repair.on_departure(node.start, gone)
+        after, effects = node.path.run(repair.on_departure, node.start, gone)
     claim_frame(node, after, "measured", "departed", "repairs")
     claim_sent(node, effects)
     nodes = [*shown_in(after), *shown(after.measured)]

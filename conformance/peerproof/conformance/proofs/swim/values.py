@@ -1,0 +1,171 @@
+"""The values of counterexamples about SWIM: nodes have uuids, and those of a table rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs import values
+from peerproof.conformance.proofs.paths import Term
+from peerproof.conformance.proofs.swim.terms import (
+    EXCHANGES,
+    STATUSES,
+    AnyEvent,
+    AnyRow,
+    AnySet,
+    Neighbours,
+    Seen,
+    Text,
+)
+from peerproof.conformance.proofs.terms import Number
+from peerproof.spec.core import Table
+from peerproof.spec.swim import Dead, Incarnation, Joining, Leave, Normal, Row, State, Status, Suspicious, Uuid
+
+_PORT: Final = 1
+
+_EVENTS: Final = {Status.NORMAL: Normal, Status.SUSPICIOUS: Suspicious, Status.DEAD: Dead}
+
+
+class Values(values.Values):
+    """The values of one counterexample."""
+
+    node_type = "Uuid"
+    cluster: Mapping[str, tuple[str, ...]] = {
+        "restart of": ("Uuid", ""),
+        "tx of": ("Uuid", ""),
+        "was suspicious": ("Uuid", ""),
+        "was suspicious at": ("Uuid", "", "", ""),
+        "has set": ("Uuid", "", "", ""),
+    }
+
+    def begin(self) -> None:
+        """Prepares the rows and the data of nodes."""
+        self._rows: dict[int, Row] = {}  #: by the rows on terms
+        self._data: dict[str, Term] = {}  #: by the texts that stand for them
+
+    def tables(self) -> Mapping[type[Any], values.OfTable]:
+        """Returns how tables on terms become values."""
+        return {
+            Neighbours: lambda table, _: self._table(table),
+            AnyRow: lambda row, _: self._rows.get(id(row)) or self._row(row, 0),
+            AnySet: self._set,
+            AnyEvent: lambda event, _: self._event(event),
+            Text: lambda text, _: self._payload(text.has, text.data),
+        }
+
+    def scalars(self) -> Mapping[str, Callable[[int], Any]]:
+        """Returns the names of nodes."""
+        return {"Uuid": self._uuid}
+
+    def _uuid(self, number: int) -> Uuid:
+        return Uuid(self.named(number, lambda rank: f"{rank * 0x11111111 % 2**32:08x}-{rank:04x}-4000-8000-{rank:012x}"))
+
+    def _table(self, table: Neighbours) -> Table[Uuid, Row]:
+        origin = table._origin  # noqa: SLF001  # what code, and claims, have looked at
+        found: dict[Uuid, Row] = {}
+        for node, seen in origin._seen.values():  # noqa: SLF001
+            if self.truth(seen.has):
+                number = self.number(node)
+                found[self._uuid(number)] = self._seen_row(origin, node, seen, number)
+        for node, changed in table._changes:  # noqa: SLF001
+            found.pop(self._uuid(self.number(node)), None)
+            if changed is not None:
+                found[self._uuid(self.number(node))] = self._row(changed, self.number(node))
+        return Table(found)
+
+    def _seen_row(self, table: Neighbours, node: Term, seen: Seen, number: int) -> Row:
+        for known, row in table._looked_up:  # noqa: SLF001
+            if row is not None and self.number(known) == number:
+                self._rows[id(row)] = self._row(row, number)
+                return self._rows[id(row)]
+        exchange = self.number(table._function("exchange", z3.IntSort())(node))  # noqa: SLF001
+        counts = [max(0, self.number(table._function(name, z3.IntSort())(node))) for name in ("misses", "indirect misses")]  # noqa: SLF001
+        is_asked = self.truth(table._function("indirect asked", z3.BoolSort())(node))  # noqa: SLF001
+        return Row(
+            *(self._host(number), _PORT, STATUSES[self.number(seen.status)]),
+            Incarnation(self.number(seen.restart), self.number(seen.tx)),
+            self._payload(seen.has_payload, seen.payload),
+            EXCHANGES[exchange % len(EXCHANGES)],
+            *counts,
+            is_asked,
+        )
+
+    def _host(self, number: int) -> str:
+        return f"n{self.rank(number)}"
+
+    def _row(self, row: AnyRow, number: int) -> Row:
+        fields = dict(row._fields)
+        for name, kinds in (("status", STATUSES), ("exchange", EXCHANGES)):
+            if z3.is_expr(fields[name]):
+                fields[name] = kinds[self.number(fields[name]) % len(kinds)]
+        payload = fields.pop("payload")
+        unanswered = fields.pop("unanswered")
+        found = {name: self.value(field) for name, field in fields.items()}
+        for name in ("misses", "indirect_misses"):
+            found[name] = max(0, found[name])
+        return Row(
+            **(found | {"host": self._host(number), "port": _PORT}),
+            payload=None if payload is None else self.value(payload),
+            unanswered=self._set(unanswered, tuple[int, ...]) if isinstance(unanswered, AnySet) else self.value(unanswered),
+        )
+
+    def _set(self, members: AnySet, hint: Any) -> Any:
+        asked = [term for term, answer in members._asked.values() if answer]  # noqa: SLF001
+        if "tuple" in str(hint):
+            return tuple(dict.fromkeys(self.number(term) for term in asked))
+        return frozenset(self._uuid(self.number(term)) for term in asked)
+
+    def _event(self, event: AnyEvent) -> Any:
+        status, node = STATUSES[self.number(event.status)], self.number(event.node)
+        at = Incarnation(*map(self.number, event.incarnation))
+        if status is Status.JOINING:
+            return Joining(self._uuid(node), at, self._host(node), _PORT)
+        if status is Status.LEAVE:
+            return Leave(self._uuid(node), at)
+        return _EVENTS[status](self._uuid(node), at if self.truth(event.names_incarnation) else None)
+
+    def _payload(self, has: Term, data: Term) -> str | None:
+        if not self.truth(has):
+            return None
+        is_filled = self.truth(Text(has, data) != "{}")
+        found = self.model.eval(data, model_completion=True)
+        known = [text for text, term in self._data.items() if term.eq(found)]
+        text = known[0] if known else f'{{"~:data":{len(self._data) + 1}}}' if is_filled else "{}"
+        self._data[text] = found
+        return text
+
+    def names(self) -> dict[str, str]:
+        """Returns the hosts of nodes, by their uuids."""
+        return {uuid: self._host(number) for uuid, number in self._numbers.items()}
+
+    # -- values to terms --------------------------------------------------------------------------------------------
+
+    def lifted(self, value: Any, hint: Any = None) -> Any:
+        """Returns a value as terms."""
+        if isinstance(value, str) and value in self._data:
+            return Text(z3.BoolVal(True), self._data[value])
+        if isinstance(value, Table):
+            return self._lifted_rows(Neighbours(self.path, "none", lambda _, seen: [z3.Not(seen.has)]), value, Table())
+        return super().lifted(value, hint)
+
+    def lifted_field(self, name: str, after: Any, before: Any, own: State) -> Any:
+        """Returns a field of a state that has changed, as terms."""
+        return self._lifted_rows(own.rows, after, before) if name == "rows" else super().lifted_field(name, after, before, own)
+
+    def _lifted_rows(self, rows: Any, after: Table[Uuid, Row], before: Table[Uuid, Row]) -> Any:
+        gone = [self.lifted(node) for node in before if node not in after]
+        changed = {self.lifted(node): self._lifted_row(row) for node, row in after.items() if before.get(node) != row}
+        return _put(rows.without(gone), changed)
+
+    def _lifted_row(self, row: Row) -> AnyRow:
+        lifted: Row = super().lifted(row)
+        payload = None if row.payload is None else self.lifted(row.payload)
+        return AnyRow(**{name: getattr(lifted, name) for name in Row.__slots__} | {"payload": payload})
+
+
+def _put(rows: Neighbours, changed: Mapping[Number, AnyRow]) -> Neighbours:
+    for node, row in changed.items():
+        rows = rows.put({node: row})
+    return rows
