@@ -22,6 +22,10 @@ FORMAT: Final = "peerproof counterexamples"
 VERSION: Final = 1
 
 
+#: Larger numbers are ids, which are shown by their digits.
+_LONG: Final = 2**64
+
+
 class BadFile(Exception):
     """A file has no counterexamples; the message says why."""
 
@@ -150,8 +154,10 @@ def plain_value(value: Any) -> Plain:
     >>> plain_value((Incarnation(1, 2), b"ab"))
     [{'type': 'Incarnation', 'restart': 1, 'tx': 2}, 'ab']
     """
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, float, str)):
         return value
+    if isinstance(value, int):
+        return value if abs(value) < _LONG else f"{value:032x}"
     if isinstance(value, bytes):
         text = value.decode("utf-8", "replace")
         return text if text.isprintable() else value.hex()

@@ -115,6 +115,7 @@ class Path:
         self._calls: list[Call] = []
         self._notes: list[Any] = []
         self._preferred: list[Term] = []
+        self._numbers: list[Term] = []
 
     def integer(self, name: str, least: int | None = 0, most: int | None = None) -> Term:
         """Returns a symbol for any integer within bounds."""
@@ -152,6 +153,10 @@ class Path:
     def prefer(self, *facts: Term) -> None:
         """Adds facts that a counterexample has if it can, so that it has values of the specification."""
         self._preferred += facts
+
+    def prefer_small(self, *numbers: Term) -> None:
+        """Adds numbers that are small in a counterexample if they can."""
+        self._numbers += numbers
 
     def note(self, thing: Any) -> None:
         """Notes something on terms of which something is known: a counterexample shows it."""
@@ -225,7 +230,8 @@ class Path:
             if self._is_quickly_possible([*kept, fact]):
                 kept.append(fact)
                 model = self._solver.model()
-        numbers = [term for term in self._shown.values() if z3.is_int(term) and not _is_large(model, term)]
+        every = [*(term for term in self._shown.values() if z3.is_int(term)), *self._numbers]
+        numbers = [term for term in every if not kept or not _is_large(model, term)]
         for most in _SMALL:
             if self._is_quickly_possible([*kept, *(z3.And(number >= -1, number <= most) for number in numbers)]):
                 return self._solver.model()

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Final
 
 from peerproof.conformance.proofs.paths import Outcome, Path, Refutation, Term, refutations, truths
 from peerproof.conformance.proofs.proof import Proof
-from peerproof.conformance.proofs.values import NoValue, Values
+from peerproof.conformance.proofs.values import NoValue, Values, WholeStep
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 #: Counterexamples that are replayed, until one is confirmed.
@@ -51,6 +51,14 @@ class Replayed:
         return not self.doubt
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A step that is taken in place of a function, and the claims that the function breaks."""
+
+    step: WholeStep
+    about: tuple[str, ...]
+
+
 class _Violated(Exception):
     """A claim is false."""
 
@@ -62,12 +70,14 @@ class _Violated(Exception):
 class _Replay(Path):
     """The path of a counterexample: what is decided, known and claimed has its value in the model."""
 
-    def __init__(self, refutation: Refutation, values: Values) -> None:
+    def __init__(self, refutation: Refutation, values: Values, instance: Mapping[str, int], whole: Whole | None = None) -> None:
         super().__init__(None, [], 0.0)
         self.taken: list[Taken] = []
         self.unmet = 0  #: premises that are false
         self._left = [*refutation.calls]
         self._values = values
+        self._instance = instance
+        self._whole = whole
         values.path = self
 
     def on_terms(self, overrides: AbstractContextManager[None]) -> AbstractContextManager[None]:  # noqa: ARG002
@@ -82,30 +92,43 @@ class _Replay(Path):
         asked: list[tuple[str, tuple[Any, ...]]] = []
         real = tuple(_recording(one, asked) if callable(one) else one for one in self._values.arguments(call))
         with truths(None):
-            result = function(*real)
-        self.taken.append(Taken(function, real, result, tuple(asked)))
+            if self._whole is None:
+                result = function(*real)
+                self.taken.append(Taken(function, real, result, tuple(asked)))
+            else:
+                result = self._take_whole(self._whole.step, asked)
         self._fresh = call.fresh
         return self._values.result(result, real, arguments)
 
+    def _take_whole(self, whole: WholeStep, asked: list[tuple[str, tuple[Any, ...]]]) -> Any:
+        """Takes a step that may go through the function, and returns what the function would return."""
+        arguments = (whole.state, whole.event, _recording(self._values.answering([]), asked))
+        result = whole.step(*arguments)
+        self.taken.append(Taken(whole.step, arguments, result, tuple(asked)))
+        return whole.part(result)
+
     def know(self, *facts: Term) -> None:
         """Counts the facts that the values do not have."""
-        self.unmet += sum(not self._values.truth(fact) for fact in facts)
+        self.unmet += sum(not self._holds(fact) for fact in facts)
 
     assume = know
 
     def claim(self, about: str, goal: Term) -> None:
         """Raises _Violated if the goal is false."""
-        if not self._values.truth(goal):
-            raise _Violated((about,))
+        self.claim_all(lambda: {about: goal})
 
     def claim_all(self, goals: Callable[[], Mapping[str, Term]]) -> None:
-        """Raises _Violated if one of the goals is false."""
-        if false := tuple(about for about, goal in goals().items() if not self._values.truth(goal)):
+        """Raises _Violated if one of the goals is false; after a whole step, if it is one that the function alone breaks."""
+        judged = {about: goal for about, goal in goals().items() if self._whole is None or about in self._whole.about}
+        if false := tuple(about for about, goal in judged.items() if not self._holds(goal)):
             raise _Violated(false)
 
     def decide(self, condition: Term) -> bool:
         """Returns the truth of a formula in the model."""
-        return self._values.truth(condition)
+        return self._holds(condition)
+
+    def _holds(self, formula: Term) -> bool:
+        return self._values.holds(formula, self._instance)
 
 
 def _recording(choice: Callable[..., Any], asked: list[tuple[str, tuple[Any, ...]]]) -> Callable[..., Any]:
@@ -130,26 +153,59 @@ def replay(protocol: str, statement: Callable[[Path], None], refutation: Refutat
     make = values_of(protocol)
     if make is None or not refutation.calls:
         return Replayed(refutation.about, doubt="it runs no code of the specification")
-    path: _Replay | None = None
-    values: Values | None = None
     try:
         with truths(None):
             values = make(refutation)
-            path = _Replay(refutation, values)
+            instances = [{}, *values.instances()]
+    except Exception as error:  # noqa: BLE001  # a table that has no counterpart
+        return Replayed(refutation.about, doubt=f"the model cannot be turned into values: {type(error).__name__}: {error}")
+    first: Replayed | None = None
+    for instance in instances:
+        found = _replay(statement, refutation, values, instance)
+        if found.is_confirmed:
+            return _replay_whole(statement, refutation, values, found, instances)
+        first = first or found
+    assert first is not None, "there is an instance without changes"
+    return first
+
+
+def _replay_whole(
+    statement: Callable[[Path], None], refutation: Refutation, values: Values, found: Replayed, instances: list[Any]
+) -> Replayed:
+    """Replays whole steps that may go through the function that was called; returns the first that breaks the claim, or `found`."""
+    if len(found.taken) > 1:
+        return found
+    with truths(None):
+        steps = [*values.whole_steps(found.taken[0].arguments)]
+    for step, instance in product(steps, instances):
+        replayed = _replay(statement, refutation, values, instance, Whole(step, found.about))
+        if replayed.is_confirmed:
+            return replayed
+    return found
+
+
+def _replay(
+    statement: Callable[[Path], None],
+    refutation: Refutation,
+    values: Values,
+    instance: Mapping[str, int],
+    whole: Whole | None = None,
+) -> Replayed:
+    path = _Replay(refutation, values, instance, whole)
+    about = refutation.about
+    doubt = "with these values the claim holds: the terms stand for more than the code does"
+    try:
         with truths(path):
             statement(path)
-        doubt = "with these values the claim holds: the terms stand for more than the code does"
-        return Replayed(refutation.about, tuple(path.taken), doubt, values)
     except _Violated as found:
-        unmet = "the code leaves a state to which the model gives no values" if path and path.unmet else ""
-        return Replayed(found.about, tuple(path.taken) if path else (), unmet, values)
+        about, doubt = found.about, "the code leaves a state to which the model gives no values" if path.unmet else ""
     except (NotEnabled, MalformedMessage) as error:
         doubt = f"the node refuses it: {error.reason}"
     except NoValue as error:
         doubt = str(error)
     except Exception as error:  # noqa: BLE001  # values that the code was not made for are no counterexample
         doubt = f"the code cannot be run with these values: {type(error).__name__}: {error}"
-    return Replayed(refutation.about, tuple(path.taken) if path else (), doubt, values)
+    return Replayed(about, tuple(path.taken), doubt, values)
 
 
 def replay_outcome(protocol: str, proof: Proof, outcome: Outcome, seconds: float, *, twin: bool) -> Replayed | None:

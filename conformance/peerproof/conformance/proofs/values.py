@@ -22,6 +22,16 @@ from peerproof.spec.core import Table
 OfTable = Callable[[Any, Any], Any]
 
 
+@dataclasses.dataclass(frozen=True)
+class WholeStep:
+    """A step of a node that may go through a function that was shown by itself."""
+
+    step: Callable[..., Any]
+    state: Any
+    event: Any
+    part: Callable[[Any], Any]  #: what the function would return, by what the step returns
+
+
 class NoValue(Exception):
     """What is on terms has no counterpart among the values of the specification; the message says why."""
 
@@ -91,10 +101,12 @@ class Values:
             kinds = self.cluster.get(function.name())
             if kinds is None:
                 continue
-            of = z3.Function(function.name(), *(function.domain(place) for place in range(function.arity())), function.range())
-            for entry in self.model[function].as_list()[:-1]:
-                arguments, value = entry[:-1], self.model.eval(of(*entry[:-1]), model_completion=True)
+            entries = [entry[:-1] for entry in self.model[function].as_list()[:-1]]
+            if function.arity() == 1 and kinds[0]:
+                entries = [[z3.IntVal(number)] for number in self._ranks]
+            for arguments in entries:
                 texts = [self._shown(term, kind) for term, kind in zip(arguments, kinds, strict=False)]
+                value = self.model.eval(function(*arguments), model_completion=True)
                 yield f"{function.name()} {', '.join(map(str, texts))}", self._shown(value, kinds[-1])
 
     def _shown(self, term: Term, kind: str) -> Any:
@@ -116,6 +128,21 @@ class Values:
         if isinstance(formula, bool):
             return formula
         return bool(z3.is_true(self.model.eval(formula, model_completion=True)))
+
+    def holds(self, formula: Any, instance: Mapping[str, int]) -> bool:
+        """Returns whether a formula is true in the model, with other values of some symbols."""
+        if isinstance(formula, bool) or not instance:
+            return self.truth(formula)
+        changes = [(z3.Int(name), z3.IntVal(value)) for name, value in instance.items()]
+        return self.truth(z3.substitute(formula, *changes))
+
+    def instances(self) -> Iterator[Mapping[str, int]]:
+        """Yields other values of the symbols that stand for all values, such as any node: those of the counterexample."""
+        yield from ()
+
+    def whole_steps(self, arguments: tuple[Any, ...]) -> Iterator[WholeStep]:  # noqa: ARG002  # subclasses use them
+        """Yields steps that may go through a function of the specification with these arguments, which is not `step`."""
+        yield from ()
 
     def rank(self, number: int) -> int:
         """Returns the place of a node among all of the counterexample, from 1, in the order of their numbers."""
@@ -172,13 +199,16 @@ class Values:
         if z3.is_bool(term):
             return self.truth(term)
         if z3.is_int(term):
-            of_name = self.scalars().get(_name(hint) if hint is not None else otherwise)
+            of_name = self.scalars().get(otherwise if hint in (None, Any) else _name(hint))
             return of_name(self.number(term)) if of_name else self.number(term)
         return self.text(term)
 
     def arguments(self, call: Call) -> tuple[Any, ...]:
         """Returns the arguments of a call."""
-        return tuple(self.value(argument) for argument in call.arguments)
+        names = getattr(getattr(call.function, "__code__", None), "co_varnames", ())
+        hints = hints_of(call.function)
+        expected = [hints.get(name) for name in names[: len(call.arguments)]] or [None] * len(call.arguments)
+        return tuple(self.value(argument, hint) for argument, hint in zip(call.arguments, expected, strict=False))
 
     def _answering(self, answers: Answers) -> Callable[..., Any]:
         """Returns a function that answers as on terms, where it was asked the same; else with the first of the options."""
@@ -261,11 +291,11 @@ class Values:
 
 
 @cache
-def hints_of(kind: type[Any]) -> Mapping[str, Any]:
-    """Returns the types of the fields of a class; none where they cannot be known."""
+def hints_of(kind: Any) -> Mapping[str, Any]:
+    """Returns the types of the fields of a class, or of the arguments of a function; none where they cannot be known."""
     try:
         return get_type_hints(kind)
-    except (NameError, TypeError):
+    except (AttributeError, NameError, TypeError):
         return {}
 
 

@@ -130,7 +130,7 @@ def nodes_that_have_received_the_same_hold_the_same(path: Path, *, beats: Callab
     cluster = any_cluster()
     one, other = (Change(path.integer(f"{name} node"), path.integer(f"{name} tick", 1)) for name in ("one", "other"))
     claims: Any = [Claim(cluster.tock(*held), Element(Number(held.node), Number(held.tick))) for held in (one, other)]  # type: ignore[arg-type]
-    if beats(*claims) or beats(*reversed(claims)):
+    if path.run(beats, *claims) or path.run(beats, *reversed(claims)):
         return  # one of the nodes would hold a change over which another one wins that it has received
     path.claim("the same change", same(one, other))
     path.claim("the same value and tock", z3.And(cluster.value(*one) == cluster.value(*other), claims[0].tock == claims[1].tock))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
@@ -24,14 +25,28 @@ from peerproof.conformance.proofs.distkv.tables import (
 )
 from peerproof.conformance.proofs.paths import Term
 from peerproof.conformance.proofs.terms import Number
-from peerproof.spec.core import NodeId, Table
-from peerproof.spec.distkv import Config, Element, Phase, State
-from peerproof.spec.distkv.chains import Chain
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Table
+from peerproof.spec.distkv import (
+    Config,
+    DeleteValue,
+    Element,
+    Phase,
+    RecoveryDue,
+    RecoveryStep,
+    SetValue,
+    State,
+    Update,
+    transitions,
+)
+from peerproof.spec.distkv.chains import Chain, Claim
 from peerproof.spec.distkv.entries import Entries, Entry
 from peerproof.spec.distkv.paths import ROOT, Path, path_of
 from peerproof.spec.distkv.ranges import Ranges, of_ticks
 from peerproof.spec.distkv.values import NULL as NULL_VALUE
 from peerproof.spec.distkv.values import Value, value_of
+
+_NOW: Final = Instant(0)
+_OTHER: Final = NodeId("other")
 
 
 class Values(values.Values):
@@ -152,6 +167,36 @@ class Values(values.Values):
         head = Element(self._name(self.number(row.node)), self.number(row.tick))
         return Entry(Chain((head,), cut=True), self.text(row.value), self.number(row.tock))
 
+    def whole_steps(self, arguments: tuple[Any, ...]) -> Iterator[values.WholeStep]:
+        """Yields steps with the change, the update, the answer that is due, or an update that competes with an entry."""
+        match arguments:
+            case (State() as state, bytes(at), bytes(value)):
+                command = DeleteValue(Path(at)) if value == NULL_VALUE else SetValue(Path(at), Value(value))
+                yield _whole(replace(state, phase=Phase.READY), Asked(_NOW, command))
+            case (State() as state, Update() as update):
+                yield _whole(state, Received(_NOW, _OTHER, update))
+            case (State() as state,):
+                yield _whole(state, Expired(_NOW, RecoveryDue(RecoveryStep.KNOWN)))
+            case ((mine, head), (its, other)) if isinstance(head, Element) and isinstance(other, Element):
+                yield self._conflict(Claim(mine, head), Claim(its, other))
+
+    def _conflict(self, one: Claim, other: Claim) -> values.WholeStep:
+        """Returns the step of a node that holds one of two changes of an entry, and receives the other."""
+        at, value = path_of(["path"]), value_of("value")
+        held = Entry(Chain((other.head,)), value_of("another value"), other.tock)
+        ticks = Table({other.head.node: other.head.tick})
+        known = Table({other.head.node: of_ticks([other.head.tick])})
+        own = NodeId("own")
+        state = State(own, Config(), Phase.READY, other.tock, ticks, Entries(Table({at: held}), known))
+        event = Received(_NOW, _OTHER, Update(Chain((one.head,)), at, value, one.tock))
+        return values.WholeStep(transitions.step, state, event, lambda taken: taken.state.entries.rows[at].chain.head == one.head)
+
+    def instances(self) -> Iterator[Mapping[str, int]]:
+        """Yields each change as any change, with its path as any path."""
+        of = z3.Function("path of", *(z3.IntSort(),) * 3)
+        for node, tick in self._changes:
+            yield {"any node": node, "any tick": tick, "any path": self.number(of(z3.IntVal(node), z3.IntVal(tick)))}
+
     # -- values to terms --------------------------------------------------------------------------------------------
 
     def is_state(self, value: Any) -> bool:
@@ -213,6 +258,10 @@ class Values(values.Values):
 
         sets: Any = AnySets(self.path, holds, known.members)
         return Entries(rows, sets)
+
+
+def _whole(state: State, event: Any) -> values.WholeStep:
+    return values.WholeStep(transitions.step, state, event, lambda taken: taken)
 
 
 def _holds(ranges: list[tuple[int, int, int]]) -> Callable[[Term, Term], Term]:

@@ -264,6 +264,7 @@ def assume(path: Path, node: Node, owners: Iterable[Term], keys: Iterable[Term],
     """Assumes the invariant of a node and of the cluster, for all of these owners, keys and versions."""
     node.store.owners, node.store.keys = [*owners], [*keys]
     for owner, key in product(owners, keys):
+        path.prefer_small(node.cluster.top(owner), rows(node.store.record(owner)).row(key).version)
         path.know(node.cluster.known(node.id, owner) == _version(node.state, owner))
         path.know(*invariant(node, owner, key).values())
         path.know(*(node.cluster.is_sound(owner, key, version) for version in versions))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
@@ -20,10 +21,28 @@ from peerproof.conformance.proofs.swim.terms import (
     Text,
 )
 from peerproof.conformance.proofs.terms import Number
-from peerproof.spec.core import Table
-from peerproof.spec.swim import Dead, Incarnation, Joining, Leave, Normal, Row, State, Status, Suspicious, Uuid
+from peerproof.spec.core import Expired, Instant, NodeId, Received, Table
+from peerproof.spec.swim import (
+    Ack,
+    Dead,
+    Incarnation,
+    Joining,
+    Leave,
+    Normal,
+    Ping,
+    Quantum,
+    Row,
+    State,
+    Status,
+    Suspicious,
+    Uuid,
+    transitions,
+)
+from peerproof.spec.swim.table import Claim
 
 _PORT: Final = 1
+_NOW: Final = Instant(0)
+_THERE: Final = NodeId("there:2")
 
 _EVENTS: Final = {Status.NORMAL: Normal, Status.SUSPICIOUS: Suspicious, Status.DEAD: Dead}
 
@@ -139,6 +158,30 @@ class Values(values.Values):
     def names(self) -> dict[str, str]:
         """Returns the hosts of nodes, by their uuids."""
         return {uuid: self._host(number) for uuid, number in self._numbers.items()}
+
+    def whole_steps(self, arguments: tuple[Any, ...]) -> Iterator[values.WholeStep]:
+        """Yields steps with the message, a message with the claim, or the end of a round."""
+        state = arguments[0]
+        if not isinstance(state, State):
+            return
+        for event in self._events_with(state, arguments[1:]):
+            yield values.WholeStep(transitions.step, state, event, lambda taken: taken.state)
+        at_end = replace(state, vector=(), heard=True)
+        yield values.WholeStep(transitions.step, at_end, Expired(_NOW, Quantum()), lambda taken: taken.state)
+
+    def _events_with(self, state: State, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Yields events with a message, or with a claim, that a function was called with."""
+        for one in arguments:
+            if isinstance(one, (Ping, Ack)):
+                yield Received(_NOW, _THERE, one)
+            if isinstance(one, Claim):
+                at = one.incarnation
+                yield Received(_NOW, _THERE, Ping(one.node, at, state.uuid, (Joining(one.node, at, *one.place),)))
+                yield Received(_NOW, _THERE, Ping(one.node, at, state.uuid))
+
+    def instances(self) -> Iterator[Mapping[str, int]]:
+        """Yields each node as any node."""
+        return ({"any node": number} for number in [*self._ranks])
 
     # -- values to terms --------------------------------------------------------------------------------------------
 

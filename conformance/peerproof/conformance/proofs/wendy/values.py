@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
@@ -25,11 +27,29 @@ from peerproof.conformance.proofs.wendy.any_tables import (
     record,
 )
 from peerproof.conformance.proofs.wendy.terms import AnyTable, Place, Size
-from peerproof.spec.core import NodeId, Table
-from peerproof.spec.wendy import Entry, Id, LeafSet, Node, State, id_text
+from peerproof.spec.core import Asked, Instant, NodeId, Notify, Received, Send, Table
+from peerproof.spec.wendy import (
+    Delivered,
+    Entry,
+    Header,
+    Heartbeat,
+    Id,
+    LeafSet,
+    Node,
+    NodeExit,
+    Route,
+    Stage,
+    State,
+    StateData,
+    Tables,
+    id_text,
+    transitions,
+)
 from peerproof.spec.wendy.ids import REAL, Ring
+from peerproof.spec.wendy.state import address_of
 
 _PORT: Final = 1
+_NOW: Final = Instant(0)
 
 
 class Nodes(Members):
@@ -103,7 +123,7 @@ class Values(values.Values):
 
     def _node(self, node: Node) -> Node:
         if isinstance(node.id, Place):
-            return Node(Id(self.number(node.id.term)), node.local_ip, node.global_ip, node.port)
+            return self._placed(Id(self.number(node.id.term)))
         if not isinstance(node.id, Number):
             return node
         return Node(self._id(self.number(node.id)), self._host(self.number(node.local_ip)), "", _PORT)
@@ -119,8 +139,12 @@ class Values(values.Values):
 
     def _side(self, side: Side) -> tuple[Node, ...]:
         places = sorted({self.number(place) for place in side.places if self.truth(side.has(place))})
-        found = [Node(self.value(side._id_at(z3.IntVal(place))), "m", "m", _PORT) for place in places]  # noqa: SLF001
-        return tuple(found)
+        return tuple(self._placed(self.value(side._id_at(z3.IntVal(place)))) for place in places)  # noqa: SLF001
+
+    def _placed(self, id: Id) -> Node:
+        """Returns the node at a place of a ring, with a host of its own."""
+        host = f"h{self._places.setdefault(id, len(self._places) + 1)}"
+        return Node(id, host, host, _PORT)
 
     def _nodes_in(self, window: Window) -> list[Node]:
         """Returns the nodes of a table that were looked at."""
@@ -166,6 +190,33 @@ class Values(values.Values):
             return {}
         return {id_text(Id(found)): f"n{self.rank(number)}" for found, number in self._ids.items()}
 
+    def whole_steps(self, arguments: tuple[Any, ...]) -> Iterator[values.WholeStep]:
+        """Yields steps with a node that has gone or is seen, or with a message that is routed."""
+        if not arguments or not isinstance(arguments[0], State):
+            return
+        state, *others = arguments
+        state = replace(state, stage=Stage.JOINED)
+        if isinstance(others[0], int):
+            known = state.known.get(others[0])
+            if known is not None:
+                yield self._whole(state, NodeExit(self._header(state, known)), lambda taken: taken)
+            yield values.WholeStep(transitions.step, state, Asked(_NOW, Route(Id(others[0]), b"")), partial(_hop, state))
+        if isinstance(others[0], Node):
+            for kind in (Heartbeat, partial(StateData, tables=Tables())):
+                message = kind(self._header(state, others[0]))
+                yield self._whole(state, message, lambda taken: taken.state.leaf_set if self._is_placed else taken.state)
+
+    def _header(self, state: State, sender: Node) -> Header:
+        return Header(sender, sender.id, credentials=state.config.credentials)
+
+    def _whole(self, state: State, message: Any, part: Callable[[Any], Any]) -> values.WholeStep:
+        sender = address_of(state.config, message.header.sender)
+        return values.WholeStep(transitions.step, state, Received(_NOW, sender or NodeId("nowhere:1"), message), part)
+
+    def instances(self) -> Iterator[Mapping[str, int]]:
+        """Yields each node as any node."""
+        return ({"any node": number} for number in [*self._ranks])
+
     # -- values to terms --------------------------------------------------------------------------------------------
 
     def lifted_number(self, number: int) -> Any:
@@ -210,6 +261,14 @@ class Values(values.Values):
         if isinstance(result, LeafSet):
             return self._lifted_leaves(result, real[0].leaf_set, own[0].leaf_set)
         return super().result(result, real, own)
+
+
+def _hop(state: State, taken: Any) -> Node | None:
+    """Returns the node that a message was sent to in a step; None if it was delivered."""
+    to = [effect.to for effect in taken.effects if isinstance(effect, Send)]
+    if not to and not any(isinstance(effect, Notify) and isinstance(effect.notice, Delivered) for effect in taken.effects):
+        raise values.NoValue("the message is neither sent nor delivered")
+    return next(node for node in state.known.values() if address_of(state.config, node) == to[0]) if to else None
 
 
 def _in_order(config: Any, nodes: Iterable[Node]) -> LeafSet:
