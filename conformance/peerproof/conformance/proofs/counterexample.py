@@ -22,6 +22,9 @@ FORMAT: Final = "peerproof counterexamples"
 VERSION: Final = 1
 
 
+#: Begins the names of a specification's modules.
+_SPEC: Final = "peerproof.spec."
+
 #: Larger numbers are ids, which are shown by their digits.
 _LONG: Final = 2**64
 
@@ -93,11 +96,12 @@ def _plain_step(spec: Any, values: Values, taken: Taken) -> dict[str, Plain]:
     others = [
         part for part in parts if not _is_state(part) and not (isinstance(part, tuple) and (not part or _is_effect(part[0])))
     ]
-    owner = (states or after or [None])[0]
+    owner: Any = (states or after or [None])[0]
     return {
-        "node": str(getattr(owner, "self_id", "")),
+        "node": str(owner.self_id) if owner is not None else "",
         **_plain_event(spec, taken),
         "picks": [[why, [plain_value(option) for option in options]] for why, options in taken.picks],
+        "config": values.plain_config(spec, owner.config) if owner is not None else {},
         "before": values.plain_state(spec, states[0]) if states else None,
         "after": values.plain_state(spec, after[0]) if after else None,
         "effects": [_plain_effect(spec, effect) for effect in effects],
@@ -108,23 +112,22 @@ def _plain_step(spec: Any, values: Values, taken: Taken) -> dict[str, Plain]:
 def _plain_event(spec: Any, taken: Taken) -> dict[str, Plain]:
     """Returns what happens: an event as in a trace, or a call of another function."""
     name = function_name(taken)
-    if name.endswith(".step") and len(taken.arguments) > 1:
+    if name.rpartition(".")[2] == "step" and len(taken.arguments) > 1:
         try:
             kind, peer, args = describe_event(spec, taken.arguments[1])
         except (TypeError, MalformedMessage):
             return {"kind": "event", "peer": None, "args": plain_value(taken.arguments[1])}
         return {"kind": kind, "peer": peer, "args": args}
-    if name.endswith(".initial"):
+    if not any(map(_is_state, taken.arguments)) and _is_state(getattr(taken.result, "state", taken.result)):
         return {"kind": "start", "peer": None, "args": plain_value(taken.arguments[-1])}
     given = [plain_value(argument) for argument in taken.arguments if not _is_state(argument) and not callable(argument)]
     return {"kind": "call", "peer": None, "args": {"function": name, "arguments": given}}
 
 
 def function_name(taken: Taken) -> str:
-    """Returns the name of the function that was called, below `peerproof.spec`."""
-    function = taken.function
-    module = getattr(function, "__module__", "").removeprefix("peerproof.spec.")
-    return f"{module}.{getattr(function, '__name__', type(function).__name__)}"
+    """Returns the name of the function that was called, below `peerproof.spec`; one of a proof has no place there."""
+    place, name = getattr(taken.function, "__module__", ""), getattr(taken.function, "__name__", type(taken.function).__name__)
+    return f"{place.removeprefix(_SPEC)}.{name}" if place.startswith(_SPEC) else str(name)
 
 
 def _plain_effect(spec: Any, effect: Any) -> Plain:

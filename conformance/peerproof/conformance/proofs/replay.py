@@ -172,7 +172,7 @@ def replay(protocol: str, statement: Callable[[Path], None], refutation: Refutat
 def _replay_whole(
     statement: Callable[[Path], None], refutation: Refutation, values: Values, found: Replayed, instances: list[Any]
 ) -> Replayed:
-    """Replays whole steps that may go through the function that was called; returns the first that breaks the claim, or `found`."""
+    """Replays whole steps that may go through the function; returns the first that breaks the claim, or `found`."""
     if len(found.taken) > 1:
         return found
     with truths(None):

@@ -84,6 +84,13 @@ class Values:
         return self.lifted(after, hints_of(type(own)).get(name))
 
     @staticmethod
+    def plain_config(spec: Any, config: Any) -> dict[str, Any]:
+        """Returns the plain data of a configuration, without what is usual."""
+        plain = spec.CONFIG.plain(config)
+        usual = {field.name for field in dataclasses.fields(config) if getattr(config, field.name) == field.default}
+        return {name: value for name, value in plain.items() if name not in usual}
+
+    @staticmethod
     def plain_state(spec: Any, state: Any) -> Any:
         """Returns the plain data of a state."""
         return spec.STATE.plain(state)
@@ -113,7 +120,8 @@ class Values:
         of_name = self.scalars().get(kind)
         if z3.is_int(term) and of_name and self.number(term) in self._ranks:
             found = of_name(self.number(term))
-            return self.names().get(str(found), found)
+            text = f"{found:032x}" if isinstance(found, int) else found
+            return self.names().get(text, text)
         return self._scalar(term, None)
 
     # -- terms to values --------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from peerproof.conformance.proofs.distkv.tables import (
     AnyTicks,
     Lazy,
 )
-from peerproof.conformance.proofs.paths import Term
+from peerproof.conformance.proofs.paths import Call, Term
 from peerproof.conformance.proofs.terms import Number
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Table
 from peerproof.spec.distkv import (
@@ -75,6 +75,14 @@ class Values(values.Values):
         paths = {self.number(of(*map(z3.IntVal, change))) for change in self._changes}
         at = self.refutation.symbols.get("any path")
         self._places = sorted({*paths, *self._entries, *([] if at is None else [self.number(at)])})
+
+    def arguments(self, call: Call) -> tuple[Any, ...]:
+        """Returns the arguments of a call; a timer that expires runs."""
+        match super().arguments(call):
+            case (State() as state, Expired() as event, *others):
+                return (*_running(state, event), *others)
+            case found:
+                return found
 
     def _change(self, change: Change) -> tuple[int, int]:
         return self.number(change.node), self.number(change.tick)
@@ -176,7 +184,7 @@ class Values(values.Values):
             case (State() as state, Update() as update):
                 yield _whole(state, Received(_NOW, _OTHER, update))
             case (State() as state,):
-                yield _whole(state, Expired(_NOW, RecoveryDue(RecoveryStep.KNOWN)))
+                yield _whole(*_running(state, Expired(_NOW, RecoveryDue(RecoveryStep.KNOWN))))
             case ((mine, head), (its, other)) if isinstance(head, Element) and isinstance(other, Element):
                 yield self._conflict(Claim(mine, head), Claim(its, other))
 
@@ -258,6 +266,11 @@ class Values(values.Values):
 
         sets: Any = AnySets(self.path, holds, known.members)
         return Entries(rows, sets)
+
+
+def _running(state: State, event: Expired[Any]) -> tuple[State, Expired[Any]]:
+    """Returns a state in which the timer of an event runs."""
+    return replace(state, timers=state.timers | {event.timer}), event
 
 
 def _whole(state: State, event: Any) -> values.WholeStep:

@@ -203,6 +203,10 @@ class Parts:
         """Whether the row of the sender is above the header."""
         return bool(self.is_above(state, message))
 
+    def is_known(self, state: State, message: Any) -> Term:
+        """States that the sender has a row."""
+        return self.node.rows(state).at(term_of(message.sender)).has
+
     def is_above(self, state: State, message: Any) -> Term:
         """States that the row of the sender is above the header."""
         seen = self.node.rows(state).at(term_of(message.sender))
@@ -353,6 +357,8 @@ def one_vector(node: Node) -> None:
     vector = any_vector(node, "vector", KINDS[choice(node.path, "kind of the vector", len(KINDS))])
     parts, message = Parts(node), any_header(node, Ping, (vector,))
     node.path.know(*parts.needs_of_vector(node.start, message, vector).values())
+    node.path.prefer(z3.And(parts.is_known(node.start, message), z3.Not(parts.is_above(node.start, message))))
+    node.path.prefer(z3.And(*(said.node != message.sender.term for said in statements(vector))))
     with parts.within(ENQUEUE, CLAIM):
         after = node.path.run(transitions.with_vector, node.start, message, vector)
     node.claim_state(after, node.start, lambda: of_one_vector(node, parts, message, after))

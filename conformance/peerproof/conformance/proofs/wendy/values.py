@@ -165,7 +165,9 @@ class Values(values.Values):
             return State(**fields)
         table: Any = state.routing_table
         held = [record(node, place) for of, node, place in self._members if of is table.held]
-        others = [self._node(node) for node in held]
+        seen = {node.id for side in fields["leaf_set"] for node in side} | {node.id for node in self._nodes_in(table)}
+        found = [*map(self._node, held), *self._others_in(table.held)]
+        others = [node for node in found if node.id not in seen and node.id != fields["config"].id]
         every = [*self._nodes_in(table), *fields["neighborhood_set"], *others]
         leaves = {node.id: node for side in fields["leaf_set"] for node in side}
         fields["leaf_set"] = _in_order(fields["config"], leaves.values())
@@ -174,6 +176,15 @@ class Values(values.Values):
         fields["routing_table"] = self._cells_of(fields["config"], self._nodes_in(table))
         fields["cache"] = Table({node.id: 1 for node in every}) if others else fields["cache"]
         return State(**fields)
+
+    def _others_in(self, held: Held) -> Iterator[Node]:
+        """Yields the nodes of the counterexample that are in the tables by the model, although no code has looked at them."""
+        for number in [*self._ranks]:
+            node = z3.IntVal(number)
+            there = (place for place in [*self._places] if self.truth(held.of(node, z3.IntVal(place))))
+            place = next(there, None)
+            if place is not None:
+                yield self._node(record(node, z3.IntVal(place)))
 
     def _asked(self, table: Any) -> list[Node]:
         """Returns the node of a cell that code has asked for."""
