@@ -54,16 +54,16 @@ def run_of_counterexample(found: Mapping[str, Any]) -> Run:
     run.verdict = "refuted" if found["confirmed"] else "not confirmed"
     run.commands = (("prove", f"peerproof model prove {found['protocol']} -k '{found['item']} {found['proof']}' --verbose"),)
     if found["cluster"]:
-        run.add_state(CLUSTER, partial(_texts, found["cluster"]), -1)
+        run.add_state(CLUSTER, _texts(found["cluster"]).copy, -1)
     for place, step in enumerate(found["steps"]):
         node = step["node"] or _NODE
-        run.add_state(node, partial(_card, step, "before"), place - 1)
+        run.add_state(node, _card(step, "before").copy, place - 1)
         is_last = place == len(found["steps"]) - 1
         run.moments.append(
             Moment(None, node, event_words(step), _parts(node, step), problem=_problem(found) if is_last else None)
         )
         if step["after"] is not None:
-            run.add_state(node, partial(_card, step, "after"), place)
+            run.add_state(node, _card(step, "after").copy, place)
     if not run.moments:
         run.moments.append(Moment(None, _NODE, "no code of the specification is run", problem=_problem(found)))
     return run
@@ -83,7 +83,7 @@ def words_of_counterexample(found: Mapping[str, Any]) -> list[str]:
     for step in found["steps"]:
         before, after = _fields(step["before"]), _fields(step["after"])
         if step["before"] is not None:
-            shown = [f"{name} = {value}" for name, value in (_config(step) | before).items() if value not in _EMPTY]
+            shown = [f"{name} = {value}" for name, value in {**_config(step), **before}.items() if value not in _EMPTY]
             lines.append(f"before:  {short('; '.join(shown) or 'a new node')}")
         lines.append(f"event:   {short(event_words(step))}")
         lines += [f"choice:  {short(f'{why}: {plain_text(options)}')}" for why, options in step["picks"]]
@@ -164,9 +164,9 @@ def _config(step: Mapping[str, Any]) -> dict[str, str]:
     return {f"config.{name}": value for name, value in _fields(step["config"]).items()}
 
 
-def _card(step: Mapping[str, Any], when: str) -> Fields:
-    return {} if step[when] is None else _config(step) | dict(_fields(step[when]))
+def _card(step: Mapping[str, Any], when: str) -> dict[str, str]:
+    return {} if step[when] is None else {**_config(step), **_fields(step[when])}
 
 
-def _texts(values: Mapping[str, Any]) -> Fields:
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {visible(name): visible(_text(value)) for name, value in values.items()}

@@ -171,7 +171,7 @@ def plain_value(value: Any) -> Plain:
             field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)
         }
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {"type": type(value).__name__} | {name: plain_value(part) for name, part in value._asdict().items()}
+        return {"type": type(value).__name__} | {name: plain_value(part) for name, part in zip(value._fields, value, strict=True)}
     if isinstance(value, Mapping):
         return [[plain_value(key), plain_value(row)] for key, row in value.items()]
     if isinstance(value, (frozenset, set)):

@@ -225,7 +225,8 @@ class Path:
         return _Refuted(f"false: {', '.join(found.about)}; {self.values(model)}", found)
 
     def _preferred_model(self) -> Term:
-        model, kept = self._solver.model(), []
+        model = self._solver.model()
+        kept: list[Term] = []
         for fact in self._preferred:
             if self._is_quickly_possible([*kept, fact]):
                 kept.append(fact)

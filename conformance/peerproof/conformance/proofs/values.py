@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import z3  # type: ignore[import-untyped]  # it has no types
@@ -81,7 +82,8 @@ class Values:
 
     def lifted_field(self, name: str, after: Any, before: Any, own: Any) -> Any:  # noqa: ARG002  # subclasses need them
         """Returns a field of a state that has changed, as terms."""
-        return self.lifted(after, hints_of(type(own)).get(name))
+        kind: Any = type(own)
+        return self.lifted(after, hints_of(kind).get(name))
 
     @staticmethod
     def plain_config(spec: Any, config: Any) -> dict[str, Any]:
@@ -213,10 +215,11 @@ class Values:
 
     def arguments(self, call: Call) -> tuple[Any, ...]:
         """Returns the arguments of a call."""
-        names = getattr(getattr(call.function, "__code__", None), "co_varnames", ())
         hints = hints_of(call.function)
-        expected = [hints.get(name) for name in names[: len(call.arguments)]] or [None] * len(call.arguments)
-        return tuple(self.value(argument, hint) for argument, hint in zip(call.arguments, expected, strict=False))
+        code = getattr(call.function, "__code__", None)
+        names = code.co_varnames[: code.co_argcount] if code else ()
+        pairs = zip_longest(call.arguments, names[: len(call.arguments)])
+        return tuple(self.value(argument, hints.get(name)) for argument, name in pairs)
 
     def _answering(self, answers: Answers) -> Callable[..., Any]:
         """Returns a function that answers as on terms, where it was asked the same; else with the first of the options."""

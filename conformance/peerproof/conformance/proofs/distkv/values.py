@@ -192,8 +192,8 @@ class Values(values.Values):
         """Returns the step of a node that holds one of two changes of an entry, and receives the other."""
         at, value = path_of(["path"]), value_of("value")
         held = Entry(Chain((other.head,)), value_of("another value"), other.tock)
-        ticks = Table({other.head.node: other.head.tick})
-        known = Table({other.head.node: of_ticks([other.head.tick])})
+        tick = other.head.tick or 0
+        ticks, known = Table({other.head.node: tick}), Table({other.head.node: of_ticks([tick])})
         own = NodeId("own")
         state = State(own, Config(), Phase.READY, other.tock, ticks, Entries(Table({at: held}), known))
         event = Received(_NOW, _OTHER, Update(Chain((one.head,)), at, value, one.tock))

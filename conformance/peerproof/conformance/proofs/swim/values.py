@@ -100,15 +100,17 @@ class Values(values.Values):
                 self._rows[id(row)] = self._row(row, number)
                 return self._rows[id(row)]
         exchange = self.number(table._function("exchange", z3.IntSort())(node))  # noqa: SLF001
-        counts = [max(0, self.number(table._function(name, z3.IntSort())(node))) for name in ("misses", "indirect misses")]  # noqa: SLF001
-        is_asked = self.truth(table._function("indirect asked", z3.BoolSort())(node))  # noqa: SLF001
+        misses, indirect = (table._function(name, z3.IntSort())(node) for name in ("misses", "indirect misses"))  # noqa: SLF001
         return Row(
-            *(self._host(number), _PORT, STATUSES[self.number(seen.status)]),
+            self._host(number),
+            _PORT,
+            STATUSES[self.number(seen.status)],
             Incarnation(self.number(seen.restart), self.number(seen.tx)),
-            self._payload(seen.has_payload, seen.payload),
-            EXCHANGES[exchange % len(EXCHANGES)],
-            *counts,
-            is_asked,
+            payload=self._payload(seen.has_payload, seen.payload),
+            exchange=EXCHANGES[exchange % len(EXCHANGES)],
+            misses=max(0, self.number(misses)),
+            indirect_misses=max(0, self.number(indirect)),
+            indirect_asked=self.truth(table._function("indirect asked", z3.BoolSort())(node)),  # noqa: SLF001
         )
 
     def _host(self, number: int) -> str:
@@ -148,7 +150,8 @@ class Values(values.Values):
     def _payload(self, has: Term, data: Term) -> str | None:
         if not self.truth(has):
             return None
-        is_filled = self.truth(Text(has, data) != "{}")
+        either: Any = Text(has, data)
+        is_filled = self.truth(either != "{}")
         found = self.model.eval(data, model_completion=True)
         known = [text for text, term in self._data.items() if term.eq(found)]
         text = known[0] if known else f'{{"~:data":{len(self._data) + 1}}}' if is_filled else "{}"
@@ -176,7 +179,8 @@ class Values(values.Values):
                 yield Received(_NOW, _THERE, one)
             if isinstance(one, Claim):
                 at = one.incarnation
-                yield Received(_NOW, _THERE, Ping(one.node, at, state.uuid, (Joining(one.node, at, *one.place),)))
+                host, port = one.place or ("there", 2)
+                yield Received(_NOW, _THERE, Ping(one.node, at, state.uuid, (Joining(one.node, at, host, port),)))
                 yield Received(_NOW, _THERE, Ping(one.node, at, state.uuid))
 
     def instances(self) -> Iterator[Mapping[str, int]]:

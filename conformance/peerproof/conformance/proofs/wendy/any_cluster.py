@@ -225,7 +225,7 @@ def a_new_node_and_others_keep_what_holds(path: Path, *, keeps: bool = False) ->
     new = path.run(started, NodeId("any:1"), node.start.config, node.other("node from before") if keeps else None)
     path.claim("it has departed from none", truth(not new.departed))
     none = Departed(path, lambda _: z3.BoolVal(False))
-    node.claim_state(replace(new, departed=none))  # type: ignore[arg-type]  # on terms
+    node.claim_state(replace(new, departed=none))
 
     later = z3.Function("has existed later", z3.IntSort(), z3.IntSort(), z3.BoolSort())
     (is_there, member), *_ = shown_in(node.start)
