@@ -50,7 +50,7 @@ def test_the_specification_with_values_breaks_the_twin(protocol: str, proof: Pro
     plain = json.loads(json.dumps(plain_counterexample(protocol, proof, found, twin=True)))
 
     if isinstance(proof.by, Stated):
-        assert (found.taken, found.doubt) == ((), "it runs no code of the specification")
+        assert (found.taken, found.doubt) == ((), "no code of the specification is run with values")
         return
     assert found.is_confirmed, found.doubt
     assert plain["confirmed"]

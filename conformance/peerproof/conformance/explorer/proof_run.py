@@ -65,7 +65,7 @@ def run_of_counterexample(found: Mapping[str, Any]) -> Run:
         if step["after"] is not None:
             run.add_state(node, _card(step, "after").copy, place)
     if not run.moments:
-        run.moments.append(Moment(None, _NODE, "no code of the specification is run", problem=_problem(found)))
+        run.moments.append(Moment(None, _NODE, "no code of the specification is run with values", problem=_problem(found)))
     return run
 
 

@@ -144,6 +144,10 @@ class Path:
         """Adds facts that hold by construction, without asking the solver whether they are consistent."""
         self._solver.add(*facts)
 
+    def define(self, *facts: Term) -> None:
+        """Adds facts that hold by definition of what the rest of the cluster has: each is such a truth, or implies one."""
+        self.know(*facts)
+
     def assume(self, *premises: Term) -> None:
         """Excludes all values for which a premise is false."""
         self._solver.add(*premises)

@@ -17,6 +17,8 @@ from importlib.util import find_spec
 from itertools import islice, product
 from typing import Any, Final
 
+import z3  # type: ignore[import-untyped]  # it has no types
+
 from peerproof.conformance.proofs.paths import Outcome, Path, Refutation, Term, refutations, truths
 from peerproof.conformance.proofs.proof import Proof
 from peerproof.conformance.proofs.values import NoValue, Values, WholeStep
@@ -79,6 +81,7 @@ class _Replay(Path):
         self._instance = instance
         self._whole = whole
         values.path = self
+        values.defined.clear()
 
     def on_terms(self, overrides: AbstractContextManager[None]) -> AbstractContextManager[None]:  # noqa: ARG002
         """Replaces nothing."""
@@ -112,6 +115,12 @@ class _Replay(Path):
         self.unmet += sum(not self._holds(fact) for fact in facts)
 
     assume = know
+
+    def define(self, *facts: Term) -> None:
+        """Adds to what the cluster has by the model what it has by definition."""
+        for fact in facts:
+            if not self._holds(fact):
+                self._values.define(fact.arg(1) if z3.is_implies(fact) else fact)
 
     def claim(self, about: str, goal: Term) -> None:
         """Raises _Violated if the goal is false."""
@@ -152,7 +161,7 @@ def replay(protocol: str, statement: Callable[[Path], None], refutation: Refutat
     """Runs a statement again on the values of a counterexample."""
     make = values_of(protocol)
     if make is None or not refutation.calls:
-        return Replayed(refutation.about, doubt="it runs no code of the specification")
+        return Replayed(refutation.about, doubt="no code of the specification is run with values")
     try:
         with truths(None):
             values = make(refutation)

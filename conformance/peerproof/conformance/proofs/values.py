@@ -51,6 +51,7 @@ class Values:
         self._ranks: dict[int, int] = {}
         self._is_ranked = False
         self._numbers: dict[str, int] = {}  #: by the names that were given
+        self.defined: set[tuple[str, ...]] = set()  #: what the cluster has by definition, and not by the model
         self._terms: dict[str, Term] = {}  #: by the texts that stand for terms of other sorts
         self.begin()
         for call in refutation.calls:  # the first time, only to see all nodes
@@ -141,10 +142,28 @@ class Values:
 
     def holds(self, formula: Any, instance: Mapping[str, int]) -> bool:
         """Returns whether a formula is true in the model, with other values of some symbols."""
-        if isinstance(formula, bool) or not instance:
-            return self.truth(formula)
+        if isinstance(formula, bool):
+            return formula
         changes = [(z3.Int(name), z3.IntVal(value)) for name, value in instance.items()]
-        return self.truth(z3.substitute(formula, *changes))
+        return self.truth(self._with_defined(z3.substitute(formula, *changes) if changes else formula))
+
+    def define(self, truth: Term) -> None:
+        """Lets a function of the cluster be true for some arguments."""
+        self.defined.add(self._application(truth))
+
+    def _application(self, term: Term) -> tuple[str, ...]:
+        """Returns the name of a function and the values of its arguments."""
+        return (term.decl().name(), *(str(self.model.eval(part, model_completion=True)) for part in term.children()))
+
+    def _with_defined(self, formula: Term) -> Term:
+        """Returns a formula in which what is true by definition is so."""
+        if not self.defined or not z3.is_app(formula):
+            return formula
+        names = {name for name, *_ in self.defined}
+        if formula.decl().name() in names and self._application(formula) in self.defined:
+            return z3.BoolVal(val=True)
+        parts = [self._with_defined(part) for part in formula.children()]
+        return formula.decl()(*parts) if parts else formula
 
     def instances(self) -> Iterator[Mapping[str, int]]:
         """Yields other values of the symbols that stand for all values, such as any node: those of the counterexample."""

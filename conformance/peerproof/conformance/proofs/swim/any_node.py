@@ -297,7 +297,7 @@ class Node:
         """Claims that a state satisfies the invariant, and more; and compared with an earlier one, that nothing goes back."""
         rows = self.rows(state)
         for node in (self.any, *rows.changed):
-            self.path.know(*self.holds.by_definition(node, rows.at(node)))
+            self.path.define(*self.holds.by_definition(node, rows.at(node)))
         self.path.claim_all(lambda: self._of_state(state) | ({} if since is None else self.since(since, state)) | more())
 
     def _of_state(self, state: State) -> dict[str, Term]:
@@ -338,7 +338,7 @@ class Node:
         """Claims that a message of this node satisfies the invariant."""
         self.claimed.append(message)
         own_data: Any = state.payload
-        self.path.know(self.holds.cluster.has_set(self.id, state.incarnation.restart, own_data.data))  # by definition
+        self.path.define(self.holds.cluster.has_set(self.id, state.incarnation.restart, own_data.data))  # by definition
         of_own = {
             "a message has the incarnation of its sender": same(message.incarnation, state.incarnation),
             "its sender is this node": term_of(message.sender) == self.id,
