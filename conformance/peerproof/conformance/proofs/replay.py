@@ -101,6 +101,7 @@ class _Replay(Path):
             else:
                 result = self._take_whole(self._whole.step, asked)
         self._fresh = call.fresh
+        self._values.share(call.arguments, arguments)
         return self._values.result(result, real, arguments)
 
     def _take_whole(self, whole: WholeStep, asked: list[tuple[str, tuple[Any, ...]]]) -> Any:

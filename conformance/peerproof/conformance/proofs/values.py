@@ -81,6 +81,9 @@ class Values:
         }
         return dataclasses.replace(own, **changed)
 
+    def share(self, looked_at: tuple[Any, ...], own: tuple[Any, ...]) -> None:
+        """Gives the arguments of a replayed call on terms what code, or a claim, has seen in them before."""
+
     def lifted_field(self, name: str, after: Any, before: Any, own: Any) -> Any:  # noqa: ARG002  # subclasses need them
         """Returns a field of a state that has changed, as terms."""
         kind: Any = type(own)

@@ -55,6 +55,10 @@ ISSUED, ORDER, BEST, KEPT = "issued", "order", "best", "kept"
 _Of = Callable[[Term, Term], Term]
 
 
+class Place(Number):
+    """A path, by its number."""
+
+
 class Change(NamedTuple):
     """A change: the node that made it, and its tick."""
 
@@ -251,7 +255,7 @@ class Node:
         self.cluster = _CLUSTER
         self.id = Number(path.integer("this node"))
         self.change = Change(path.integer("any node"), path.integer("any tick"))  #: what is claimed of it holds of all
-        self.at = Number(path.integer("any path"))
+        self.at = Place(path.integer("any path"))
         self.has_received: _Of = z3.Function("has received", _INT, _INT, _BOOL)  #: the changes that it has received or made
         self._entries: dict[int, Entry] = {}
         self._known_of: set[tuple[Any, ...]] = set()
@@ -414,6 +418,10 @@ class Node:
         """Returns any node."""
         return Number(self.path.integer(self.path.fresh(name)))
 
+    def any_place(self, name: str) -> Any:
+        """Returns any path."""
+        return Place(self.path.integer(self.path.fresh(name)))
+
     def any_sets(self, name: str) -> Any:
         """Returns any sets of ticks; going through them gives one node."""
         holds = z3.Function(self.path.fresh(name), _INT, _INT, _BOOL)
@@ -441,7 +449,7 @@ class Node:
 
     def any_update(self, name: str, size: int = 3) -> Update:
         """Returns any update of a change: its chain, its path, value and tock."""
-        at, tock = self.any_node(f"{name}.path"), Number(self.path.integer(f"{name}.tock", 0, TICK_MAX))
+        at, tock = self.any_place(f"{name}.path"), Number(self.path.integer(f"{name}.tock", 0, TICK_MAX))
         value: Any = z3.Const(f"{name}.value", Value)
         return Update(Chain(self._elements(name, size, 1), z3.Bool(f"{name} was cut")), at, value, tock)  # type: ignore[arg-type]
 

@@ -365,7 +365,7 @@ def a_change_that_arrives(claims: Claims) -> None:
 def a_change(claims: Claims) -> None:
     """A change by this node."""
     node, value = claims.node, z3.Const("new value", Value)
-    at = node.any_node("path of the change")
+    at = node.any_place("path of the change")
     new, grown = new_change(node, node.start, at.term, value)
     node.about(new)
     try:
@@ -415,7 +415,7 @@ def the_first_node(claims: Claims) -> None:
 
 def a_command(claims: Claims) -> None:
     """A change by the application."""
-    at, value = claims.node.any_node("path of the command"), z3.Const("value of the command", Value)
+    at, value = claims.node.any_place("path of the command"), z3.Const("value of the command", Value)
     command: Any = SetValue(at, value) if choice(claims.path, "command", 2) else DeleteValue(at)
     of_own_change(claims, Asked(_NOW, command), at, value if isinstance(command, SetValue) else NULL)
 

@@ -272,6 +272,10 @@ class Lazy:
             self._made.append(self._make())
         return self._made[0]
 
+    def become(self, other: Lazy) -> None:
+        """Takes the value that another one has, if it has one."""
+        self._made = other._made
+
 
 class AnyPhase(Lazy):
     """Any phase; whether the node participates is chosen before which phase it is."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs import values
-from peerproof.conformance.proofs.distkv.any_node import NULL, Change, change_of
+from peerproof.conformance.proofs.distkv.any_node import NULL, Change, Place, change_of
 from peerproof.conformance.proofs.distkv.parts import ROOT_PATH
 from peerproof.conformance.proofs.distkv.tables import (
     AnyNames,
@@ -105,6 +105,7 @@ class Values(values.Values):
             AnySet: lambda ticks, _: self._set(ticks),
             AnyRows: lambda rows, _: self._rows(rows),
             AnyNames: lambda _, __: frozenset(),
+            Place: lambda place, _: self._path(self.number(place.term)),
         }
 
     def scalars(self) -> Mapping[str, Callable[[int], Any]]:
@@ -241,6 +242,14 @@ class Values(values.Values):
             if name != "config" and getattr(after, name) != getattr(before, name)
         }
         return own.replaced(**changed) if changed else own
+
+    def share(self, looked_at: tuple[Any, ...], own: tuple[Any, ...]) -> None:
+        """Gives the fields of a state the values that were read."""
+        for seen, state in zip(looked_at, own, strict=True):
+            if isinstance(seen, AnyState):
+                for name, field in state.fields.items():
+                    if isinstance(field, Lazy):
+                        field.become(seen.fields[name])
 
     def lifted_field(self, name: str, after: Any, before: Any, own: Any) -> Any:
         """Returns a field of a state that has changed, as terms."""

@@ -248,6 +248,14 @@ class Values(values.Values):
             return Table({key: self.lifted(row) for key, row in value.items()})
         return super().lifted(value, hint)
 
+    def share(self, looked_at: tuple[Any, ...], own: tuple[Any, ...]) -> None:
+        """Shows in the tables of a state the nodes that were seen there."""
+        for seen, state in zip(looked_at, own, strict=True):
+            if isinstance(seen, State):
+                for table, mine in zip(_windows(seen), _windows(state), strict=True):
+                    if "visible" in vars(table):
+                        vars(mine)["visible"] = vars(table)["visible"]
+
     def lifted_field(self, name: str, after: Any, before: Any, own: State) -> Any:
         """Returns a field of a state that has changed, as terms."""
         if name == "leaf_set":
@@ -272,6 +280,12 @@ class Values(values.Values):
         if isinstance(result, LeafSet):
             return self._lifted_leaves(result, real[0].leaf_set, own[0].leaf_set)
         return super().result(result, real, own)
+
+
+def _windows(state: State) -> list[Any]:
+    """Returns the tables of a state on terms."""
+    every: list[Any] = [state.routing_table, *state.leaf_set, state.neighborhood_set, state.measured]
+    return [table for table in every if isinstance(table, Window)]
 
 
 def _hop(state: State, taken: Any) -> Node | None:
