@@ -151,7 +151,8 @@ class Values(values.Values):
         if not self.truth(has):
             return None
         either: Any = Text(has, data)
-        is_filled = self.truth(either != "{}")
+        is_asked = "is not the empty map" in {function.name() for function in self.model.decls()}
+        is_filled = not is_asked or self.truth(either != "{}")
         found = self.model.eval(data, model_completion=True)
         known = [text for text, term in self._data.items() if term.eq(found)]
         text = known[0] if known else f'{{"~:data":{len(self._data) + 1}}}' if is_filled else "{}"
