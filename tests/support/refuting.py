@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Iterable
 from functools import partial
 from typing import Any
@@ -12,6 +13,8 @@ from peerproof.conformance.proofs.paths import follow
 from peerproof.conformance.proofs.proof import load
 from peerproof.conformance.proofs.replay import replay_outcome
 from peerproof.spec.overrides import names_in, overriding
+
+SECONDS = 60.0 * float(os.environ.get("PEERPROOF_PATIENCE", "1"))  #: by the clock, also of a busy machine
 
 #: A module or a class, the name of a function there, what it is replaced by, and the item of which a proof must fail.
 Mistake = tuple[Any, str, Callable[..., Any], str]
@@ -33,9 +36,9 @@ def is_refuted(protocol: str, mistake: Mistake, unconfirmed: Container[Callable[
         for proof in load(protocol):
             if proof.item != item:
                 continue
-            outcome = follow(partial(proof.statement, **proof.arguments), 60, proof.logic)
+            outcome = follow(partial(proof.statement, **proof.arguments), SECONDS, proof.logic)
             if outcome.verdict == "refuted":
-                replayed = replay_outcome(protocol, proof, outcome, 60, twin=False) if outcome.refutation else None
+                replayed = replay_outcome(protocol, proof, outcome, SECONDS, twin=False) if outcome.refutation else None
                 has_values = outcome.refutation is not None and bool(outcome.refutation.calls)
                 return not has_values or (replayed is not None and replayed.is_confirmed is (wrong not in unconfirmed))
     return False

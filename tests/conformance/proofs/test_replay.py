@@ -67,19 +67,19 @@ QUICK = ["BZ-08 had", "SZ-14", "WZ-26", "DZ-13"]
 def test_a_counterexample_is_a_step_from_plain_data(words: str) -> None:
     """The state before, the event and the choices, read again from plain data, lead to the same state and the same effects."""
     ((protocol, proof),) = select_proofs(words=words)
-    (step,) = plain_counterexample(protocol, proof, found := replay_twin(protocol, proof), twin=True)["steps"]  # type: ignore[misc]
+    (step,) = plain_counterexample(protocol, proof, found := replay_twin(protocol, proof), twin=True)["steps"]
     spec = PROTOCOLS[protocol].specification.load()
     (taken,) = found.taken
     state, *_ = taken.arguments
 
-    before = spec.STATE.value(step["before"], state.self_id, state.config)  # type: ignore[call-overload,index]
-    line = Line("", "", "", step["node"], 0, 0, step["kind"], step["peer"], step["args"], (), (), None)  # type: ignore[call-overload,index]
+    before = spec.STATE.value(step["before"], state.self_id, state.config)
+    line = Line("", "", "", step["node"], 0, 0, step["kind"], step["peer"], step["args"], (), (), None)
     event = event_of(spec, line)
     with overriding(proof.twin.arguments.get("instead") or {}):
         after, effects = spec.step(before, event, lambda _, among, some=1: tuple(among)[:some])
 
-    assert spec.STATE.plain(after) == step["after"]  # type: ignore[call-overload,index]
-    assert len(effects) == len(step["effects"])  # type: ignore[arg-type,call-overload,index]
+    assert spec.STATE.plain(after) == step["after"]
+    assert len(effects) == len(step["effects"])
 
 
 # -- mistakes, and terms that stand for more than there is --------------------------------------------------------------

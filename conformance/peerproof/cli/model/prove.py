@@ -88,20 +88,25 @@ def run(args: Namespace) -> int:
     rows = [_with_replays(plain_proof(name, p.proof, p), here) for (name, p), here in zip(results, replays, strict=True)]
     print(_as_json(rows) if as_json else _sum(results))
     if args.save:
-        _save(args.save, [one for here in replays for one in here.values()], quiet=as_json)
+        _save(args.save, [one for here in replays for one in here.values() if one["steps"]], quiet=as_json)
     return OK if all(found.as_expected for _, found in results) else FAILED
 
 
 def _replayed(protocol: str, found: Proved, seconds: float) -> dict[str, Any]:
-    """Returns the counterexamples of a statement ("statement") and of its twin ("twin") with values, where there are any."""
+    """
+    Returns the counterexamples of a statement ("statement") and of its twin ("twin") with values.
+
+    Those about any cluster that have none say why.
+    """
     from peerproof.conformance.proofs.counterexample import plain_counterexample
+    from peerproof.conformance.proofs.proof import ANY_CLUSTER
     from peerproof.conformance.proofs.replay import replay_outcome
 
     replays = {}
     for name, outcome in (("statement", found.outcome), ("twin", found.twin)):
         is_twin = name == "twin"
         replayed = replay_outcome(protocol, found.proof, outcome, seconds, twin=is_twin)
-        if replayed is not None and replayed.taken:
+        if replayed is not None and (replayed.taken or found.proof.scope == ANY_CLUSTER):
             replays[name] = plain_counterexample(protocol, found.proof, replayed, twin=is_twin)
     return replays
 

@@ -64,8 +64,6 @@ def run_of_counterexample(found: Mapping[str, Any]) -> Run:
         )
         if step["after"] is not None:
             run.add_state(node, _card(step, "after").copy, place)
-    if not run.moments:
-        run.moments.append(Moment(None, _NODE, "no code of the specification is run with values", problem=_problem(found)))
     return run
 
 
@@ -73,12 +71,16 @@ def verdict_text(found: Mapping[str, Any]) -> str:
     """Returns whether the specification, run on these values, breaks the claim."""
     if found["confirmed"]:
         return "The specification, run on these values, breaks it."
+    if not found["steps"]:
+        return f"Not replayed: {found['doubt']}."
     return f"Not confirmed by the specification on these values: {found['doubt']}."
 
 
 def words_of_counterexample(found: Mapping[str, Any]) -> list[str]:
     """Returns lines for a terminal: the state before, what happens, what changes, what is sent, the claim that is broken."""
     lines = [verdict_text(found)]
+    if not found["steps"]:
+        return lines
     short = partial(_with_names, found["names"])
     for step in found["steps"]:
         before, after = _fields(step["before"]), _fields(step["after"])

@@ -22,6 +22,12 @@ FORMAT: Final = "peerproof counterexamples"
 VERSION: Final = 1
 
 
+#: The members of a counterexample.
+_MEMBERS: Final = {
+    *("protocol", "item", "proof", "statement", "clauses", "change"),
+    *("violated", "confirmed", "doubt", "names", "cluster", "steps"),
+}
+
 #: Begins the names of a specification's modules.
 _SPEC: Final = "peerproof.spec."
 
@@ -67,22 +73,8 @@ def read_counterexamples(content: Any) -> list[dict[str, Any]]:
     found = content.get("counterexamples")
     if not isinstance(found, list) or not found:
         raise BadFile("it has no counterexamples")
-    known = {
-        "protocol",
-        "item",
-        "proof",
-        "statement",
-        "clauses",
-        "change",
-        "violated",
-        "confirmed",
-        "doubt",
-        "names",
-        "cluster",
-        "steps",
-    }
     for one in found:
-        if not isinstance(one, dict) or one.keys() != known or one["protocol"] not in PROTOCOLS:
+        if not isinstance(one, dict) or one.keys() != _MEMBERS or one["protocol"] not in PROTOCOLS or not one["steps"]:
             raise BadFile("a counterexample lacks members, has others, or is of an unknown protocol")
     return found
 

@@ -78,6 +78,9 @@ _TIMER_ERROR: Final = 0.1  #: seconds by which the solver may stop before its ti
 _SMALL: Final = (1, 2, 3, 5, 9, 30, 100)
 _LARGE: Final = 10**6
 
+#: Milliseconds for a question whose answer only makes a counterexample easier to read.
+_QUICK: Final = 5000
+
 
 def _is_large(model: Term, term: Term) -> bool:
     """Whether a number was preferred that is large on purpose, such as the size of a ring."""
@@ -243,7 +246,7 @@ class Path:
         return model
 
     def _is_quickly_possible(self, facts: Iterable[Term]) -> bool:
-        self._solver.set("timeout", 1000)
+        self._solver.set("timeout", _QUICK)
         return bool(self._solver.check(*facts) == z3.sat)
 
     def values(self, model: Term = None) -> str:
