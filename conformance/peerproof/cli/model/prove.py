@@ -139,8 +139,6 @@ def _render_proof(proof: Proof) -> str:
 
 
 def _line(found: Proved, width: int, replays: dict[str, Any], *, verbose: bool) -> str:
-    from peerproof.conformance.explorer.proof_run import words_of_counterexample
-
     proof, outcome, twin = found.proof, found.outcome, found.twin
     twins = "twin refuted" if twin.verdict == "refuted" else f"TWIN NOT REFUTED ({twin.verdict})"
     verdict = outcome.verdict if outcome.verdict == "proved" else outcome.verdict.upper()
@@ -148,12 +146,18 @@ def _line(found: Proved, width: int, replays: dict[str, Any], *, verbose: bool) 
     if outcome.detail:
         lines.append(f"    {outcome.detail}")
     if verbose and "statement" in replays:
-        lines += [f"      {line}" for line in words_of_counterexample(replays["statement"])]
+        lines += _words(replays["statement"])
     if twin.verdict != "refuted" or verbose:
         lines.append(f"    twin: {proof.twin.about}{': ' if twin.detail else ''}{twin.detail}")
     if verbose and "twin" in replays:
-        lines += [f"      {line}" for line in words_of_counterexample(replays["twin"])]
+        lines += _words(replays["twin"])
     return "\n".join(lines)
+
+
+def _words(replay: dict[str, Any]) -> list[str]:
+    from peerproof.conformance.explorer.proof_run import words_of_counterexample
+
+    return [f"      {line}" for line in words_of_counterexample(replay)]
 
 
 def _sum(results: list[tuple[str, Proved]]) -> str:

@@ -92,24 +92,26 @@ class _Replay(Path):
         if not self._left:
             raise NoValue("the code was not called here on terms")
         call = self._left.pop(0)
-        asked: list[tuple[str, tuple[Any, ...]]] = []
-        real = tuple(_recording(one, asked) if callable(one) else one for one in self._values.arguments(call))
         with truths(None):
+            real = self._values.arguments(call)
             if self._whole is None:
-                result = function(*real)
-                self.taken.append(Taken(function, real, result, tuple(asked)))
+                result = self._take(function, real)
             else:
-                result = self._take_whole(self._whole.step, asked)
+                step = self._whole.step
+                result = step.part(self._take(step.step, (step.state, step.event, self._values.answering([]))))
         self._fresh = call.fresh
         self._values.share(call.arguments, arguments)
         return self._values.result(result, real, arguments)
 
-    def _take_whole(self, whole: WholeStep, asked: list[tuple[str, tuple[Any, ...]]]) -> Any:
-        """Takes a step that may go through the function, and returns what the function would return."""
-        arguments = (whole.state, whole.event, _recording(self._values.answering([]), asked))
-        result = whole.step(*arguments)
-        self.taken.append(Taken(whole.step, arguments, result, tuple(asked)))
-        return whole.part(result)
+    def _take(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Calls a function, and records the call and its random choices; also one that ends with an exception."""
+        asked: list[tuple[str, tuple[Any, ...]]] = []
+        result: Any = ()
+        try:
+            result = function(*(_recording(one, asked) if callable(one) else one for one in arguments))
+        finally:
+            self.taken.append(Taken(function, arguments, result, tuple(asked)))
+        return result
 
     def know(self, *facts: Term) -> None:
         """Counts the facts that the values do not have."""
@@ -229,7 +231,7 @@ def replay_outcome(protocol: str, proof: Proof, outcome: Outcome, seconds: float
     arguments = dict(proof.arguments) | (dict(proof.twin.arguments) if twin else {})
     statement = partial(proof.statement, **arguments)
     first = replay(protocol, statement, outcome.refutation)
-    if first.is_confirmed or not first.taken:
+    if first.is_confirmed or not outcome.refutation.calls:
         return first
     for refutation in islice(refutations(statement, seconds, proof.logic), MOST):
         found = replay(protocol, statement, refutation)
