@@ -117,8 +117,8 @@ class Path:
         self._fresh = 0
         self._calls: list[Call] = []
         self._notes: list[Any] = []
-        self._preferred: list[Term] = []
-        self._numbers: list[Term] = []
+        self._preferred: list[Callable[[], Term]] = []
+        self._numbers: list[Callable[[], Iterable[Term]]] = []
 
     def integer(self, name: str, least: int | None = 0, most: int | None = None) -> Term:
         """Returns a symbol for any integer within bounds."""
@@ -157,13 +157,13 @@ class Path:
         if not self._replays and not self._possible():
             raise _Impossible
 
-    def prefer(self, *facts: Term) -> None:
-        """Adds facts that a counterexample has if it can, so that it has values of the specification."""
-        self._preferred += facts
+    def prefer(self, fact: Callable[[], Term]) -> None:
+        """Adds a fact that a counterexample has if it can; it is made only then."""
+        self._preferred.append(fact)
 
-    def prefer_small(self, *numbers: Term) -> None:
-        """Adds numbers that are small in a counterexample if they can."""
-        self._numbers += numbers
+    def prefer_small(self, numbers: Callable[[], Iterable[Term]]) -> None:
+        """Adds numbers that are small in a counterexample if they can; they are made only then."""
+        self._numbers.append(numbers)
 
     def note(self, thing: Any) -> None:
         """Notes something on terms of which something is known: a counterexample shows it."""
@@ -234,11 +234,12 @@ class Path:
     def _preferred_model(self) -> Term:
         model = self._solver.model()
         kept: list[Term] = []
-        for fact in self._preferred:
+        for fact in [make() for make in self._preferred]:
             if self._is_quickly_possible([*kept, fact]):
                 kept.append(fact)
                 model = self._solver.model()
-        every = [*(term for term in self._shown.values() if z3.is_int(term)), *self._numbers]
+        small = [number for make in self._numbers for number in make()]
+        every = [*(term for term in self._shown.values() if z3.is_int(term)), *small]
         numbers = [term for term in every if not kept or not _is_large(model, term)]
         for most in _SMALL:
             if self._is_quickly_possible([*kept, *(z3.And(number >= -1, number <= most) for number in numbers)]):

@@ -271,7 +271,7 @@ class Node:
     def about(self, change: Change) -> None:
         """Knows what holds of a change and this node."""
         self.path.note(change)
-        self.path.prefer_small(*change, self.cluster.issued(change.node), self.cluster.tock(*change))
+        self.path.prefer_small(lambda: (*change, self.cluster.issued(change.node), self.cluster.tock(*change)))
         self._know_once(("change", *map(_number_of, change)), change, lambda: self._facts(change))
 
     def _know_once(self, about: tuple[Any, ...], terms: Iterable[Term], facts: Callable[[], list[Term]]) -> None:

@@ -153,7 +153,7 @@ def the_order_of_changes(claims: Claims) -> None:
     node = claims.node
     made: Any = vars(entries)["Claim"]
     one, two = (made(update.tock, update.chain.head) for update in (node.any_update("one", 1), node.any_update("other", 1)))
-    claims.path.prefer(one.head.node != two.head.node)
+    claims.path.prefer(lambda: one.head.node != two.head.node)
     with Parts(node).within():
         found = claims.path.run(made.beats, one, two)
     claims.path.claim("their tocks, ticks and names decide", truth(found) == wins(one, two))

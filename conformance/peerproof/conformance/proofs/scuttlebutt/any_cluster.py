@@ -263,8 +263,9 @@ def in_delta(cluster: Cluster, pair: DeltaEntry, since: Term, key: Term) -> Term
 def assume(path: Path, node: Node, owners: Iterable[Term], keys: Iterable[Term], versions: Iterable[Term]) -> None:
     """Assumes the invariant of a node and of the cluster, for all of these owners, keys and versions."""
     node.store.owners, node.store.keys = [*owners], [*keys]
+    path.prefer_small(lambda: map(node.cluster.top, node.store.owners))
+    path.prefer_small(lambda: (rows(node.store.record(o)).row(k).version for o, k in product(node.store.owners, node.store.keys)))
     for owner, key in product(owners, keys):
-        path.prefer_small(node.cluster.top(owner), rows(node.store.record(owner)).row(key).version)
         path.know(node.cluster.known(node.id, owner) == _version(node.state, owner))
         path.know(*invariant(node, owner, key).values())
         path.know(*(node.cluster.is_sound(owner, key, version) for version in versions))

@@ -226,7 +226,7 @@ class Node:
         self.path.know(now.restart <= COUNTER_MAX, now.tx <= COUNTER_MAX)
         self.path.know(same(now, self.issued(self.id)) if self.holds.counter else at_most(now, self.issued(self.id)))
         if not self.holds.counter:
-            self.path.prefer(now.restart < self.issued(self.id).restart)
+            self.path.prefer(lambda: now.restart < self.issued(self.id).restart)
         emits: Any = True if self.holds.emits else z3.Bool("names incarnations")
         rows: Any = Neighbours(self.path, "row", self.facts)
         pinged, answered = AnySet(self.path), AnySet(self.path)

@@ -357,8 +357,8 @@ def one_vector(node: Node) -> None:
     vector = any_vector(node, "vector", KINDS[choice(node.path, "kind of the vector", len(KINDS))])
     parts, message = Parts(node), any_header(node, Ping, (vector,))
     node.path.know(*parts.needs_of_vector(node.start, message, vector).values())
-    node.path.prefer(z3.And(parts.is_known(node.start, message), z3.Not(parts.is_above(node.start, message))))
-    node.path.prefer(z3.And(*(said.node != message.sender.term for said in statements(vector))))
+    node.path.prefer(lambda: z3.And(parts.is_known(node.start, message), z3.Not(parts.is_above(node.start, message))))
+    node.path.prefer(lambda: z3.And(*(said.node != message.sender.term for said in statements(vector))))
     with parts.within(ENQUEUE, CLAIM):
         after = node.path.run(transitions.with_vector, node.start, message, vector)
     node.claim_state(after, node.start, lambda: of_one_vector(node, parts, message, after))

@@ -205,7 +205,7 @@ class Neighbours:
         if node.get_id() not in self._seen:
             found = Seen(*(self._function(field, kind)(node) for field, kind in _FIELDS.items()))
             self._seen[node.get_id()] = node, found
-            self._path.prefer_small(found.restart, found.tx)
+            self._path.prefer_small(lambda: found.incarnation)
             self._path.know(found.status >= 0, found.status < len(STATUSES), found.restart >= 0, found.tx >= 0)
             self._path.know(*self._facts(node, found))
         return self._seen[node.get_id()][1]

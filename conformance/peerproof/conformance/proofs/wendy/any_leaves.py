@@ -49,7 +49,7 @@ FIRST_DIGIT: Final = REAL.size // REAL.base
 def prefer_the_real_ring(path: Path, ring: Ring) -> None:
     """Lets counterexamples have the ring of the specification."""
     size: Any = ring.size
-    path.prefer(size.half == REAL.size // 2)
+    path.prefer(lambda: size.half == REAL.size // 2)
 
 
 class Side:
@@ -139,8 +139,12 @@ class Router:
         """Returns any node; a counterexample has one that belongs to the cell, in the first row of a real table, if it can."""
         found: Any = any_place(self.path, self.ring, name)
         own, key = (cast("Any", one).term for one in (self.own, self.key))
-        first = [place / FIRST_DIGIT for place in (found.term, key, own)]
-        self.path.prefer(z3.And(first[0] == first[1], first[1] != first[2]))
+
+        def is_in_first_row() -> Term:
+            first = [place / FIRST_DIGIT for place in (found.term, key, own)]
+            return z3.And(first[0] == first[1], first[1] != first[2])
+
+        self.path.prefer(is_in_first_row)
         return node_at(found)
 
     def closer(self, one: Id, other: Id) -> Term:
