@@ -142,13 +142,15 @@ def _effect(effect: Any) -> str:
 def _text(value: Any) -> str:
     """Returns plain data on one line: a record as its type with its fields."""
     if isinstance(value, Mapping) and "type" in value:
-        fields = [
-            f"{name}: {_text(part)}" for name, part in value.items() if name != "type" and part not in (None, [], "", False)
-        ]
+        fields = [f"{name}: {_text(part)}" for name, part in value.items() if name != "type" and _says_something(part)]
         return f"{value['type']}({', '.join(fields)})"
     if isinstance(value, list):
         return f"[{', '.join(map(_text, value))}]"
     return plain_text(value)
+
+
+def _says_something(part: Any) -> bool:
+    return part is not None and part is not False and part not in ([], "")
 
 
 def _problem(found: Mapping[str, Any]) -> Problem:
