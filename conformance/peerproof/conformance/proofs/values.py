@@ -318,10 +318,6 @@ class Values:
         """Whether this is a state of a node."""
         return type(value).__name__ == "State"
 
-    def shown_symbols(self) -> Iterator[tuple[str, Term]]:
-        """Yields the integers of the counterexample, by name."""
-        return ((name, term) for name, term in self.refutation.symbols.items() if z3.is_int(term))
-
 
 @cache
 def hints_of(kind: Any) -> Mapping[str, Any]:
