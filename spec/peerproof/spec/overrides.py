@@ -52,7 +52,7 @@ _MISSING: Final = object()
 _Reference: TypeAlias = tuple[Any, str, Any]
 
 #: The original values where overrides are in force, by a number for each entry, the outermost ones first.
-_replaced: Final[dict[int, list[_Reference]]] = {}
+in_force: Final[dict[int, list[_Reference]]] = {}
 _numbers: Final = count()
 
 
@@ -87,12 +87,12 @@ class overriding:  # noqa: N801  # used as a function, like those of `contextlib
             found = [(owner, name, other) for place, other in self._overrides.items() for owner, name in _references(place)]
             self._found = [*_forgetful(self._overrides), *found]
         self._entries.append(next(_numbers))
-        _replaced[self._entries[-1]] = [(owner, name, owner.__dict__.get(name, _MISSING)) for owner, name, _ in self._found]
+        in_force[self._entries[-1]] = [(owner, name, owner.__dict__.get(name, _MISSING)) for owner, name, _ in self._found]
         for owner, name, other in self._found:
             setattr(owner, name, other)
 
     def __exit__(self, *_: object) -> None:
-        for owner, name, before in _replaced.pop(self._entries.pop()):
+        for owner, name, before in in_force.pop(self._entries.pop()):
             if before is _MISSING:
                 delattr(owner, name)
             else:
@@ -131,7 +131,7 @@ def _references(place: str) -> Iterator[tuple[Any, str]]:
     if name not in vars(owner) and not (is_module and hasattr(builtins, name)):
         raise LookupError(f"there is no {place} to override: {path} has no {name!r}")
 
-    originals = {(where, named): value for references in reversed(_replaced.values()) for where, named, value in references}
+    originals = {(where, named): value for references in reversed(in_force.values()) for where, named, value in references}
     original = originals.get((owner, name), vars(owner).get(name))
     yield owner, name
     if not is_module or getattr(original, "__module__", None) != owner.__name__ or not hasattr(original, "__qualname__"):

@@ -23,6 +23,7 @@ from typing import Any
 
 from peerproof.conformance.mutation.sites import Mutant
 from peerproof.spec.forms import json_text
+from peerproof.spec.overrides import overriding
 
 
 class _Replacing(MetaPathFinder, Loader):
@@ -132,6 +133,11 @@ def _put_in(modules: Mapping[str, ModuleType]) -> None:
         parent, _, child = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], child, module)
+
+
+def avoid_shortcuts() -> None:
+    """Disables the shortcuts of codecs in this process, which would pass by a mutant."""
+    overriding({}).__enter__()
 
 
 def remember_nothing() -> None:

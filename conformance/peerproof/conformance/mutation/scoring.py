@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from peerproof.conformance.mutation.copies import begin_again
+from peerproof.conformance.mutation.copies import avoid_shortcuts, begin_again
 from peerproof.conformance.mutation.mutant_files import Equivalent, Record, digest, equivalents, load_detections, store_detections
 from peerproof.conformance.mutation.sites import Mutant, find_mixups, modules, mutants
 from peerproof.conformance.mutation.trials import MOST_KILLERS, Bench, Verdict
@@ -183,6 +183,7 @@ def find_mutant(name: str) -> Mutant:
 
 def load_mutant(mutant: Mutant) -> None:
     """Replaces the specifications of this process, and the packages that use them, by copies with this mutant."""
+    avoid_shortcuts()
     begin_again([*(row.specification.target for row in PROTOCOLS.values()), *PACKAGES], mutant)
 
 

@@ -28,7 +28,7 @@ from typing import IO, Any, Final
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.clauses.catalogue import protocols, specification
-from peerproof.conformance.mutation.copies import Copy, begin_again, change, remember_nothing
+from peerproof.conformance.mutation.copies import Copy, avoid_shortcuts, begin_again, change, remember_nothing
 from peerproof.conformance.mutation.sites import Module, Mutant
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings, run
@@ -167,6 +167,7 @@ class Bench:
     def _start_trial(self, mutant: Mutant, chosen: list[int], reach: Reach, copy: Copy) -> _Running:
         def work() -> Verdict:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            avoid_shortcuts()
             copy.use()
             if not change(mutant, reach.imported):
                 begin_again(self._packages, mutant)  # the suite loads the mutant from now on too, so only one detection counts
@@ -218,6 +219,7 @@ class Bench:
         paths = frozenset(str(module.path) for module in modules)
         lines: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
         seconds: list[float] = []
+        avoid_shortcuts()
         remember_nothing()
         begin_again(self._packages)
         seen: set[tuple[str, int]] = set()

@@ -31,6 +31,12 @@ class Codec(Generic[M]):
     form: Tagged
     encode: Callable[[M], bytes]  #: raises NotEnabled for a message that the format cannot hold
     decode: Callable[[bytes], M]  #: raises MalformedMessage
+    declared: Codec[M] | None = None  #: the same without its shortcuts, if it has some
+
+    @property
+    def careful(self) -> Codec[M]:
+        """The codec without shortcuts, which is the specification."""
+        return self.declared or self
 
     def plain(self, message: M) -> Plain:
         """Returns the message as plain data, as vectors and traces show it."""

@@ -18,7 +18,7 @@ LONGEST: Final = 4_096
 
 @dataclass(frozen=True)
 class Seeds:
-    """The codec of a protocol, and its codec vectors."""
+    """The codec of a protocol, without shortcuts, and its codec vectors."""
 
     protocol: str
     codec: Codec[Any]
@@ -41,7 +41,7 @@ def seeds_of(suite: Suite, protocol: str) -> Seeds:
     data = {bytes.fromhex("")} | {data for vector in vectors for data in _data(vector)}
     one_form = not any("encode" not in vector.body.get("checks", ("encode",)) for vector in vectors if "message" in vector.body)
     short = sorted((one for one in data if len(one) <= LONGEST), key=lambda one: (len(one), one))
-    return Seeds(protocol, specification(protocol).MESSAGE, tuple(short), one_form, vectors)
+    return Seeds(protocol, specification(protocol).MESSAGE.careful, tuple(short), one_form, vectors)
 
 
 def read(seeds: Seeds, data: bytes) -> Any:
