@@ -1,1 +1,1 @@
-"""Declared forms: how values look as plain data and as bytes, packing, MessagePack, JSON text, fingerprints."""
+"""Declared forms: how values look as plain data and as bytes, packing, shortcuts, MessagePack, JSON text, fingerprints."""
