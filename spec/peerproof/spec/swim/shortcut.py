@@ -56,7 +56,7 @@ _DEPTH: Final = 2
 
 _CODE: Final = ord("^")
 _new: Final[Any] = tuple.__new__
-_pack: Final[Callable[[Any], bytes]] = msgpack.Packer().pack
+_pack: Final[Callable[[Any], bytes]] = msgpack.Packer().pack  # `packb` makes a packer each time
 _unpack: Final[Callable[..., Any]] = msgpack.unpackb
 _index: Final[Mapping[str, int]] = {code: index for index, code in enumerate(CODES)}
 
