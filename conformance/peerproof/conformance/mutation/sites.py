@@ -27,6 +27,9 @@ from peerproof.spec.protocols import PROTOCOLS
 #: The entry points of a node's behaviour: its steps, and the encoding of its messages.
 ROOTS: Final = ("step", "MESSAGE")
 
+#: The end of the name of a module that only does faster what the codec beside it does; it has no mutants.
+SHORTCUT: Final = ".shortcut"
+
 #: Fields of a node whose content has no visible behaviour.
 SILENT: Final = frozenset(
     {(ast.FunctionDef, "returns"), (ast.FunctionDef, "decorator_list"), (ast.arg, "annotation"), (ast.AnnAssign, "annotation")}
@@ -102,7 +105,7 @@ class Mutant:
 
 
 def modules(protocol: str) -> list[Module]:
-    """Returns the modules of the package that `step`, the codec and the framing import, directly or indirectly."""
+    """Returns the modules of the package that `step`, the codec and the framing import, directly or indirectly; no shortcuts."""
     row = PROTOCOLS[protocol]
     package = row.specification.target
     specification = _module(package)
@@ -115,7 +118,7 @@ def modules(protocol: str) -> list[Module]:
         if name not in found and (module := _module(name)) is not None:
             found[name] = module
             waiting += _find_imports(module, package)
-    return [found[name] for name in sorted(found)]
+    return [found[name] for name in sorted(found) if not name.endswith(SHORTCUT)]
 
 
 def _module(name: str) -> Module | None:

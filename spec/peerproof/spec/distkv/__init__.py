@@ -9,9 +9,7 @@ from __future__ import annotations  # noqa: I001  # several names of one module 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from peerproof.spec.distkv import shortcut
 from peerproof.spec.distkv.chains import Chain, Element
-from peerproof.spec.distkv.codec import MESSAGE as DECLARED
 from peerproof.spec.distkv.forms import COMMAND, NOTICE, TIMER
 from peerproof.spec.distkv.messages import (
     Command, Contradiction, DeleteValue, Effect, EntryChanged, Event, Fault, FaultKind, FoundingDue, GreetingDue, Info,
@@ -19,17 +17,13 @@ from peerproof.spec.distkv.messages import (
     RecoveryOver, RecoveryStep, RepairAllowed, RepairDue, SetValue, SplitHealed, Timer, Update,
 )  # fmt: skip
 from peerproof.spec.distkv.properties import PROPERTIES
+from peerproof.spec.distkv.shortcut import MESSAGE
 from peerproof.spec.distkv.snapshot import CONFIG, STATE, disk_contents, download, dump, own, value_at
 from peerproof.spec.distkv.state import Config, Phase, Recovery, State, Stored, download_of, stored_of
 from peerproof.spec.distkv.transitions import initial, step
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.forms.packing import Codec
-from peerproof.spec.forms.shortcuts import with_shortcuts
 
 NAME: Final = "distkv"
-
-#: The messages: the declared codec, with shortcuts.
-MESSAGE: Final[Codec[Message]] = with_shortcuts(DECLARED, shortcut.encode, shortcut.decode)
 
 #: The transport of its messages: a network that delivers each of them to all nodes.
 TRANSPORT: Final = "serf"

@@ -15,15 +15,18 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from peerproof.spec.core import NodeId
-from peerproof.spec.distkv import paths
+from peerproof.spec.distkv import codec, paths
 from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element, is_name
+from peerproof.spec.distkv.forms import MESSAGE_FORM
 from peerproof.spec.distkv.messages import Message, Ping, Update
 from peerproof.spec.distkv.paths import Path
 from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.distkv.serf_events import event_name
 from peerproof.spec.distkv.values import Value
 from peerproof.spec.forms.messagepack import string_bytes, unpack
+from peerproof.spec.forms.packing import Codec
 from peerproof.spec.forms.shortcuts import UNUSUAL, Known, maker
+from peerproof.spec.overrides import in_force
 
 #: Maximum bytes of a path, and of a value, that is remembered.
 LONGEST_PATH, LONGEST_VALUE = 256, 64
@@ -136,16 +139,19 @@ _UPDATE_END: Final = len(_UPDATE)
 _PING_END: Final = len(_PING)
 
 
-def decode(data: bytes) -> Message | None:
-    """Decodes an update or a ping in its canonical form; returns None for other bytes."""
+def decode(data: bytes) -> Message:
+    """Decodes an event to its message. Raises MalformedMessage."""
+    if in_force:
+        return codec.decode(data)
+    message: Message | None = None
     try:
         if data[:_UPDATE_END] == _UPDATE:
-            return _read_update(data[_UPDATE_END:])
-        if data[:_PING_END] == _PING:
-            return _read_ping(data[_PING_END:])
+            message = _read_update(data[_UPDATE_END:])
+        elif data[:_PING_END] == _PING:
+            message = _read_ping(data[_PING_END:])
     except _UNUSUAL:
         pass
-    return None
+    return codec.decode(data) if message is None else message
 
 
 def _read_update(payload: bytes) -> Update | None:
@@ -210,16 +216,17 @@ def _is_usual(value: Any, depth: int = 0) -> bool:
     return True
 
 
-def encode(message: Message) -> bytes | None:
-    """Encodes an update or a ping; returns None for one that `codec.encode` refuses, and for other messages."""
+def encode(message: Message) -> bytes:
+    """Encodes a message as an event. Raises NotEnabled if the format cannot hold it."""
+    kind = type(message)
     try:
-        if type(message) is Update:
-            return _UPDATE + _encode(_update_fields(message))
-        if type(message) is Ping:
-            return _PING + _encode(_ping_fields(message))
+        if kind is Update and not in_force:
+            return _UPDATE + _encode(_update_fields(message))  # type: ignore[arg-type]  # checked above
+        if kind is Ping and not in_force:
+            return _PING + _encode(_ping_fields(message))  # type: ignore[arg-type]  # checked above
     except _UNUSUAL:
         pass
-    return None
+    return codec.encode(message)
 
 
 def _update_fields(message: Update) -> _Update | _Resent:
@@ -262,3 +269,7 @@ def _change_tick(tick: Any) -> int:
     if type(tick) is int and 0 < tick <= TICK_MAX:
         return tick
     raise ValueError(tick)
+
+
+#: The messages.
+MESSAGE: Final[Codec[Message]] = Codec(MESSAGE_FORM, encode, decode, codec.MESSAGE)

@@ -10,10 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.forms.packing import Codec
-from peerproof.spec.forms.shortcuts import with_shortcuts
-from peerproof.spec.swim import shortcut
-from peerproof.spec.swim.codec import MESSAGE as DECLARED
 from peerproof.spec.swim.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.swim.messages import (
     Ack, AddNode, AntiEntropy, ClusterEvent, Command, Dead, Effect, Event, EventType, Incarnation, IndirectAck, IndirectPing,
@@ -21,14 +17,12 @@ from peerproof.spec.swim.messages import (
     ProbeAck, ProbeNode, ProbeTimeout, Quantum, Reachable, RemoveNode, SetPayload, Suspicious, Timer, Unreachable, Uuid, Vector,
 )  # fmt: skip
 from peerproof.spec.swim.properties import PROPERTIES
+from peerproof.spec.swim.shortcut import MESSAGE
 from peerproof.spec.swim.snapshot import STATE
 from peerproof.spec.swim.state import Config, Exchange, Row, Seed, State, Status, active_size, node_info, nodes, own, total_size
 from peerproof.spec.swim.transitions import Next, initial, step
 
 NAME: Final = "swim"
-
-#: The messages: the declared codec, with shortcuts. [S-15]
-MESSAGE: Final[Codec[Message]] = with_shortcuts(DECLARED, shortcut.encode, shortcut.decode)
 
 #: The transport of its messages.
 TRANSPORT: Final = "udp"

@@ -1,7 +1,7 @@
 """
 A shortcut for SWIM's pings and acks, from MessagePack and to it without Transit's values in between. [S-15…S-23]
 
-Decoding takes what `codec.encode` writes, except for answers to joiners and acks of probes. Encoding takes every message.
+Both take every message; decoding takes what `codec.encode` writes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from typing import Any, Final, TypeAlias
 import msgpack
 
 from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.forms.packing import Codec
 from peerproof.spec.forms.shortcuts import UNUSUAL, Known, maker
+from peerproof.spec.overrides import in_force
+from peerproof.spec.swim import codec
 from peerproof.spec.swim.codec import MEMBER_KEYS, _concise, _host, _host_bytes, _payload
+from peerproof.spec.swim.forms import MESSAGE_FORM
 from peerproof.spec.swim.messages import (
     COUNTER_MAX,
     Ack,
@@ -45,9 +49,6 @@ Raw: TypeAlias = tuple[Any, ...]
 PAYLOADS: Final = 256
 LONGEST_PAYLOAD: Final = 2048
 
-#: Data of at most this size is decoded again if it is malformed, because that is faster for all other data.
-SHORT: Final = 512
-
 #: A counter is not negative and has at most this many bits. [SA-47]
 COUNTER_BITS: Final = COUNTER_MAX.bit_length()
 
@@ -57,7 +58,6 @@ _DEPTH: Final = 2
 _CODE: Final = ord("^")
 _new: Final[Any] = tuple.__new__
 _pack: Final[Callable[[Any], bytes]] = msgpack.Packer().pack  # `packb` makes a packer each time
-_unpack: Final[Callable[..., Any]] = msgpack.unpackb
 _index: Final[Mapping[str, int]] = {code: index for index, code in enumerate(CODES)}
 
 
@@ -118,48 +118,50 @@ _joining: Final = maker(Joining)
 _anti_entropy: Final = maker(AntiEntropy)
 
 
-def decode(data: bytes) -> Message | None:
-    """Decodes a ping, an ack or a probe; returns None for other bytes, or raises the declared codec's MalformedMessage."""
-    raw = unpack(data) if len(data) > SHORT else None
+def decode(data: bytes) -> Message:
+    """Decodes a message. Raises MalformedMessage."""
+    if in_force:
+        return codec.decode(data)
+    raw = unpack(data)
     try:
-        if raw is None:
-            raw = _unpack(data, use_list=False, object_pairs_hook=list)
-        return _message(raw) if type(raw) is tuple else None
+        message = _message(raw) if type(raw) is tuple else None
     except UNUSUAL:
-        return None
+        message = None
+    return codec.decode(data) if message is None else message
 
 
 def _message(raw: Raw) -> Message | None:
-    header, parts = raw[0], raw[1:]
+    header = raw[0]
     kind = header[0]
-    if kind == "~:ping":
-        _, sender, restart, tx, target = header
-        return _ping(_uuids[sender], _incarnation(restart, tx), _uuids[target], _vectors(parts, kind))
-    if kind == "~:ack":
-        _, sender, restart, tx, target, target_tx = header
-        about = _uuids[sender], _incarnation(restart, tx), _uuids[target], _counter(target_tx)
-        return _ack(*about, _vectors(parts, kind))
-    if kind == "~:probe" and not parts:
-        _, sender, restart, tx = header
-        return Probe(_uuids[sender], _incarnation(restart, tx))
-    return None
-
-
-def _vectors(parts: Raw, kind: str) -> tuple[Vector, ...]:
-    """Returns the vectors after the header; `names` is the content of the cache. [SA-62]"""
-    names = [kind]
-    vectors = []
-    for part in parts:
+    names = [kind]  # the content of the cache [SA-62]
+    vectors: list[Vector] = []
+    for part in raw[1:]:
         name = part[0]
-        read = _READ.get(name)
+        try:
+            read = _READ.get(name)
+        except TypeError:  # a map, of anti-entropy without its keyword [SA-18]
+            vectors.append(_read_anti_entropy((None, *part), names, tagged=False))
+            continue
         if read is None:
             read = _READ[names[_index[name]]]
         else:
             names.append(name)
         vectors.append(read(part, names))
     if len(names) > CACHE_MAX:
-        raise OverflowError("the cache begins anew")
-    return tuple(vectors)
+        return None  # the cache begins anew
+    if kind == "~:ping":
+        _, sender, restart, tx, target = header
+        return _ping(_uuids[sender], _incarnation(restart, tx), _uuids[target], tuple(vectors))
+    if kind == "~:ack":
+        _, sender, restart, tx, target, target_tx = header
+        return _ack(_uuids[sender], _incarnation(restart, tx), _uuids[target], _counter(target_tx), tuple(vectors))
+    if kind == "~:probe" and not vectors:
+        _, sender, restart, tx = header
+        return Probe(_uuids[sender], _incarnation(restart, tx))
+    if kind == "~:probe-ack" and not vectors:
+        _, sender, restart, tx, probe_tx = header
+        return ProbeAck(_uuids[sender], _incarnation(restart, tx), _counter(probe_tx))
+    return None
 
 
 def _incarnation(restart: Any, tx: Any) -> Incarnation:
@@ -195,12 +197,12 @@ def _read_leave(part: Raw, _: list[str]) -> Vector:
 
 def _read_joining(part: Raw, _: list[str]) -> Vector:
     _, node, restart, tx, host, port = part
-    if type(port) is not int or not 1 <= port <= PORT_MAX:
-        raise ValueError(port)
-    return _joining(_uuids[node], _incarnation(restart, tx), _hosts[host], port)
+    if not type(port) is type(restart) is type(tx) is int or not 1 <= port <= PORT_MAX or (restart | tx) >> COUNTER_BITS:
+        raise ValueError(part)
+    return _joining(_uuids[node], _new(Incarnation, (restart, tx)), _hosts[host], port)
 
 
-def _read_anti_entropy(part: Raw, names: list[str]) -> Vector:
+def _read_anti_entropy(part: Raw, names: list[str], *, tagged: bool = True) -> Vector:
     members = []
     keys: tuple[str, ...] = MEMBER_KEYS
     for raw in part[1:]:
@@ -213,7 +215,7 @@ def _read_anti_entropy(part: Raw, names: list[str]) -> Vector:
         if not type(port) is type(restart) is type(tx) is int or not 1 <= port <= PORT_MAX or (restart | tx) >> COUNTER_BITS:
             raise ValueError(raw)
         members.append(_new(Member, (_hosts[host], port, _uuids[uuid], restart, tx)))
-    return _anti_entropy(tuple(members), True)
+    return _anti_entropy(tuple(members), tagged)
 
 
 def _read_payload(part: Raw, names: list[str]) -> Vector:
@@ -279,23 +281,29 @@ _raw_payloads: Final[BoundedDict[Any, tuple[Any, dict[str, str]]]] = BoundedDict
 Codes: TypeAlias = dict[str, str]
 
 
-def encode(message: Message) -> bytes | None:
-    """Encodes a message; returns None for one that `codec.encode` refuses, and for unusual ones."""
+def encode(message: Message) -> bytes:
+    """Returns the bytes of a message in canonical form. Raises NotEnabled."""
+    if in_force:
+        return codec.encode(message)
     try:
-        kind: type[Any] = type(message)
-        name, write = _WRITE[kind]
-        codes: Codes = {name: CODES[0]}
-        raws = [write(message, name, codes)]
-        if kind is Ping or kind is Ack:
-            for vector in message.vectors:  # type: ignore[union-attr]  # checked above
-                name, write = _WRITE[type(vector)]
-                code = codes.get(name)
-                if code is None:
-                    codes[name] = CODES[len(codes)]
-                raws.append(write(vector, code or name, codes))
-        return _pack(raws)
+        return _bytes(message)
     except UNUSUAL:
-        return None
+        return codec.encode(message)
+
+
+def _bytes(message: Message) -> bytes:
+    kind: type[Any] = type(message)
+    name, write = _WRITE[kind]
+    codes: Codes = {name: CODES[0]}
+    raws = [write(message, name, codes)]
+    if kind is Ping or kind is Ack:
+        for vector in message.vectors:  # type: ignore[union-attr]  # checked above
+            name, write = _WRITE[type(vector)]
+            code = codes.get(name)
+            if code is None:
+                codes[name] = CODES[len(codes)]
+            raws.append(write(vector, code or name, codes))
+    return _pack(raws)
 
 
 def _counters(incarnation: Incarnation | None) -> Incarnation:
@@ -335,9 +343,11 @@ def _write_joining(vector: Joining, name: str, _: Codes) -> Raw:
 
 
 def _write_anti_entropy(vector: AntiEntropy, name: str, codes: Codes) -> Raw:
-    if vector.tagged is not True or codes.keys() & MEMBER_KEYS:
+    if codes.keys() & MEMBER_KEYS:
         raise ValueError(vector)
-    raws: list[Any] = [name]
+    if not vector.tagged and name in codes:  # not a code: it was new, and is not written
+        del codes[name]
+    raws: list[Any] = [name] if vector.tagged else []
     keys: tuple[str, ...] = MEMBER_KEYS
     for host, port, uuid, restart, tx in vector.members:
         if not type(port) is type(restart) is type(tx) is int or (port | restart | tx) >> COUNTER_BITS:
@@ -411,3 +421,7 @@ _WRITE: Final[Mapping[type[Any], tuple[str, Callable[[Any, str, Codes], Raw]]]] 
     IndirectPing: ("~:indirect-ping", _write_indirect_ping),
     IndirectAck: ("~:indirect-ack", _write_indirect_ack),
 }
+
+
+#: The messages. [S-15]
+MESSAGE: Final[Codec[Message]] = Codec(MESSAGE_FORM, encode, decode, codec.MESSAGE)
