@@ -6,18 +6,26 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import pytest
 from tests.conformance.conftest import Capture
+from tests.conformance.explorer.test_path_check import strolled
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
 from tests.reference.node.test_swim_nodes import SECOND_LIFE, SwimNode
 from tests.support.rust import ENVIRONMENT, require_rust
+from tests.support.rust_faults import SCUTTLEBUTT, SWIM, Fault
 from tests.support.tools import require
 
 from peerproof.cli.main import main
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.explorer.path_check import check_path
+from peerproof.conformance.explorer.walk import Walk, explorable
+from peerproof.conformance.models.counterexample_vectors import NothingSeen, OutOfTime
 
 pytestmark = pytest.mark.slow
 
@@ -26,178 +34,6 @@ PORTS = ROOT / "conformance/adapters/rust"
 RUNNER = ROOT / "conformance/runners/rust"
 TARGET = ROOT / "build/rust-ports"  #: where the ports are built
 PROTOCOLS = ("scuttlebutt", "swim")
-
-
-class Fault(NamedTuple):
-    """A part of a source, what may be written there instead, and a vector that this fails."""
-
-    vector: str
-    source: str
-    right: str
-    wrong: str
-
-
-SCUTTLEBUTT: Mapping[str, Fault] = {
-    "bytes are made UTF-8": Fault(
-        "codec/delta-value-not-utf-8",
-        "shared/src/plain.rs",
-        'Err(_) => json!({"hex": hex(bytes)})',
-        "Err(_) => json!(String::from_utf8_lossy(bytes))",
-    ),
-    "versions are floats": Fault(
-        "codec/delta-largest-version",
-        "scuttlebutt/src/plain.rs",
-        "json!(version.to_string())",
-        "json!((version as f64).to_string())",
-    ),
-    "the least significant byte comes first": Fault(
-        "codec/digest-request-of-one",
-        "scuttlebutt/src/codec.rs",
-        "u64::from_be_bytes(self.take",
-        "u64::from_le_bytes(self.take",
-    ),
-    "a length is cut to a byte": Fault(
-        "exchange/update-with-value-of-256-bytes",
-        "scuttlebutt/src/node.rs",
-        "key.len() > MAX_TEXT || value.len() > MAX_TEXT",
-        "key.len() as u8 > MAX_TEXT as u8 || value.len() as u8 > MAX_TEXT as u8",
-    ),
-    "the last version wraps": Fault(
-        "exchange/update-after-the-last-version",
-        "scuttlebutt/src/node.rs",
-        "own.version.checked_add(1).ok_or(Refusal::Overflow)?",
-        "own.version.wrapping_add(1)",
-    ),
-    "differences have a sign": Fault(
-        "exchange/difference-has-no-sign", "scuttlebutt/src/reconcile.rs", "Some((Reverse(lead),", "Some((Reverse(lead as i64),"
-    ),
-    "a stable sort decides among equals": Fault(
-        "exchange/ties-go-by-address-not-by-digest-order", "scuttlebutt/src/reconcile.rs", "(*lead, *addr)", "*lead"
-    ),
-    "pairs come in the order of the map": Fault(
-        "exchange/pairs-go-by-version-not-by-key",
-        "scuttlebutt/src/store.rs",
-        "pairs.sort_by_key(|(_, pair)| pair.version);",
-        "pairs.sort_by_key(|(key, _)| *key);",
-    ),
-    "what does not fit is skipped": Fault(
-        "exchange/delta-stops-at-what-does-not-fit",
-        "scuttlebutt/src/reconcile.rs",
-        "return entries; // The datagram is full",
-        "break; // The datagram is full",
-    ),
-    "what never fits ends the delta": Fault(
-        "exchange/oversize-pair-does-not-starve-others",
-        "scuttlebutt/src/reconcile.rs",
-        "break; // No datagram",
-        "return entries; // No datagram",
-    ),
-    "an equal version is newer": Fault(
-        "exchange/equal-version-is-ignored", "scuttlebutt/src/store.rs", "if version <= known {", "if version < known {"
-    ),
-    "a node asks for its own past": Fault(
-        "exchange/restarted-node-does-not-ask-for-its-past", "scuttlebutt/src/reconcile.rs", "entry.addr != *own && ", ""
-    ),
-    "a seed is two seeds": Fault(
-        "exchange/seed-listed-twice-is-asked-once", "scuttlebutt/src/node.rs", " && !seeds.contains(seed)", ""
-    ),
-    "a threshold is reached": Fault(
-        "exchange/threshold-that-is-reached", "scuttlebutt/src/detector.rs", "phi > (u128", "phi >= (u128"
-    ),
-    "a doubled delta is a second round trip": Fault(
-        "exchange/round-trip-once-for-a-digest",
-        "scuttlebutt/src/detector.rs",
-        "self.digest_sent.take().map",
-        "self.digest_sent.map",
-    ),
-    "a peer that is down stays down": Fault(
-        "exchange/peer-heard-again-comes-up",
-        "scuttlebutt/src/node.rs",
-        "if window.phi_exceeds(detector.down, now)",
-        "if window.status == Status::Down || window.phi_exceeds(detector.down, now)",
-    ),
-}
-
-SWIM: Mapping[str, Fault] = {
-    "fields are in another order": Fault(
-        "exchange/restart-beats-any-tx",
-        "swim/src/messages.rs",
-        "    pub restart: u64,\n    pub tx: u64,\n",
-        "    pub tx: u64,\n    pub restart: u64,\n",
-    ),
-    "a logarithm is rounded down": Fault(
-        "exchange/fanout-of-5", "swim/src/gossip.rs", "(usize::BITS - (active - 1).leading_zeros())", "active.ilog2()"
-    ),
-    "a cache counts bytes": Fault(
-        "codec/payload-with-keys-of-few-characters-and-more-bytes",
-        "swim/src/cache.rs",
-        "string.chars().count() >=",
-        "string.len() >=",
-    ),
-    "a cache has more room": Fault(
-        "codec/cache-is-emptied-when-full", "swim/src/cache.rs", "CAPACITY: usize = 1936", "CAPACITY: usize = 2048"
-    ),
-    "halves of a uuid have no sign": Fault(
-        "codec/uuid-of-ones", "swim/src/msgpack.rs", "self.integer(half.into());", "self.integer((half as u64).into());"
-    ),
-    "a host is not escaped": Fault(
-        "codec/host-like-a-keyword",
-        "swim/src/codec.rs",
-        "self.string(&escape(&place.host), false);",
-        "self.string(&place.host, false);",
-    ),
-    "a string is made UTF-8": Fault(
-        "codec/reject-host-that-is-no-utf-8",
-        "swim/src/msgpack.rs",
-        'String::from_utf8(bytes).map_err(|_| bad("a string that is no UTF-8".into()))?',
-        "String::from_utf8_lossy(&bytes).into_owned()",
-    ),
-    "an integer is one up to 63 bits": Fault(
-        "codec/payload-with-integers-around-2-53",
-        "swim/src/data.rs",
-        "const TWO_TO_53: i128 = 1 << 53;",
-        "const TWO_TO_53: i128 = 1 << 63;",
-    ),
-    "nesting has no end": Fault(
-        "codec/reject-nested-65-deep", "swim/src/msgpack.rs", "MAX_DEPTH: usize = 64;", "MAX_DEPTH: usize = usize::MAX;"
-    ),
-    "the same incarnation is the past": Fault(
-        "exchange/equal-incarnation-is-accepted",
-        "swim/src/node.rs",
-        "Some(known) if at < known =>",
-        "Some(known) if at <= known =>",
-    ),
-    "leaving is one more rank": Fault(
-        "exchange/leave-stays-until-a-restart", "swim/src/table.rs", "Status::Leave => (1, 0),", "Status::Leave => (0, 4),"
-    ),
-    "a payload is lost with a larger tx": Fault(
-        "exchange/payload-stays-while-tx-grows",
-        "swim/src/table.rs",
-        "if claim.incarnation.restart > self.incarnation.restart {",
-        "if claim.incarnation > self.incarnation {",
-    ),
-    "an ack forgets its ping alone": Fault(
-        "exchange/ack-forgets-the-older-pings",
-        "swim/src/table.rs",
-        "self.unanswered.drain(..=place);",
-        "self.unanswered.remove(place);",
-    ),
-    "a lone neighbour isolates": Fault(
-        "exchange/lone-neighbour-stays-suspicious",
-        "swim/src/rounds.rs",
-        "pinged.len() >= 2 && !heard",
-        "!pinged.is_empty() && !heard",
-    ),
-    "a small event overtakes": Fault(
-        "exchange/events-end-at-the-first-that-does-not-fit",
-        "swim/src/gossip.rs",
-        "                break;\n            }\n            carried.push",
-        "                continue;\n            }\n            carried.push",
-    ),
-    "told dead, a node does not go on above": Fault(
-        "exchange/told-dead-above-the-own-incarnation", "swim/src/node.rs", "restart: told.restart + 1", "restart: told.restart"
-    ),
-}
 
 FAULTS = {f"{protocol}: {name}": (protocol, fault) for protocol, faults in zip(PROTOCOLS, (SCUTTLEBUTT, SWIM), strict=True)
           for name, fault in faults.items()}  # fmt: skip
@@ -251,10 +87,8 @@ def test_every_vector_passes(built: None, protocol: str, capfd: Capture) -> None
     assert re.search(r"^([\d,]+) cases, [\d,]+ vectors: \1 passed$", capfd.readouterr().out, re.MULTILINE)
 
 
-@pytest.mark.minute
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_fails_a_vector(copy: Copy, name: str, capfd: Capture) -> None:
-    protocol, fault = FAULTS[name]
+def build_with(copy: Copy, protocol: str, fault: Fault) -> Path:
+    """The adapter of a copy with a fault; the copy is right again afterwards."""
     source = copy.folder / fault.source
     text = source.read_text("utf-8")
     assert text.count(fault.right) == 1, f"{fault.right!r} is no longer in {fault.source}"
@@ -263,10 +97,64 @@ def test_a_fault_fails_a_vector(copy: Copy, name: str, capfd: Capture) -> None:
         cargo(copy.folder, copy.target, "build", "--quiet", "--package", protocol, "--bin", f"{protocol}-adapter")
     finally:
         source.write_text(text, "utf-8")
+    return copy.target / f"debug/{protocol}-adapter"
 
-    program = copy.target / f"debug/{protocol}-adapter"
+
+@pytest.mark.minute
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_fails_a_vector(copy: Copy, name: str, capfd: Capture) -> None:
+    protocol, fault = FAULTS[name]
+
+    program = build_with(copy, protocol, fault)
+
     assert judge(program, "run", "--strict", "--decisions", "strict", "-k", f"{protocol}/{fault.vector}") == 1
     assert re.search(rf"^(FAILED|CRASHED) {protocol}/{fault.vector}", capfd.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_fuzzer_finds_nothing(built: None, protocol: str, capfd: Capture) -> None:
+    """Neither among runs of nodes nor among messages."""
+    program = TARGET / f"debug/{protocol}-adapter"
+
+    assert judge(program, "fuzz", protocol) == 0
+    assert judge(program, "fuzz", protocol, "--bytes") == 0
+
+    assert capfd.readouterr().out.count(f"{protocol}: nothing found in ") == 2
+
+
+def explore(program: Path, protocol: str) -> Counter[str]:
+    """The verdicts on an adapter as any node on a path at random through every fourth model."""
+    verdicts: Counter[str] = Counter()
+    for name in [*explorable(protocol)][::4]:
+        walk = Walk(protocol, name)
+        path = strolled(walk, name, 24)
+        for node in map(str, walk.system.places):
+            with suppress(NothingSeen, OutOfTime):  # a few paths are impossible by the clock
+                verdicts[str(check_path(walk, path, node, lambda: create_adapter(f"'{program}'"))["verdict"])] += 1
+    return verdicts
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_paths_through_the_models_are_as_specified(built: None, protocol: str) -> None:
+    verdicts = explore(TARGET / f"debug/{protocol}-adapter", protocol)
+
+    assert set(verdicts) == {"passed"}
+    assert verdicts["passed"] > 10
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("name", ["scuttlebutt: the least significant byte comes first", "swim: a lone neighbour isolates"])
+def test_the_fuzzer_finds_a_fault_and_so_does_a_path(copy: Copy, name: str, capfd: Capture) -> None:
+    """Both know nothing of the vector that was made for it."""
+    protocol, fault = FAULTS[name]
+
+    program = build_with(copy, protocol, fault)
+
+    assert judge(program, "fuzz", protocol) == 1
+    assert re.search(r"^FOUND ", capfd.readouterr().out, re.MULTILINE)
+    assert explore(program, protocol)["failed"] > 0
 
 
 def test_the_sources_are_formatted() -> None:
