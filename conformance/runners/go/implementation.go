@@ -29,6 +29,24 @@ type Plug struct {
 	Implementation      Implementation
 }
 
+// Serving is an Implementation whose nodes can also run on sockets, for `peerproof run --transport`.
+type Serving interface {
+	Implementation
+	// Sockets lists the transports on which it runs nodes, udp or tcp.
+	Sockets() []string
+	// Serve starts a node on a clock of its own that listens at Bind, and returns its address for each transport; or an error, if
+	// it cannot listen there. The node is an io.Closer, which leaves its address.
+	Serve(listening Listening) (node Node, addrs map[string]string, err error)
+}
+
+// Listening describes a node on sockets; Bind is a numeric HOST:PORT, where port 0 is any that is free.
+type Listening struct {
+	Case, Name, Seed string
+	Via              []string
+	Bind             string
+	Config           json.RawMessage
+}
+
 // Offer lists what an implementation can do, in the words of docs/how-to/write-an-adapter.md.
 type Offer struct {
 	Name, Version string // of the implementation, for reports
@@ -76,6 +94,23 @@ func (Datagrams) Sent(int64, json.RawMessage, []byte, *int64) Reaction {
 // Stream is not supported.
 func (Datagrams) Stream(int64, json.RawMessage) Reaction {
 	panic(Unsupported("datagrams have no connections"))
+}
+
+// OnSockets is embedded in a Node that Serving has started, whose messages and time do not come from the runner. Its Advance and
+// Call return the events for the application since the last of them.
+type OnSockets struct{ Datagrams }
+
+// Receive is not supported.
+func (OnSockets) Receive(int64, json.RawMessage, []byte) Reaction {
+	panic(Unsupported("the node listens on a socket"))
+}
+
+// Crash is not supported.
+func (OnSockets) Crash() { panic(Unsupported("a node on a socket does not crash")) }
+
+// Restart is not supported.
+func (OnSockets) Restart(int64, json.RawMessage) Reaction {
+	panic(Unsupported("a node on a socket does not restart"))
 }
 
 // Reaction is what a node does: its effects in order, and the time of its next timer, nil if there is none.

@@ -25,6 +25,8 @@ type request struct {
 	Addr, Config  json.RawMessage
 	Seed          string
 	State, Timers json.RawMessage
+	Via           json.RawMessage // a transport; of serve a list of them
+	Bind          string
 	Handle        int
 	Now           int64 `json:"now_ms"`
 	From, To      json.RawMessage
@@ -133,6 +135,8 @@ func (s *server) carryOut(asked *request) map[string]any {
 		return either("bytes", hex.EncodeToString(datagram), err)
 	case "open", "load":
 		return s.open(asked)
+	case "serve":
+		return s.serve(asked)
 	case "recv", "advance", "call", "query", "crash", "restart", "sent", "stream", "close":
 		return s.ofNode(asked)
 	}
@@ -152,12 +156,46 @@ func (s *server) open(asked *request) map[string]any {
 		opening.State, opening.Timers = asked.State, asked.Timers
 	}
 	node, reaction := plug.Implementation.Open(opening, s.choose)
-	s.opened++
 	one := &served{node: node, transport: plug.Transport}
-	s.nodes[s.opened] = one
 	reply := one.reacted(reaction)
-	reply["handle"] = s.opened
+	reply["handle"] = s.keep(one)
 	return reply
+}
+
+// keep returns a handle for a node.
+func (s *server) keep(one *served) int {
+	s.opened++
+	s.nodes[s.opened] = one
+	return s.opened
+}
+
+// serve starts a node on sockets.
+func (s *server) serve(asked *request) map[string]any {
+	if !slices.ContainsFunc(s.plugs, func(plug Plug) bool { return len(sockets(plug)) > 0 }) {
+		panic(AdapterError{"unknown_op", "there is no op serve"})
+	}
+	plug := s.plug(asked)
+	serving, _ := plug.Implementation.(Serving)
+	var via []string
+	if err := json.Unmarshal(asked.Via, &via); err != nil || serving == nil {
+		panic(Unsupported(fmt.Sprintf("there is no op serve of %s over %s", plug.Protocol, asked.Via)))
+	}
+	if asked.Config == nil {
+		asked.Config = json.RawMessage("{}")
+	}
+	node, addrs, err := serving.Serve(Listening{asked.Case, asked.Node, asked.Seed, via, asked.Bind, asked.Config})
+	if err != nil {
+		panic(AdapterError{"bad_request", err.Error()})
+	}
+	return map[string]any{"handle": s.keep(&served{node: node, transport: plug.Transport}), "addrs": addrs}
+}
+
+// sockets returns the transports on which an implementation runs nodes.
+func sockets(plug Plug) []string {
+	if serving, isServing := plug.Implementation.(Serving); isServing {
+		return serving.Sockets()
+	}
+	return nil
 }
 
 func (s *server) ofNode(asked *request) map[string]any {
@@ -190,6 +228,9 @@ func (s *server) ofNode(asked *request) map[string]any {
 		node.Crash()
 		one.isDown = true
 	case "close":
+		if closer, isOpen := node.(io.Closer); isOpen {
+			_ = closer.Close() // whatever it says: nobody has the node any more
+		}
 		delete(s.nodes, asked.Handle)
 	}
 	return map[string]any{}
@@ -204,6 +245,7 @@ func (s *server) hello(asked *request) map[string]any {
 		panic(AdapterError{"version", fmt.Sprintf("this adapter speaks version 1, not %v", versions)})
 	}
 	protocols, choices := map[string]any{}, "set" // of all: oracle if one asks
+	transports, isServing := []string{}, true
 	readings := map[string]string{}
 	for _, plug := range s.plugs {
 		offer := plug.Implementation.Offer()
@@ -222,6 +264,8 @@ func (s *server) hello(asked *request) map[string]any {
 			offered["choices"] = own
 		}
 		maps.Copy(readings, offer.Readings)
+		transports = append(transports, sockets(plug)...)
+		isServing = isServing && len(sockets(plug)) > 0
 		protocols[plug.Protocol] = offered
 	}
 	first := s.plugs[0].Implementation.Offer()
@@ -231,6 +275,10 @@ func (s *server) hello(asked *request) map[string]any {
 	}
 	if len(readings) > 0 {
 		hello["readings"] = readings
+	}
+	if isServing { // the list is for all protocols
+		slices.Sort(transports)
+		hello["sockets"] = slices.Compact(transports)
 	}
 	return hello
 }

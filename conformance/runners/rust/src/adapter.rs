@@ -55,6 +55,7 @@ impl Adapter {
             readings: readings
                 .filter_map(|(clause, name)| Some((clause.clone(), name.as_str()?.to_string())))
                 .collect(),
+            sockets: Vec::new(), // of which no case of a bundle makes use
         };
         let program = Rc::new(RefCell::new(program));
         Ok(Adapter {

@@ -28,6 +28,16 @@ pub trait Implementation {
     ) -> Result<(Box<dyn Node>, Reaction), Problem> {
         Err(Problem::unsupported("there are no nodes yet"))
     }
+
+    /// Starts a node on a clock of its own that listens at `listening.bind`, for `peerproof run --transport`; returns it with its
+    /// address for each transport. Only with `Offer::sockets`. Its `advance` and `call` return the events for the application
+    /// since the last of them. It ends, and leaves its address, when it is dropped.
+    fn serve(
+        &mut self,
+        _listening: Listening,
+    ) -> Result<(Box<dyn Node>, BTreeMap<String, String>), Problem> {
+        Err(Problem::unsupported("nodes do not run on sockets yet"))
+    }
 }
 
 /// A node under test. Times are milliseconds since the case began; addresses have their plain form.
@@ -94,6 +104,8 @@ pub struct Offer {
     pub oracle: bool,
     /// Clause, and the name of the other reading that it takes (docs/reference/decisions).
     pub readings: BTreeMap<String, String>,
+    /// The transports on which `serve` runs nodes, `udp` or `tcp`.
+    pub sockets: Vec<String>,
 }
 
 impl Offer {
@@ -126,6 +138,20 @@ pub struct Opening {
     pub seed: String,
     pub state: Option<Value>,
     pub timers: Option<Value>,
+}
+
+/// A new node on sockets. `bind` is a numeric HOST:PORT, where port 0 is any that is free.
+#[derive(Clone, Debug)]
+pub struct Listening {
+    /// The id of the case and the name of the node, for logs.
+    pub case: String,
+    pub name: String,
+    pub via: Vec<String>,
+    pub bind: String,
+    /// Members that differ from the protocol's defaults.
+    pub config: Value,
+    /// For random choices of its own.
+    pub seed: String,
 }
 
 /// What a node did: its effects in order, and the time of its next timer.

@@ -1,7 +1,7 @@
 //! Adapter protocol 1 for an implementation, so that `peerproof run`, `fuzz` and `doctor` reach the same one.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
 use std::rc::Rc;
 
@@ -10,7 +10,8 @@ use serde_json::{json, Map, Value};
 use crate::bundle::parse;
 use crate::choices::{hex, unhex, Choices};
 use crate::implementation::{
-    Choose, CodecError, Effect, Implementation, Node, Opening, Problem, Question, Reaction,
+    Choose, CodecError, Effect, Implementation, Listening, Node, Opening, Problem, Question,
+    Reaction,
 };
 use crate::panics::catch;
 
@@ -67,6 +68,10 @@ impl Plug {
             transport: transport.into(),
             implementation: Box::new(implementation),
         }
+    }
+
+    fn has_sockets(&self) -> bool {
+        !self.implementation.offer().sockets.is_empty()
     }
 }
 
@@ -231,6 +236,7 @@ impl Server {
                 answer_of("bytes", datagram.map(|datagram| hex(&datagram)))
             }
             "open" | "load" => self.open(request, op == "load"),
+            "serve" if self.plugs.iter().any(Plug::has_sockets) => self.serve(request),
             "close" => {
                 let handle = self.handle(request)?;
                 self.nodes.remove(&handle);
@@ -263,6 +269,7 @@ impl Server {
         let choices = |is_oracle| if is_oracle { "oracle" } else { "set" };
         let mut protocols = Map::new();
         let mut readings = Map::new();
+        let mut sockets = BTreeSet::new();
         let mut has_oracle = false;
         for plug in &self.plugs {
             let offer = plug.implementation.offer();
@@ -281,6 +288,7 @@ impl Server {
             readings.extend(declared.map(|(clause, name)| (clause, name.into())));
             protocols.insert(plug.protocol.clone(), offered);
             has_oracle |= is_oracle;
+            sockets.extend(offer.sockets);
         }
         let first = self
             .plugs
@@ -298,6 +306,9 @@ impl Server {
         });
         if !readings.is_empty() {
             hello["readings"] = readings.into();
+        }
+        if self.plugs.iter().all(Plug::has_sockets) {
+            hello["sockets"] = json!(sockets); // the list is for all protocols
         }
         Ok(hello.as_object().cloned().unwrap_or_default())
     }
@@ -326,6 +337,13 @@ impl Server {
         let (node, reaction) = plug.implementation.open(opening, choose)?;
         let transport = plug.transport.clone();
         let acted = render_reaction(&transport, reaction);
+        let mut reply = self.keep(node, transport);
+        reply.extend(acted);
+        Ok(reply)
+    }
+
+    /// Returns the handle of a new node.
+    fn keep(&mut self, node: Box<dyn Node>, transport: String) -> Map<String, Value> {
         self.opened += 1;
         self.nodes.insert(
             self.opened,
@@ -335,8 +353,28 @@ impl Server {
                 has_crashed: false,
             },
         );
-        let mut reply = one("handle", self.opened.into());
-        reply.extend(acted);
+        one("handle", self.opened.into())
+    }
+
+    /// Starts a node on sockets.
+    fn serve(&mut self, request: &Value) -> Answer {
+        let given = |name: &str| request[name].as_str().unwrap_or_default().to_string();
+        let via = request["via"].as_array().into_iter().flatten();
+        let listening = Listening {
+            case: given("case"),
+            name: given("node"),
+            via: via
+                .map(|via| via.as_str().unwrap_or_default().into())
+                .collect(),
+            bind: text(request, "bind")?.into(),
+            config: request.get("config").cloned().unwrap_or_else(|| json!({})),
+            seed: given("seed"),
+        };
+        let plug = self.plug(request)?;
+        let (node, addrs) = plug.implementation.serve(listening)?;
+        let transport = plug.transport.clone();
+        let mut reply = self.keep(node, transport);
+        reply.insert("addrs".into(), json!(addrs));
         Ok(reply)
     }
 

@@ -21,6 +21,7 @@ def main() -> None:
         print(json.dumps(adapter.handle(request, choose)), flush=True)
         if request["op"] == "bye":
             break
+    adapter.end()
 
 
 def choose(question: dict[str, Any]) -> list[int]:

@@ -26,6 +26,9 @@ CAPABILITIES: Final[list[str]] = ["codec"]
 #: a choice apply too.
 CHOICES: Final[str] = "set"
 
+#: The transports over which `serve`, at the end, runs nodes: "udp" or "tcp".
+SOCKETS: Final[list[str]] = []
+
 
 # 1. The codec: bytes to messages and back. Call your implementation's codec here.
 
@@ -114,3 +117,16 @@ class Node:
         Answer with `effects.reply` and `effects.close`. Claim "stream".
         """
         raise NotImplementedError("connections are not written yet")
+
+
+# 5. Optional: your own event loop, timers and sockets, for `peerproof run --transport`.
+
+
+def serve(via: list[str], bind: str, config: dict[str, Any], seed: str) -> tuple[Any, dict[str, str]]:
+    """
+    Starts a node that listens on these transports at HOST:PORT; returns it, and its address for each. Add them to SOCKETS.
+
+    It runs by itself, in a thread of its own, until it is closed. It has `call` and `query` like a Node; `advance`, which only
+    tells the events since the last call of both; and `close`. Raises OSError or ValueError if it cannot listen there.
+    """
+    raise NotImplementedError("nodes on sockets are not written yet")

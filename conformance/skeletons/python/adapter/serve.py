@@ -19,6 +19,9 @@ from .plugs import PLUGS
 
 Plain = dict[str, Any]
 
+#: The ops of a node on a socket, whose messages and time do not come from the suite.
+OF_SERVED = ("advance", "call", "query", "close")
+
 
 class Trouble(Exception):
     """A request cannot be carried out; the code is one of the adapter protocol's error codes."""
@@ -35,6 +38,7 @@ class Life:
     plug: ModuleType
     birth: Birth
     node: Any = None
+    is_served: bool = False  #: it has a socket and a clock of its own
 
     def effects(self) -> Effects:
         """Returns the effects of a request, of which there are none yet."""
@@ -63,6 +67,7 @@ class Adapter:
             "crash": self.crash,
             "restart": self.restart,
             "close": self.close,
+            "serve": self.serve,
             "batch": self.batch,
             "bye": lambda _: {},
         }
@@ -95,7 +100,7 @@ class Adapter:
         least, most = request["protocol"]
         if not least <= 1 <= most:
             raise Trouble("version", f"this is version 1, not {least} to {most}")
-        return {
+        hello = {
             "protocol": 1,
             "name": PLUGS[0].NAME,
             "version": PLUGS[0].VERSION,
@@ -108,6 +113,9 @@ class Adapter:
                 for plug in PLUGS
             },
         }
+        if all(plug.SOCKETS for plug in PLUGS):  # the list is for all protocols
+            hello["sockets"] = sorted({name for plug in PLUGS for name in plug.SOCKETS})
+        return hello
 
     def encode(self, request: Plain) -> Plain:
         """Encodes a message."""
@@ -126,14 +134,14 @@ class Adapter:
         life = self.keep(request)
         effects = life.effects()
         life.node = life.plug.Node(life.birth, effects)
-        return {"handle": self.opened, **outcome(life.node, effects)}
+        return {"handle": self.opened, **outcome(life, effects)}
 
     def load(self, request: Plain) -> Plain:
         """Starts a node in a given state."""
         life = self.keep(request)
         state, timers = request["state"], request.get("timers", [])
         life.node = life.plug.Node.load(life.birth, state, timers)
-        return {"handle": self.opened, **outcome(life.node, life.effects())}
+        return {"handle": self.opened, **outcome(life, life.effects())}
 
     def keep(self, request: Plain) -> Life:
         """Returns the node of a new handle, which has not started yet."""
@@ -145,6 +153,22 @@ class Adapter:
         self.lives[self.opened] = Life(plug, birth)
         return self.lives[self.opened]
 
+    def serve(self, request: Plain) -> Plain:
+        """Starts a node on a socket and a clock of its own."""
+        plug = plug_of(request)
+        if not plug.SOCKETS:
+            raise Trouble("unknown_op", f"{plug.PROTOCOL} has no sockets here")
+        via, bind = request["via"], request["bind"]
+        config, seed = request.get("config", {}), request.get("seed", "")
+        try:
+            node, addrs = plug.serve(via, bind, config, seed)
+        except (OSError, ValueError) as error:
+            raise Trouble("bad_request", str(error)) from None
+        birth = Birth(addrs, config, seed, 0, self.choices[plug.PROTOCOL])
+        self.opened += 1
+        self.lives[self.opened] = Life(plug, birth, node, is_served=True)
+        return {"handle": self.opened, "addrs": addrs}
+
     def recv(self, request: Plain) -> Plain:
         """Handles a message; a malformed one is dropped."""
         life = self.running(request)
@@ -154,14 +178,14 @@ class Adapter:
             life.node.receive(request["from"], data, request["now_ms"], effects)
         except Malformed as error:
             print(f"{life.plug.NAME}: dropped a message: {error}", file=sys.stderr)
-        return outcome(life.node, effects)
+        return outcome(life, effects)
 
     def advance(self, request: Plain) -> Plain:
         """Runs the timers that are due."""
         life = self.running(request)
         effects = life.effects()
         life.node.advance(request["now_ms"], effects)
-        return outcome(life.node, effects)
+        return outcome(life, effects)
 
     def call(self, request: Plain) -> Plain:
         """Handles a call of the application, which may be refused."""
@@ -171,8 +195,8 @@ class Adapter:
             life.node.call(request["name"], request["args"], request["now_ms"], effects)
         except Refused as refusal:
             refused = {"class": refusal.reason, "message": str(refusal)}
-            return {**outcome(life.node, effects), "refused": refused}
-        return outcome(life.node, effects)
+            return {**outcome(life, effects), "refused": refused}
+        return outcome(life, effects)
 
     def sent(self, request: Plain) -> Plain:
         """Handles the outcome of a message that the node sent."""
@@ -181,7 +205,7 @@ class Adapter:
         data = bytes.fromhex(request["bytes"])
         took, now = request["took_us"], request["now_ms"]
         life.node.settle(request["to"], data, took, now, effects)
-        return outcome(life.node, effects)
+        return outcome(life, effects)
 
     def stream(self, request: Plain) -> Plain:
         """Handles an event of a connection that a peer opened."""
@@ -193,7 +217,7 @@ class Adapter:
             life.node.on_connection(conn, event, data, request["now_ms"], effects)
         except Malformed as error:
             print(f"{life.plug.NAME}: dropped a message: {error}", file=sys.stderr)
-        return outcome(life.node, effects)
+        return outcome(life, effects)
 
     def query(self, request: Plain) -> Plain:
         """Answers a query."""
@@ -212,13 +236,21 @@ class Adapter:
         config = {**life.birth.config, **request.get("config", {})}
         birth = replace(life.birth, config=config, now=request["now_ms"])
         life.node = life.plug.Node(birth, effects)
-        return outcome(life.node, effects)
+        return outcome(life, effects)
 
     def close(self, request: Plain) -> Plain:
-        """Forgets a node."""
-        self.life(request)
+        """Forgets a node. One on a socket leaves its address."""
+        life = self.life(request)
+        if life.is_served:
+            life.node.close()
         del self.lives[request["handle"]]
         return {}
+
+    def end(self) -> None:
+        """Closes all nodes on sockets, whose threads would keep the program alive."""
+        for life in self.lives.values():
+            if life.is_served:
+                life.node.close()
 
     def batch(self, request: Plain) -> Plain:
         """Answers several requests of one line."""
@@ -228,7 +260,10 @@ class Adapter:
         """Returns what the request's handle stands for."""
         if request["handle"] not in self.lives:
             raise Trouble("no_handle", f"there is no handle {request['handle']}")
-        return self.lives[request["handle"]]
+        life, op = self.lives[request["handle"]], request["op"]
+        if life.is_served and op not in OF_SERVED:
+            raise Trouble("unsupported", f"a node on a socket has no {op}")
+        return life
 
     def running(self, request: Plain) -> Life:
         """Returns what the request's handle stands for, if its node runs."""
@@ -251,6 +286,7 @@ def plug_of(request: Plain) -> ModuleType:
     raise Trouble("unsupported", f"there is no {request['protocol']} here")
 
 
-def outcome(node: Any, effects: Effects) -> Plain:
+def outcome(life: Life, effects: Effects) -> Plain:
     """Returns the effects of a node, and the time of its next timer."""
-    return {"effects": effects.done, "next_timer_ms": node.next_timer}
+    due = None if life.is_served else life.node.next_timer
+    return {"effects": effects.done, "next_timer_ms": due}

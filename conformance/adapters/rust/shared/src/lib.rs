@@ -4,4 +4,5 @@ pub mod chance;
 pub mod options;
 pub mod plain;
 pub mod rejected;
+pub mod served;
 pub mod udp;

@@ -18,7 +18,10 @@ pub trait Member {
     fn receive(&mut self, now: u64, from: &str, datagram: &[u8]) -> Vec<Outgoing>;
     fn advance(&mut self, now: u64) -> Vec<Outgoing>;
     fn next_timer(&self) -> Option<u64>;
+}
 
+/// A node on a terminal.
+pub trait Typed: Member {
     /// Carries out a line that was typed.
     fn command(&mut self, now: u64, line: &str) -> Result<Vec<Outgoing>, String>;
 
@@ -32,13 +35,13 @@ enum Input {
 }
 
 /// The largest datagram there can be.
-const MAX_DATAGRAM: usize = 65536;
+pub(crate) const MAX_DATAGRAM: usize = 65536;
 
 /// How long to wait where no timer is set.
-const LONG: Duration = Duration::from_secs(3600);
+pub(crate) const LONG: Duration = Duration::from_secs(3600);
 
 /// Runs a node until `quit` is typed. Whenever what it knows has changed, or `view` is typed, it prints a line of JSON.
-pub fn run(socket: UdpSocket, addr: &str, mut member: impl Member) -> io::Result<()> {
+pub fn run(socket: UdpSocket, addr: &str, mut member: impl Typed) -> io::Result<()> {
     let start = Instant::now();
     let (sender, inputs) = mpsc::channel();
     read_lines(sender.clone());
@@ -108,7 +111,7 @@ fn read_socket(socket: UdpSocket, sender: Sender<Input>) {
 }
 
 /// A datagram that cannot be sent is lost like any other, also one to what is no address.
-fn send(socket: &UdpSocket, outgoing: Vec<Outgoing>) {
+pub(crate) fn send(socket: &UdpSocket, outgoing: Vec<Outgoing>) {
     for (to, datagram) in outgoing {
         let _ = socket.send_to(&datagram, to);
     }

@@ -18,6 +18,7 @@ public final class Adapter implements Implementation, AutoCloseable {
     private final Bundle bundle;
     private final List<String> command;
     private final Offer offer;
+    private final Set<String> sockets;
     private Process program; // null until it is needed, also after it has ended
     private InputStream replies;
     private long count;
@@ -37,6 +38,8 @@ public final class Adapter implements Implementation, AutoCloseable {
         this.offer = new Offer(
                 words(Json.member(offered, "capabilities")), words(Json.member(offered, "events")), limits,
                 "oracle".equals(own == null ? hello.get("choices") : own), readings);
+        Set<String> listed = words(hello.get("sockets"));
+        this.sockets = listed == null ? Set.of() : listed;
     }
 
     private static Set<String> words(Object listed) {
@@ -164,6 +167,25 @@ public final class Adapter implements Implementation, AutoCloseable {
         return new Opened(new Remote(reply.get("handle")), reaction(reply));
     }
 
+    @Override
+    public Set<String> sockets() {
+        return sockets;
+    }
+
+    @Override
+    public Served serve(Listening listening) throws IOException {
+        try {
+            Map<String, Object> reply = ask("serve", Json.object(
+                    "case", listening.testCase(), "node", listening.name(), "protocol", bundle.protocol(),
+                    "via", listening.via(), "bind", listening.bind(), "config", listening.config(), "seed", listening.seed()));
+            Map<String, String> addrs = new HashMap<>();
+            Json.members(reply.get("addrs")).forEach((transport, addr) -> addrs.put(transport, (String) addr));
+            return new Served(new Remote(reply.get("handle")), addrs);
+        } catch (Failure refused) {
+            throw new IOException(String.valueOf(refused.difference.actual()));
+        }
+    }
+
     private static Reaction reaction(Map<String, Object> reply) {
         List<Reaction.Effect> effects = new ArrayList<>();
         for (Object effect : (List<?>) reply.get("effects")) {
@@ -182,7 +204,7 @@ public final class Adapter implements Implementation, AutoCloseable {
     }
 
     /** A node in the program. */
-    private final class Remote implements Node {
+    private final class Remote implements ListeningNode {
         private final Object handle;
 
         Remote(Object handle) {
@@ -240,6 +262,11 @@ public final class Adapter implements Implementation, AutoCloseable {
             List<Object> members = new ArrayList<>();
             event.forEach((name, value) -> members.addAll(List.of(name, value)));
             return act("stream", now, members.toArray());
+        }
+
+        @Override
+        public void close() {
+            ask("close", Json.object("handle", handle));
         }
     }
 }

@@ -1,5 +1,6 @@
 package peerproof.vectors;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -24,6 +25,16 @@ public interface Implementation {
     /** Makes a node without any network. */
     default Opened open(Opening opening, Choose choose) {
         throw new Unsupported("no nodes yet");
+    }
+
+    /** The transports over which {@link #serve} runs nodes, udp or tcp. */
+    default Set<String> sockets() {
+        return Set.of();
+    }
+
+    /** Starts a node on a clock of its own, which listens on a socket, for {@code peerproof run --transport}. */
+    default Served serve(Listening listening) throws IOException {
+        throw new Unsupported("nodes do not run on sockets yet");
     }
 
     /** Its name and version in reports. */
@@ -71,4 +82,18 @@ public interface Implementation {
 
     /** A node, and what it did when it was opened. */
     record Opened(Node node, Reaction reaction) {}
+
+    /**
+     * A new node on a socket.
+     *
+     * @param via the transports that it listens on
+     * @param bind a numeric HOST:PORT, where port 0 is any that is free
+     * @param config the members that differ from the defaults
+     * @param seed for random choices of its own
+     */
+    record Listening(
+            String testCase, String name, List<String> via, String bind, Map<String, Object> config, String seed) {}
+
+    /** A node that listens, and its address for each transport. */
+    record Served(ListeningNode node, Map<String, String> addrs) {}
 }

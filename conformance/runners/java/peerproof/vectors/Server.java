@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import peerproof.vectors.Reaction.Effect;
 
 /** Answers the requests of adapter protocol 1 for implementations, one of each protocol (docs/how-to/write-an-adapter.md). */
@@ -42,6 +43,12 @@ public final class Server {
         Life(Node node, String transport) {
             this.node = node;
             this.transport = transport;
+        }
+
+        void close() {
+            if (node instanceof ListeningNode listening) {
+                listening.close();
+            }
         }
     }
 
@@ -88,9 +95,10 @@ public final class Server {
             reply.putAll(answer(request));
             write(reply);
             if ("bye".equals(request.members.get("op"))) {
-                return;
+                break;
             }
         }
+        lives.values().forEach(Life::close); // or their threads would keep the program alive
     }
 
     /** A request; one without members, which is answered with an error, if the line is none. */
@@ -151,6 +159,7 @@ public final class Server {
             case "decode" -> decode(request);
             case "encode" -> encode(request);
             case "open", "load" -> open(request);
+            case "serve" -> listen(request);
             case "recv" -> {
                 Life life = running(request);
                 yield plain(life, life.node.receive(request.now(), request.need("from"), request.bytes()));
@@ -186,7 +195,7 @@ public final class Server {
                 yield plain(life, reaction);
             }
             case "close" -> {
-                behind(request);
+                behind(request).close();
                 lives.remove(request.members.get("handle"));
                 yield Map.of();
             }
@@ -204,6 +213,7 @@ public final class Server {
         }
         Map<String, Object> protocols = Json.object();
         Map<String, String> readings = new TreeMap<>();
+        Set<String> sockets = new TreeSet<>();
         boolean hasOracle = false;
         for (Plug plug : plugs) {
             Implementation.Offer offer = plug.implementation.offer();
@@ -219,6 +229,7 @@ public final class Server {
             }
             protocols.put(plug.protocol, offered);
             readings.putAll(offer.readings());
+            sockets.addAll(plug.implementation.sockets());
             hasOracle |= offer.isOracle();
         }
         Implementation first = plugs.get(0).implementation;
@@ -227,6 +238,9 @@ public final class Server {
                 "protocols", protocols, "choices", choices(hasOracle));
         if (!readings.isEmpty()) {
             hello.put("readings", readings);
+        }
+        if (plugs.stream().noneMatch(plug -> plug.implementation.sockets().isEmpty())) {
+            hello.put("sockets", sockets); // the list is for all protocols
         }
         return hello;
     }
@@ -291,10 +305,34 @@ public final class Server {
         Implementation.Opened made = plug.implementation.open(opening, this::ask);
         Life life = new Life(made.node(), plug.transport);
         Map<String, Object> reply = plain(life, made.reaction());
+        reply.put("handle", keep(life));
+        return reply;
+    }
+
+    /** Returns the handle of a new node. */
+    private long keep(Life life) {
         opened++;
         lives.put(Json.integer(opened), life);
-        reply.put("handle", opened);
-        return reply;
+        return opened;
+    }
+
+    /** Starts a node on a socket. */
+    private Map<String, Object> listen(Request request) {
+        if (plugs.stream().allMatch(plug -> plug.implementation.sockets().isEmpty())) {
+            throw new Trouble("unknown_op", "there is no op serve");
+        }
+        Plug plug = plug(request);
+        if (!(request.need("via") instanceof List<?> via)) {
+            throw new Unsupported("via must be a list of transports");
+        }
+        try {
+            Implementation.Served made = plug.implementation.serve(new Implementation.Listening(
+                    request.word("case"), request.word("node"), via.stream().map(String::valueOf).toList(),
+                    request.text("bind"), request.object("config"), request.word("seed")));
+            return Json.object("handle", keep(new Life(made.node(), plug.transport)), "addrs", made.addrs());
+        } catch (IOException error) {
+            throw new Trouble("bad_request", error.toString());
+        }
     }
 
     private Life behind(Request request) {

@@ -1,17 +1,22 @@
 //! The adapter: speaks adapter protocol 1 on standard input and output for nodes of this crate.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::mem::take;
+use std::net::SocketAddr;
 
 use peerproof_vectors::{
-    Choose, CodecError, Effect, Implementation, Node, Offer, Opening, Problem, Reaction, Rejected, serve,
+    Choose, CodecError, Effect, Implementation, Listening, Node, Offer, Opening, Problem, Reaction, Rejected, serve,
 };
 use scuttlebutt::codec;
 use scuttlebutt::node::{self, Refusal};
 use scuttlebutt::plain;
 use scuttlebutt::text::Text;
 use serde_json::Value;
-use shared::chance::{Chance, Kind};
+use shared::chance::{Chance, Generator, Kind};
 use shared::plain::{Fault, member, object};
+use shared::served::Served;
+use shared::udp::{self, Member, Outgoing};
 
 fn main() -> io::Result<()> {
     serve("scuttlebutt", "udp", Scuttlebutt)
@@ -41,6 +46,7 @@ impl Implementation for Scuttlebutt {
             version: env!("CARGO_PKG_VERSION").into(),
             events: Some(EVENTS.map(String::from).to_vec()),
             oracle: true,
+            sockets: vec!["udp".into()],
             ..Offer::of(CAPABILITIES)
         }
     }
@@ -59,6 +65,20 @@ impl Implementation for Scuttlebutt {
         let plug = Plug { node, chances: Chances(choose) };
         let reaction = plug.reaction(Vec::new());
         Ok((Box::new(plug), reaction))
+    }
+
+    fn serve(&mut self, listening: Listening) -> Result<(Box<dyn Node>, BTreeMap<String, String>), Problem> {
+        if listening.via != ["udp"] {
+            return Err(Problem::unsupported(format!("scuttlebutt comes over udp, not over {:?}", listening.via)));
+        }
+        let config = plain::read_config(&listening.config).map_err(Problem::bad_request)?;
+        let refused = |what: &dyn std::fmt::Display| Problem::bad_request(format!("bind {}: {what}", listening.bind));
+        let bind: SocketAddr = listening.bind.parse().map_err(|error| refused(&error))?;
+        let (socket, addr) = udp::bind(Some(&bind.to_string())).map_err(|error| refused(&error))?;
+        let node = node::Node::start(Text::from(addr.as_str()), config, 0);
+        let running = Running { node, chances: Generator::from_entropy(), events: Vec::new() };
+        let served = Served::start(socket, running).map_err(|error| refused(&error))?;
+        Ok((Box::new(OnSocket(served)), BTreeMap::from([("udp".into(), addr)])))
     }
 }
 
@@ -125,25 +145,12 @@ impl Node for Plug {
     }
 
     fn call(&mut self, _now: i64, name: &str, args: &Value) -> Result<Reaction, Problem> {
-        if name != "update_local" {
-            return Err(Problem::unsupported(format!("there is no call {name}")));
-        }
-        let (key, value) = pair(args).map_err(Problem::bad_request)?;
-        let refused = self.node.update_local(&key, &value).err().map(|refusal| match refusal {
-            Refusal::TooLarge => Rejected::new("too_large", "the pair could never be sent"),
-            Refusal::Overflow => Rejected::new("overflow", "there is no version above the last"),
-        });
+        let refused = call(&mut self.node, name, args)?;
         Ok(Reaction { refused, ..self.reaction(Vec::new()) })
     }
 
     fn query(&mut self, name: &str, _args: &Value) -> Result<Value, Problem> {
-        match name {
-            "peers" => Ok(plain::peers_json(&self.node)),
-            "view" => Ok(plain::view_json(&self.node)),
-            "status" => Ok(plain::status_json(&self.node)),
-            "state" => Ok(plain::state_json(&self.node)),
-            _ => Err(Problem::unsupported(format!("there is no query {name}"))),
-        }
+        query(&self.node, name)
     }
 
     fn crash(&mut self) -> Result<(), Problem> {
@@ -156,7 +163,98 @@ impl Node for Plug {
     }
 }
 
+/// Carries out a call, or says why it is refused.
+fn call(node: &mut node::Node, name: &str, args: &Value) -> Result<Option<Rejected>, Problem> {
+    if name != "update_local" {
+        return Err(Problem::unsupported(format!("there is no call {name}")));
+    }
+    let (key, value) = pair(args).map_err(Problem::bad_request)?;
+    Ok(node.update_local(&key, &value).err().map(|refusal| match refusal {
+        Refusal::TooLarge => Rejected::new("too_large", "the pair could never be sent"),
+        Refusal::Overflow => Rejected::new("overflow", "there is no version above the last"),
+    }))
+}
+
+fn query(node: &node::Node, name: &str) -> Result<Value, Problem> {
+    match name {
+        "peers" => Ok(plain::peers_json(node)),
+        "view" => Ok(plain::view_json(node)),
+        "status" => Ok(plain::status_json(node)),
+        "state" => Ok(plain::state_json(node)),
+        _ => Err(Problem::unsupported(format!("there is no query {name}"))),
+    }
+}
+
 fn pair(args: &Value) -> Result<(Text, Text), Fault> {
     let args = object(args)?;
     Ok((plain::read_text(member(args, "key")?)?, plain::read_text(member(args, "value")?)?))
+}
+
+/// A node on a socket and the machine's clock, with the events that the runner has not heard of.
+struct Running {
+    node: node::Node,
+    chances: Generator,
+    events: Vec<Effect>,
+}
+
+impl Running {
+    /// Keeps the events, and returns the datagrams. An address that is not UTF-8 is that of no socket.
+    fn outgoing(&mut self, effects: Vec<node::Effect>) -> Vec<Outgoing> {
+        let mut outgoing = Vec::new();
+        for effect in effects {
+            match effect {
+                node::Effect::Event(event) => self.events.push(Effect::Event(plain::event_json(&event))),
+                node::Effect::Send { to, datagram } => {
+                    outgoing.extend(String::from_utf8(to.as_bytes().to_vec()).map(|to| (to, datagram)));
+                }
+            }
+        }
+        outgoing
+    }
+}
+
+impl Member for Running {
+    fn receive(&mut self, now: u64, from: &str, datagram: &[u8]) -> Vec<Outgoing> {
+        let effects = self.node.receive(now, &Text::from(from), datagram);
+        self.outgoing(effects)
+    }
+
+    fn advance(&mut self, now: u64) -> Vec<Outgoing> {
+        let effects = self.node.advance(now, &mut self.chances);
+        self.outgoing(effects)
+    }
+
+    fn next_timer(&self) -> Option<u64> {
+        self.node.next_timer()
+    }
+}
+
+/// Such a node, as the runner sees it: its messages and its time are its own.
+struct OnSocket(Served<Running>);
+
+impl OnSocket {
+    /// Returns the events since the last time.
+    fn reaction(&self, refused: Option<Rejected>) -> Reaction {
+        let effects = self.0.with(|running, _| take(&mut running.events));
+        Reaction { effects, next_timer: None, refused }
+    }
+}
+
+impl Node for OnSocket {
+    fn receive(&mut self, _now: i64, _from: &Value, _datagram: &[u8]) -> Result<Reaction, Problem> {
+        Err(Problem::unsupported("the node listens on a socket"))
+    }
+
+    fn advance(&mut self, _now: i64) -> Result<Reaction, Problem> {
+        Ok(self.reaction(None))
+    }
+
+    fn call(&mut self, _now: i64, name: &str, args: &Value) -> Result<Reaction, Problem> {
+        let refused = self.0.with(|running, _| call(&mut running.node, name, args))?;
+        Ok(self.reaction(refused))
+    }
+
+    fn query(&mut self, name: &str, _args: &Value) -> Result<Value, Problem> {
+        self.0.with(|running, _| query(&running.node, name))
+    }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use shared::chance::Generator;
 use shared::options::{Options, pair};
 use shared::plain::Object;
-use shared::udp::{self, Member, Outgoing};
+use shared::udp::{self, Member, Outgoing, Typed};
 
 const OPTIONS: [&str; 9] = [
     "--bind",
@@ -89,7 +89,9 @@ impl Member for Scuttlebutt {
     fn next_timer(&self) -> Option<u64> {
         self.node.next_timer()
     }
+}
 
+impl Typed for Scuttlebutt {
     fn command(&mut self, _now: u64, line: &str) -> Result<Vec<Outgoing>, String> {
         let text = line.strip_prefix("set ").ok_or("there are set KEY=VALUE, view and quit")?;
         self.set(text).map(|()| Vec::new())

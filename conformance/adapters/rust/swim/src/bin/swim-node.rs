@@ -7,7 +7,7 @@ use serde_json::json;
 use shared::chance::Generator;
 use shared::options::{Options, pair};
 use shared::plain::Object;
-use shared::udp::{self, Member, Outgoing};
+use shared::udp::{self, Member, Outgoing, Typed};
 use swim::data::Payload;
 use swim::messages::Place;
 use swim::node::{Config, Effect, Node};
@@ -88,7 +88,9 @@ impl Member for Swim {
     fn next_timer(&self) -> Option<u64> {
         self.node.next_timer()
     }
+}
 
+impl Typed for Swim {
     fn command(&mut self, _now: u64, line: &str) -> Result<Vec<Outgoing>, String> {
         match line.split_once(' ') {
             Some(("set", text)) => self.set(Payload::of_texts([pair(text)?]))?,
