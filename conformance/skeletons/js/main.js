@@ -5,7 +5,7 @@
  * (console.error).
  */
 
-import { implementation } from "./implementation.js";
+import { implementations } from "./implementations.js";
 import { serve } from "./vectors/runner.mjs";
 
-await serve(implementation);
+await serve(...implementations);

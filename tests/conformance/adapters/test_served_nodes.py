@@ -100,7 +100,7 @@ def start_of(language: str) -> list[str]:
         return [str(TARGET / "debug/scuttlebutt-adapter")]
     if language == "python":
         assert main(["init", "--lang", "python", "scuttlebutt", "--name", "my-node", str(folder)]) == 0
-        plug = folder / "adapter/implementation.py"
+        plug = folder / "adapter/scuttlebutt.py"
         text = plug.read_text("utf-8").replace("Effects, Malformed", "Effects, Malformed, Refused")
         plug.write_text(text + SERVING_IN_PYTHON, "utf-8")
         return [sys.executable, "-c", f"import sys; sys.path[0] = {str(folder)!r}; from adapter.__main__ import main; main()"]

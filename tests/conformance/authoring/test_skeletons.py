@@ -243,42 +243,42 @@ def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: 
 #: What is typed into a skeleton so that its node asks at its start: a file, what stands there and what then does.
 ASKING = {
     "python": [
-        ("adapter/implementation.py", '= "set"', '= "oracle"'),
+        ("adapter/scuttlebutt.py", '= "set"', '= "oracle"'),
         (
-            "adapter/implementation.py",
+            "adapter/scuttlebutt.py",
             '"""Starts the node at `birth.now`."""',
             'birth.choices.pick("round.partner", {"c:1", "\\udcff", b"b:1"})',
         ),
     ],
     "go": [
-        ("implementation.go", "Oracle:       false", "Oracle:       true"),
+        ("scuttlebutt/implementation.go", "Oracle:       false", "Oracle:       true"),
         (
-            "implementation.go",
+            "scuttlebutt/implementation.go",
             "start(now int64) vectors.Reaction {\n",
             "start(now int64) vectors.Reaction {\n"
             '\tn.choose("round.partner", "one", []any{vectors.Text("c:1"), vectors.Text("\\xff"), "b:1", "c:1"}, 1)\n',
         ),
     ],
     "js": [
-        ("implementation.js", 'choices: "set"', 'choices: "oracle"'),
+        ("scuttlebutt.js", 'choices: "set"', 'choices: "oracle"'),
         (
-            "implementation.js",
+            "scuttlebutt.js",
             'throw new Unsupported("a node in a given state is not written yet");',
             'throw new Unsupported("no"); choose("round.partner", "one", ["c:1", { hex: "ff" }, "b:1", "c:1"]);',
         ),
     ],
     "java": [
-        ("src/main/java/adapter/Implementation.java", "IS_ORACLE = false", "IS_ORACLE = true"),
+        ("src/main/java/adapter/ScuttlebuttImplementation.java", "IS_ORACLE = false", "IS_ORACLE = true"),
         (
-            "src/main/java/adapter/Implementation.java",
+            "src/main/java/adapter/ScuttlebuttImplementation.java",
             "MyNode node = new MyNode();",
             'choose.one("round.partner", List.of("c:1", Map.of("hex", "ff"), "b:1", "c:1")); MyNode node = new MyNode();',
         ),
     ],
     "rust": [
-        ("src/implementation.rs", "oracle: false", "oracle: true"),
+        ("src/scuttlebutt.rs", "oracle: false", "oracle: true"),
         (
-            "src/implementation.rs",
+            "src/scuttlebutt.rs",
             "        Ok((Box::new(MyNode { choose })",
             '        let options = peerproof_vectors::serde_json::json!(["c:1", {"hex": "ff"}, "b:1", "c:1"]);\n'
             '        choose.one("round.partner", options.as_array().unwrap());\n'
@@ -337,8 +337,7 @@ def test_of_several_protocols_each_has_its_own_nodes_and_random_choices(language
 
 def plug_of(language: str, protocol: str) -> str:
     """The file to fill in of one of several protocols."""
-    several = LANGUAGES[language].several.plug
-    return several.replace("scuttlebutt", protocol).replace("Scuttlebutt", protocol.capitalize())
+    return LANGUAGES[language].plug.replace("scuttlebutt", protocol).replace("Scuttlebutt", protocol.capitalize())
 
 
 @pytest.mark.slow
@@ -363,7 +362,7 @@ def test_it_is_clean_by_the_tools_of_its_language(language: str, protocols: str,
 def test_in_go_a_wrong_node_shows_what_happened(tmp_path: Path) -> None:
     """Each test has the name of its case, and the text the clause, the first difference and the events that led to it."""
     folder = begun("go", "scuttlebutt", tmp_path / "mine")
-    typed(folder, "implementation.go", *CLAIMING["go"])
+    typed(folder, "scuttlebutt/implementation.go", *CLAIMING["go"])
 
     done = shell("go test -run 'TestVectors/scuttlebutt/exchange/'", folder)
 
@@ -396,36 +395,36 @@ def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> 
     report = ElementTree.parse(tmp_path / job["steps"][-1]["with"]["path"]).getroot()
     assert int(next(report.iter("testsuite")).get("tests", 0)) > 0
     for part, switch in (("decoder", "FUZZ_DECODER"), ("nodes", "FUZZ_NODES")):
-        assert (workflow["env"][switch], steps[f"Fuzz the {part}"]["if"]) == ("no", f"env.{switch} == 'yes'")
+        assert (workflow["env"][switch], steps[f"Fuzz the {part}"]["if"]) == ("", f"env.{switch} != ''")
 
 
 def test_what_is_there_is_named_and_left(here: Path, capsys: Capture) -> None:
-    (here / "implementation.js").write_text("mine")
+    (here / "scuttlebutt.js").write_text("mine")
     (here / "README.md").symlink_to("nowhere")
 
     assert main(["init", "--lang", "js", "--name", "my-node"]) == 2
 
     said = capsys.readouterr().err
     assert said == (
-        "error: nothing is written: these files exist:\n  implementation.js\n  README.md\n"
+        "error: nothing is written: these files exist:\n  scuttlebutt.js\n  README.md\n"
         "tip: name another folder, or overwrite them with --force\n"
     )
-    assert sorted(path.name for path in here.iterdir()) == ["README.md", "implementation.js"]
-    assert (here / "implementation.js").read_text() == "mine"
+    assert sorted(path.name for path in here.iterdir()) == ["README.md", "scuttlebutt.js"]
+    assert (here / "scuttlebutt.js").read_text() == "mine"
 
 
 def test_by_force_it_writes_over_files_but_not_over_folders(here: Path, capsys: Capture) -> None:
-    (here / "implementation.js").write_text("mine")
+    (here / "scuttlebutt.js").write_text("mine")
     (here / "other.js").write_text("mine")
 
     assert main(["init", "--lang", "js", "--name", "my-node", "--force"]) == 0
-    assert "export const implementation" in (here / "implementation.js").read_text()
+    assert "export const implementation" in (here / "scuttlebutt.js").read_text()
     assert (here / "other.js").read_text() == "mine"
 
-    (here / "implementation.js").unlink()
-    (here / "implementation.js").mkdir()
+    (here / "scuttlebutt.js").unlink()
+    (here / "scuttlebutt.js").mkdir()
     assert main(["init", "--lang", "js", "--name", "my-node", "--force"]) == 2
-    assert "  implementation.js\ntip: move them\n" in capsys.readouterr().err
+    assert "  scuttlebutt.js\ntip: move them\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fails_at", range(1, 5))
@@ -507,7 +506,7 @@ def test_name_and_workflow_are_those_of_the_repository(here: Path) -> None:
     alone = yaml.safe_load((here / "Lonely/.github/workflows/conformance-lonely.yml").read_text("utf-8"))
     folders = [flow["jobs"]["conformance"]["defaults"]["run"]["working-directory"] for flow in (within, alone)]
     assert folders == ['a/"b"', "."]
-    assert 'NAME: Final = "some-port"' in (here / 'Some_Port/a/"b"/adapter/implementation.py').read_text("utf-8")
+    assert 'NAME: Final = "some-port"' in (here / 'Some_Port/a/"b"/adapter/swim.py').read_text("utf-8")
 
 
 def test_two_adapters_of_one_repository_have_a_workflow_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

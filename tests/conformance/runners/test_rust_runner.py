@@ -130,7 +130,7 @@ def test_it_is_in_the_form_of_rustfmt_and_has_no_complaints(tmp_path: Path) -> N
 #: What is typed into the template: its decoder panics or does not answer, and its node panics.
 WORST = (
     (
-        "src/implementation.rs",
+        "src/scuttlebutt.rs",
         "let why = ",
         """match datagram.len() {
             1 => panic!("there is one byte"),
@@ -139,14 +139,14 @@ WORST = (
         }
         let why = """,
     ),
-    ("src/implementation.rs", '1] = ["codec"]', '3] = ["codec", "exchange", "api.update_local"]'),
+    ("src/scuttlebutt.rs", '1] = ["codec"]', '3] = ["codec", "exchange", "api.update_local"]'),
     (
-        "src/implementation.rs",
+        "src/scuttlebutt.rs",
         "_datagram: &[u8]) -> Result<Reaction, Problem> {",
         "datagram: &[u8]) -> Result<Reaction, Problem> {",
     ),
     (
-        "src/implementation.rs",
+        "src/scuttlebutt.rs",
         "Ok(Reaction::default())\n    }\n\n    /// Runs all",
         'panic!("{}", datagram[0])\n    }\n\n    /// Runs all',
     ),

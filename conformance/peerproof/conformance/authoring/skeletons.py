@@ -118,22 +118,22 @@ def _words(language: Language, protocols: Sequence[str], name: str, folder: str)
     """Returns the replacement of each placeholder, for each protocol: in the files about this protocol."""
     inside = json.dumps(folder)[1:-1]  # between double quotes in YAML
     update = " && ".join(filter(None, map(language.update, protocols)))
-    plugs = [fill_template(language.several.plug, _words_of(each)) for each in protocols]
+    plugs = [fill_template(language.plug, _words_of(each)) for each in protocols]
     shared = {
         "my-node": name,
         "@FOLDER@": inside,
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@REQUIREMENT@": json.dumps(requirement(language.extras))[1:-1],
         "@UPDATE@": f"- `{update}` brings newer vectors, and a newer runner." if update else "",
-        **{f"@{name.upper()}@": getattr(language, name) for name in ("plug", "build", "test", "some", "start")},
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "test", "some", "start")},
         "@PLUGS@": list_words([f"`{plug}`" for plug in plugs]),
-        "@TABLE@": language.several.table,
+        "@CONNECTION@": plugs[0] if len(plugs) == 1 else language.table,
         "@PROTOCOLS@": list_words(protocols),
         "@LIST@": ",".join(protocols),
         "@SELECTION@": selection(protocols),
         "@NAMES@": "\n\n".join("\n".join([f"## Names in {each}\n", *_vocabulary(each)]) for each in protocols),
     }
-    return {each: {**shared, **_words_of(each), "@WORDS@": "\n".join(_vocabulary(each))} for each in protocols}
+    return {each: {**shared, **_words_of(each)} for each in protocols}
 
 
 def _words_of(protocol: str) -> dict[str, str]:

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{json, Value};
 
@@ -37,6 +38,34 @@ pub trait Implementation {
         _listening: Listening,
     ) -> Result<(Box<dyn Node>, BTreeMap<String, String>), Problem> {
         Err(Problem::unsupported("nodes do not run on sockets yet"))
+    }
+}
+
+pub(crate) type Make = Arc<dyn Fn() -> Box<dyn Implementation> + Send + Sync>;
+
+/// The implementation of a protocol, for the tests (`Runner::of`) and for an adapter (`serve_all`).
+pub struct Plug {
+    pub(crate) protocol: String,
+    pub(crate) transport: String,
+    pub(crate) make: Make,
+}
+
+impl Plug {
+    /// `transport` is that of the protocol: `udp`, `tcp` or `serf`. `make` makes the implementation, for each thread that uses it.
+    pub fn new<I: Implementation + 'static>(
+        protocol: &str,
+        transport: &str,
+        make: impl Fn() -> I + Send + Sync + 'static,
+    ) -> Plug {
+        Plug {
+            protocol: protocol.into(),
+            transport: transport.into(),
+            make: Arc::new(move || Box::new(make())),
+        }
+    }
+
+    pub fn protocol(&self) -> &str {
+        &self.protocol
     }
 }
 

@@ -27,5 +27,5 @@ pub use implementation::*;
 pub use matching::Difference;
 pub use runner::Runner;
 pub use serde_json;
-pub use serve::{serve, serve_all, serve_on, Plug};
+pub use serve::{serve, serve_all, serve_on};
 pub use verdict::{Status, Verdict};

@@ -17,7 +17,7 @@ use crate::checks::check;
 use crate::choices::{unhex, Choices};
 use crate::expected_failures::ExpectedFailures;
 use crate::host::shortened;
-use crate::implementation::{CodecError, Implementation, Offer};
+use crate::implementation::{CodecError, Implementation, Make, Offer, Plug};
 use crate::matching::Difference;
 use crate::panics::catch;
 use crate::reader::{type_of, Reader};
@@ -28,8 +28,6 @@ use crate::verdict::{decisions, Status, Verdict};
 const LIMIT: Duration = Duration::from_secs(10);
 const STACK: usize = 64 << 20; // messages may be nested deeply
 const LAST_EVENTS: usize = 20; // that the text of a failure shows
-
-type Make = Arc<dyn Fn() -> Box<dyn Implementation> + Send + Sync>;
 
 /// Runs the cases of a bundle against an implementation. Several threads may share it.
 pub struct Runner {
@@ -56,6 +54,11 @@ impl Runner {
         bundle: Bundle,
         make: impl Fn() -> I + Send + Sync + 'static,
     ) -> Runner {
+        Runner::of(bundle, &Plug::new("", "", make))
+    }
+
+    /// The same for an implementation that an adapter offers too.
+    pub fn of(bundle: Bundle, plug: &Plug) -> Runner {
         let mut places = HashMap::new();
         for (at, vector) in bundle.vectors.iter().enumerate() {
             places.extend(
@@ -68,7 +71,7 @@ impl Runner {
         }
         Runner {
             bundle: Arc::new(bundle),
-            make: Arc::new(move || Box::new(make())),
+            make: Arc::clone(&plug.make),
             limit: LIMIT,
             expected: None,
             places,

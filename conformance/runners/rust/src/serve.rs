@@ -10,7 +10,7 @@ use serde_json::{json, Map, Value};
 use crate::bundle::parse;
 use crate::choices::{hex, unhex, Choices};
 use crate::implementation::{
-    Choose, CodecError, Effect, Implementation, Listening, Node, Opening, Problem, Question,
+    Choose, CodecError, Effect, Implementation, Listening, Node, Opening, Plug, Problem, Question,
     Reaction,
 };
 use crate::panics::catch;
@@ -29,11 +29,18 @@ pub fn serve(
     transport: &str,
     implementation: impl Implementation + 'static,
 ) -> io::Result<()> {
-    serve_all([Plug::new(protocol, transport, implementation)])
+    serve_on(
+        protocol,
+        transport,
+        implementation,
+        io::stdin().lock(),
+        io::stdout(),
+    )
 }
 
 /// The same for the implementations of several protocols. The name and version of the adapter are those of the first.
 pub fn serve_all(plugs: impl IntoIterator<Item = Plug>) -> io::Result<()> {
+    let plugs = plugs.into_iter().map(Served::of);
     answer_all(plugs, io::stdin().lock(), io::stdout())
 }
 
@@ -45,28 +52,35 @@ pub fn serve_on(
     requests: impl BufRead + 'static,
     replies: impl Write + 'static,
 ) -> io::Result<()> {
-    let plug = Plug::new(protocol, transport, implementation);
+    let plug = Served::new(protocol, transport, implementation);
     answer_all([plug], requests, replies)
 }
 
-/// The implementation of one protocol, where an adapter has several.
-pub struct Plug {
+/// The implementation of one protocol.
+struct Served {
     protocol: String,
     transport: String,
     implementation: Box<dyn Implementation>,
 }
 
-impl Plug {
-    /// `transport` is that of the protocol: `udp`, `tcp` or `serf`.
-    pub fn new(
+impl Served {
+    fn new(
         protocol: &str,
         transport: &str,
         implementation: impl Implementation + 'static,
-    ) -> Plug {
-        Plug {
+    ) -> Served {
+        Served {
             protocol: protocol.into(),
             transport: transport.into(),
             implementation: Box::new(implementation),
+        }
+    }
+
+    fn of(plug: Plug) -> Served {
+        Served {
+            implementation: (plug.make)(),
+            protocol: plug.protocol,
+            transport: plug.transport,
         }
     }
 
@@ -76,7 +90,7 @@ impl Plug {
 }
 
 fn answer_all(
-    plugs: impl IntoIterator<Item = Plug>,
+    plugs: impl IntoIterator<Item = Served>,
     requests: impl BufRead + 'static,
     replies: impl Write + 'static,
 ) -> io::Result<()> {
@@ -161,7 +175,7 @@ impl Lines {
 }
 
 struct Server {
-    plugs: Vec<Plug>,
+    plugs: Vec<Served>,
     /// Whether the runner answers random choices.
     answers_choices: bool,
     lines: Rc<RefCell<Lines>>,
@@ -236,7 +250,7 @@ impl Server {
                 answer_of("bytes", datagram.map(|datagram| hex(&datagram)))
             }
             "open" | "load" => self.open(request, op == "load"),
-            "serve" if self.plugs.iter().any(Plug::has_sockets) => self.serve(request),
+            "serve" if self.plugs.iter().any(Served::has_sockets) => self.serve(request),
             "close" => {
                 let handle = self.handle(request)?;
                 self.nodes.remove(&handle);
@@ -307,7 +321,7 @@ impl Server {
         if !readings.is_empty() {
             hello["readings"] = readings.into();
         }
-        if self.plugs.iter().all(Plug::has_sockets) {
+        if self.plugs.iter().all(Served::has_sockets) {
             hello["sockets"] = json!(sockets); // the list is for all protocols
         }
         Ok(hello.as_object().cloned().unwrap_or_default())
@@ -455,7 +469,7 @@ impl Server {
     }
 
     /// Returns the plug of the protocol that the request names.
-    fn plug(&mut self, request: &Value) -> Result<&mut Plug, Problem> {
+    fn plug(&mut self, request: &Value) -> Result<&mut Served, Problem> {
         let name = text(request, "protocol")?;
         let found = self.plugs.iter_mut().find(|plug| plug.protocol == name);
         found.ok_or_else(|| Problem::unsupported(format!("there is no {name} here")))

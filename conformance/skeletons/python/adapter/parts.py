@@ -1,4 +1,4 @@
-"""What `implementation.py` uses: errors, the effects of a node, what a node starts with, random choices."""
+"""What the file of each protocol uses: errors, the effects of a node, what a node starts with, random choices."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Choices:
         The site is the protocol's name for this choice. The options are all numbers, or all texts: `bytes` or `str`.
         """
         if self.choose is None:
-            raise NotImplementedError('CHOICES in implementation.py is not "oracle"')
+            raise NotImplementedError('CHOICES of this protocol is not "oracle"')
         options = sorted(among, key=_octets)
         some = min(some, len(options))
         if not options[1:]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import implementation
+from . import scuttlebutt
 
-PLUGS: list[ModuleType] = [implementation]
+PLUGS: list[ModuleType] = [
+    scuttlebutt,
+]

@@ -2,8 +2,6 @@
 //!
 //! Standard output belongs to the protocol: print logs to standard error.
 
-use implementation::MyImplementation;
-
 fn main() -> std::io::Result<()> {
-    peerproof_vectors::serve("scuttlebutt", "udp", MyImplementation)
+    peerproof_vectors::serve_all(implementations::plugs())
 }

@@ -18,12 +18,13 @@ import peerproof.vectors.Bundle;
 import peerproof.vectors.KnownFailures;
 import peerproof.vectors.Result;
 import peerproof.vectors.Runner;
+import peerproof.vectors.Server.Plug;
 
 /**
- * Runs every case of the vectors as a test with its id. There is nothing to fill in here.
+ * Runs every case of the vectors of all protocols as a test with its id. There is nothing to fill in here.
  *
- * <p>Maven cannot select such tests, so a property does: {@code mvn test -Dpeerproof.cases=scuttlebutt/codec} runs the cases whose id
- * contains this.
+ * <p>Maven cannot select such tests, so a property does: {@code mvn test -Dpeerproof.cases=/codec} runs the cases whose id contains
+ * this.
  */
 class VectorsTest {
     /**
@@ -36,25 +37,27 @@ class VectorsTest {
 
     @TestFactory
     Stream<DynamicTest> vectors() throws IOException {
-        Bundle bundle = Bundle.load(Path.of("vectors/scuttlebutt.json.gz"));
         KnownFailures known = KnownFailures.load(Path.of("known-failing.txt"));
-        Implementation implementation = new Implementation();
-        Runner runner = new Runner(bundle, implementation);
-        List<String> problems = known.problems(bundle.cases(), LocalDate.now());
-        List<Bundle.Case> selected = bundle.cases().stream().filter(each -> each.id().contains(SELECTED)).toList();
-        assertFalse(selected.isEmpty(), "no id contains " + SELECTED);
-        List<Result> results = new ArrayList<>();
+        List<Bundle.Case> cases = new ArrayList<>();
         List<DynamicTest> tests = new ArrayList<>();
-        tests.add(dynamicTest("known-failing.txt", () -> assertEmpty(problems)));
-        selected.forEach(each -> tests.add(dynamicTest(each.id(), () -> {
-            Result result = known.apply(runner.check(each));
-            results.add(result);
-            judge(runner, result);
-        })));
-        if (!implementation.offer().readings().isEmpty()) {
-            tests.add(dynamicTest("declared readings", () -> assertEmpty(runner.unconfirmed(results))));
+        for (Plug plug : Main.PLUGS) {
+            Bundle bundle = Bundle.load(Path.of("vectors", plug.protocol() + ".json.gz"));
+            Runner runner = new Runner(bundle, plug.implementation());
+            List<Result> results = new ArrayList<>();
+            cases.addAll(bundle.cases());
+            bundle.cases().stream().filter(each -> each.id().contains(SELECTED)).forEach(each ->
+                    tests.add(dynamicTest(each.id(), () -> {
+                        Result result = known.apply(runner.check(each));
+                        results.add(result);
+                        judge(runner, result);
+                    })));
+            if (!plug.implementation().offer().readings().isEmpty()) {
+                tests.add(dynamicTest("declared readings of " + plug.protocol(), () -> assertEmpty(runner.unconfirmed(results))));
+            }
         }
-        return tests.stream();
+        assertFalse(tests.isEmpty(), "no id contains " + SELECTED);
+        List<String> problems = known.problems(cases, LocalDate.now());
+        return Stream.concat(Stream.of(dynamicTest("known-failing.txt", () -> assertEmpty(problems))), tests.stream());
     }
 
     private static void assertEmpty(List<String> problems) {

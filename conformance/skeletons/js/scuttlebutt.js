@@ -1,5 +1,5 @@
 /**
- * The plug: what the suite can do with your implementation. Call your own code here, and nowhere else: the tests
+ * The plug of scuttlebutt: what the suite can do with your implementation. Call your own code here, and nowhere else: the tests
  * (implementation.test.js) and the adapter (main.js) both use this file.
  *
  * Fill in one part after the other, and claim its capability in `capabilities`, at the end of the file. Cases that need what is not
@@ -149,4 +149,8 @@ export const implementation = {
     const node = new Node(about, choose);
     return [node, node.reaction()];
   },
+
+  // 5. Optional: your own event loop, timers and sockets, for `peerproof run --transport`. Write `sockets: ["udp"]`, and
+  // `async serve({ via, bind, config })`, which starts a node that listens at `bind` (HOST:PORT) and returns [node, { udp: address }].
+  // It has `call` and `query` as above, `advance`, which only returns the events since the last reaction, and `close`.
 };

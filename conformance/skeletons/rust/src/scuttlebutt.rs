@@ -1,4 +1,4 @@
-//! Connects my-node with the vectors: the only file to fill in.
+//! Connects my-node with the vectors of scuttlebutt: the file to fill in.
 //!
 //! Add a dependency on your crate to Cargo.toml, and call it here. Work in this order: the codec (`decode`, `encode`), the node
 //! (`open`, `receive`, `advance`), then everything else. Claim in `CAPABILITIES` what you have written; cases that need more are
@@ -61,6 +61,9 @@ impl Implementation for MyImplementation {
         }
         Ok((Box::new(MyNode { choose }), Reaction::default()))
     }
+
+    // Optional: my-node's own threads, timers and sockets, for `peerproof run --transport`. Write "udp" into `sockets` of the offer,
+    // and `serve`, which starts a node at `listening.bind`.
 }
 
 /// A node. Every event carries the time in milliseconds, and returns what the node did: its effects in order, and the time of its

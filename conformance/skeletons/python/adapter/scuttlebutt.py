@@ -1,5 +1,5 @@
 """
-This file connects my-node with the suite. Fill it in from top to bottom; the rest of the adapter needs no change.
+This file connects my-node with the vectors of scuttlebutt. Fill it in from top to bottom; the rest needs no change.
 
 Values are plain data, as `peerproof vectors show` prints them: a message is a dictionary with its `type` and its members, an
 integer of 64 bits is a string of decimal digits, a text whose bytes are not UTF-8 is `{"hex": "fffe"}`. A part that raises
@@ -122,7 +122,12 @@ class Node:
 # 5. Optional: your own event loop, timers and sockets, for `peerproof run --transport`.
 
 
-def serve(via: list[str], bind: str, config: dict[str, Any], seed: str) -> tuple[Any, dict[str, str]]:
+def serve(
+    via: list[str],
+    bind: str,
+    config: dict[str, Any],
+    seed: str,
+) -> tuple[Any, dict[str, str]]:
     """
     Starts a node that listens on these transports at HOST:PORT; returns it, and its address for each. Add them to SOCKETS.
 

@@ -10,13 +10,13 @@ import peerproof.vectors.Rejected;
 import peerproof.vectors.Unsupported;
 
 /**
- * The plug between the vectors and your implementation of scuttlebutt, and the one file to fill in. It only translates.
+ * The plug between the vectors and your implementation of scuttlebutt: the file to fill in. It only translates.
  *
  * <p>Values are in plain form: an object is a Map, a text is a String or {@code {"hex": "fffe"}} (the class Text of the runner
  * translates both ways), an integer of 64 bits is a String of decimal digits, bytes are hexadecimal digits. Numbers come as
  * BigInteger or Double. What you return may be anything that Jackson writes in this form.
  */
-public final class Implementation implements peerproof.vectors.Implementation {
+public final class ScuttlebuttImplementation implements peerproof.vectors.Implementation {
     /**
      * What your implementation can do; cases that need more are skipped. "codec" is claimed from the start, so that there is
      * something to check. Add "exchange" once a node can receive and advance, "api.NAME" for each call, "observe.NAME" for each
@@ -79,6 +79,9 @@ public final class Implementation implements peerproof.vectors.Implementation {
         MyNode node = new MyNode();
         return new Opened(node, node.reaction());
     }
+
+    // 5. Optional: your own threads, timers and sockets, for `peerproof run --transport`. Override sockets, which returns
+    // Set.of("udp"), and serve, which starts a ListeningNode.
 
     /**
      * One node. Every event carries the time: a node reads no clock, starts no timer and has no socket. Times are whole

@@ -1,4 +1,4 @@
-package main
+package scuttlebutt
 
 import (
 	"encoding/json"
@@ -19,10 +19,11 @@ import (
 // "restart", "sent", "stream" and "state.load" for the parts at the end. Cases that need others are skipped.
 var capabilities = []string{"codec"}
 
-type implementation struct{}
+// Implementation is the plug.
+type Implementation struct{}
 
 // Offer says what the implementation can do.
-func (implementation) Offer() vectors.Offer {
+func (Implementation) Offer() vectors.Offer {
 	return vectors.Offer{
 		Name:         "my-node",
 		Version:      "0.1.0",
@@ -35,13 +36,13 @@ func (implementation) Offer() vectors.Offer {
 
 // Decode returns the message in these bytes. If they are none, it returns *vectors.Rejected; its class is truncated, trailing,
 // bad_type, bad_length, bad_value, too_large or other.
-func (implementation) Decode(datagram []byte) (any, error) {
+func (Implementation) Decode(datagram []byte) (any, error) {
 	return nil, &vectors.Rejected{Class: "other", Message: "decode is not written yet"}
 }
 
 // Encode returns the bytes of a message. It panics with vectors.Unsupported if there is no message of this type, and returns
 // *vectors.Rejected if the implementation cannot send such a message.
-func (implementation) Encode(message json.RawMessage) ([]byte, error) {
+func (Implementation) Encode(message json.RawMessage) ([]byte, error) {
 	panic(vectors.Unsupported("encode is not written yet"))
 }
 
@@ -60,7 +61,7 @@ type node struct {
 // choice apply too. At a site where the protocol says "at random", with options in any order:
 //
 //	picked := choose("SITE", "one", []any{vectors.Text("a:1"), vectors.Text("b:1")}, 1) // indices among the options
-func (implementation) Open(opening vectors.Opening, choose vectors.Choose) (vectors.Node, vectors.Reaction) {
+func (Implementation) Open(opening vectors.Opening, choose vectors.Choose) (vectors.Node, vectors.Reaction) {
 	opened := &node{opening: opening, choose: choose}
 	if opening.State != nil {
 		return opened, opened.load()
@@ -137,3 +138,6 @@ func (n *node) Sent(now int64, to json.RawMessage, datagram []byte, took *int64)
 func (n *node) Stream(now int64, event json.RawMessage) vectors.Reaction {
 	panic(vectors.Unsupported("connections are not written yet"))
 }
+
+// 5. Optional: your own goroutines, timers and sockets, for `peerproof run --transport`. Write the methods of vectors.Serving, with
+// "udp" in Sockets. Embed vectors.OnSockets into the node that Serve starts: it needs Call, Query, Advance and Close then.
