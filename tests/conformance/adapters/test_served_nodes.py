@@ -8,6 +8,7 @@ runner and of the template: there is no port in these languages.
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import socket
 import sys
@@ -23,6 +24,7 @@ from tests.conformance.adapters.test_adapter_js import PORT
 from tests.conformance.adapters.test_adapter_rust import PORTS, TARGET, cargo
 from tests.reference.conftest import HARNESS, PATIENCE, NodeProcess, Pipe, adapter, launching, pipe_to
 from tests.support.native_runners import build_go, copy_go, java_runner, selected_bundle
+from tests.support.socket_runs import SLACK, ran, statuses
 from tests.support.tools import require
 
 from peerproof.cli.main import main
@@ -287,6 +289,18 @@ def test_a_served_node_has_its_own_network_and_life(pipe: Pipe, served: Served, 
 
     assert reply["error"]["code"] == "unsupported"
     assert pipe("query", handle=node["handle"], what="peers")["value"] == [node["addrs"]["udp"]]
+
+
+@pytest.mark.parametrize("port", ["go", "rust"])
+def test_a_port_does_over_its_socket_what_it_does_under_virtual_time(port: str, tmp_path: Path) -> None:
+    chosen = ("-k", "digest-answers,digest-behind", "--impl", shlex.join(start_of(port)))
+
+    code, report = ran(tmp_path, "scuttlebutt", "--transport", "virtual,udp", *chosen, *SLACK)
+
+    assert code == 0
+    assert statuses(report) <= {"passed", "undetermined"}
+    assert report["transports"]["otherwise"] == []
+    assert any(case["id"].endswith("@udp") for case in report["cases"])
 
 
 @pytest.fixture
