@@ -40,8 +40,8 @@ ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "build/rust-ports"
 REFERENCE = "py:peerproof.reference.harness.harness:Harness"
 PROTOCOLS = ("scuttlebutt", "swim")
-ROUNDS = 5
-LINES = 30_000  #: requests of a round of a codec
+ROUNDS = 3
+LINES = 10_000  #: requests of a round of a codec
 
 
 def run_cpu(tried: Sequence[Case], implementation: str, watch: Watch | None = None) -> float:
