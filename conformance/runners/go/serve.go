@@ -229,7 +229,7 @@ func (s *server) ofNode(asked *request) map[string]any {
 		one.isDown = true
 	case "close":
 		if closer, isOpen := node.(io.Closer); isOpen {
-			_ = closer.Close() // whatever it says: nobody has the node any more
+			_ = closer.Close() // an error changes nothing: the node is given up
 		}
 		delete(s.nodes, asked.Handle)
 	}

@@ -45,7 +45,7 @@ impl<M> Drop for Served<M> {
         self.running.is_over.store(true, Ordering::SeqCst);
         self.running.wake();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // it has panicked, and has said so
+            let _ = thread.join(); // an error is a panic, which the thread has reported
         }
     }
 }
@@ -55,7 +55,7 @@ impl<M> Running<M> {
         self.member.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the wait for a datagram: by one from the node itself, which is for nobody.
+    /// Ends the wait for a datagram, by one from the node to itself, which it ignores.
     fn wake(&self) {
         let _ = self.socket.send_to(&[], self.addr);
     }
