@@ -33,10 +33,7 @@ pub trait Implementation {
     /// Starts a node on a clock of its own that listens at `listening.bind`, for `peerproof run --transport`; returns it with its
     /// address for each transport. Only with `Offer::sockets`. Its `advance` and `call` return the events for the application
     /// since the last of them. It ends, and leaves its address, when it is dropped.
-    fn serve(
-        &mut self,
-        _listening: Listening,
-    ) -> Result<(Box<dyn Node>, BTreeMap<String, String>), Problem> {
+    fn serve(&mut self, _listening: Listening) -> Result<ServedNode, Problem> {
         Err(Problem::unsupported("nodes do not run on sockets yet"))
     }
 }
@@ -168,6 +165,9 @@ pub struct Opening {
     pub state: Option<Value>,
     pub timers: Option<Value>,
 }
+
+/// A node on sockets, and its address for each transport.
+pub type ServedNode = (Box<dyn Node>, BTreeMap<String, String>);
 
 /// A new node on sockets. `bind` is a numeric HOST:PORT, where port 0 is any that is free.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use std::mem::take;
 use std::net::SocketAddr;
 
 use peerproof_vectors::{
-    Choose, CodecError, Effect, Implementation, Listening, Node, Offer, Opening, Problem, Reaction, Rejected, serve,
+    Choose, CodecError, Effect, Implementation, Listening, Node, Offer, Opening, Problem, Reaction, Rejected,
+    ServedNode, serve,
 };
 use scuttlebutt::codec;
 use scuttlebutt::node::{self, Refusal};
@@ -67,7 +68,7 @@ impl Implementation for Scuttlebutt {
         Ok((Box::new(plug), reaction))
     }
 
-    fn serve(&mut self, listening: Listening) -> Result<(Box<dyn Node>, BTreeMap<String, String>), Problem> {
+    fn serve(&mut self, listening: Listening) -> Result<ServedNode, Problem> {
         if listening.via != ["udp"] {
             return Err(Problem::unsupported(format!("scuttlebutt comes over udp, not over {:?}", listening.via)));
         }
