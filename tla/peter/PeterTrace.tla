@@ -271,7 +271,7 @@ Arrived(e, state) ==
         from   == header.sender[1]
         hop    == IF header.hop = MaxCount THEN MaxCount - 1 ELSE header.hop
         m      == <<from, state.id, kind, header.key, EventOf(e.args), hop>>
-    IN  IF kind # "subscribe" THEN Received(state, m)
+    IN  IF kind # "subscribe" THEN IF kind # "publish" /\ from = state.id THEN {state} ELSE Received(state, m)   \* [PA-30]
         ELSE IF IsIgnored(e, state, header) THEN {state}
         ELSE Received(WithAddress(state, header.key, from, AddressOf(header.sender)), m)
 

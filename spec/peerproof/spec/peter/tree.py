@@ -145,7 +145,7 @@ def on_message(state: State, message: Own, seek: Seek) -> Next:
     """
     Handles a message that ends here: one of the tree, or a publish message at the meeting point. [P-08, P-13]
 
-    A message that this node has made itself and gets back could not be sent; `on_sent` has handled that. [PA-28]
+    A tree message of this node itself came back because it could not be sent; `on_sent` has handled that. [PA-28, PA-30]
     """
     sender, topic = message.header.sender, message.header.key
     match message:

@@ -146,6 +146,10 @@ def _publish_to_others(state: State, message: Own, seek: Seek) -> Next:
     return after._replace(effects=tuple(effect for effect in after.effects if not isinstance(effect, Notify)))
 
 
+def _take_own_copies(state: State, message: Own, seek: Seek) -> Next:
+    return on_notify(state, message) if isinstance(message, NotifyMessage) else on_message(state, message, seek)
+
+
 def _count_anew(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     after = fan_out(state, topic, value, hop, source)
     return after._replace(effects=tuple(_with_hop(effect, 0) for effect in after.effects))
@@ -337,6 +341,12 @@ READINGS: Final = (
         text="The document does not say how a child is handled that cannot be reached.",
         instead={"topics.is_reachable": lambda *_: True, "tree.fan_out": _copy_to_reachable},
         is_open=True,
+    ),
+    Reading(
+        clause="PA-30",
+        name="own-copies",
+        text="A copy that names the node itself as its Sender is taken as that of any other.",
+        instead={"tree.on_message": _take_own_copies},
     ),
     Reading(
         clause="PA-31",
