@@ -129,11 +129,13 @@ InRoutingTable(state, id) ==
         isBetter == \A other \in there : other[3] # id /\ state.scores[id] < state.scores[other[3]]
     IN  IF isBetter THEN Counted([state EXCEPT !.rt = (@ \ there) \cup {cell}], RT) ELSE state
 
-\* A node that is there stays where it is.
+\* Before the first that is farther; a node that is there stays where it is. [W-26…W-28]
 InSide(owner, side, id, isLeft) ==
-    LET ids == Range(side) \cup {id}
+    LET Away(other) == IF isLeft THEN Clockwise(other, owner) ELSE Clockwise(owner, other)
+        away == Away(id)
+        nearer == Cardinality({other \in Range(side) : AtMost(Away(other), away)})
     IN  IF id \in Range(side) THEN side
-        ELSE First(Sorted(ids, [other \in ids |-> IF isLeft THEN Clockwise(other, owner) ELSE Clockwise(owner, other)]), SideLimit(owner))
+        ELSE First(SubSeq(side, 1, nearer) \o <<id>> \o SubSeq(side, nearer + 1, Len(side)), SideLimit(owner))
 
 \* [W-25…W-28, WA-05]
 InLeafSet(state, id) ==
