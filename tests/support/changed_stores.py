@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from tests.support.changed_traces import Change, _doubled, _swapped, _truncated, _without_one, edited
+from tests.support.changed_traces import OF_ANY, Change, edited
 
 
 def _done(old: str, new: str) -> Change:
@@ -34,16 +34,7 @@ _PINGED = '"args":{"type":"ping","chain":{"elements":[{"node":"n0:1","tick":"'
 
 #: How a trace is changed.
 CHANGES: Mapping[str, Change] = {
-    "nothing": lambda lines, _: lines,
-    "nothing, once more": lambda lines, _: lines,
-    "a line is missing": _without_one,
-    "a line is there twice": _doubled,
-    "two lines have changed places": _swapped,
-    "the file ends within a line": _truncated,
-    "a fingerprint": edited('"state":"', '"state":"0'),
-    "a kind": edited('"kind":"timer"', '"kind":"recv"'),
-    "an unheard-of kind": edited('"kind":"timer"', '"kind":"tick"'),
-    "a refusal": edited('"state":"', '"refused":"too_large","state":"'),
+    **OF_ANY,
     "an effect": edited('"effects":[{"notify"', '"effects":[{"notified"'),
     "a type": edited('"args":{"type":"ping"', '"args":{"type":"update"'),
     "a tick received": edited(_PINGED, f"{_PINGED}9"),

@@ -107,22 +107,25 @@ _SCUTTLEBUTT: Mapping[str, Change] = {
 }
 
 #: What may be wrong with a trace of any protocol.
-_OF_ANY = (
-    "nothing",
-    "nothing, once more",
-    "a line is missing",
-    "a line is there twice",
-    "two lines have changed places",
-    "the file ends within a line",
-    "a fingerprint",
-    "a kind",
-    "an unheard-of kind",
-    "a refusal",
-)
+OF_ANY: Mapping[str, Change] = {
+    name: _SCUTTLEBUTT[name]
+    for name in (
+        "nothing",
+        "nothing, once more",
+        "a line is missing",
+        "a line is there twice",
+        "two lines have changed places",
+        "the file ends within a line",
+        "a fingerprint",
+        "a kind",
+        "an unheard-of kind",
+        "a refusal",
+    )
+}
 
 #: How a trace of SWIM is changed.
 _SWIM: Mapping[str, Change] = {
-    **{name: _SCUTTLEBUTT[name] for name in _OF_ANY},
+    **OF_ANY,
     "an effect": edited('"effects":[{"send"', '"effects":[{"sends"'),
     "the number of a datagram": _altered("effects", '"tx":"', '"tx":"9'),
     "a new life of who sends": _altered("args", '"incarnation":{"restart":"0"', '"incarnation":{"restart":"3"'),
