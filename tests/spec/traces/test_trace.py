@@ -130,6 +130,7 @@ def message_of_round(lines: list[Line]) -> Any:
 PLAIN = "plain data of the protocol"
 GOSSIP = "type: expected one of digest_request, digest_response, delta, found 'gossip' (at byte 0: bad_value)"
 CALL = "kind: expected start, recv, sent, timer or api, found 'call' (at byte 0: bad_value)"
+NO_OUTCOME = "kind: a node of scuttlebutt does not learn whether a message has arrived (at byte 0: bad_value)"
 NO_START = "kind: expected a start line first (at byte 0: bad_value)"
 UP = {"notify": {"type": "up", "peer": "c:1"}}
 HEARTBEAT = {"notify": {"type": "heartbeat", "peer": "c:1", "round_trip": 2}}
@@ -153,6 +154,13 @@ PLANTED: dict[str, tuple[Any, ...]] = {
     "no start, and not the first line": (lambda lines: lines[1:], 1, "seq", 0, 1),
     "a message of no type": (changed(1, args={"type": "gossip"}), 1, "args", PLAIN, GOSSIP),
     "an event of no kind": (changed(2, kind="call"), 2, "args", PLAIN, CALL),
+    "news of a message that is a datagram": (
+        lambda lines: changed(1, kind="sent", args={"took": None, "message": lines[1].args})(lines),
+        1,
+        "args",
+        PLAIN,
+        NO_OUTCOME,
+    ),
     "no start": (lambda lines: [replace(lines[1], seq=0)], 0, "args", PLAIN, NO_START),
 }
 
@@ -163,6 +171,7 @@ TWICE, NO_MORE = ("digest.order", ("b:1", "b:1", NOT_UTF_8)), "no further questi
 
 #: Other answers in a line; what is expected and what is found.
 PICKS: dict[str, tuple[int, tuple[Any, ...], str, str]] = {
+    "at a refusal": (4, (SEED,), NO_MORE, "1 more answers, the next for round.seed"),
     "too many": (1, (SEED, SEED), NO_MORE, "2 more answers, the next for round.seed"),
     "that is not possible": (3, (("round.partner", ("b:1",)), ORDER), PARTNER, "['b:1'] for round.partner"),
     "at another place": (3, (SEED,), PARTNER, "['c:1'] for round.seed"),

@@ -136,7 +136,7 @@ class Replay:
             event: Any
             if kind == "recv" and peer is not None:
                 event = Received(now, NodeId(peer), self._message(args))
-            elif kind == "sent" and peer is not None:
+            elif kind == "sent" and peer is not None and self.spec.TRANSPORT == "tcp":
                 event = self._parse_sent(now, NodeId(peer), args)
             elif kind == "timer":
                 event = Expired(now, self._timer(args))

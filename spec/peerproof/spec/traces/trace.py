@@ -150,7 +150,9 @@ def parse_config(spec: Specification, args: Plain) -> Any:
 
 
 def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> core.Sent[Any]:
-    """Returns the event of a `sent` line. Raises MalformedMessage."""
+    """Returns the event of a `sent` line. Raises MalformedMessage, for any of a protocol without connections."""
+    if spec.TRANSPORT != "tcp":
+        raise MalformedMessage("bad_value", 0, f"kind: a node of {spec.NAME} does not learn whether a message has arrived")
     match args:
         case {"took": took, "message": message, **others} if not others:
             return core.Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
@@ -287,12 +289,13 @@ def _replay_line(spec: Specification, state: Any, line: Line) -> tuple[Any, Dive
     pick = Script(line.picks)
     refused = None
     try:
-        step = _step(spec, state, line, pick)
+        try:
+            step = _step(spec, state, line, pick)
+        except NotEnabled as error:
+            step, refused = Step(state), error.reason
         pick.finish()
     except WrongAnswer as error:
         return state, Divergence(line, "picks", error.expected, error.actual)
-    except NotEnabled as error:
-        step, refused = Step(state), error.reason
     if refused != line.refused:
         return state, Divergence(line, "refused", refused, line.refused)
     effects = tuple(effect_plain(spec, effect) for effect in step.effects)
