@@ -20,7 +20,7 @@ from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation import campaign
 from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.reference.simulation.plan import Campaign
-from peerproof.spec.traces.replay import Replay
+from peerproof.spec.traces.replay import replay
 from peerproof.spec.traces.trace import parse
 from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
 from peerproof.tla.traces.trace_check import Opinion, check_with_tlc
@@ -47,12 +47,9 @@ def least(work: Callable[[], object]) -> float:
     return min(cpu(work) for _ in range(ROUNDS))
 
 
-def replayed(lines: list[str]) -> Replay:
+def replayed(lines: list[str]) -> None:
     """A replay of all lines, which must agree."""
-    replay = Replay(SPEC)
-    for line in lines:
-        assert replay.text(line) is None
-    return replay
+    assert replay(lines, SPEC)
 
 
 def loaded(lines: list[str]) -> None:

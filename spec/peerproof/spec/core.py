@@ -8,10 +8,10 @@ and packets go out as effects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Final, Generic, NamedTuple, NewType, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, NewType, NoReturn, Protocol, TypeVar
 
 from peerproof.spec.errors import NotEnabled
 
@@ -133,74 +133,64 @@ class Step(NamedTuple, Generic[State, Effect]):
     effects: tuple[Effect, ...] = ()
 
 
-class Table(Mapping[K, V]):
+if TYPE_CHECKING:
+    _Rows = Mapping
+else:
+    _Rows = dict  # whose look-ups take a fraction of the time of methods in Python
+
+_fill: Final[Any] = dict.update
+_equal: Final[Any] = dict.__eq__
+
+
+class Table(_Rows[K, V]):
     """
     A read-only, hashable mapping that iterates in the order of its keys.
 
     The order makes a run the same under every hash seed. Equal tables behave the same, however they were built.
     """
 
-    __slots__ = ("_hash", "_is_sorted", "_rows", "_where")
+    __slots__ = ("_hash", "_where")
 
     def __init__(self, rows: Mapping[K, V] | None = None) -> None:
-        self._rows: dict[K, V] = dict(rows or {})
-        self._is_sorted = False
+        if rows:
+            keys: list[Any] = sorted(rows)
+            _fill(self, rows if keys == list(rows) else {key: rows[key] for key in keys})
         self._hash: int | None = None
         self._where: tuple[Callable[[V], bool], tuple[K, ...]] | None = None
 
-    def __getitem__(self, key: K) -> V:
-        return self._rows[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._rows
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._in_order())
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and self._rows == other._rows
+        return isinstance(other, Table) and _equal(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash(frozenset(self._rows.items()))
+            self._hash = hash(frozenset(self.items()))
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (self._rows,)  # without the hash, which differs between processes
+        return Table, (dict(self),)  # without the hash, which differs between processes
 
     def __repr__(self) -> str:
-        return f"Table({self._in_order()!r})"
-
-    # `Mapping` defines the next three as well; those of a dict are several times as fast.
-
-    def get(self, key: object, default: Any = None) -> Any:
-        """Returns the row of a key, or the default."""
-        return self._rows.get(key, default)  # type: ignore[arg-type]  # a key of another type has no row
-
-    def items(self) -> ItemsView[K, V]:
-        """Returns the keys with their rows, in key order."""
-        return self._in_order().items()
-
-    def values(self) -> ValuesView[V]:
-        """Returns the rows, in key order."""
-        return self._in_order().values()
+        return f"Table({dict(self)!r})"
 
     def put(self, rows: Mapping[K, V]) -> Table[K, V]:
         """Returns this table with these rows added or replaced."""
         if not rows:
             return self
         table: Table[K, V] = Table()
-        table._rows = {**self._rows, **rows}
-        if len(table._rows) == len(self._rows):
-            table._is_sorted = self._is_sorted  # a replaced row keeps its position
-            if self._where is not None and all(
-                self._where[0](row) == self._where[0](self._rows[key]) for key, row in rows.items()
-            ):
-                table._where = self._where
+        _fill(table, self)
+        _fill(table, rows)
+        if len(table) > len(self):
+            return Table(table)
+        if self._where is not None and all(self._where[0](row) == self._where[0](self[key]) for key, row in rows.items()):
+            table._where = self._where
         return table
+
+    def without(self, keys: Collection[K]) -> Table[K, V]:
+        """Returns this table without the rows of these keys; a missing key is no error."""
+        return Table({key: row for key, row in self.items() if key not in keys})
 
     def keys_where(self, holds: Callable[[V], bool]) -> tuple[K, ...]:
         """
@@ -213,15 +203,21 @@ class Table(Mapping[K, V]):
             self._where = holds, tuple([key for key, row in self.items() if holds(row)])
         return self._where[1]
 
-    def _in_order(self) -> dict[K, V]:
-        if not self._is_sorted:
-            self._rows = {key: self._rows[key] for key in sorted(self._rows)}  # type: ignore[type-var]  # keys of one table compare
-            self._is_sorted = True
-        return self._rows
+    if TYPE_CHECKING:
 
-    def without(self, keys: Collection[K]) -> Table[K, V]:
-        """Returns this table without the rows of these keys; a missing key is no error."""
-        return Table({key: row for key, row in self._rows.items() if key not in keys})
+        def __getitem__(self, key: K) -> V: ...
+
+        def __iter__(self) -> Iterator[K]: ...
+
+        def __len__(self) -> int: ...
+
+    else:  # of a dict; a type checker knows no methods that change a mapping
+
+        def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+            """Raises TypeError."""
+            raise TypeError("a table is read-only: `put` and `without` return another one")
+
+        __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
 
 class Outcome(NamedTuple, Generic[State, Effect]):

@@ -88,7 +88,7 @@ def is_literally(expected: Any, actual: Any) -> bool:
 
 def fits(expected: Any, actual: Any, bound: Bound | None = None) -> bool:
     """Whether it matches."""
-    return next(bindings(expected, actual, bound or {}), None) is not None
+    return is_literally(expected, actual) or next(bindings(expected, actual, bound or {}), None) is not None
 
 
 def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") -> Difference | None:
@@ -218,7 +218,9 @@ def _u64(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
 
 
 def _multiset(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
-    if isinstance(actual, list) and len(actual) == len(argument):
+    if is_literally(argument, actual):  # the usual case: the items are in the order of the vector, and bind nothing
+        yield bound
+    elif isinstance(actual, list) and len(actual) == len(argument):
         yield from _pairings(argument, actual, bound)
 
 

@@ -166,7 +166,7 @@ def random_pick(seed: str) -> Pick:
             return (options[int(random() * len(options))],)
         if some * FEW > len(options):
             keys = [random() for _ in options]
-            return tuple([option for _, option in sorted(zip(keys, options, strict=True))[:some]])
+            return tuple([options[index] for index in sorted(range(len(options)), key=keys.__getitem__)[:some]])
         indices: dict[int, None] = {}  # a set in insertion order
         while len(indices) < some:
             indices[int(random() * len(options))] = None

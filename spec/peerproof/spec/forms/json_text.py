@@ -50,15 +50,18 @@ def writer(form: Form, *, sort: bool = False) -> Writer:
     return lambda value: dumps(form.plain(value), sort=sort)
 
 
-def effect_writer(spec: Specification, *, sort: bool = False) -> Writer:
-    """Returns a function that writes effects in the form of `trace.effect_plain`."""
+def effect_writer(spec: Specification, *, sort: bool = False, on_message: Callable[[str, Any], None] | None = None) -> Writer:
+    """Returns a function that writes effects in the form of `trace.effect_plain`; `on_message` gets each text and its message."""
     to = writer(Text(most=2**16))
     message, timer, notice = (writer(form, sort=sort) for form in (spec.MESSAGE.form, spec.TIMER, spec.NOTICE))
 
     def send(effect: Any) -> str:
+        text = message(effect.message)
+        if on_message is not None:
+            on_message(text, effect.message)
         if sort:
-            return f'{{"send":{{"message":{message(effect.message)},"to":{to(effect.to)}}}}}'
-        return f'{{"send":{{"to":{to(effect.to)},"message":{message(effect.message)}}}}}'
+            return f'{{"send":{{"message":{text},"to":{to(effect.to)}}}}}'
+        return f'{{"send":{{"to":{to(effect.to)},"message":{text}}}}}'
 
     def set_timer(effect: Any) -> str:
         if sort:

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from peerproof.spec.collector import no_collector
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent, Specification
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import Fingerprints
-from peerproof.spec.forms.json_text import effect_writer, remembering
+from peerproof.spec.forms.json_text import LONGEST_REMEMBERED, MOST_REMEMBERED, effect_writer, remembering
 from peerproof.spec.traces.trace import LINE, Course, Divergence, Line, Picks, Script, WrongAnswer, parse
 
 #: The number of lines before a divergence to keep.
@@ -57,16 +58,17 @@ def replay(lines: Iterable[str], spec: Specification) -> Verdict:
     replayed = Replay(spec)
     kept: list[Divergence] = []
     diverged = unreadable = 0
-    for line in lines:
-        try:
-            divergence = replayed.text(line)
-        except MalformedMessage:
-            unreadable += 1
-            continue
-        if divergence is not None:
-            diverged += 1
-            if diverged <= MOST_TOLD:
-                kept.append(divergence)
+    with no_collector():  # states and messages contain no cycles
+        for line in lines:
+            try:
+                divergence = replayed.text(line)
+            except MalformedMessage:
+                unreadable += 1
+                continue
+            if divergence is not None:
+                diverged += 1
+                if diverged <= MOST_TOLD:
+                    kept.append(divergence)
     return Verdict(replayed.events, len(replayed.nodes), diverged, unreadable, tuple(kept))
 
 
@@ -81,8 +83,8 @@ class Replay:
         self.spec: Final = spec
         self.events = 0  #: lines that were replayed, or skipped after a divergence
         self._nodes: Final[dict[tuple[str, str], Node]] = {}
-        self._write: Final = effect_writer(spec, sort=sort)
-        self._message: Final = remembering(lambda text: spec.MESSAGE.value(json.loads(text)))
+        self._messages: Final = _Messages(spec)
+        self._write: Final = effect_writer(spec, sort=sort, on_message=self._messages.keep)
         self._timer: Final = remembering(lambda text: spec.TIMER.value(json.loads(text)))
         self._command: Final = remembering(lambda text: spec.COMMAND.value(json.loads(text)))
         self._picks: Final = remembering(_picks)
@@ -135,7 +137,7 @@ class Replay:
         try:
             event: Any
             if kind == "recv" and peer is not None:
-                event = Received(now, NodeId(peer), self._message(args))
+                event = Received(now, NodeId(peer), self._messages[args])
             elif kind == "sent" and peer is not None and self.spec.TRANSPORT == "tcp":
                 event = self._parse_sent(now, NodeId(peer), args)
             elif kind == "timer":
@@ -165,7 +167,31 @@ class Replay:
         if found is None:
             raise ValueError(args)
         took = found["took"]
-        return Sent(now, to, self._message(found["message"]), None if took == "null" else int(took))
+        return Sent(now, to, self._messages[found["message"]], None if took == "null" else int(took))
+
+
+class _Messages(dict[str, Any]):
+    """
+    The messages of some texts: what a node sends is read only once, where another node receives it.
+
+    Like the caches of `remembering` it is cleared when it is full, and holds no long texts.
+    """
+
+    def __init__(self, spec: Specification) -> None:
+        super().__init__()
+        self._value: Final = spec.MESSAGE.value
+
+    def __missing__(self, text: str) -> Any:
+        message = self._value(json.loads(text))
+        self.keep(text, message)
+        return message
+
+    def keep(self, text: str, message: Any) -> None:
+        """Keeps the message of a text."""
+        if len(text) <= LONGEST_REMEMBERED:
+            if len(self) >= MOST_REMEMBERED:
+                self.clear()
+            self[text] = message
 
 
 class Node:

@@ -224,7 +224,8 @@ class Script:
             raise WrongAnswer(self._question(why, among, count), "no more answers")
         place, answer = self._answers[self._asked]
         self._asked += 1
-        if place != why or len(answer) != count or len(set(answer)) < count or not set(answer).issubset(among):
+        options = set(answer)
+        if place != why or len(answer) != count or len(options) < count or not options.issubset(among):
             raise WrongAnswer(self._question(why, among, count), f"{list(answer)} for {place}")
         return answer  # type: ignore[return-value]  # options of this kind, as they are some of `among`
 
