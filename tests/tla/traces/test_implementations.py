@@ -44,9 +44,23 @@ EXPECTED = {
             {"a datagram in the name of the node itself", "whether the payload fits into a datagram", "what it is to leave twice"}
         ),
     ),
+    "wendy": Expected(
+        accepted=1270,
+        rejected=270,
+        unjudged=frozenset(
+            {
+                "an id has two addresses or none, or shares one",
+                "it has as many hops as are counted",
+                "its leaf set is two-sided",
+                "its ring has ids of another size",
+            }
+        ),
+    ),
 }
 
-of_each_protocol = pytest.mark.parametrize("protocol", EXPECTED)
+of_each_protocol = pytest.mark.parametrize(
+    "protocol", ["scuttlebutt", *(pytest.param(name, marks=pytest.mark.minute) for name in EXPECTED if name != "scuttlebutt")]
+)
 
 
 def disagreements(said: Iterable[Judged]) -> list[Judged]:
