@@ -87,14 +87,16 @@ def advance_repair(state: State, cell: Cell) -> Next:
     """
     Advances the repair of a cell by one row, if it is time for that. [W-19…W-22, WA-26, WA-27]
 
-    It is done when the cell is occupied, and ends after the last row. It waits for pending answers, and for nodes that would
-    fit and are being measured; then the nodes of the next row that has any are asked for the same cell.
+    It is done when the cell is occupied, and ends after the last row. The first row that has any nodes is asked at once. After
+    that it waits for pending answers, and for nodes that would fit and are being measured; then the nodes of the next row that
+    has any are asked for the same cell.
     """
     repair, ring = state.repairs[cell], state.config.ring
     done = CancelTimer(RepairTimeout(*cell))
     if cell in state.routing_table:
         return Step(replace(state, repairs=state.repairs.without((cell,))), (done,))
-    if repair.waiting or any(ring.cell(state.id, node) == cell for node in state.measured):
+    has_begun = repair.row >= cell[0]
+    if has_begun and (repair.waiting or any(ring.cell(state.id, node) == cell for node in state.measured)):
         return Step(state)
     rows = sorted({row for row, _ in state.routing_table if row > repair.row})
     if not rows:
