@@ -20,6 +20,7 @@ from tests.support.waiting import PATIENCE
 
 from peerproof.cli.main import main
 from peerproof.conformance.bundles import export_bundles
+from peerproof.conformance.runner.cases import select_cases
 
 RUNNERS = ADAPTERS.parent / "runners"
 GO = 1, 21  #: the oldest Go with what the runner uses; `go.mod` has it too
@@ -71,6 +72,11 @@ def of_python(protocol: str, implementation: str, report: Path, *options: str) -
     command = ["run", protocol, "--impl", implementation, "--format", "jsonl", "--output", str(report), "-q", *options]
     assert main(command) in (0, 1)
     return parse_verdicts(report.read_text("utf-8"))
+
+
+def of_reference(protocol: str) -> Verdicts:
+    """The verdicts of `peerproof run` on the reference, which passes all cases: `test_the_reference_passes_all_vectors`."""
+    return {case.id: Verdict("passed", None, ()) for case in select_cases(suite(), protocol=protocol)}
 
 
 def of_javascript(bundle: Path, *ports: Path) -> list[Verdicts]:

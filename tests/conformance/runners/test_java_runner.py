@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 import pytest
 from tests.conformance.adapters.test_adapter_js import MISTAKES as OF_SCUTTLEBUTT
 from tests.conformance.adapters.test_adapter_swim_js import MISTAKES as OF_SWIM
-from tests.conformance.runners.test_native_runners import REFERENCE, assert_agree
+from tests.conformance.runners.test_native_runners import assert_agree
 from tests.support.catching import Mistakes, path_of
 from tests.support.javascript import copy_with
-from tests.support.native_runners import begin_java, bundle, java_runner, maven, of_java, of_python, selected_bundle
+from tests.support.native_runners import begin_java, bundle, java_runner, maven, of_java, of_python, of_reference, selected_bundle
 from tests.support.tools import require
 from tests.support.waiting import PATIENCE
 
@@ -47,10 +47,10 @@ SOME = 5  #: variants of the reference of a protocol
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_it_agrees_on_the_reference(protocol: str, tmp_path: Path) -> None:
+def test_it_agrees_on_the_reference(protocol: str) -> None:
     (native,) = of_java(bundle(protocol), HARNESS)
 
-    assert assert_agree(native, of_python(protocol, REFERENCE, tmp_path / "report.jsonl")) == {"passed"}
+    assert assert_agree(native, of_reference(protocol)) == {"passed"}
 
 
 @pytest.mark.minute

@@ -23,6 +23,7 @@ from tests.support.native_runners import (
     of_go,
     of_javascript,
     of_python,
+    of_reference,
     part_of_bundle,
     require_go,
 )
@@ -111,8 +112,6 @@ OF_GO = {**OF_CODEC, **OF_NODE, **OF_DETECTOR, **OF_LIMITS}
 #: Faults of the implementation in Go that are tried with the vectors of models too, which takes longer.
 WITH_MODELS = ("an empty digest response is sent", "rounds are twice as far apart")
 
-REFERENCE = "py:peerproof.reference.harness.harness:Harness"
-
 
 def assert_agree(native: Verdicts, python: Verdicts) -> set[str]:
     """
@@ -200,7 +199,7 @@ def test_go_agrees_through_an_adapter(protocol: str, tmp_path: Path) -> None:
 
     native = of_go(program, bundle(protocol), *harness)
 
-    assert assert_agree(native, of_python(protocol, REFERENCE, tmp_path / "report.jsonl")) == {"passed"}
+    assert assert_agree(native, of_reference(protocol)) == {"passed"}
 
 
 def test_node_test_runs_the_vectors_and_says_what_failed(tmp_path: Path) -> None:
