@@ -46,7 +46,9 @@ PORTS = {
 SOME = 5  #: variants of the reference of a protocol
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "protocol", [name if name in ("scuttlebutt", "peter") else pytest.param(name, marks=pytest.mark.minute) for name in PROTOCOLS]
+)
 def test_it_agrees_on_the_reference(protocol: str) -> None:
     (native,) = of_java(bundle(protocol), HARNESS)
 

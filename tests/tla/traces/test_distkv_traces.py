@@ -68,7 +68,7 @@ def test_the_clusters_do_all_that_the_protocol_has(clusters: list[list[str]]) ->
     assert notices.keys() == {"entry_changed", "ready", "needs_download", "split_healed"}
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_whatever_happens_to_a_node_tlc_accepts_what_it_does(tools: Tools) -> None:
     traces = [hostile(f"{seed}") for seed in range(200)]
     lines = [parse(line) for trace in traces for line in trace]

@@ -58,9 +58,7 @@ EXPECTED = {
     ),
 }
 
-of_each_protocol = pytest.mark.parametrize(
-    "protocol", ["scuttlebutt", *(pytest.param(name, marks=pytest.mark.minute) for name in EXPECTED if name != "scuttlebutt")]
-)
+of_each_protocol = pytest.mark.parametrize("protocol", EXPECTED)
 
 
 def disagreements(said: Iterable[Judged]) -> list[Judged]:
@@ -74,7 +72,7 @@ def reasons(said: Iterable[Judged]) -> set[str]:
     return {why.rpartition(": ")[2] for why in whys if "TLC's integers end" not in why}
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 @of_each_protocol
 def test_tlc_accepts_what_the_reference_does(protocol: str, tools: Tools) -> None:
     vectors = Mistakes(protocol).written
@@ -89,7 +87,7 @@ def test_tlc_accepts_what_the_reference_does(protocol: str, tools: Tools) -> Non
     assert {each.divergence for each in said} == {None}
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 @of_each_protocol
 def test_tlc_rejects_what_wrong_variants_do_where_the_replay_does(protocol: str, tools: Tools) -> None:
     mistakes, lines = Mistakes(protocol), list[str]()

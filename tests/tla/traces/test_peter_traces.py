@@ -115,7 +115,7 @@ def test_tlc_rejects_changed_traces_where_the_replay_does(changed: dict[str, lis
     assert {what for whats in found.values() for what in whats} == {"seq", "args", "picks", "refused", "effects", "state"}
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_tlc_accepts_what_the_reference_does_in_the_vectors(tools: Tools) -> None:
     mistakes = Mistakes("peter")
 
@@ -138,7 +138,7 @@ OF_WENDY = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_tlc_rejects_nodes_with_a_mistake_where_the_replay_does(tools: Tools) -> None:
     mistakes, lines = Mistakes("peter"), list[str]()
     for variant in mistakes.variants:

@@ -228,7 +228,7 @@ MISTAKES: list[type[Variant]] = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_tlc_rejects_nodes_with_a_mistake_where_the_replay_does(tools: Tools) -> None:
     lines = list[str]()
     for variant in MISTAKES:
@@ -366,7 +366,7 @@ def anything(seed: int) -> list[str]:
     return node.lines
 
 
-@pytest.mark.slow
+@pytest.mark.minute
 def test_tlc_accepts_what_a_node_does_about_anything(tools: Tools) -> None:
     lines = [line for seed in range(60) for line in anything(seed)]
 
