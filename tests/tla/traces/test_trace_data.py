@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.sample_forms import FORM, PAIR, SHAPE, Colour, Pair, Shape
 
-from peerproof.spec import scuttlebutt
+from peerproof.spec import scuttlebutt, wendy
 from peerproof.spec.core import NodeId, Specification, Table
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.forms import NODE, PATH, PING_CHAIN, SETS, TICKS, VALUE
@@ -138,10 +138,14 @@ def test_an_event_is_a_record_of_what_happened_and_what_was_done() -> None:
 
 @pytest.mark.parametrize(("took", "written_as"), [(8000, "( 8000 )"), (None, "( )")])
 def test_what_became_of_a_message_is_a_record_of_it_and_of_how_long_it_took(took: int | None, written_as: str) -> None:
-    sent = replace(HEARD, kind="sent", args={"took": took, "message": {"type": "delta", "entries": []}})
+    message = wendy.MESSAGE.plain(wendy.NodeExit(wendy.Header(wendy.Node(wendy.Id(1), "n", "n", 1), wendy.Id(1))))
+    sent = replace(HEARD, protocol="wendy", kind="sent", args={"took": took, "message": message})
+    data = TraceData(wendy, 1)
+    data.add(sent)
 
-    args = f"args {{ message {{ type 'delta entries (  ) }} took {written_as} }}"
-    assert f"kind 'sent peer $1 readable 'yes {args}" in written(sent)
+    ((event,),) = [trace.events for trace in data.traces.values()]
+    assert "kind 'sent peer $1 readable 'yes args { message { type 'node_exit " in event
+    assert f" took {written_as} }}" in event
 
 
 def test_json_has_one_number_for_1_and_1_0() -> None:

@@ -182,9 +182,10 @@ class Path:
         finally:
             call.fresh = self._fresh
 
-    def claim(self, about: str, goal: Term) -> None:
+    def claim(self, about: str, goal: Term | bool) -> None:
         """Proves the goal for all values that lead here; later claims may use it."""
         self.claims += 1
+        goal = z3.BoolVal(goal) if isinstance(goal, bool) else goal
         if self._replays:  # proved already on the path that this one branches off
             self._solver.add(goal)
             return

@@ -12,7 +12,6 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -88,34 +87,22 @@ def size(form: Form) -> Size:
     if isinstance(form, Text):
         return lambda value: 1 + (len(value) if value.isascii() else len(octets(value)))
     if isinstance(form, Record):
-        return _record_size(form)
+        texts = [name for name, part in form.forms.items() if isinstance(part, Text)]
+        integers = sum(isinstance(part, U64) for part in form.forms.values())
+        records = [(name, size(part)) for name, part in form.forms.items() if not isinstance(part, (Text, U64))]
+        fixed = len(texts) + _u64.size * integers
+
+        def record_size(value: Any) -> int:
+            total = fixed
+            for name in texts:  # inlined: this runs for every entry of every message
+                string = getattr(value, name)
+                total += len(string) if string.isascii() else len(octets(string))
+            for name, part in records:
+                total += part(getattr(value, name))
+            return total
+
+        return record_size
     raise TypeError(f"{form} has no fixed place in a datagram")
-
-
-def _record_size(form: Record) -> Size:
-    texts = [name for name, part in form.forms.items() if isinstance(part, Text)]
-    integers = sum(isinstance(part, U64) for part in form.forms.values())
-    records = [(name, size(part)) for name, part in form.forms.items() if not isinstance(part, (Text, U64))]
-    fixed = len(texts) + _u64.size * integers
-    if len(texts) == 1 and not records:  # a digest has a hundred entries of this kind
-        text_of: Callable[[Any], str] = attrgetter(texts[0])
-
-        def size_with_text(value: Any) -> int:
-            string = text_of(value)
-            return fixed + (len(string) if string.isascii() else len(octets(string)))
-
-        return size_with_text
-
-    def record_size(value: Any) -> int:
-        total = fixed
-        for name in texts:  # inlined: this runs for every entry of every message
-            string = getattr(value, name)
-            total += len(string) if string.isascii() else len(octets(string))
-        for name, part in records:
-            total += part(getattr(value, name))
-        return total
-
-    return record_size
 
 
 _BYTE_MAX: Final = 255

@@ -109,7 +109,7 @@ def round_targets(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
     that are not known [B-18]; every critical peer, even if it was the partner [B-19, BA-31].
     """
     others = [addr for addr in state.store if addr != state.self_id]
-    unknown_seeds = sorted({seed for seed in state.config.seeds if seed not in state.store})
+    unknown_seeds = sorted(set(state.config.seeds) - set(state.store))
     if not others:
         yield from unknown_seeds
         return
