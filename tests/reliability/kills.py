@@ -3,9 +3,10 @@ Kills a stage of the pipeline fifty times at random on a real standalone cluster
 
     python -m tests.reliability.kills [--kills 50] [--seed 1]
 
-The cluster has a master and two workers on the loopback. The stage is started; after a random time its driver, or a process in
-Python of one of its workers, is killed; it is started again, up to five times in one folder, and then runs to its end. What it
-has written must be what a run without any kill writes: the same digests of all tables, each row once.
+The cluster has a master and two workers on the loopback. The stage is started; after a random time, or once a random number of
+its units is finished, its driver or a process in Python of one of its workers is killed; it is started again, up to five times in
+one folder, and then runs to its end. What it has written must be what a run without any kill writes: the same digests of all
+tables, each row once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 import time
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -51,12 +53,12 @@ def python_workers() -> list[int]:
     return found
 
 
-def killed(place: Path, where: list[str], after: float, driver: bool) -> str:
-    """Starts the stage, kills a process of it after a time, and says what was killed; nothing if it had ended before."""
+def killed(place: Path, where: list[str], is_time: Callable[[float], bool], driver: bool) -> str:
+    """Starts the stage, kills a process of it when it is time, and says what was killed; nothing if it had ended before."""
+    begun = time.monotonic()
     with victim(place, *where) as process:
-        deadline = time.monotonic() + after
-        while time.monotonic() < deadline and process.poll() is None:
-            time.sleep(0.01)
+        while not is_time(time.monotonic() - begun) and process.poll() is None:
+            time.sleep(0.002)
         if process.poll() is not None:
             return ""
         workers = python_workers()
@@ -66,6 +68,18 @@ def killed(place: Path, where: list[str], after: float, driver: bool) -> str:
         os.kill(workers[-1], signal.SIGKILL)
         process.communicate()
         return "a worker in Python"
+
+
+def a_moment(random: Random, most: float) -> Callable[[float], bool]:
+    """Whether a random number of seconds is over."""
+    seconds = random.uniform(0.1, most)
+    return lambda passed: passed >= seconds
+
+
+def some_units(random: Random, place: Path) -> Callable[[float], bool]:
+    """Whether a random number of units more than now is finished."""
+    units = random.randint(finished(place), RUNS_IN_ALL)
+    return lambda _: finished(place) >= units
 
 
 def main() -> int:
@@ -86,9 +100,10 @@ def main() -> int:
             folders += 1
             place = folder / f"out{folders}"
             for _ in range(KILLS_IN_A_FOLDER):
-                if kills.total() < arguments.kills and (
-                    what := killed(place, where, random.uniform(0.1, took), random.random() < 0.7)
-                ):
+                if kills.total() == arguments.kills:
+                    break
+                is_time = a_moment(random, took) if random.random() < 0.5 else some_units(random, place)
+                if what := killed(place, where, is_time, random.random() < 0.7):
                     kills[what] += 1
                     progress[finished(place)] += 1
             assert ended(place, *where) == 0
