@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.support.catching import suite
+from tests.support.native_runners import bundle
 from tests.support.numbered import write_suite
-from tests.support.shared import made_once
 from tests.support.vector_files import CODEC, EXCHANGE
 
 from peerproof.cli import options
@@ -32,17 +31,10 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return suite() if (root or locations.vectors_root(protocol)) == OWN else load(root, protocol)
 
     def text_of(of: Suite, protocol: str) -> str:
-        return own_bundle(protocol) if of is suite() else bundle_text(of, protocol)
+        return bundle(protocol).read_text("utf-8") if of is suite() else bundle_text(of, protocol)
 
     monkeypatch.setattr(options, "load", load_own)
     monkeypatch.setattr(bundle_file, "bundle_text", text_of)
-
-
-@cache
-def own_bundle(protocol: str) -> str:
-    """The bundle of a protocol of the suite's own vectors."""
-    file = made_once(f"text-{protocol}", lambda folder: (folder / "text").write_text(bundle_text(suite(), protocol), "utf-8"))
-    return (file / "text").read_text("utf-8")
 
 
 @pytest.fixture

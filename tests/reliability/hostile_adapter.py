@@ -32,7 +32,7 @@ def leak(_: Random) -> None:
 
 
 def flood(_: Random) -> None:
-    """Writes lines that nobody asked for."""
+    """Writes lines that no request asks for."""
     misbehaving.SPOILED["garbage"]("20000")
 
 

@@ -140,7 +140,7 @@ _SWIM: Mapping[str, Change] = {
     "anti-entropy of one more": _altered("effects", r'"members":\[(\{[^}]+\})', r'"members":[\1,\1'),
     "a payload": _altered("effects", '"k0":"v0"', '"k0":"v9"'),
     "an order": _altered("picks", r'\["round.order",\["([^"]+)","([^"]+)"', r'["round.order",["\2","\1"'),
-    "somebody unknown in a round": _altered("picks", r'\["round.order",\["[0-9a-f]{8}', '["round.order",["00000000'),
+    "an unknown node in a round": _altered("picks", r'\["round.order",\["[0-9a-f]{8}', '["round.order",["00000000'),
     "a place of chance": _altered("picks", '"anti-entropy"', '"entropy"'),
     "a notice": _altered("effects", '"event_type":"suspicious"', '"event_type":"leave"'),
     "the time to the next quantum": _altered("effects", '"after":300', '"after":301'),

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.conformance.conftest import Capture
+import pytest
 
 from peerproof.cli.main import main
 
@@ -40,7 +40,7 @@ def judge(adapter: Path, *arguments: str) -> int:
     return main([*arguments, "--impl", f"node '{adapter / 'adapter.mjs'}'", *patience])
 
 
-def assert_caught(adapter: Path, vector: str, capfd: Capture) -> None:
+def assert_caught(adapter: Path, vector: str, capfd: pytest.CaptureFixture[str]) -> None:
     """An adapter fails a vector."""
     assert judge(adapter, "run", "--strict", "--decisions", "strict", "-k", vector) == 1
     assert re.search(rf"^(FAILED|CRASHED) {vector}", capfd.readouterr().out, re.MULTILINE)

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 #: Milliseconds after which no test is still there.
 NEVER = 2**40
 
-#: Each hears of a peer that nobody knows, and says that it lacks everything of it.
+#: Each hears of an unknown peer, and says that it lacks everything of it.
 KNOWS_X, KNOWS_Y = ("0103" + address.encode().hex() + "0000000000000000" for address in ("x:1", "y:1"))
 EMPTY_DELTA = b"\x03"
 

@@ -310,7 +310,7 @@ NOW = Instant(1)
 
 
 def anything(seed: int) -> list[str]:
-    """The lines of a node that gets fifty messages, outcomes, timers and commands that nobody planned."""
+    """The lines of a node that gets fifty messages, outcomes, timers and commands in no planned order."""
     random = Random(seed)
     own, *others = random.sample(IDS, random.choice([5, 8, 13]))
     limits = {"leaf_set_side": random.choice([1, 2, 16]), "neighborhood_set": random.choice([1, 2, 32])}

@@ -24,7 +24,6 @@ class Source:
 
     def __init__(self, root: Path, name: str, content: bytes, key: str) -> None:
         self.name = name
-        self.is_new = False  #: whether its form was compiled by this process
         self._root, self._content, self._key = root, content, key
 
     @cached_property
@@ -34,7 +33,6 @@ class Source:
         if form is None:
             form = self._compile()
             compiled.store(self._key, form)
-            self.is_new = True
         return form  # type: ignore[no-any-return]  # made by _compile
 
     @cached_property
