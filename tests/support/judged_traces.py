@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from random import Random
+
+from tests.support.changed_traces import Change
 
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.protocols import PROTOCOLS
@@ -48,4 +51,24 @@ def judged(tools: Tools, protocol: str, lines: Iterable[str], *, with_states: bo
     for judgement in check_with_tlc(tools, protocol, data):
         divergence, event = found.get((judgement.run, judgement.node), (None, None))
         result.append(Judged(judgement, divergence, compare(divergence, event, judgement, view(protocol))))
+    return result
+
+
+def judged_after(
+    tools: Tools, protocol: str, changes: Collection[tuple[str, Change]], simulated: Callable[[int], list[str]]
+) -> dict[str, list[Judged]]:
+    """
+    By the name of the change: what is said of the traces that were changed so.
+
+    `simulated`: the lines of a cluster by a number; each is a run of its own.
+    """
+    names, lines = dict[str, str](), list[str]()
+    for number, (name, change) in enumerate(changes):
+        cluster = simulated(number)
+        names[parse(cluster[0]).run] = name
+        lines += change(cluster, Random(number))
+    assert len(names) == len(changes), "each has a run of its own"
+    result: dict[str, list[Judged]] = {name: [] for name in names.values()}
+    for each in judged(tools, protocol, lines):
+        result[names[each.judgement.run]].append(each)
     return result

@@ -13,7 +13,7 @@ import pytest
 from tests.conformance.mistakes.distkv import changes, electing, store, telling
 from tests.support.changed_stores import CHANGES
 from tests.support.hostile_stores import hostile
-from tests.support.judged_traces import Judged, judged
+from tests.support.judged_traces import Judged, judged, judged_after
 from tests.support.variant import Variant
 from tests.support.watched import recorded
 
@@ -90,15 +90,7 @@ OTHERWISE = {"a fingerprint": UNSEEN, "a tick received": UNSEEN, "a timer that e
 @pytest.fixture(scope="module")
 def changed(tools: Tools) -> dict[str, list[Judged]]:
     """By the name of the change: what is said of two traces that were changed so."""
-    names, lines = dict[str, str](), list[str]()
-    for number, (name, change) in enumerate([*CHANGES.items()] * 2):
-        cluster = change(simulated(f"{number + 100}"), Random(number))
-        names[parse(cluster[0]).run] = name
-        lines += cluster
-    result: dict[str, list[Judged]] = {name: [] for name in CHANGES}
-    for each in judged(tools, "distkv", lines):
-        result[names[each.judgement.run]].append(each)
-    return result
+    return judged_after(tools, "distkv", [*CHANGES.items()] * 2, lambda number: simulated(f"{number + 100}"))
 
 
 @pytest.mark.slow

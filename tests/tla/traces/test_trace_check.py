@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 from tests.support.changed_traces import CHANGES
-from tests.support.judged_traces import Judged, judged
+from tests.support.judged_traces import Judged, judged_after
 from tests.support.tools import require
 from tests.support.traced_clusters import CLUSTERS
 
@@ -59,16 +58,8 @@ Changed = Mapping[str, Sequence[Judged]]
 @pytest.fixture(scope="module")
 def changed(protocol: str, tools: Tools) -> Changed:
     """Two traces for each change, judged by the replay and, in one Java machine, by TLC."""
-    names, lines = dict[str, str](), list[str]()
-    for number, (name, change) in enumerate([*CHANGES[protocol].items()] * 2):
-        cluster = simulated(f"{number}", protocol)
-        names[parse(cluster[0]).run] = name
-        lines += change(cluster, Random(number))
-    assert len(names) == 2 * len(CHANGES[protocol]) >= 50
-    result: dict[str, list[Judged]] = {name: [] for name in CHANGES[protocol]}
-    for each in judged(tools, protocol, lines):
-        result[names[each.judgement.run]].append(each)
-    return result
+    assert len(CHANGES[protocol]) >= 25
+    return judged_after(tools, protocol, [*CHANGES[protocol].items()] * 2, lambda number: simulated(f"{number}", protocol))
 
 
 @pytest.mark.slow

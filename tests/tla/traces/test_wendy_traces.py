@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.conformance.mistakes.wendy import announcing, routing
 from tests.support.changed_traces import OF_ANY, Change
-from tests.support.judged_traces import Judged, judged
+from tests.support.judged_traces import Judged, judged, judged_after
 from tests.support.variant import Variant
 
 from peerproof.reference.protocols.wendy.runtime import RUNTIME, digest
@@ -189,15 +189,7 @@ WITHOUT_TRACE = {"a table that was not received", "how long it took", "versions 
 @pytest.fixture(scope="module")
 def changed(tools: Tools) -> dict[str, list[Judged]]:
     """By the name of the change: what is said of a trace that was changed so."""
-    names, lines = dict[str, str](), list[str]()
-    for number, (name, change) in enumerate(CHANGED.items()):
-        cluster = change(simulated(f"{number % 7} of {number}"), Random(number))
-        names[parse(cluster[0]).run] = name
-        lines += cluster
-    result: dict[str, list[Judged]] = {name: [] for name in CHANGED}
-    for each in judged(tools, "wendy", lines):
-        result[names[each.judgement.run]].append(each)
-    return result
+    return judged_after(tools, "wendy", CHANGED.items(), lambda number: simulated(f"{number % 7} of {number}"))
 
 
 @pytest.mark.slow

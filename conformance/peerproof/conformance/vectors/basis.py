@@ -82,7 +82,6 @@ class Basis:
     decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
     weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must that it needs
     files: Mapping[str, str] = field(default_factory=dict)  #: file of measured vectors -> digest of their expectations
-    _cited: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def needed(self, vector: str) -> set[str]:
         """The decisions, and clauses below must, without which the vector would expect something else."""
@@ -91,13 +90,7 @@ class Basis:
 
     def cite(self, vector: str, clauses: tuple[str, ...]) -> tuple[str, ...]:
         """The clauses that a vector should cite: those it needs, without unneeded decisions if any other clause is left."""
-        if vector in self.decisions or vector in self.weak:
-            return self._cite(clauses, self.needed(vector))
-        if clauses not in self._cited:
-            self._cited[clauses] = self._cite(clauses, set())
-        return self._cited[clauses]
-
-    def _cite(self, clauses: tuple[str, ...], needed: set[str]) -> tuple[str, ...]:
+        needed = self.needed(vector)
         cited = {one for one in clauses if one not in self.tried or not is_decision(one)} | needed
         return clauses if not cited or cited == {*clauses} else tuple(sorted(cited, key=in_order))
 
