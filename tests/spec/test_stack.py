@@ -58,7 +58,7 @@ class Line:
             case Asked(_, command):
                 return Step(state, (Send(NodeId("b"), Below(command)),))
             case Sent(_, _, Below(text), None):
-                return Step(state._replace(place=-1), (Notify(f"lost {text}"),))
+                return Step(state._replace(place=-1), (Notify(f"lost {text}"), Notify(f"again {text}")))
             case Expired():
                 return Step(state, (Notify("two"), Notify("three")))
         return Step(state)
@@ -90,6 +90,10 @@ class Tally:
             case Sent(_, to, Above(text), took):
                 return Step((*state, f"{text} to {to} {took}, next {seek(0)}"))
         raise ValueError(event)
+
+    def is_of_message(self, notice: str) -> bool:
+        """It says so."""
+        return notice.startswith("again")
 
     def lower_message(self, message: Above) -> Below:
         """As the line has it."""
@@ -148,11 +152,11 @@ def test_the_application_asks_the_one_on_top() -> None:
     assert effects == (Send(NodeId("b"), Above("this")), Send(NodeId("b"), Above("last")))
 
 
-def test_what_became_of_a_message_is_the_business_of_both_of_the_one_below_first() -> None:
+def test_both_handle_the_outcome_of_a_message_before_it_goes_another_way() -> None:
     after, _ = took(Sent(Instant(1), NodeId("b"), Above("x"), None))
 
     assert after.lower.place == -1
-    assert after.upper == ("n 3", "lost x at 1, next 99", "x to b None, next -1")
+    assert after.upper == ("n 3", "lost x at 1, next 99", "x to b None, next -1", "again x at 1, next 99")
     assert took(Sent(Instant(1), NodeId("b"), Above("x"), 7)).state.upper == ("n 3", "x to b 7, next 3")
 
 

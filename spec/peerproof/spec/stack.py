@@ -3,12 +3,13 @@ A protocol on top of another one, as one value and one `step`.
 
 The lower protocol routes messages, the upper one decides what to send. Events from outside go to the lower one first, except
 commands of the application, which go to the upper one. Notifications of the lower one are events of the upper one, and requests
-of the upper one are commands to the lower one. Neither sees the other's state.
+of the upper one are commands to the lower one. The outcome of a message that was sent goes to both, to the upper one before the
+message goes another way. Neither sees the other's state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -83,6 +84,10 @@ class Layer(Protocol):
         """Handles `Told`, `Asked` or `Sent`; its effects are `Request` and `Notify`."""
         ...
 
+    def is_of_message(self, notice: Any) -> bool:
+        """Whether a notification of the protocol below says where a message goes next, or that it has arrived here."""
+        ...
+
     def lower_message(self, message: Any) -> Any:
         """Returns a message in the form of the protocol below."""
         ...
@@ -127,12 +132,15 @@ class Stack:
         """
         lower, upper = state.lower, state.upper
         effects: list[Any] = []
-        agenda = list(reversed(self._happens(event)))
+        agenda: list[Any] = [self._happens(event)]
         while agenda:
             match agenda.pop():
                 case _Down(about):
                     lower, wanted = self._lower.step(lower, about, pick)
-                    agenda += reversed([self._from_below(event.now, effect) for effect in wanted])
+                    follows = [self._from_below(event.now, effect) for effect in wanted]
+                    if isinstance(about, Sent):
+                        follows.insert(self._place_of_outcome(wanted), _Up(event))
+                    agenda += reversed(follows)
                 case _Up(about):
                     upper, wanted = self._upper.step(upper, about, partial(self._seek, lower, pick))
                     agenda += reversed([_from_above(event.now, effect) for effect in wanted])
@@ -144,17 +152,22 @@ class Stack:
     def _seek(self, lower: Any, pick: Pick, key: Any) -> Any:
         return self._lower.next_hop(lower, key, pick)
 
-    def _happens(self, event: Any) -> list[Any]:
-        """Returns the protocols that an event goes to, in order."""
+    def _place_of_outcome(self, effects: Sequence[Any]) -> int:
+        """Returns the place of what the upper one does among the lower one's effects: before the message goes another way."""
+        notices = [isinstance(effect, Notify) and self._upper.is_of_message(effect.notice) for effect in effects]
+        return notices.index(True) if True in notices else len(notices)
+
+    def _happens(self, event: Any) -> _Down | _Up:
+        """Returns the event for the protocol that it goes to."""
         match event:
             case Asked():
-                return [_Up(event)]
+                return _Up(event)
             case Received(now, sender, message):
-                return [_Down(Received(now, sender, self._upper.lower_message(message)))]
+                return _Down(Received(now, sender, self._upper.lower_message(message)))
             case Sent(now, to, message, took):
-                return [_Down(Sent(now, to, self._upper.lower_message(message), took)), _Up(event)]
+                return _Down(Sent(now, to, self._upper.lower_message(message), took))
             case _:
-                return [_Down(event)]
+                return _Down(event)
 
     def _from_below(self, now: Instant, effect: Any) -> Any:
         match effect:

@@ -136,3 +136,8 @@ def lift_message(message: wendy.Message) -> Message:
     if purpose == PUBLISH:
         return PublishMessage(header, value)
     return NotifyMessage(header, value) if purpose == NOTIFY else message
+
+
+def is_of_message(notice: wendy.Notice | Rerouted) -> bool:
+    """Whether a notice says where a message goes next; a node that it did not reach has departed before. [PA-28]"""
+    return isinstance(notice, wendy.Delivered | wendy.Forwarding)

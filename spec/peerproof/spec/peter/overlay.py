@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from peerproof.spec import wendy
 from peerproof.spec.core import NodeId, Notify, Pick, Step
 from peerproof.spec.peter import tree
-from peerproof.spec.peter.messages import Effect, Event, Rerouted, lift_message, lower_message
+from peerproof.spec.peter.messages import Effect, Event, Rerouted, is_of_message, lift_message, lower_message
 from peerproof.spec.peter.topics import State as Tree
 from peerproof.spec.stack import Stack, Stacked
 from peerproof.spec.wendy.routing import next_hop
@@ -55,6 +55,7 @@ class Trees:
     step = staticmethod(tree.step)
     lower_message = staticmethod(lower_message)
     lift_message = staticmethod(lift_message)
+    is_of_message = staticmethod(is_of_message)
 
 
 STACK: Final = Stack(Underlay(), Trees())

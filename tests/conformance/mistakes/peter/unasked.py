@@ -108,6 +108,8 @@ wrong |= {
     "NoLongTopics: topics-as-they-are": forbidding("tree.id_of_topic", lambda topic: len(topic) > 4096),
     # Does not publish an event that is too long, and says nothing. [P-01, WA-66]
     "DropsLongEvents: longest-event": with_long_events(lambda event: None),
+    # Routes an event again while the node that it did not reach is still a child. [PA-28]
+    "RoutesBeforeItRepairs: a-publish-that-fails-at-a-child": {"overlay.Trees.is_of_message": lambda *_: False},
     # Does not take a node for departed that a PUBLISH does not reach. [PA-28]
     "EventsMayGetLost: a-publish-that-fails-at-an-address": _says_nothing(PublishMessage),
     # Does not take a node for departed that a SUBSCRIBE does not reach. [PA-28]

@@ -12,7 +12,7 @@ from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, 
 from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, Taking, no_choice, recast
 from peerproof.spec.overrides import names_in, overridden
 from peerproof.spec.peter import tree
-from peerproof.spec.peter.messages import Own, lift_message, lower_message
+from peerproof.spec.peter.messages import Own, is_of_message, lift_message, lower_message
 from peerproof.spec.peter.model.abstract_router import (
     Beat,
     Known,
@@ -78,6 +78,7 @@ class Trees:
     initial = staticmethod(tree.initial)
     lower_message = staticmethod(lower_message)
     lift_message = staticmethod(lift_message)
+    is_of_message = staticmethod(is_of_message)
 
     def __init__(self, step: Taking) -> None:
         self.step: Final = step
