@@ -569,8 +569,9 @@ IsAllowed(state, command) ==
 
 \* [SA-37]
 Leave(state, m) ==
-    IF m = state.id THEN Queued([state EXCEPT !.left = TRUE], Vector("leave", m, state.own))
-    ELSE Merged(state, m, "leave", state.table[m].incarnation)
+    IF m # state.id THEN Merged(state, m, "leave", state.table[m].incarnation)
+    ELSE IF state.left THEN state
+    ELSE Queued([state EXCEPT !.left = TRUE], Vector("leave", m, state.own))
 
 \* [SA-36]
 Remove(state, m) == [Leave(state, m) EXCEPT !.table = [other \in DOMAIN @ \ {m} |-> @[other]]]

@@ -22,14 +22,12 @@
 (* nothing more to say, goes on with its timer. And neither are            *)
 (* fingerprints of states.                                                 *)
 (*                                                                         *)
-(* No verdict is possible on: a datagram in the node's own name; a node    *)
-(* that is told to leave by itself once more, of which SA-37 does not say  *)
-(* whether the event is queued again; a joining that is queued while the   *)
-(* address in it changes; an address of the node itself beyond ASCII; and  *)
-(* a payload that may be too large, because the size of a payload is only  *)
-(* known to be at most three times that of its text. The trace is          *)
-(* undetermined from there on. The largest counters [SA-47] are beyond the *)
-(* integers of TLC.                                                        *)
+(* No verdict is possible on: a datagram in the node's own name; a joining *)
+(* that is queued while the address in it changes; an address of the node  *)
+(* itself beyond ASCII; and a payload that may be too large, because the   *)
+(* size of a payload is only known to be at most three times that of its   *)
+(* text. The trace is undetermined from there on. The largest counters     *)
+(* [SA-47] are beyond the integers of TLC.                                 *)
 (***************************************************************************)
 EXTENDS Swim, TraceData
 
@@ -485,9 +483,7 @@ CommandJudged(e) ==
     LET uuid == e.args.uuid
         reason == IF uuid = node.id THEN "own_node" ELSE "unknown_node"
     IN  CASE e.args.type = "add_node" -> Commanded(e, <<"add", uuid, e.args.host, e.args.port>>, reason)
-          [] e.args.type = "leave_node" ->
-                 IF uuid = node.id /\ node.left THEN Undetermined("what it is to leave twice")
-                 ELSE Commanded(e, <<"leave", uuid>>, reason)
+          [] e.args.type = "leave_node" -> Commanded(e, <<"leave", uuid>>, reason)
           [] e.args.type = "remove_node" -> Commanded(e, <<"remove", uuid>>, reason)
           [] e.args.type = "set_payload" -> PayloadJudged(e)
           [] e.args.type = "probe_node" -> ProbingJudged(e)

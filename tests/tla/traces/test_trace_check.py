@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -176,9 +177,28 @@ def joining(host: str, tx: int, sender: swim.Uuid) -> Any:
 
 
 @pytest.mark.slow
+def test_a_node_that_leaves_twice_leaves_once(tools: Tools) -> None:
+    """Both say so, whether its leave is still in the queue at the second one or not. [SA-37]"""
+    lines: list[str] = []
+    simulation = Simulation(swim, "twice", recorder=Recorder(swim, "twice", lines.append))
+    simulation.start(ALONE, SWIM.build_config({"uuid": OWN}, ALONE, []))
+    simulation.at(Instant(50), partial(simulation.carry, InFlight(NodeId("m:1"), ALONE, joining("m", 1, OTHER))))
+    for now in (100, 200, 30_000):
+        simulation.at(Instant(now), partial(simulation.ask, ALONE, swim.LeaveNode(OWN)))
+    simulation.run(Instant(40_000))
+    again = [json.loads(line) | {"run": "again"} for line in lines]
+    second = [number for number, line in enumerate(again) if line["kind"] == "api"][1]
+    again[second] |= {"refused": "unknown_node"}
+
+    right, wrong = judgements(tools, [*lines, *map(json.dumps, again)], protocol="swim")
+
+    assert (right.opinion, right.events) == (Opinion.ACCEPTED, len(lines))
+    assert (wrong.opinion, wrong.what) == (Opinion.REJECTED, "refused")
+
+
+@pytest.mark.slow
 def test_what_the_module_of_swim_cannot_judge_is_undetermined(tools: Tools) -> None:
     happenings: dict[str, list[Any]] = {
-        "what it is to leave twice": [swim.LeaveNode(OWN), swim.LeaveNode(OWN)],
         "whether the payload fits into a datagram": [swim.SetPayload(OWN, f'{{"a":"{"x" * 600}"}}')],
         "a datagram in the name of the node itself": [joining("m", 1, OWN)],
         "the address in a queued joining": [joining("m", 1, OTHER), joining("k", 2, OTHER)],

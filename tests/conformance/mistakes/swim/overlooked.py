@@ -425,6 +425,11 @@ wrong |= {
     ),
     # Refuses to leave if it has left. [SA-37]
     "LeavesOnce: leave-by-itself-twice": forbidding("commands.with_left", lambda state, node: node == state.uuid and state.left),
+    # Queues its leave once more when it is asked to leave once more. [SA-37]
+    "LeavesAgain: leave-by-itself-once-more": around(
+        "commands.with_left",
+        lambda right, state, node: right(replace(state, left=state.left and node != state.uuid), node),
+    ),
     # Forgets with each quantum of a round which nodes have answered. [SA-02]
     "AnswersOfOneQuantum: answer-counts-in-all-quanta-of-its-round": after(
         "transitions.on_quantum", lambda step, *_: with_values(step, answered=frozenset())

@@ -353,6 +353,10 @@ def _leave_of_unknown(state: State, command: LeaveNode) -> Next:
     return on_leave_node(state, command) if is_known else Step(state)
 
 
+def _leave_again(state: State, command: LeaveNode) -> Next:
+    return on_leave_node(replace(state, left=state.left and command.uuid != state.uuid), command)
+
+
 def _add_unknown_only(state: State, command: AddNode) -> Next:
     return Step(state) if command.uuid in state.rows else on_add_node(state, command)
 
@@ -636,6 +640,12 @@ READINGS: Final = (
         name="unknown-is-nothing",
         text="To take out a node that is not known does nothing.",
         instead={"transitions.on_leave_node": _leave_of_unknown},
+    ),
+    Reading(
+        clause="SA-37",
+        name="again",
+        text="A node that has left and is asked to leave once more queues its leave once more.",
+        instead={"transitions.on_leave_node": _leave_again},
     ),
     Reading(
         clause="SA-38",
