@@ -150,13 +150,15 @@ def _cache_what_was_asked(state: State, to: NodeId, took: int) -> State:
     return replace(refresh_score(state, to, took), cache=state.cache.put(dict.fromkeys(asked, took)))
 
 
-def _sets(effect: Effect, timer: type[Any]) -> bool:
-    return isinstance(effect, SetTimer) and isinstance(effect.timer, timer)
+def _start_without(timer: type[Any]) -> Right:
+    """Returns a start that does not set a timer."""
 
+    def initial(right: Right, self_id: NodeId, config: Config) -> Next:
+        first = right(self_id, config)
+        kept = (one for one in first.effects if not (isinstance(one, SetTimer) and isinstance(one.timer, timer)))
+        return first._replace(effects=tuple(kept))
 
-def _flush_only_when_set(right: Right, self_id: NodeId, config: Config) -> Next:
-    first = right(self_id, config)
-    return first._replace(effects=tuple(effect for effect in first.effects if not _sets(effect, FlushCache)))
+    return initial
 
 
 def _flush_an_hour_after_the_first(right: Right, state: State, event: Any, pick: Pick) -> Next:
@@ -171,7 +173,7 @@ READINGS.add(
     "WA-19",
     "another-hour",
     "The hour of the cache begins at another moment, as with its first entry.",
-    initial=_flush_only_when_set,
+    initial=_start_without(FlushCache),
     step=_flush_an_hour_after_the_first,
     is_open=True,
 )
@@ -215,11 +217,7 @@ def _far_regions(state: State, to: NodeId, took: int) -> State:
     return refresh_score(state, to, 5 * took if is_far else took)
 
 
-@READINGS.register("WA-24", "without-heartbeats", "initial")
-def _no_heartbeats(right: Right, self_id: NodeId, config: Config) -> Next:
-    """Nodes are not pinged at regular times."""
-    first = right(self_id, config)
-    return first._replace(effects=tuple(effect for effect in first.effects if not _sets(effect, HeartbeatDue)))
+READINGS.add("WA-24", "without-heartbeats", "Nodes are not pinged at regular times.", initial=_start_without(HeartbeatDue))
 
 
 @READINGS.register("WA-24", "leaves-otherwise", "transitions.on_leave", is_open=True)
