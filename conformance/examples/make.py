@@ -30,7 +30,7 @@ class NewestFirst(Runtime):
 
     def specification(self) -> Specification:
         """The protocol with another step."""
-        return cast("Specification", Changed(answering_with(newest_first)(scuttlebutt.step)))
+        return cast("Specification", Changed(partial(answering_with(newest_first), scuttlebutt.step)))
 
 
 class Named(Recorder):

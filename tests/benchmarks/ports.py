@@ -25,7 +25,8 @@ from time import process_time
 
 from _ratios import children_cpu, cpu, ratio, target
 
-from peerproof.conformance.adapter.adapter import Watch, nothing_to_choose
+from peerproof.conformance.adapter.adapter import Watch
+from peerproof.conformance.adapter.choices import nothing_to_choose
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result

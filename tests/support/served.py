@@ -10,14 +10,16 @@ from typing import Any
 from tests.support.catching import suite
 
 from peerproof.conformance.runner.peers import endpoint
-from peerproof.reference.divergences.wendy import WD12
+from peerproof.reference.divergences.wendy import WD12, Diverging
 from peerproof.reference.harness.harness import Harness
 
 MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in suite().vectors if v.id == "wendy/codec/sample-heartbeat")
 
 
-class Slow(WD12):
+class Slow(Diverging):
     """It thinks before it speaks."""
+
+    instead = WD12.instead
 
     def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
         """The reply."""

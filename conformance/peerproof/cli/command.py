@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peerproof.cli.console import warn
 from peerproof.cli.exits import USAGE, Refusal
@@ -53,19 +54,40 @@ def trace_file(path: str | None, buffered: int = 0) -> Iterator[TraceFile | None
         trace.close()
 
 
-def count(text: str, digits: int = 9) -> int:
-    """The type of an option: a number of things, from 1, with at most so many digits."""
-    if not text.isascii() or not text.isdigit() or len(text) > digits or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
+def count(text: str, digits: int = 9, least: int = 1) -> int:
+    """The type of an option: a number of things, at least so many, with at most so many digits."""
+    if not text.isascii() or not text.isdigit() or len(text) > digits or int(text) < least:
+        raise ArgumentTypeError(f"{text!r}: expected a number, at least {least}")
     return int(text)
 
 
-def positive_seconds(text: str) -> float:
-    """The type of an option: a finite number of seconds above 0."""
+def seconds(text: str) -> float:
+    """The type of an option: a number of seconds, at least 0 and below a million."""
     try:
-        seconds = float(text)
+        found = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ArgumentTypeError(f"expected seconds above 0, found {text!r}")
-    return seconds
+        found = -1
+    if not 0 <= found < 10**6:
+        raise ArgumentTypeError(f"expected seconds, found {text!r}")
+    return found
+
+
+def positive_seconds(text: str) -> float:
+    """The type of an option: a number of seconds above 0 and below a million."""
+    try:
+        if found := seconds(text):
+            return found
+    except ArgumentTypeError:
+        pass
+    raise ArgumentTypeError(f"expected seconds above 0, found {text!r}")
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The type of an option: a JSON object."""
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is not JSON: {error}") from None
+    if not isinstance(plain, dict):
+        raise ArgumentTypeError(f'{text!r}: expected an object, such as {{"max_payload": 512}}')
+    return plain

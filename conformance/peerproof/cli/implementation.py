@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from peerproof.cli.command import seconds
 from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.cli.options import Options
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
@@ -39,7 +40,7 @@ def add_timeouts(parser: Options) -> None:
         usual = Timeouts()
     except ValueError as error:
         raise Refusal(str(error)) from None
-    for name, seconds, what in (
+    for name, usually, what in (
         ("hello", usual.hello, "for the start and the reply to hello"),
         ("op", usual.op, "for one request"),
         ("bye", usual.bye, "for the exit after bye"),
@@ -47,9 +48,9 @@ def add_timeouts(parser: Options) -> None:
         parser.add_argument(
             f"--{name}-timeout",
             metavar="SECONDS",
-            type=_seconds,
-            default=seconds,
-            help=f"time limit {what} (default {seconds:g}; 0: no limit)",
+            type=seconds,
+            default=usually,
+            help=f"time limit {what} (default {usually:g}; 0: no limit)",
         )
     _add_bound(parser, "max-reply")
 
@@ -125,16 +126,6 @@ def refuse_unavailable() -> Iterator[None]:
             last = error.errors.decode("utf-8", "backslashreplace").splitlines()[-20:]
             lines += ["end of its standard error:", *(f"  | {line[:400]}" for line in last)]
         raise Refusal("\n".join(lines), UNUSABLE, tip=error.tip) from None
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1
-    if not 0 <= seconds < 10**6:
-        raise ArgumentTypeError(f"expected seconds, found {text!r}")
-    return seconds
 
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}

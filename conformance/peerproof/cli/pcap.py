@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from peerproof.cli.command import refuse
 from peerproof.cli.console import note
@@ -25,11 +25,11 @@ def run_check(args: Namespace) -> int:
     from peerproof.conformance.captures.pcap import NoCapture
     from peerproof.conformance.suite import output
 
-    protocol, config = _protocol(args), _config(args)
+    protocol = _protocol(args)
     try:
         with refuse(passive_check.BadConfiguration, prefix="--config: "):
             passive, verdict = passive_check.check_capture(
-                Path(args.pcap), protocol, args.port or (), config, args.decisions, is_complete=args.complete
+                Path(args.pcap), protocol, args.port or (), args.config or {}, args.decisions, is_complete=args.complete
             )
     except NoCapture as error:
         raise Refusal(f"--pcap: {error}", tip="tcpdump -w FILE and Wireshark write captures") from None
@@ -57,16 +57,6 @@ def _protocol(args: Namespace) -> str:
     check_protocol(args.protocol, RUNTIMES)
     name: str = args.protocol
     return name
-
-
-def _config(args: Namespace) -> dict[str, Any]:
-    try:
-        plain = json.loads(args.config or "{}")
-    except ValueError as error:
-        raise Refusal(f"--config: {args.config!r} is not JSON: {error}") from None
-    if not isinstance(plain, dict):
-        raise Refusal(f'peerproof: --config: {args.config!r}: expected an object, such as {{"max_payload": 512}}')
-    return plain
 
 
 def _lines(passive: Passive) -> Iterator[str]:

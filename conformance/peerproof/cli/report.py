@@ -23,13 +23,16 @@ from peerproof.cli.ticker import Ticker
 from peerproof.conformance.report.record import NoReport, as_json_lines, load, load_one
 from peerproof.conformance.suite import output
 
+#: Returns the output of a command, and its exit code.
+Make = Callable[[Namespace], tuple[str, int]]
+
 
 @dataclass(frozen=True)
 class Kind:
     """A command: its options, and its output."""
 
     about: str
-    make: Callable[[Namespace], tuple[str, int]]
+    make: Make
     declare: Callable[[ArgumentParser], None]
     formats: tuple[str, ...] = ()
     EXITS: Mapping[int, str] = field(default_factory=dict)
@@ -59,73 +62,23 @@ class Kind:
 
 
 RECORD: Final = "record, as peerproof run --record writes it"
+KINDS: Final[dict[str, Kind]] = {}  #: name of a command -> the command
+
+
+def _command(
+    declare: Callable[[ArgumentParser], None], *formats: str, exits: Mapping[int, str] | None = None, is_page: bool = False
+) -> Callable[[Make], Make]:
+    """Makes a command of the function that renders its output: the docstring is its help, `declare` adds its options."""
+
+    def add(make: Make) -> Make:
+        KINDS[make.__name__.removeprefix("_")] = Kind(make.__doc__ or "", make, declare, formats, exits or {}, is_page)
+        return make
+
+    return add
 
 
 def _add_records(parser: ArgumentParser) -> None:
     parser.add_argument("records", metavar="RECORD", type=Path, nargs="+", help=RECORD)
-
-
-def _html(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.explorer.failures import explore_failures
-    from peerproof.conformance.report.html.page import BadExtra, load_edges, load_scores, render_page
-
-    reports = [report for path in args.records for report in load(path)]
-    suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))
-    with refuse(BadExtra):
-        scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
-    return render_page(reports, suite, scores, edges, args.site or "", explore_failures(reports, suite)), OK
-
-
-def _convert(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.renderings import renderer
-
-    report, render = load_one(args.records[0]), renderer(args.format, every=args.all)
-    return render(report, {result.vector: result.title for result in report.results}), OK
-
-
-def _groups(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.failure_groups import FORMATS
-
-    return FORMATS[args.format]([report for path in args.records for report in load(path)]), OK
-
-
-def _matrix(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.clause_matrix import FORMATS, clause_matrices
-
-    reports = [report for path in args.records for report in load(path)]
-    return FORMATS[args.format](clause_matrices(reports), every=args.every), OK
-
-
-def _merge(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.merge import Conflict, Source, merge_reports
-
-    sources = [Source(str(path), report) for path in args.records for report in load(path)]
-    with refuse(Conflict):
-        return "".join(map(as_json_lines, merge_reports(sources))), OK
-
-
-def _diff(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.diff import FORMATS, compare_reports
-
-    (old, new), suite = (load_one(path) for path in (args.old, args.new)), options.suite(args)
-    diff = compare_reports(old, new, suite.aliases)
-    return FORMATS[args.format](diff), FAILED if diff.worse else OK
-
-
-def _badge(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.badge import FORMATS, make_badge
-
-    reports = [report for path in args.records for report in load(path)]
-    return FORMATS[args.format](make_badge(reports, args.label)), OK
-
-
-def _edges(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.models.edge_coverage import report_edges
-
-    suite = options.suite(args)
-    with Ticker() as ticker:
-        found = report_edges(suite, args.protocol, lambda name: ticker(f"{name}: exploring its graphs"))
-    return json.dumps(found, indent=1) + "\n", OK
 
 
 def _declare_html(parser: ArgumentParser) -> None:
@@ -146,14 +99,85 @@ def _site(text: str) -> str:
     return text.rstrip("/") + "/"
 
 
+@_command(_declare_html, is_page=True)
+def _html(args: Namespace) -> tuple[str, int]:
+    """
+    Writes one HTML page of reports, side by side: the verdict, the failures to look at first with their diagrams, the clauses,
+    and all cases behind a filter. It needs no network.
+
+      peerproof report html mine.jsonl theirs.jsonl --output page.html
+    """
+    from peerproof.conformance.explorer.failures import explore_failures
+    from peerproof.conformance.report.html.page import BadExtra, load_edges, load_scores, render_page
+
+    reports = [report for path in args.records for report in load(path)]
+    suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))
+    with refuse(BadExtra):
+        scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
+    return render_page(reports, suite, scores, edges, args.site or "", explore_failures(reports, suite)), OK
+
+
 def _declare_convert(parser: ArgumentParser) -> None:
     parser.add_argument("records", metavar="RECORD", type=Path, nargs=1, help=RECORD)
     options.add_all(parser)
 
 
+@_command(_declare_convert, "text", "json", "jsonl", "junit", "md", "github")
+def _convert(args: Namespace) -> tuple[str, int]:
+    """
+    Writes a report in another format.
+
+      peerproof report convert mine.jsonl --format junit --output mine.xml
+      peerproof report convert mine.jsonl --all                              every failure in full
+    """
+    from peerproof.conformance.report.renderings import renderer
+
+    report, render = load_one(args.records[0]), renderer(args.format, every=args.all)
+    return render(report, {result.vector: result.title for result in report.results}), OK
+
+
+@_command(_add_records, "text", "md", "json")
+def _groups(args: Namespace) -> tuple[str, int]:
+    """
+    Groups the failures by their first difference, the largest group first, each with the case to start with.
+
+      peerproof report groups mine.jsonl
+    """
+    from peerproof.conformance.report.failure_groups import FORMATS
+
+    return FORMATS[args.format]([report for path in args.records for report in load(path)]), OK
+
+
 def _declare_matrix(parser: ArgumentParser) -> None:
     _add_records(parser)
     parser.add_argument("--every", action="store_true", help="all clauses, also those that every implementation satisfies")
+
+
+@_command(_declare_matrix, "text", "md", "json")
+def _matrix(args: Namespace) -> tuple[str, int]:
+    """
+    Prints how many clauses each implementation satisfies, and which ones it does not.
+
+      peerproof report matrix mine.jsonl theirs.jsonl --format md
+    """
+    from peerproof.conformance.report.clause_matrix import FORMATS, clause_matrices
+
+    reports = [report for path in args.records for report in load(path)]
+    return FORMATS[args.format](clause_matrices(reports), every=args.every), OK
+
+
+@_command(_add_records)
+def _merge(args: Namespace) -> tuple[str, int]:
+    """
+    Merges records: shards of one run, or several implementations. Records that contradict each other are an error.
+
+      peerproof report merge 1.jsonl 2.jsonl --output all.jsonl
+    """
+    from peerproof.conformance.report.merge import Conflict, Source, merge_reports
+
+    sources = [Source(str(path), report) for path in args.records for report in load(path)]
+    with refuse(Conflict):
+        return "".join(map(as_json_lines, merge_reports(sources))), OK
 
 
 def _declare_diff(parser: ArgumentParser) -> None:
@@ -162,9 +186,37 @@ def _declare_diff(parser: ArgumentParser) -> None:
     options.add_vectors(parser)
 
 
+@_command(_declare_diff, "text", "json", "md", exits={OK: "nothing is worse", FAILED: "something is worse"})
+def _diff(args: Namespace) -> tuple[str, int]:
+    """
+    Prints what differs from one record to another: what fails newly, what passes now, what is new.
+
+      peerproof report diff old.jsonl new.jsonl
+    """
+    from peerproof.conformance.report.diff import FORMATS, compare_reports
+
+    (old, new), suite = (load_one(path) for path in (args.old, args.new)), options.suite(args)
+    diff = compare_reports(old, new, suite.aliases)
+    return FORMATS[args.format](diff), FAILED if diff.worse else OK
+
+
 def _declare_badge(parser: ArgumentParser) -> None:
     _add_records(parser)
     parser.add_argument("--label", default="peerproof", help="text on its left (default peerproof)")
+
+
+@_command(_declare_badge, "svg", "json")
+def _badge(args: Namespace) -> tuple[str, int]:
+    """
+    Makes a badge with the number of cases that pass: red if any fails, grey if the report is partial.
+
+      peerproof report badge mine.jsonl --output badge.svg        for a README
+      peerproof report badge mine.jsonl --json                    for an endpoint of shields.io
+    """
+    from peerproof.conformance.report.badge import FORMATS, make_badge
+
+    reports = [report for path in args.records for report in load(path)]
+    return FORMATS[args.format](make_badge(reports, args.label)), OK
 
 
 def _declare_edges(parser: ArgumentParser) -> None:
@@ -172,88 +224,16 @@ def _declare_edges(parser: ArgumentParser) -> None:
     options.add_vectors(parser)
 
 
-#: Command -> its renderer and help.
-KINDS: Final = {
-    "html": Kind(
-        """
-Writes one HTML page of reports, side by side: the verdict, the failures to look at first with their diagrams, the clauses, and
-all cases behind a filter. It needs no network.
+@_command(_declare_edges)
+def _edges(args: Namespace) -> tuple[str, int]:
+    """
+    Prints which edges of the models' state graphs the vectors take, as JSON for report html --edges. It takes minutes.
 
-  peerproof report html mine.jsonl theirs.jsonl --output page.html
-""",
-        _html,
-        _declare_html,
-        is_page=True,
-    ),
-    "convert": Kind(
-        """
-Writes a report in another format.
+      peerproof report edges --output edges.json
+    """
+    from peerproof.conformance.models.edge_coverage import report_edges
 
-  peerproof report convert mine.jsonl --format junit --output mine.xml
-  peerproof report convert mine.jsonl --all                              every failure in full
-""",
-        _convert,
-        _declare_convert,
-        ("text", "json", "jsonl", "junit", "md", "github"),
-    ),
-    "groups": Kind(
-        """
-Groups the failures by their first difference, the largest group first, each with the case to start with.
-
-  peerproof report groups mine.jsonl
-""",
-        _groups,
-        _add_records,
-        ("text", "md", "json"),
-    ),
-    "matrix": Kind(
-        """
-Prints how many clauses each implementation satisfies, and which ones it does not.
-
-  peerproof report matrix mine.jsonl theirs.jsonl --format md
-""",
-        _matrix,
-        _declare_matrix,
-        ("text", "md", "json"),
-    ),
-    "merge": Kind(
-        """
-Merges records: shards of one run, or several implementations. Records that contradict each other are an error.
-
-  peerproof report merge 1.jsonl 2.jsonl --output all.jsonl
-""",
-        _merge,
-        _add_records,
-    ),
-    "diff": Kind(
-        """
-Prints what differs from one record to another: what fails newly, what passes now, what is new.
-
-  peerproof report diff old.jsonl new.jsonl
-""",
-        _diff,
-        _declare_diff,
-        ("text", "json", "md"),
-        {OK: "nothing is worse", FAILED: "something is worse"},
-    ),
-    "badge": Kind(
-        """
-Makes a badge with the number of cases that pass: red if any fails, grey if the report is partial.
-
-  peerproof report badge mine.jsonl --output badge.svg        for a README
-  peerproof report badge mine.jsonl --json                    for an endpoint of shields.io
-""",
-        _badge,
-        _declare_badge,
-        ("svg", "json"),
-    ),
-    "edges": Kind(
-        """
-Prints which edges of the models' state graphs the vectors take, as JSON for report html --edges. It takes minutes.
-
-  peerproof report edges --output edges.json
-""",
-        _edges,
-        _declare_edges,
-    ),
-}
+    suite = options.suite(args)
+    with Ticker() as ticker:
+        found = report_edges(suite, args.protocol, lambda name: ticker(f"{name}: exploring its graphs"))
+    return json.dumps(found, indent=1) + "\n", OK

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import refuse
+from peerproof.cli.command import json_object, positive_seconds, refuse
 from peerproof.cli.console import note
 from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.cli.options import Options
@@ -39,7 +39,7 @@ def add_transports(parser: Options) -> None:
     add(
         "--slack",
         metavar="SECONDS",
-        type=_seconds,
+        type=positive_seconds,
         default=SLACK,
         help=f"time limit of an answer over a socket (default {SLACK:g}); raise it on a slow machine",
     )
@@ -49,7 +49,8 @@ def add_transports(parser: Options) -> None:
     add("--pcap", metavar="FILE", help="check the nodes in a capture (pcap, pcapng) by their messages alone")
     add("--port", metavar="N", type=int, action="append", help="with --pcap: only packets from or to this port (repeatable)")
     add("--complete", action="store_true", help=COMPLETE_HELP)
-    add("--config", metavar="JSON", help='with --pcap: configuration of the nodes, such as {"max_payload": 512}')
+    what = 'with --pcap: configuration of the nodes, such as {"max_payload": 512}'
+    add("--config", metavar="JSON", type=json_object, help=what)
 
 
 #: The options that apply to `--pcap`, which runs no vectors.
@@ -131,13 +132,3 @@ def _transports(text: str) -> tuple[str, ...]:
     if wrong := [name for name in names if name not in TRANSPORTS]:
         raise ArgumentTypeError(f"expected some of {', '.join(TRANSPORTS)}, found {wrong[0]!r}")
     return names
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds < 10**4:
-        raise ArgumentTypeError(f"expected seconds, found {text!r}")
-    return seconds

@@ -12,11 +12,9 @@ class Inbound(Protocol):
 
     def feed(self, data: bytes) -> bytes | None:
         """Takes the next bytes. Returns the bytes of the message once it is complete, None before. Raises MalformedMessage."""
-        ...
 
     def end(self) -> MalformedMessage:
         """Returns the error for a connection that was closed before the message was complete."""
-        ...
 
 
 class Confirmation(Protocol):
@@ -24,7 +22,6 @@ class Confirmation(Protocol):
 
     def feed(self, data: bytes) -> bool | None:
         """Takes the next bytes. Returns whether they confirm the message, None while that is undecided."""
-        ...
 
 
 class Framing(Protocol):
@@ -34,8 +31,6 @@ class Framing(Protocol):
 
     def Inbound(self) -> Inbound:  # noqa: N802  # a class
         """Returns the receiving side of a connection that a peer has opened."""
-        ...
 
     def Confirmation(self) -> Confirmation:  # noqa: N802  # a class
         """Returns the sending side of a connection of this node, after its message."""
-        ...

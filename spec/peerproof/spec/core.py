@@ -123,7 +123,6 @@ class Pick(Protocol):
 
     def __call__(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
         """Returns `some` distinct options of `among`, or all of them if there are fewer, in the order in which to use them."""
-        ...
 
 
 class Step(NamedTuple, Generic[State, Effect]):
@@ -278,8 +277,6 @@ class Specification(Protocol):
 
     def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
         """Returns a node that has just started."""
-        ...
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """Returns what one event makes of the node: its next state and its effects."""
-        ...

@@ -62,15 +62,12 @@ class Overlay(Protocol):
 
     def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
         """Returns a node that has just started."""
-        ...
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """Returns what one event makes of the node: its next state and its effects."""
-        ...
 
     def next_hop(self, state: Any, key: Any, pick: Pick) -> Any | None:
         """Returns the next hop of a message with this key; None if this node is its destination."""
-        ...
 
 
 class Layer(Protocol):
@@ -78,23 +75,18 @@ class Layer(Protocol):
 
     def initial(self, self_id: NodeId, config: Any) -> Any:
         """Returns the state of a node that has just started."""
-        ...
 
     def step(self, state: Any, event: Any, seek: Seek) -> Step[Any, Any]:
         """Handles `Told`, `Asked` or `Sent`; its effects are `Request` and `Notify`."""
-        ...
 
     def is_of_message(self, notice: Any) -> bool:
         """Whether a notification of the protocol below says where a message goes next, or that it has arrived here."""
-        ...
 
     def lower_message(self, message: Any) -> Any:
         """Returns a message in the form of the protocol below."""
-        ...
 
     def lift_message(self, message: Any) -> Any:
         """Returns a message of the protocol below in the form of this one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,9 +93,7 @@ def test_the_same_call_takes_the_same_effort(seeds: Seeds) -> None:
 
 def search_for(guided: Guided, way: str, runs: int) -> Flaw | None:
     """What a search with or without the guide finds."""
-    if way == "unguided":
-        return guided.search_unguided(seed=0, inputs=runs, seconds=None)
-    return guided.search(seed=0, runs=runs, seconds=None)
+    return guided.search(seed=0, inputs=runs, seconds=None, guided=way != "unguided")
 
 
 @pytest.mark.slow
@@ -156,7 +154,7 @@ def test_what_finds_it_again_has_all_that_was_said(capsys: Capture) -> None:
 def test_the_same_seed_reaches_the_same_code_on_the_same_way(seeds: Seeds, tmp_path: Path) -> None:
     searches = [Guided(seeds, Corpus(tmp_path / name, "scuttlebutt"), "peerproof.spec.scuttlebutt:MESSAGE") for name in "ab"]
 
-    assert [search.search(seed=3, runs=3_000, seconds=None) for search in searches] == [None, None]
+    assert [search.search(seed=3, inputs=3_000, seconds=None) for search in searches] == [None, None]
 
     first, second = (sorted(data for _, data in search.corpus.inputs(BYTES)) for search in searches)
     assert first == second != []

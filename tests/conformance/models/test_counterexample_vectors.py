@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
@@ -36,7 +37,7 @@ class Changed(Variant):
         step: Taking = overridden(super().step, self.model.overrides)
         for change in self.model.changes:
             if change not in (first_picks, within_sides):
-                step = change(step)
+                step = partial(change, step)
         return step(state, event, pick)
 
 

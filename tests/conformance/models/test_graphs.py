@@ -72,14 +72,10 @@ def test_vectors_are_made_of_counterexamples_of_peter_in_which_nobody_comes_or_g
     assert {model.name for model in vector_models(peter)} == {"PX-01-literal", "PX-02-overtaken"}
 
 
-def backwards(step: Any) -> Any:
+def backwards(step: Any, state: Any, event: Any, seek: Any) -> Any:
     """What a node sends at once it sends in the opposite order."""
-
-    def changed(state: Any, event: Any, seek: Any) -> Any:
-        after, effects = step(state, event, seek)
-        return Step(after, effects[::-1])
-
-    return changed
+    after, effects = step(state, event, seek)
+    return Step(after, effects[::-1])
 
 
 class Backwards(World):

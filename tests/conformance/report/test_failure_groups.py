@@ -33,13 +33,13 @@ class TwoFaults(BD02, BD03):
     """Sends no empty delta, and answers every request with all that it knows."""
 
 
-class HidesPacking(BD03, BD09):
+class HidesPacking(BD03):
     """Answers every request with all that it knows, and packs a delta peer by peer."""
 
     instead: ClassVar = {**BD03.instead, **BD09.instead}
 
 
-class HidesOrder(BD03, BD10):
+class HidesOrder(BD03):
     """Answers every request with all that it knows, and leaves ties as they come."""
 
     instead: ClassVar = {**BD03.instead, **BD10.instead}

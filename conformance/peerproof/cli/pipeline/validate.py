@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from peerproof.cli.command import count, refuse
+from peerproof.cli.command import count, json_object, refuse
 from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.pipeline.options import (
     CANNOT_RUN,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from peerproof.pipeline.stages.validate import Validated, Validation
-    from peerproof.spec.forms.form import Plain
 
 #: Way to check a node -> how it is called in the report.
 WAYS: Final = {"replay": "replay", "relation": "relation", "monitor": "messages alone"}
@@ -69,13 +69,13 @@ def configure(parser: ArgumentParser) -> None:
     add("--follow", type=Path, metavar="DIR", help="watch the traces (*.jsonl) in a folder; needs no other folder")
     add("--run", metavar="NAME", help="with --in only: show what is found of this run's nodes together, or with --node of one")
     add("--node", metavar="NAME", help="with --run: only this node")
-    add("--config", type=_config, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
+    add("--config", type=json_object, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
     add_complete(parser)
     add("--states", type=count, default=256, metavar="N", help="possible states of one node that are carried (default 256)")
     add("--tries", type=count, default=20_000, metavar="N", help="random choices tried for one event (default 20000)")
     add(
         "--every",
-        type=_every,
+        type=partial(count, least=0),
         default=1,
         metavar="N",
         help="check the whole cluster at every N-th instant; 0: never (default 1)",
@@ -194,17 +194,3 @@ def _violation(row: dict[str, Any], *, whole: bool = False) -> str:
 
     line = find_line_number(row["src_file"], row["src_off"])
     return violation_text({**row, "src_line": line}, whole=whole)
-
-
-def _config(text: str) -> Plain:
-    try:
-        plain = json.loads(text)
-    except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is not JSON: {error}") from None
-    if not isinstance(plain, dict):
-        raise ArgumentTypeError(f'{text!r}: expected an object, such as {{"max_payload": 512}}')
-    return plain
-
-
-def _every(text: str) -> int:
-    return 0 if text == "0" else count(text)

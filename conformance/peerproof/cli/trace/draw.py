@@ -19,12 +19,13 @@ the diagram says how many are left out.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli import options
-from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.command import count, interruptible, refuse
 from peerproof.cli.console import note, warn
 from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
 from peerproof.conformance.diagrams.svg import render_svg
@@ -56,24 +57,18 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     from peerproof.conformance.diagrams.message_graph import MOST
 
-    add = parser.add_argument
+    add, number = parser.add_argument, partial(count, least=0)
     add("sources", metavar="SOURCE", nargs="+", help="a vector, a model that fails, or files; - is a trace on standard input")
     add("--format", choices=FORMATS, help="default: text, or what the name of --output says")
     options.add_output(parser)
-    add("--from", dest="begin", metavar="MS", type=_count, help="of a trace or capture: leave out what is earlier")
-    add("--to", dest="end", metavar="MS", type=_count, help="of a trace or capture: leave out what is then or later")
+    add("--from", dest="begin", metavar="MS", type=number, help="of a trace or capture: leave out what is earlier")
+    add("--to", dest="end", metavar="MS", type=number, help="of a trace or capture: leave out what is then or later")
     add("--node", metavar="NAME", action="append", default=[], help="only events that involve this node (repeatable)")
-    add("--most", metavar="N", type=_count, help=f"of a trace or capture: draw at most N events (default {MOST})")
+    add("--most", metavar="N", type=number, help=f"of a trace or capture: draw at most N events (default {MOST})")
     add("--run", metavar="NAME", help="of a trace: this run")
     add("--protocol", metavar="NAME", help="protocol of a capture")
-    add(
-        "--port",
-        metavar="N",
-        type=_count,
-        action="append",
-        default=[],
-        help="of a capture: only packets of this port (repeatable)",
-    )
+    about = "of a capture: only packets of this port (repeatable)"
+    add("--port", metavar="N", type=number, action="append", default=[], help=about)
     add("--without", metavar="NAMES", default="", help="of a model: variables that are not drawn, such as own,round")
     add("--tlc", action="store_true", help="of a model: find the counterexample again with TLC (needs Java and the extra tla)")
     options.add_vectors(parser)
@@ -181,10 +176,3 @@ def _excerpt(args: Namespace) -> Excerpt:
     from peerproof.conformance.diagrams.message_graph import MOST, Excerpt
 
     return Excerpt(args.begin or 0, args.end, args.node, MOST if args.most is None else args.most)
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ArgumentTypeError(f"{text} is below 0")
-    return number

@@ -8,9 +8,8 @@ the request that was not answered: the implementation exited, hung, or wrote a l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from peerproof.conformance.adapter.choices import WrongQuestion
 from peerproof.conformance.adapter.messages import VERSION, Hello, Reply, Request
 
 #: Answers a question: maps the inner object of a `choice` line to the indices of the chosen options.
@@ -47,40 +46,37 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _DETAIL else f"{text[:_DETAIL]}… ({len(text):,} characters)"
 
 
-class Adapter(Protocol):
-    """The interface of all adapters."""
+class Adapter:
+    """The interface of all adapters, with the methods of one that has no process of its own."""
 
     def start(self) -> Hello:
         """Starts or restarts the implementation. Raises AdapterUnavailable."""
-        ...
+        raise NotImplementedError
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
         """Returns the replies to independent requests. Raises AdapterError."""
-        ...
+        raise NotImplementedError
 
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
         """The same as fast as possible; `choosing` has a chooser for each request. Raises AdapterError."""
-        ...
+        raise NotImplementedError
 
     def stretch(self, times: float) -> None:
         """Multiplies the initial time limit of requests by this factor from now on."""
-        ...
 
     def take_errors(self) -> bytes:
         """Returns the end of what the implementation wrote to standard error since the last call. Never raises."""
-        ...
+        return b""
 
     def stop(self) -> bool:
         """Sends `bye`, then kills the process. Returns True if it exited by itself. Never raises."""
-        ...
+        return True
 
     def kill(self) -> None:
         """Kills the implementation. Never raises."""
-        ...
 
     def abort(self) -> None:
         """Makes a request that another thread waits for fail soon with AdapterError. Never raises."""
-        ...
 
 
 def introduction(suite: str) -> Request:
@@ -92,8 +88,3 @@ def introduction(suite: str) -> Request:
     except PackageNotFoundError:  # runs from a source tree that is not installed
         runner = "peerproof"
     return {"op": "hello", "protocol": [VERSION, VERSION], "runner": runner, "vectors": suite, "choices": ["oracle", "set"]}
-
-
-def nothing_to_choose(question: dict[str, Any]) -> list[int]:
-    """Rejects every question. Raises WrongQuestion."""
-    raise WrongQuestion(f"asked for a choice in a request without choices: {question!r}")

@@ -18,6 +18,11 @@ class WrongQuestion(Exception):
     """A question that cannot be answered; the message says why."""
 
 
+def nothing_to_choose(question: dict[str, Any]) -> list[int]:
+    """Rejects every question. Raises WrongQuestion."""
+    raise WrongQuestion(f"asked for a choice in a request without choices: {question!r}")
+
+
 def case_seed(seed: str, case_id: str) -> str:
     """Returns the seed of one case, which does not depend on the other cases of the run."""
     return blake2b(f"{seed}/{case_id}".encode(), digest_size=8).hexdigest()

@@ -18,8 +18,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch, introduction, nothing_to_choose
-from peerproof.conformance.adapter.choices import WrongQuestion
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose, Watch, introduction
+from peerproof.conformance.adapter.choices import WrongQuestion, nothing_to_choose
 from peerproof.conformance.adapter.messages import DEEPEST, Hello, InvalidReply, Reply, Request, hello_of, nests_too_deep
 from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
@@ -29,8 +29,12 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=re
 Handle = Callable[[Request, Choose], Any]
 
 
-class InProcess:
-    """The adapter `py:module:Class`. A restart makes a new instance."""
+class InProcess(Adapter):
+    """
+    The adapter `py:module:Class`. A restart makes a new instance.
+
+    Standard error is that of this process. A waiting request ends at its time limit.
+    """
 
     def __init__(self, name: str, patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> None:
         self._name = name
@@ -79,18 +83,11 @@ class InProcess:
             self.kill()
         return True
 
-    def take_errors(self) -> bytes:
-        """Returns nothing: the standard error is that of this process."""
-        return b""
-
     def kill(self) -> None:
         """Abandons the instance; its thread ends as soon as it returns."""
         if self._worker is not None:
             self._worker.requests.put(None)
             self._worker = None
-
-    def abort(self) -> None:
-        """Does nothing: a waiting request ends at its time limit."""
 
     def _make_handle(self) -> Handle:
         """Raises AdapterUnavailable if there is no such class; what the class raises is the implementation's."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from peerproof.conformance.adapter import messages
-from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch, introduction, nothing_to_choose
-from peerproof.conformance.adapter.choices import WrongQuestion
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose, Watch, introduction
+from peerproof.conformance.adapter.choices import WrongQuestion, nothing_to_choose
 from peerproof.conformance.adapter.line_channel import Channel, Ended, LineTooLong, ReadTimeout
 from peerproof.conformance.adapter.messages import DEEPEST, WITHOUT_CHOICES, Hello, InvalidReply, Reply, Request
 from peerproof.conformance.suite.bounds import MAX_LINE
@@ -25,7 +25,7 @@ _NO_OP: Final = ("unknown_op", "unsupported")  #: error codes for an op that an 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-class LineAdapter:
+class LineAdapter(Adapter):
     """An adapter that exchanges lines of JSON."""
 
     def __init__(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose, Watch
 from peerproof.conformance.adapter.choices import WrongQuestion
 from peerproof.conformance.adapter.dialogue import (
     Dialogue,
@@ -46,8 +46,8 @@ class _Node:
     is_widened: bool = False  #: whether lives of other cases are included
 
 
-class Recorded:
-    """The adapter `recorded:FILE`."""
+class Recorded(Adapter):
+    """The adapter `recorded:FILE`. Of standard error it has what a process wrote that failed to answer, with the failure."""
 
     def __init__(self, path: Path, watch: Watch | None = None) -> None:
         self._path = path
@@ -83,23 +83,6 @@ class Recorded:
                 trouble.answered = replies
                 raise
         return replies
-
-    def stop(self) -> bool:
-        """Does nothing: no process runs."""
-        return True
-
-    def stretch(self, times: float) -> None:
-        """Does nothing: recorded answers take no time."""
-
-    def take_errors(self) -> bytes:
-        """Returns nothing: only the standard error of a process that failed to answer is recorded."""
-        return b""
-
-    def kill(self) -> None:
-        """Does nothing: no process runs."""
-
-    def abort(self) -> None:
-        """Does nothing: no request waits."""
 
     def _reply(self, request: Request, choose: Choose) -> Reply:
         number, self._next_id = self._next_id, self._next_id + 1

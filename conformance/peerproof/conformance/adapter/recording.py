@@ -16,7 +16,7 @@ Asked = list[tuple[dict[str, Any], list[int]]]
 _encode: Final = json.JSONEncoder(separators=(",", ":"), default=repr).encode
 
 
-class Recording:
+class Recording(Adapter):
     """
     Records the dialogue with the adapter that `create` makes; `create` gets the watch for the adapter's lines.
 

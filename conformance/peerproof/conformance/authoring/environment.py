@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -27,12 +27,12 @@ def check_environment() -> Iterator[tuple[str, bool | None, str]]:
     ('Python', True)
     """
     yield "Python", True, ".".join(map(str, sys.version_info[:3]))
-    yield _check_java()
+    yield _check_java("Java", find_java, "TLC")
     try:
         yield "TLC", True, f"{find_jar().name}, for model check and model graph"
     except ToolsUnusable as problem:
         yield "TLC", None, f"for model check and model graph: {problem}"
-    yield _check_jdk()
+    yield _check_java("JDK", find_jdk, "pipeline on Spark")
     serf = shutil.which("serf")
     install = "sudo apt install serf, or https://github.com/hashicorp/serf"
     yield "Serf", True if serf else None, serf or f"for node start distkv --serf: {install}"
@@ -43,17 +43,9 @@ def check_environment() -> Iterator[tuple[str, bool | None, str]]:
             yield extra, None, f"for {needed_by}: pip install 'peerproof[{extra}]'"
 
 
-def _check_java() -> tuple[str, bool | None, str]:
+def _check_java(name: str, find: Callable[[], str], needed_by: str) -> tuple[str, bool | None, str]:
     try:
-        java = find_java()
-        return "Java", True, f"{java_version(java)}, {java}"
+        java = find()
+        return name, True, f"{java_version(java)}, {java}, for {needed_by}"
     except ToolsUnusable as problem:
-        return "Java", None, f"for TLC: {problem}"
-
-
-def _check_jdk() -> tuple[str, bool | None, str]:
-    try:
-        java = find_jdk()
-        return "JDK", True, f"{java_version(java)}, {java}, for Spark"
-    except ToolsUnusable as problem:
-        return "JDK", None, f"for pipeline on Spark: {problem}"
+        return name, None, f"for {needed_by}: {problem}"

@@ -37,11 +37,9 @@ class Framing(Protocol):
         Bytes that were not consumed are passed again, with more after them. Raises MalformedMessage if no message can begin like
         this.
         """
-        ...
 
     def tear(self) -> None:
         """Takes note of missing bytes: the next ones come from somewhere after them."""
-        ...
 
 
 #: Bytes after a gap at which it is given up; more than a receiver's window in a local network.

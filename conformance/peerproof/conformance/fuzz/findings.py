@@ -24,10 +24,8 @@ from peerproof.conformance.vectors.plain_data import plain_config
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 
-#: The kinds of findings, each with a sentence.
-KINDS: Final[Mapping[str, str]] = {
-    "property": "a property does not hold",
-    "raised": "the specification raised an error",
+#: The failures of an implementation or its adapter, each with a sentence.
+FAILURES: Final[Mapping[str, str]] = {
     "crashed": "the implementation exited",
     "panicked": "the implementation answered with the error panic",
     "hung": "the implementation did not answer in time",
@@ -35,6 +33,13 @@ KINDS: Final[Mapping[str, str]] = {
     "garbled": "the adapter wrote a line that is not part of the protocol",
     "misshapen": "the adapter's reply does not have the members that it must have",
     "error": "the adapter reports an error",
+}
+
+#: The kinds of findings, each with a sentence.
+KINDS: Final[Mapping[str, str]] = {
+    "property": "a property does not hold",
+    "raised": "the specification raised an error",
+    **FAILURES,
     "unreadable": "the bytes that were sent are not a message",
     "messages": "no choice of the specification leads to the messages that were sent",
     "events": "no choice of the specification leads to the events that were reported",
@@ -43,7 +48,6 @@ KINDS: Final[Mapping[str, str]] = {
     "choice": "the implementation did not ask for a random choice, or asked with other options than the specification has",
     "clock": "timers stand still, or lie in the past",
 }
-
 
 WIDTH: Final = 120
 MOST_TOLD: Final = 60  #: lines of the graph, the last ones

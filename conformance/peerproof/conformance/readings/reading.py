@@ -7,10 +7,10 @@ on the document's words. A `should` clause has a reading, too: an implementation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
@@ -24,11 +24,13 @@ _VARIANT: Final[Reference[Any]] = Reference("peerproof.reference.harness.variant
 
 Change = Callable[..., Any]
 
+_Function = TypeVar("_Function", bound=Change)
+
 #: The parts that a reading can change with a function; it is called with the original one.
 CHANGES: Final = ("step", "initial", "encode", "decode")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Reading:
     """
     Another reading of something that a decision settles, or the protocol without a clause that says should or may.
@@ -41,6 +43,7 @@ class Reading:
     clause: str  #: the decision, or the clause that is left out
     name: str  #: its name in an implementation's hello, in the member `readings`
     text: str  #: the behaviour of an implementation with this reading, in a sentence
+    _: KW_ONLY
     instead: Overrides = field(default_factory=lambda: MappingProxyType({}))  #: names below the protocol's package
     step: Change | None = None
     initial: Change | None = None
@@ -53,6 +56,29 @@ class Reading:
     def variant(self, protocol: str) -> Any:
         """Returns an implementation of the protocol with this reading; it has `handle`, for the adapter protocol."""
         return combine(protocol, [self])
+
+
+class Readings(list[Reading]):
+    """The other readings of a protocol's document."""
+
+    def add(self, clause: str, name: str, text: str, **parts: Any) -> None:
+        """Adds a reading; `parts` are the keyword arguments of `Reading`."""
+        self.append(Reading(clause, name, text, **parts))
+
+    def register(self, clause: str, name: str, place: str, **flags: bool) -> Callable[[_Function], _Function]:
+        """
+        Adds a reading that is one function, described by the first paragraph of its docstring.
+
+        `place` is what it replaces: a name below the protocol's package, or one of `CHANGES`.
+        """
+
+        def add(function: _Function) -> _Function:
+            text = " ".join((function.__doc__ or "").split("\n\n")[0].split())
+            parts: dict[str, Any] = {place: function} if place in CHANGES else {"instead": {place: function}}
+            self.add(clause, name, text, **parts, **flags)
+            return function
+
+        return add
 
 
 def combine(protocol: str, readings: list[Reading]) -> Any:
@@ -94,7 +120,7 @@ def unseen_claims(readings: Mapping[str, str], results: Iterable[Result]) -> Ite
             yield f"hello claims {decision} as {name!r}, but none of {cited} cases that cite it confirms that"
 
 
-def readings_of(protocol: str) -> tuple[Reading, ...]:
+def readings_of(protocol: str) -> Sequence[Reading]:
     """
     Returns the described other readings of a protocol's document.
 

@@ -22,6 +22,7 @@ from peerproof.conformance.report.failure_text import failure_meaning, reported_
 from peerproof.conformance.report.record import Report, labels
 from peerproof.conformance.runner.result import BROKEN, STATUSES, Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
+from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.plain_data import describe_bytes
 
@@ -96,15 +97,16 @@ def render_groups(report: Report, groups: Sequence[FailureGroup], most: int | No
     if not groups:
         yield "no case fails"
         return
-    yield f"{_count(_size(groups), 'failing case')} by first difference: {_count(len(groups), 'group')}, the largest first"
+    failing = count_text(_size(groups), "failing case")
+    yield f"{failing} by first difference: {count_text(len(groups), 'group')}, the largest first"
     results = {result.id: result for result in report.results}
     for number, group in enumerate(groups[:most]):
         clauses = f" [{' '.join(group.clauses)}]" * bool(group.clauses)
-        yield f"  {_count(len(group.cases), 'case')}: {group.difference}{clauses}"
+        yield f"  {count_text(len(group.cases), 'case')}: {group.difference}{clauses}"
         yield f"    {'for example' if number else 'start here'}: {command_of(results[group.example], report)}"
-        yield from (f"    also in {_count(cases, 'case')} of these: {other}" for other, cases in group.also.items())
+        yield from (f"    also in {count_text(cases, 'case')} of these: {other}" for other, cases in group.also.items())
     if left := groups[len(groups[:most]) :]:
-        rest = f"{_count(len(left), 'smaller group')} with {_count(_size(left), 'case')}"
+        rest = f"{count_text(len(left), 'smaller group')} with {count_text(_size(left), 'case')}"
         yield f"  and {rest} (peerproof report groups RECORD shows all)"
 
 
@@ -129,10 +131,6 @@ def list_failing(report: Report) -> list[tuple[str, str, str]]:
     """Returns id, failure and first difference of each failing case, for a list of expected failures."""
     reasons = {case: group.difference for group in group_failures(report) for case in group.cases}
     return [(result.id, result.failure or "error", reasons[result.id]) for result in _failing(report)]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def as_text(reports: Sequence[Report]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.runner.address_map import is_address
 from peerproof.conformance.runner.answer_rules import Rules
@@ -103,8 +103,8 @@ def _why_not(case: Case) -> str | None:
     return None
 
 
-class Running:
-    """Stands in for an adapter; it only checks that a node answers."""
+class Running(Adapter):
+    """Stands in for an adapter; it only checks that a node answers. The node and its standard error belong to the user."""
 
     def __init__(self, to: Endpoint, protocol: str, slack: float) -> None:
         self._to: Final = to
@@ -145,23 +145,6 @@ class Running:
         """Accepts no requests."""
         assert not choosing, "a node without an adapter is asked nothing"
         return self.ask(requests, lambda _: [])
-
-    def stretch(self, times: float) -> None:
-        """Does nothing: all waits use the slack."""
-
-    def stop(self) -> bool:
-        """Does nothing: the node belongs to the user."""
-        return True
-
-    def take_errors(self) -> bytes:
-        """Returns nothing: the node's standard error belongs to the user."""
-        return b""
-
-    def kill(self) -> None:
-        """Does nothing: the node belongs to the user."""
-
-    def abort(self) -> None:
-        """Does nothing: all waits have a timeout."""
 
 
 class RunningStage(SocketStage):

@@ -19,7 +19,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose, nothing_to_choose
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose
+from peerproof.conformance.adapter.choices import nothing_to_choose
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, NoAnswer, Reply, Request, check, contradicts_hello
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import DIALOGUES

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -24,7 +24,7 @@ from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED, ForeignLines
 from peerproof.pipeline.ingest.mapping import load
 from peerproof.pipeline.storage.batches import Output, Unit
 from peerproof.pipeline.storage.chunks import WINDOW, Chunker
-from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, Column, Table, Type
+from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, Column, RowBuffer, Table, Type
 from peerproof.spec.collector import no_collector
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
@@ -61,7 +61,7 @@ def read_part(unit: Unit, output: Output) -> None:
         message = f"{task['path']} does not exist: every worker must have the files at the same path"
         raise InputChanged(message) from None
     chunker.end()
-    refused.flush()
+    refused.rows.flush()
     counts.update({f"quarantined: {reason}": count for reason, count in refused.reasons.items()})
     output.write(COUNTS, COUNTS.batch(sorted(counts.items())))
 
@@ -72,21 +72,14 @@ class _Refused:
     def __init__(self, output: Output, file: str) -> None:
         self.count = 0
         self.reasons: Counter[str] = Counter()
-        self._output = output
-        self._file = file
-        self._rows: list[tuple[Any, ...]] = []
+        self.rows = RowBuffer(output.write, LOT)
+        self._origin = file, output.batch_id
 
     def __call__(self, refusal: Refusal) -> None:
         self.count += 1
         self.reasons[refusal.reason] += 1
-        self._rows.append((self._file, *refusal, self._output.batch_id))
-        if len(self._rows) >= LOT:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._rows:
-            self._output.write(QUARANTINE, QUARANTINE.batch(self._rows))
-        self._rows = []
+        file, batch_id = self._origin
+        self.rows.add(QUARANTINE, (file, *refusal, batch_id))
 
 
 def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused) -> Counter[str]:

@@ -8,7 +8,7 @@ state of its observer, are in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 from zlib import crc32
 
@@ -17,7 +17,7 @@ import msgspec
 from peerproof.conformance.traces.events import Event
 from peerproof.pipeline.measures import protocols
 from peerproof.pipeline.storage.arrow_rows import events
-from peerproof.pipeline.storage.tables import METRICS, Column, Table, Type
+from peerproof.pipeline.storage.tables import METRICS, Column, RowBuffer, Table, Type
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.core import Specification
 
@@ -105,9 +105,8 @@ class Pass:
     """Measures one node after the other, and writes batches of `metrics` and `sightings`."""
 
     def __init__(self, write: Write, *, shared_clock: bool) -> None:
-        self._write = write
         self._clock = SHARED if shared_clock else OWN
-        self._rows: dict[str, list[tuple[Any, ...]]] = {METRICS.name: [], SIGHTINGS.name: []}
+        self._rows = RowBuffer(write, ROWS)
         self._node: _Node | None = None
         self._key: tuple[str, str] | None = None
 
@@ -118,7 +117,7 @@ class Pass:
                 if self._node:
                     self._node.finish()
                 self._key = event.run_id, event.node
-                self._node = _Node(event, self._clock, self._metric, self._sighting)
+                self._node = _Node(event, self._clock, partial(self._rows.add, METRICS), partial(self._rows.add, SIGHTINGS))
             self._node.add(event)
 
     def finish(self) -> None:
@@ -126,25 +125,7 @@ class Pass:
         if self._node:
             self._node.finish()
         self._node = None
-        for table in (METRICS, SIGHTINGS):
-            self._flush(table)
-
-    def _metric(self, row: tuple[Any, ...]) -> None:
-        self._keep(METRICS, row)
-
-    def _sighting(self, row: tuple[Any, ...]) -> None:
-        self._keep(SIGHTINGS, row)
-
-    def _keep(self, table: Table, row: tuple[Any, ...]) -> None:
-        rows = self._rows[table.name]
-        rows.append(row)
-        if len(rows) >= ROWS:
-            self._flush(table)
-
-    def _flush(self, table: Table) -> None:
-        if rows := self._rows[table.name]:
-            self._write(table, table.batch(rows))
-            rows.clear()
+        self._rows.flush()
 
 
 class _Node:

@@ -24,7 +24,7 @@ from peerproof.pipeline.spark.execution import Engine, finish_units
 from peerproof.pipeline.spark.work import Done, Show
 from peerproof.pipeline.storage.arrow_rows import read_batches, read_rows, split_by_node
 from peerproof.pipeline.storage.batches import Batch, Output, Plan, Refused, Success, Unit, successes
-from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS, Column, Table, Type
+from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS, Column, RowBuffer, Table, Type
 from peerproof.pipeline.storage.versions import code_digest, spec_version
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.collector import no_collector
@@ -209,16 +209,16 @@ def validate_nodes(unit: Unit, output: Output) -> None:
     if unit.task["table"] == QUARANTINE.name:
         output.write(VIOLATIONS, VIOLATIONS.batch(list(set_aside(file))))
         return
-    lots = _Lots(output)
+    lots = RowBuffer(output.write, LOT)
     with no_collector():
         for check, begin, verdict in check_nodes(read_batches(file), options):
             if check.suspect is not None and unit.task["every"]:
                 results = json.dumps([check.suspect, list(check.findings.rows()), verdict])
-                lots.add(PENDING, [(check.run_id, check.node, results)])
+                lots.add(PENDING, (check.run_id, check.node, results))
             else:
-                lots.add(VIOLATIONS, check.findings.rows())
-                lots.add(VERDICTS, [tuple(verdict)])
-            lots.add(PLACES, [tuple(place_of(check, str(file), begin, verdict))])
+                lots.add(VIOLATIONS, *check.findings.rows())
+                lots.add(VERDICTS, tuple(verdict))
+            lots.add(PLACES, place_of(check, str(file), begin, verdict))
     lots.flush()
 
 
@@ -247,7 +247,7 @@ def check_nodes(batches: Iterator[Any], options: Options) -> Iterator[tuple[Node
 def validate_runs(unit: Unit, output: Output) -> None:
     """Checks the nodes of each run together."""
     options = Options(**unit.task["options"])
-    lots = _Lots(output)
+    lots = RowBuffer(output.write, LOT)
     with no_collector():
         for run, pending in zip(unit.task["runs"], unit.task["pending"], strict=True):
             places = [Place(*place) for place in run]
@@ -256,15 +256,15 @@ def validate_runs(unit: Unit, output: Output) -> None:
                 check = RunCheck(places, unit.task["every"], options, read_rows)
                 check.run()
                 never_sent = check.never_sent
-                lots.add(VIOLATIONS, check.findings.rows())
-                lots.add(VERDICTS, [tuple(check.verdict())])
+                lots.add(VIOLATIONS, *check.findings.rows())
+                lots.add(VERDICTS, tuple(check.verdict()))
             for results in pending:
                 suspect, rows, verdict = json.loads(results)
                 found, said = [Violation(*row) for row in rows], Verdict(*verdict)
                 if said.node in never_sent:
                     found, said = excuse(suspect, found, said)
-                lots.add(VIOLATIONS, found)
-                lots.add(VERDICTS, [tuple(said)])
+                lots.add(VIOLATIONS, *found)
+                lots.add(VERDICTS, said)
     lots.flush()
 
 
@@ -287,25 +287,3 @@ def set_aside(file: Path) -> Iterator[tuple[Any, ...]]:
         if count > MOST:
             message = f"{count - MOST:,} more of this file"
             yield "", "", None, None, reason, "log", None, None, message, None, name, None, None, count - MOST
-
-
-class _Lots:
-    """A buffer of rows."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._rows: dict[str, tuple[Table, list[tuple[Any, ...]]]] = {}
-
-    def add(self, table: Table, rows: Any) -> None:
-        """Adds rows; writes the buffer when it is full."""
-        _, kept = self._rows.setdefault(table.name, (table, []))
-        kept.extend(rows)
-        if len(kept) >= LOT:
-            self._output.write(table, table.batch(kept))
-            kept.clear()
-
-    def flush(self) -> None:
-        """Writes the buffered rows."""
-        for table, kept in self._rows.values():
-            self._output.write(table, table.batch(kept))
-            kept.clear()

@@ -12,7 +12,7 @@ pyarrow is imported by what makes or reads Arrow data alone, so that the documen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -99,6 +99,30 @@ class Table:
 
         columns = pq.read_table(file, schema=self.schema, partitioning=None).columns
         return zip(*(column.to_pylist() for column in columns), strict=True)
+
+
+class RowBuffer:
+    """Rows of tables, which are written in batches of at least `least` rows."""
+
+    def __init__(self, write: Callable[[Table, Any], object], least: int) -> None:
+        self._write: Final = write
+        self._least: Final = least
+        self._rows: Final[dict[str, tuple[Table, list[tuple[Any, ...]]]]] = {}
+
+    def add(self, table: Table, *rows: tuple[Any, ...]) -> None:
+        """Adds rows; writes those of the table when they are enough."""
+        _, kept = self._rows.setdefault(table.name, (table, []))
+        kept += rows
+        if len(kept) >= self._least:
+            self._write(table, table.batch(kept))
+            kept.clear()
+
+    def flush(self) -> None:
+        """Writes all rows."""
+        for table, kept in self._rows.values():
+            if kept:
+                self._write(table, table.batch(kept))
+                kept.clear()
 
 
 class WrongSchema(Exception):

@@ -99,14 +99,10 @@ class DD02(Diverging):
         return Ping(Chain((Element(codec._node(node), None),), cut=True), 0)
 
 
-def _fails(state: State, *_: Any) -> Next:
-    raise NotEnabled("failed", f"{state.self_id} fails at changes")
-
-
-class DD03(Diverging):
+@Diverging.instead_of("transitions.on_change")
+def DD03(state: State, *_: Any) -> Next:
     """Fails at each change of a client."""
-
-    instead: ClassVar = {"transitions.on_change": _fails}
+    raise NotEnabled("failed", f"{state.self_id} fails at changes")
 
 
 class DD06(Diverging):
@@ -130,39 +126,27 @@ class DD07(Diverging):
     }
 
 
-def _ends_at_a_conflict(entry: Any, arrived: Update) -> Any:
+@Diverging.instead_of("entries._outcome")
+def DD08(entry: Any, arrived: Update) -> Any:
+    """Crashes at the first concurrent update."""
     if relation(arrived.chain, entry.chain) is Relation.CONCURRENT:
         raise RuntimeError("two chains, and neither is in the other")
     return OUTCOME(entry, arrived)
 
 
-class DD08(Diverging):
-    """Crashes at the first concurrent update."""
-
-    instead: ClassVar = {"entries._outcome": _ends_at_a_conflict}
-
-
-def _later_arrival(entry: Any, arrived: Update) -> Any:
+@Diverging.instead_of("entries._outcome")
+def DD09(entry: Any, arrived: Update) -> Any:
+    """Accepts the later arrival if tocks are equal."""
     found = OUTCOME(entry, arrived)
     is_equal = found is entries.Outcome.CONFLICT_IGNORE and arrived.tock == entry.tock
     return entries.Outcome.CONFLICT_ACCEPT if is_equal else found
 
 
-class DD09(Diverging):
-    """Accepts the later arrival if tocks are equal."""
-
-    instead: ClassVar = {"entries._outcome": _later_arrival}
-
-
-def _in_its_name(state: State, updates: Iterable[Update]) -> Next:
+@Diverging.instead_of("recovery.send_again")
+def DD10(state: State, updates: Iterable[Update]) -> Next:
+    """Sends updates again with itself as the sender."""
     me = Element(state.self_id, state.message_tick)
     return send_again(state, [replace(update, sender=me) for update in updates])
-
-
-class DD10(Diverging):
-    """Sends updates again with itself as the sender."""
-
-    instead: ClassVar = {"recovery.send_again": _in_its_name}
 
 
 class DD11(Diverging):
@@ -190,16 +174,12 @@ class DD12(Diverging):
         return self.run_overridden(super().decode, data)
 
 
-def _announces_no_tick(state: State) -> Next:
+@Diverging.instead_of("transitions.on_initial_ping_due")
+def DD13(state: State) -> Next:
+    """Announces no tick in its first ping."""
     chain = Chain((Element(state.self_id, state.message_tick or None),))
     again = schedule.silence(state.config.clock)
     return then(election._ping(state, chain), lambda now: set_timer(now, InitialPingDue(), again))
-
-
-class DD13(Diverging):
-    """Announces no tick in its first ping."""
-
-    instead: ClassVar = {"transitions.on_initial_ping_due": _announces_no_tick}
 
 
 class DD14(Diverging):
@@ -243,16 +223,12 @@ class DD18(Diverging):
     queries: ClassVar = {"download": _without_deletions}
 
 
-def _only_before(state: State, pick: Pick) -> Next:
+@Diverging.instead_of("election.decide")
+def DD19(state: State, pick: Pick) -> Next:
+    """Applies the rule for the tick zero only to nodes that are not ready."""
     if state.last is None or not state.participates or state.message_tick or zero_may_ping(state.last.chain):
         return DECIDE(state, pick)
     return set_timer(state, PingDue(), election._moment(state, state.last.chain, pick))
-
-
-class DD19(Diverging):
-    """Applies the rule for the tick zero only to nodes that are not ready."""
-
-    instead: ClassVar = {"election.decide": _only_before}
 
 
 class DD20(Diverging):
@@ -271,7 +247,9 @@ class DD21(Diverging):
     }
 
 
-def _everybody_tick_by_tick(state: State, info: Info) -> Next:
+@Diverging.instead_of("recovery._on_missing")
+def DD22(state: State, info: Info) -> Next:
+    """Answers at once, with a separate answer for each tick."""
     taken: Next = Step(state)
     if not state.participates:
         return taken
@@ -282,12 +260,6 @@ def _everybody_tick_by_tick(state: State, info: Info) -> Next:
             if superseded:
                 taken = then(taken, lambda now, rows=superseded: send_info(now, "known", rows))  # type: ignore[misc]  # called now
     return taken
-
-
-class DD22(Diverging):
-    """Answers at once, with a separate answer for each tick."""
-
-    instead: ClassVar = {"recovery._on_missing": _everybody_tick_by_tick}
 
 
 def _asks_for_nothing(state: State, missing: Any) -> Next:
@@ -347,18 +319,16 @@ class DD27(Diverging):
         return step
 
 
-def _the_other_way_round(ping: Ping, last: Ping) -> Ping:
+@Diverging.instead_of("election.winner")
+def DD28(ping: Ping, last: Ping) -> Ping:
+    """Lets the lower tick win, and then the higher name."""
     (node, tick), (other, other_tick) = ping.chain.head, last.chain.head
     return ping if (ping.tock, -(tick or 0), node) > (last.tock, -(other_tick or 0), other) else last
 
 
-class DD28(Diverging):
-    """Lets the lower tick win, and then the higher name."""
-
-    instead: ClassVar = {"election.winner": _the_other_way_round}
-
-
-def _with_every_collision(state: State, ping: Ping, pick: Pick) -> Next:
+@Diverging.instead_of("transitions.on_ping")
+def DD29(state: State, ping: Ping, pick: Pick) -> Next:
+    """Starts a recovery at every collision."""
     kind = kind_of(ping, state.last, state.heard.get(ping.chain.head.node))
     taken = ON_PING(state, ping, pick)
     last = state.last
@@ -366,12 +336,6 @@ def _with_every_collision(state: State, ping: Ping, pick: Pick) -> Next:
         return taken
     lost = taken.state.last is not last
     return then(taken, lambda now: BEGIN(now, last.chain, ping.chain, lost=lost, is_reason=False))
-
-
-class DD29(Diverging):
-    """Starts a recovery at every collision."""
-
-    instead: ClassVar = {"transitions.on_ping": _with_every_collision}
 
 
 class DD30(Diverging):
@@ -383,14 +347,10 @@ class DD30(Diverging):
     }
 
 
-def _silenced(state: State, info: Info) -> Next:
-    return then(ON_MISSING(state, info), lambda now: cancel_timer(now, recovery.STEP_2))
-
-
-class DD31(Diverging):
+@Diverging.instead_of("recovery._on_missing")
+def DD31(state: State, info: Info) -> Next:
     """Cancels its own request after any request of another node."""
-
-    instead: ClassVar = {"recovery._on_missing": _silenced}
+    return then(ON_MISSING(state, info), lambda now: cancel_timer(now, recovery.STEP_2))
 
 
 #: The divergences by their ids.

@@ -20,6 +20,16 @@ class Divergence(Variant):
         super().__init__((self.protocol,))
         self.implementation = f"divergence {_id_of(type(self))}"
 
+    @classmethod
+    def instead_of(cls, place: str) -> Callable[[Callable[..., Any]], type[Divergence]]:
+        """Makes a divergence of a function that is called instead of the one at a place: with its name and its docstring."""
+
+        def make(function: Callable[..., Any]) -> type[Divergence]:
+            members = {"__module__": function.__module__, "__doc__": function.__doc__, "instead": {place: function}}
+            return type(function.__name__, (cls,), members)
+
+        return make
+
 
 def by_id(base: type[Divergence]) -> Mapping[str, type[Divergence]]:
     """Returns the subclasses of a base in its own module, by their ids: `BD02` is `BD-02`."""

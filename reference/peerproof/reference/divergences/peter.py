@@ -72,7 +72,9 @@ class PD01(Diverging):
     }
 
 
-def _with_itself(state: State, topic: Id, child: Node, seek: Seek) -> Next:
+@Diverging.instead_of("tree.on_subscribe_message")
+def PD02(state: State, topic: Id, child: Node, seek: Seek) -> Next:
+    """Becomes its own child when it passes a subscription on."""
     step = ON_SUBSCRIBE_MESSAGE(state, topic, child, seek)
     if not step.effects:
         return step
@@ -80,22 +82,12 @@ def _with_itself(state: State, topic: Id, child: Node, seek: Seek) -> Next:
     return step._replace(state=step.state.with_row(topic, row._replace(children=row.children.put({own.id: own}))))
 
 
-class PD02(Diverging):
-    """Becomes its own child when it passes a subscription on."""
-
-    instead: ClassVar = {"tree.on_subscribe_message": _with_itself}
-
-
-def _upward_each_time(state: State, topic: Id, child: Node, seek: Seek) -> Next:
+@Diverging.instead_of("tree.on_subscribe_message")
+def PD03(state: State, topic: Id, child: Node, seek: Seek) -> Next:
+    """Sends another SUBSCRIBE upward for each new child."""
     row, step = state.row(topic), ON_SUBSCRIBE_MESSAGE(state, topic, child, seek)
     is_further = row.is_wanted and child.id not in row.children
     return ASKED_FOR(step.state, topic, step.state.row(topic), seek) if is_further else step
-
-
-class PD03(Diverging):
-    """Sends another SUBSCRIBE upward for each new child."""
-
-    instead: ClassVar = {"tree.on_subscribe_message": _upward_each_time}
 
 
 def _passed_on(kind: type[Any], *, is_child: bool) -> Mapping[str, Any]:
@@ -123,28 +115,20 @@ class PD05(Diverging):
     instead: ClassVar = _passed_on(messages.UnsubscribeMessage, is_child=False)
 
 
-def _no_copies(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+@Diverging.instead_of("tree.fan_out")
+def PD06(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    """Sends no copies as the meeting point."""
     step = FANNED_OUT(state, topic, value, hop, source)
     return step if source is not None else Step(step.state, tuple(e for e in step.effects if not sent_to(e, NOTIFY)))
 
 
-class PD06(Diverging):
-    """Sends no copies as the meeting point."""
-
-    instead: ClassVar = {"tree.fan_out": _no_copies}
-
-
-def _at_each_hop(state: State, notice: Any, seek: Seek) -> Next:
+@Diverging.instead_of("tree.on_notice")
+def PD07(state: State, notice: Any, seek: Seek) -> Next:
+    """Sends copies at each hop of the event."""
     step = TOLD(state, notice, seek)
     if isinstance(notice, wendy.Forwarding) and isinstance(event := lift_message(notice.message), messages.PublishMessage):
         return Step(step.state, (*step.effects, *FANNED_OUT(state, event.header.key, event.value, event.header.hop).effects))
     return step
-
-
-class PD07(Diverging):
-    """Sends copies at each hop of the event."""
-
-    instead: ClassVar = {"tree.on_notice": _at_each_hop}
 
 
 def _unrecorded(state: State, topic: Id, row: Row, seek: Seek) -> Next:
@@ -175,15 +159,11 @@ class PD09(Diverging):
     instead: ClassVar = {"tree.on_departure": nothing}
 
 
-def _without_a_word(state: State, is_gone: Any, seek: Seek) -> Next:
+@Diverging.instead_of("tree.on_departure")
+def PD11(state: State, is_gone: Any, seek: Seek) -> Next:
+    """Sends no UNSUBSCRIBE when its last child has departed."""
     step = DEPARTED(state, is_gone, seek)
     return Step(step.state, tuple(effect for effect in step.effects if not sent_to(effect, UNSUBSCRIBE)))
-
-
-class PD11(Diverging):
-    """Sends no UNSUBSCRIBE when its last child has departed."""
-
-    instead: ClassVar = {"tree.on_departure": _without_a_word}
 
 
 class PD12(Diverging):
@@ -192,17 +172,13 @@ class PD12(Diverging):
     instead: ClassVar = {"tree.on_node_joined": nothing, "tree.on_rerouted": nothing}
 
 
-def _from_all(state: State, topic: Id, seek: Seek) -> Next:
+@Diverging.instead_of("tree.on_unsubscribe")
+def PD13(state: State, topic: Id, seek: Seek) -> Next:
+    """Drops all its subscriptions when it unsubscribes from one topic."""
     state, effects = ON_UNSUBSCRIBE(state, topic, seek)
     for other, row in state.topics.items():
         state = state.with_row(other, row._replace(is_local=False))
     return Step(state, effects)
-
-
-class PD13(Diverging):
-    """Drops all its subscriptions when it unsubscribes from one topic."""
-
-    instead: ClassVar = {"tree.on_unsubscribe": _from_all}
 
 
 #: The divergences by their ids.

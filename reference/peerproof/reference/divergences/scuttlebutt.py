@@ -29,18 +29,14 @@ class Diverging(Divergence):
     protocol = "scuttlebutt"
 
 
-def _delta_without_limit(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+@Diverging.instead_of("transitions.delta")
+def BD01(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+    """Compares the number of entries with the limit in bytes, so that a delta has no limit."""
     return tuple(
         pair
         for entry in reconcile.most_outdated_first(state, entries)
         for pair in reconcile.newer_pairs(entry.addr, state.store[entry.addr], entry.version)
     )
-
-
-class BD01(Diverging):
-    """Compares the number of entries with the limit in bytes, so that a delta has no limit."""
-
-    instead: ClassVar = {"transitions.delta": _delta_without_limit}
 
 
 class BD02(Diverging):
@@ -110,7 +106,9 @@ class BD07(Diverging):
         return super().step(state, event, pick)
 
 
-def _merged_from_0(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+@Diverging.instead_of("transitions.merge")
+def BD08(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    """Stores a pair at version 0 under a key that it has not seen before."""
     known, version, news = dict(peer.pairs), peer.version, []
     for pair in pairs:
         if pair.key not in known or pair.version > known[pair.key].version:
@@ -120,13 +118,9 @@ def _merged_from_0(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple
     return Peer(Table(known), version), tuple(news)
 
 
-class BD08(Diverging):
-    """Stores a pair at version 0 under a key that it has not seen before."""
-
-    instead: ClassVar = {"transitions.merge": _merged_from_0}
-
-
-def _delta_peer_by_peer(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+@Diverging.instead_of("transitions.delta")
+def BD09(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+    """Continues with the next peer after a pair that does not fit."""
     used, packed = TYPE_SIZE, []
     for entry in reconcile.most_outdated_first(state, entries):
         for pair in reconcile.newer_pairs(entry.addr, state.store[entry.addr], entry.version):
@@ -137,33 +131,19 @@ def _delta_peer_by_peer(state: State, entries: Entries) -> tuple[DeltaEntry, ...
     return tuple(packed)
 
 
-class BD09(Diverging):
-    """Continues with the next peer after a pair that does not fit."""
-
-    instead: ClassVar = {"transitions.delta": _delta_peer_by_peer}
-
-
-def _most_outdated_first_ties_as_they_come(state: State, entries: Entries) -> list[DigestEntry]:
+@Diverging.instead_of("reconcile.most_outdated_first")
+def BD10(state: State, entries: Entries) -> list[DigestEntry]:
+    """Does not sort peers that are equally far behind."""
     known = reconcile.version_of
     outdated = [entry for entry in entries if known(state, entry.addr) > entry.version]
     return sorted(outdated, key=lambda entry: entry.version - known(state, entry.addr))
 
 
-class BD10(Diverging):
-    """Does not sort peers that are equally far behind."""
-
-    instead: ClassVar = {"reconcile.most_outdated_first": _most_outdated_first_ties_as_they_come}
-
-
-def _merged_all_news(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+@Diverging.instead_of("transitions.merge")
+def BD11(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    """Notifies the application of every received pair."""
     pairs = tuple(pairs)
     return reconcile.merge(peer, pairs)[0], pairs
-
-
-class BD11(Diverging):
-    """Notifies the application of every received pair."""
-
-    instead: ClassVar = {"transitions.merge": _merged_all_news}
 
 
 class BD13(Diverging):
@@ -187,27 +167,19 @@ class BD14(Diverging):
     instead: ClassVar = {"arrival.ONE_BY_LN_10": (1, 1)}
 
 
-def _digest_without_down(state: State, order: Iterable[NodeId]) -> tuple[DigestEntry, ...]:
+@Diverging.instead_of("transitions.digest")
+def BD16(state: State, order: Iterable[NodeId]) -> tuple[DigestEntry, ...]:
+    """Leaves peers that are down out of its digests."""
     up = (addr for addr in order if addr == state.self_id or state.liveness[addr].status is Status.UP)
     return reconcile.digest(state, up)
 
 
-class BD16(Diverging):
-    """Leaves peers that are down out of its digests."""
-
-    instead: ClassVar = {"transitions.digest": _digest_without_down}
-
-
-def _exceeds_without_a_least_mean(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
+@Diverging.instead_of("transitions.phi_exceeds")
+def BD17(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
+    """Allows a mean of 0, with which any silence is infinitely suspicious."""
     silence, total = max(0, now - window.last), sum(window.intervals)
     numerator, denominator = arrival.ONE_BY_LN_10
     return silence * len(window.intervals) * numerator * arrival.THOUSANDTHS > thousandths * total * denominator
-
-
-class BD17(Diverging):
-    """Allows a mean of 0, with which any silence is infinitely suspicious."""
-
-    instead: ClassVar = {"transitions.phi_exceeds": _exceeds_without_a_least_mean}
 
 
 #: The divergences by their ids.

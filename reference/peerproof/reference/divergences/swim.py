@@ -62,7 +62,9 @@ def suspicious_and_relays(state: State) -> list[tuple[Uuid, Row, list[Uuid]]]:
     return [(node, row, relays) for node, row in state.rows.items() if row.status is Status.SUSPICIOUS and relays]
 
 
-def _second_to_the_suspect(state: State, pick: Pick) -> tuple[State, Sends]:
+@Diverging.instead_of("detector._indirect_pings")
+def SD02(state: State, pick: Pick) -> tuple[State, Sends]:
+    """Sends the second indirect ping to the suspect itself."""
     sends: Sends = ()
     for node, row, relays in suspicious_and_relays(state):
         relay = node if row.indirect_misses else Uuid(str(pick("indirect.relay", relays)[0]))
@@ -72,13 +74,9 @@ def _second_to_the_suspect(state: State, pick: Pick) -> tuple[State, Sends]:
     return state, sends
 
 
-class SD02(Diverging):
-    """Sends the second indirect ping to the suspect itself."""
-
-    instead: ClassVar = {"detector._indirect_pings": _second_to_the_suspect}
-
-
-def _death_above_only(state: State, message: Ping | Ack, vector: Vector) -> State:
+@Diverging.instead_of("transitions.with_vector")
+def SD03(state: State, message: Ping | Ack, vector: Vector) -> State:
+    """Ignores a death at the incarnation that it knows."""
     if isinstance(vector, Dead) and vector.node in state.rows:
         known = state.rows[vector.node].incarnation
         if (vector.incarnation or known) <= known:
@@ -86,25 +84,15 @@ def _death_above_only(state: State, message: Ping | Ack, vector: Vector) -> Stat
     return ON_VECTOR(state, message, vector)
 
 
-class SD03(Diverging):
-    """Ignores a death at the incarnation that it knows."""
-
-    instead: ClassVar = {"transitions.with_vector": _death_above_only}
-
-
-def _death_for_the_dead(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+@Diverging.instead_of("transitions.on_ping")
+def SD04(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+    """Answers an expired sender with the sender's own tx, and lets no dead node come back."""
     row = state.rows.get(ping.sender)
     if row is None or ping.target != state.uuid or not (IS_PAST(state, ping) or row.status is Status.DEAD):
         return ON_PING(state, sender, ping, pick)
     events = (Dead(ping.sender, Incarnation(row.incarnation.restart, ping.incarnation.tx)),)
     state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), events, Carries(), pick)
     return state, () if message is None else (Send(sender, message),)
-
-
-class SD04(Diverging):
-    """Answers an expired sender with the sender's own tx, and lets no dead node come back."""
-
-    instead: ClassVar = {"transitions.on_ping": _death_for_the_dead}
 
 
 class SD05(Diverging):
@@ -118,15 +106,11 @@ class SD05(Diverging):
         return super().step(state, event, pick)
 
 
-def _past_by_restart(state: State, message: Ping | Ack) -> bool:
+@Diverging.instead_of("transitions.is_past")
+def SD06(state: State, message: Ping | Ack) -> bool:
+    """Compares only the restart counter of a header."""
     row = state.rows.get(message.sender)
     return row is not None and message.incarnation.restart < row.incarnation.restart
-
-
-class SD06(Diverging):
-    """Compares only the restart counter of a header."""
-
-    instead: ClassVar = {"transitions.is_past": _past_by_restart}
 
 
 def _newer_part_by_part(row: Row, claim: Claim) -> Row:
@@ -152,7 +136,9 @@ class SD08(Diverging):
     instead: ClassVar = {"gossip.enqueue": lambda state, said: replace(state, queue=(*state.queue, Queued(said, frozenset())))}
 
 
-def _filled_up(state: State, pick: Pick) -> tuple[State, Sends]:
+@Diverging.instead_of("transitions.on_quantum")
+def SD09(state: State, pick: Pick) -> tuple[State, Sends]:
+    """Fills up the vector from the next shuffle."""
     sends: Sends = ()
     vector = rounds.still_live(state)
     count = FANOUT(active_size(state))
@@ -165,12 +151,6 @@ def _filled_up(state: State, pick: Pick) -> tuple[State, Sends]:
         state, sent = request(state, node, pick)
         sends += sent
     return state, sends
-
-
-class SD09(Diverging):
-    """Fills up the vector from the next shuffle."""
-
-    instead: ClassVar = {"transitions.on_quantum": _filled_up}
 
 
 def _emptied(state: State, pick: Pick) -> tuple[State, Sends]:
@@ -189,18 +169,14 @@ class SD10(Diverging):
     instead: ClassVar = {"transitions.on_quantum": _emptied, "gossip._events": _taken_out}
 
 
-def _dead_without_relay(state: State, node: Uuid, row: Row) -> State:
+@Diverging.instead_of("detector.settle_row")
+def SD11(state: State, node: Uuid, row: Row) -> State:
+    """Declares a node dead after two misses if no other node can be asked to ping it."""
     after = SETTLED(state, node, row)
     others = [n for n in after.live if n != node and after.rows[n].status is not Status.SUSPICIOUS]
     if row.status is Status.SUSPICIOUS or after.rows[node].status is not Status.SUSPICIOUS or others:
         return after
     return with_row(after, node, replace(after.rows[node], status=Status.DEAD))
-
-
-class SD11(Diverging):
-    """Declares a node dead after two misses if no other node can be asked to ping it."""
-
-    instead: ClassVar = {"detector.settle_row": _dead_without_relay}
 
 
 class SD12(Diverging):
@@ -225,20 +201,18 @@ class SD13(Diverging):
     instead: ClassVar = {"transitions.with_vector": _no_suspicion, "detector.apply_claim": _suspicion_is_kept}
 
 
-def _suspects_first(state: State, node: Uuid, row: Row) -> State:
+@Diverging.instead_of("detector.settle_row")
+def SD14(state: State, node: Uuid, row: Row) -> State:
+    """Suspects a node that has not answered, whatever its status is."""
     after = SETTLED(state, node, row)
     if row.is_live or node not in state.pinged or node in state.answered:
         return after
     return with_row(after, node, replace(row, status=Status.SUSPICIOUS))
 
 
-class SD14(Diverging):
-    """Suspects a node that has not answered, whatever its status is."""
-
-    instead: ClassVar = {"detector.settle_row": _suspects_first}
-
-
-def _alive_by_any_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
+@Diverging.instead_of("transitions.on_ack")
+def SD15(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
+    """Takes any expected ack for a sign of life, even a past one, or one of a node that has left."""
     row = state.rows.get(ack.sender)
     expected = row is not None and ack.target == state.uuid and ack.target_tx in row.unanswered
     after, sends = ON_ACK(state, ack, pick)
@@ -247,23 +221,13 @@ def _alive_by_any_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]
     return after, sends
 
 
-class SD15(Diverging):
-    """Takes any expected ack for a sign of life, even a past one, or one of a node that has left."""
-
-    instead: ClassVar = {"transitions.on_ack": _alive_by_any_ack}
-
-
-def _payload_by_tx(row: Row, claim: Claim) -> Row:
+@Diverging.instead_of("gossip.merge")
+def SD16(row: Row, claim: Claim) -> Row:
+    """Keeps a payload over a restart, and drops it when tx grows."""
     changed = MERGED(row, claim)
     if changed is row:
         return row
     return replace(changed, payload=row.payload if changed.incarnation.restart > row.incarnation.restart else None)
-
-
-class SD16(Diverging):
-    """Keeps a payload over a restart, and drops it when tx grows."""
-
-    instead: ClassVar = {"gossip.merge": _payload_by_tx}
 
 
 def _members_of_all(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
@@ -307,7 +271,9 @@ def _vectors(data: bytes) -> Any:
         return
 
 
-def _one_exchange(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+@Diverging.instead_of("transitions.on_ping")
+def SD20(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+    """Admits a node with one exchange, and answers a joining with a known restart counter by a death."""
     row = state.rows.get(ping.sender)
     if ping.target != state.uuid or not any(isinstance(v, Joining) and v.node == ping.sender for v in ping.vectors):
         return ON_PING(state, sender, ping, pick)
@@ -317,12 +283,6 @@ def _one_exchange(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple
         return state, () if message is None else (Send(sender, message),)
     state, sends = ON_PING(state, sender, ping, pick)
     return with_row(state, ping.sender, replace(state.rows[ping.sender], status=Status.NORMAL, exchange=Exchange.DONE)), sends
-
-
-class SD20(Diverging):
-    """Admits a node with one exchange, and answers a joining with a known restart counter by a death."""
-
-    instead: ClassVar = {"transitions.on_ping": _one_exchange}
 
 
 #: The names of vectors, by the integers that stand for them.

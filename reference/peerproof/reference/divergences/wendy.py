@@ -42,28 +42,20 @@ class Diverging(Divergence):
     protocol = "wendy"
 
 
-def _eleven_for_ten(ring: Ring, one: Id, other: Id) -> int:
+@Diverging.instead_of("ids.Ring.prefix")
+def WD01(ring: Ring, one: Id, other: Id) -> int:
+    """Finds the first different digit one digit too late, if it is the tenth or the twenty-sixth."""
     row = PREFIX(ring, one, other)
     return row + 1 if row in (10, 26) else row
 
 
-class WD01(Diverging):
-    """Finds the first different digit one digit too late, if it is the tenth or the twenty-sixth."""
-
-    instead: ClassVar = {"ids.Ring.prefix": _eleven_for_ten}
-
-
-def _without_carry(ring: Ring, node: Id, key: Id) -> int:
+@Diverging.instead_of("ids.Ring.rank")
+def WD02(ring: Ring, node: Id, key: Id) -> int:
+    """Loses the carry when it computes the distance in the other direction."""
     apart = abs(key - node)
     other_way = ring.size - apart - (2**64 if apart and apart % 2**64 == 0 else 0)
     below, above = (apart, other_way) if key >= node else (other_way, apart)
     return 2 * below if below <= above else 2 * above + 1
-
-
-class WD02(Diverging):
-    """Loses the carry when it computes the distance in the other direction."""
-
-    instead: ClassVar = {"ids.Ring.rank": _without_carry}
 
 
 def _leaf_thrown_away(state: State, key: Id) -> wendy.Node | None:
@@ -112,15 +104,11 @@ class WD05(Diverging):
     instead: ClassVar = {"routing.leaf_span": _span_unmirrored}
 
 
-def _delivered_without_lower(state: State, key: Id) -> wendy.Node | None:
+@Diverging.instead_of("routing.next_hop")
+def WD06(state: State, key: Id) -> wendy.Node | None:
+    """Delivers every lower key while it has no lower leaves."""
     is_lower = key != state.id and not state.config.ring.is_right(state.id, key)
     return None if is_lower and not state.leaf_set.left else NEXT_HOP(state, key)
-
-
-class WD06(Diverging):
-    """Delivers every lower key while it has no lower leaves."""
-
-    instead: ClassVar = {"routing.next_hop": _delivered_without_lower}
 
 
 class WD07(Diverging):
@@ -129,21 +117,19 @@ class WD07(Diverging):
     instead: ClassVar = {"routing.next_hop": _leaf_thrown_away, "routing.leaf_span": _span_unmirrored}
 
 
-def _only_from_cells(state: State, gone: Id) -> Next:
-    return DEPARTED(state, gone) if any(node.id == gone for node in state.routing_table.values()) else Step(state)
-
-
-class WD08(Diverging):
+@Diverging.instead_of("repair.on_departure")
+def WD08(state: State, gone: Id) -> Next:
     """Removes only nodes that are in the routing table."""
-
-    instead: ClassVar = {"repair.on_departure": _only_from_cells}
+    return DEPARTED(state, gone) if any(node.id == gone for node in state.routing_table.values()) else Step(state)
 
 
 def _asks_for_neighbours(message: Any) -> bool:
     return isinstance(message, wendy.NodeRepair) and message.mask.neighborhood_set
 
 
-def _ends_with_an_empty_side(state: State, gone: Id) -> Next:
+@Diverging.instead_of("repair.on_departure")
+def WD09(state: State, gone: Id) -> Next:
+    """Stops in the middle of a removal if there is no leaf left to ask."""
     after, effects = DEPARTED(state, gone)
     if not any(old and not new for old, new in zip(state.leaf_set, after.leaf_set, strict=True)):
         return Step(after, effects)
@@ -152,13 +138,9 @@ def _ends_with_an_empty_side(state: State, gone: Id) -> Next:
     return Step(replace(after, neighborhood_set=state.neighborhood_set, versions=versions), tuple(kept))
 
 
-class WD09(Diverging):
-    """Stops in the middle of a removal if there is no leaf left to ask."""
-
-    instead: ClassVar = {"repair.on_departure": _ends_with_an_empty_side}
-
-
-def _nearest_asked(before: State, state: State, gone: wendy.Node) -> tuple[Any, ...]:
+@Diverging.instead_of("repair.query_leaf_set")
+def WD10(before: State, state: State, gone: wendy.Node) -> tuple[Any, ...]:
+    """Asks the nearest leaf, or a leaf of the other side."""
     for side, (old, new) in enumerate(zip(before.leaf_set, state.leaf_set, strict=True)):
         if new and len(new) < len(old):
             to = new[0] if old[0].id != gone.id or side else state.leaf_set.right[-1]
@@ -166,13 +148,9 @@ def _nearest_asked(before: State, state: State, gone: wendy.Node) -> tuple[Any, 
     return ()
 
 
-class WD10(Diverging):
-    """Asks the nearest leaf, or a leaf of the other side."""
-
-    instead: ClassVar = {"repair.query_leaf_set": _nearest_asked}
-
-
-def _some_rows(state: State, join: wendy.NodeJoin) -> Next:
+@Diverging.instead_of("transitions.on_node_join")
+def WD11(state: State, join: wendy.NodeJoin) -> Next:
+    """Sends joiners only some rows of its routing table."""
     step = ON_NODE_JOIN(state, join)
     row = state.config.ring.prefix(state.id, join.header.sender.id)
     hop = join.header.hop + 1
@@ -188,22 +166,12 @@ def _some_rows(state: State, join: wendy.NodeJoin) -> Next:
     return Step(step.state, tuple(effects))
 
 
-class WD11(Diverging):
-    """Sends joiners only some rows of its routing table."""
-
-    instead: ClassVar = {"transitions.on_node_join": _some_rows}
-
-
-def _rows_are_hops(state: State, join: wendy.NodeJoin) -> Any:
+@Diverging.instead_of("joining.forward_join")
+def WD12(state: State, join: wendy.NodeJoin) -> Any:
+    """Counts rows as hops."""
     header = join.header
     rows = state.config.ring.prefix(state.id, header.sender.id) if header.hop == 1 else 0
     return SENT_ON(state, replace(join, header=replace(header, hop=header.hop + rows)))
-
-
-class WD12(Diverging):
-    """Counts rows as hops."""
-
-    instead: ClassVar = {"joining.forward_join": _rows_are_hops}
 
 
 def _everywhere_at_once(state: State, node: wendy.Node, *, is_leaf: bool) -> State:
@@ -233,7 +201,9 @@ class WD14(Diverging):
         return super().step(state, event, pick)
 
 
-def _overwritten(state: State, node: wendy.Node) -> tuple[wendy.Node, ...]:
+@Diverging.instead_of("tables.in_neighborhood_set")
+def WD15(state: State, node: wendy.Node) -> tuple[wendy.Node, ...]:
+    """Replaces the first neighbour that is farther away by a new one."""
     members = state.neighborhood_set
     if any(member.id == node.id for member in members):
         return members
@@ -242,22 +212,12 @@ def _overwritten(state: State, node: wendy.Node) -> tuple[wendy.Node, ...]:
     return (*members[:place], node, *members[place + 1 :])[: state.config.neighborhood_set]
 
 
-class WD15(Diverging):
-    """Replaces the first neighbour that is farther away by a new one."""
-
-    instead: ClassVar = {"tables.in_neighborhood_set": _overwritten}
-
-
-def _leaves_keep_theirs(state: State, sender: wendy.Node, versions: wendy.Versions) -> State:
+@Diverging.instead_of("joining.with_versions")
+def WD16(state: State, sender: wendy.Node, versions: wendy.Versions) -> State:
+    """Never updates the stored versions of a leaf."""
     is_leaf = any(node.id == sender.id for side in state.leaf_set for node in side)
     known = state.stored.get(sender.id, wendy.Versions())
     return WITH_VERSIONS(state, sender, known if is_leaf else versions)
-
-
-class WD16(Diverging):
-    """Never updates the stored versions of a leaf."""
-
-    instead: ClassVar = {"joining.with_versions": _leaves_keep_theirs}
 
 
 class WD17(Diverging):
@@ -272,30 +232,22 @@ class WD17(Diverging):
         return step._replace(state=WITH_VERSIONS(step.state, header.sender, header.versions))
 
 
-def _counted_otherwise(state: State, routing_table: Any, leaves: wendy.LeafSet, near: Any) -> State:
+@Diverging.instead_of("tables.with_tables")
+def WD19(state: State, routing_table: Any, leaves: wendy.LeafSet, near: Any) -> State:
+    """Does not count replacements in the routing table as changes."""
     after = WITH_TABLES(state, routing_table, leaves, near)
     if len(routing_table) == len(state.routing_table) > 0 and routing_table is not state.routing_table:
         after = replace(after, versions=after.versions._replace(routing_table=state.versions.routing_table))
     return after
 
 
-class WD19(Diverging):
-    """Does not count replacements in the routing table as changes."""
-
-    instead: ClassVar = {"tables.with_tables": _counted_otherwise}
-
-
-def _one_row_only(state: State, cell: Any) -> Next:
+@Diverging.instead_of("repair.advance_repair")
+def WD20(state: State, cell: Any) -> Next:
+    """Asks the first row that has a node, and no other."""
     at = state.repairs[cell]
     if at.waiting or at.row == cell[0] - 1 or cell in state.routing_table:
         return ADVANCED(state, cell)
     return ADVANCED(replace(state, repairs=state.repairs.put({cell: at._replace(row=99)})), cell)
-
-
-class WD20(Diverging):
-    """Asks the first row that has a node, and no other."""
-
-    instead: ClassVar = {"repair.advance_repair": _one_row_only}
 
 
 class WD21(Diverging):
@@ -304,16 +256,12 @@ class WD21(Diverging):
     instead: ClassVar = {"joining.next_hop_of_join": NEXT_HOP}
 
 
-def _column_passed_over(state: State, key: Id) -> wendy.Node | None:
+@Diverging.instead_of("routing.next_hop")
+def WD22(state: State, key: Id) -> wendy.Node | None:
+    """Skips the same column in all rows below, instead of the own column of each row."""
     row = state.config.ring.prefix(state.id, key)
     below = [cell for cell in state.routing_table if cell[0] > row and cell[1] == state.config.ring.digit(state.id, row)]
     return NEXT_HOP(replace(state, routing_table=state.routing_table.without(below)), key)
-
-
-class WD22(Diverging):
-    """Skips the same column in all rows below, instead of the own column of each row."""
-
-    instead: ClassVar = {"routing.next_hop": _column_passed_over}
 
 
 class WD23(Diverging):
@@ -338,15 +286,11 @@ class WD24(Diverging):
         return Step(after, (*announced, *kept))
 
 
-def _dropped(state: State, to: Any, message: Any, *, failed: bool) -> Next:
+@Diverging.instead_of("transitions.on_outcome")
+def WD25(state: State, to: Any, message: Any, *, failed: bool) -> Next:
+    """Drops a message whose next hop is unreachable."""
     is_passing = isinstance(message, (wendy.Application, wendy.NodeJoin)) and state.contact is None
     return Step(state) if is_passing and failed else ON_OUTCOME(state, to, message, failed=failed)
-
-
-class WD25(Diverging):
-    """Drops a message whose next hop is unreachable."""
-
-    instead: ClassVar = {"transitions.on_outcome": _dropped}
 
 
 class WD27(Diverging):

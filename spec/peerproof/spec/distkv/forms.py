@@ -7,34 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from peerproof.spec.core import NodeId, Table
-from peerproof.spec.distkv import ranges
+from peerproof.spec.distkv import messages, ranges
 from peerproof.spec.distkv.chains import ELEMENTS_MAX, NAME_MAX, Chain, Element, is_change_chain, is_name
-from peerproof.spec.distkv.messages import (
-    Contradiction,
-    DeleteValue,
-    EntryChanged,
-    Fault,
-    FaultKind,
-    FoundingDue,
-    GreetingDue,
-    Info,
-    InitialPingDue,
-    Loaded,
-    LoadFailed,
-    NeedsDownload,
-    OldDataDue,
-    Ping,
-    PingDue,
-    Ready,
-    RecoveryDue,
-    RecoveryOver,
-    RecoveryStep,
-    RepairAllowed,
-    RepairDue,
-    SetValue,
-    SplitHealed,
-    Update,
-)
 from peerproof.spec.distkv.paths import path_of_plain, plain_of_path
 from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.distkv.values import plain_of, value_of_plain
@@ -152,9 +126,9 @@ TICKS: Final = ByNode(TICK)
 _BOUND: Final = U64(most=TICK_MAX + 1)  # an end may be 2^63
 _CHAIN: Final = Record(Chain, elements=ListOf(ELEMENT), cut=Flag())
 
-UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Optional(SENDER))
+UPDATE: Final = Record(messages.Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Optional(SENDER))
 _INFO: Final = Record(
-    Info,
+    messages.Info,
     chain=ChainOf(needs_tick=True),
     tock=TICK,
     known=SETS,
@@ -163,36 +137,36 @@ _INFO: Final = Record(
     reason=Optional(PING_CHAIN),
 )
 
-PING: Final = Record(Ping, chain=PING_CHAIN, tock=TICK)
+PING: Final = Record(messages.Ping, chain=PING_CHAIN, tock=TICK)
 
 MESSAGE_FORM: Final = Tagged(update=(0, UPDATE), info=(1, _INFO), ping=(2, PING))
 
-LOADED: Final = Record(Loaded, node=NODE, entries=ListOf(UPDATE), superseded=SETS, ticks=TICKS, tock=TICK)
+LOADED: Final = Record(messages.Loaded, node=NODE, entries=ListOf(UPDATE), superseded=SETS, ticks=TICKS, tock=TICK)
 
 COMMAND: Final = Tagged(
-    set_value=(0, Record(SetValue, path=PATH, value=VALUE)),
-    delete_value=(1, Record(DeleteValue, path=PATH)),
+    set_value=(0, Record(messages.SetValue, path=PATH, value=VALUE)),
+    delete_value=(1, Record(messages.DeleteValue, path=PATH)),
     loaded=(2, LOADED),
-    load_failed=(3, Record(LoadFailed, node=NODE)),
+    load_failed=(3, Record(messages.LoadFailed, node=NODE)),
 )
 
 TIMER: Final = Tagged(
-    initial_ping_due=(0, Record(InitialPingDue)),
-    founding_due=(1, Record(FoundingDue)),
-    old_data_due=(2, Record(OldDataDue)),
-    ping_due=(3, Record(PingDue)),
-    greeting_due=(4, Record(GreetingDue)),
-    recovery_due=(5, Record(RecoveryDue, step=OneOf(RecoveryStep))),
-    recovery_over=(6, Record(RecoveryOver)),
-    repair_due=(7, Record(RepairDue)),
-    repair_allowed=(8, Record(RepairAllowed)),
+    initial_ping_due=(0, Record(messages.InitialPingDue)),
+    founding_due=(1, Record(messages.FoundingDue)),
+    old_data_due=(2, Record(messages.OldDataDue)),
+    ping_due=(3, Record(messages.PingDue)),
+    greeting_due=(4, Record(messages.GreetingDue)),
+    recovery_due=(5, Record(messages.RecoveryDue, step=OneOf(messages.RecoveryStep))),
+    recovery_over=(6, Record(messages.RecoveryOver)),
+    repair_due=(7, Record(messages.RepairDue)),
+    repair_allowed=(8, Record(messages.RepairAllowed)),
 )
 
 NOTICE: Final = Tagged(
-    entry_changed=(0, Record(EntryChanged, path=PATH, value=VALUE)),
-    ready=(1, Record(Ready)),
-    needs_download=(2, Record(NeedsDownload, node=NODE)),
-    split_healed=(3, Record(SplitHealed)),
-    contradiction=(4, Record(Contradiction, path=PATH, change=ELEMENT)),
-    fault=(5, Record(Fault, kind=OneOf(FaultKind))),
+    entry_changed=(0, Record(messages.EntryChanged, path=PATH, value=VALUE)),
+    ready=(1, Record(messages.Ready)),
+    needs_download=(2, Record(messages.NeedsDownload, node=NODE)),
+    split_healed=(3, Record(messages.SplitHealed)),
+    contradiction=(4, Record(messages.Contradiction, path=PATH, change=ELEMENT)),
+    fault=(5, Record(messages.Fault, kind=OneOf(messages.FaultKind))),
 )

@@ -37,8 +37,8 @@ World: TypeAlias = tuple[int, ...]
 #: A protocol's `step`.
 Taking: TypeAlias = Callable[[Any, Any, Any], Step[Any, Any]]
 
-#: Wraps a step.
-Change: TypeAlias = Callable[[Taking], Taking]
+#: What a variant does instead of a step, with which it is called.
+Change: TypeAlias = Callable[[Taking, Any, Any, Any], Step[Any, Any]]
 
 #: Time does not pass in a model; an event that may happen late may happen at any moment.
 NOW = Instant(0)
@@ -92,7 +92,7 @@ class Model(ABC):
         """Returns the step with the overrides and changes of this model."""
         step = overridden(step, self.overrides)
         for change in self.changes:
-            step = change(step)
+            step = partial(change, step)
         return step
 
     @property

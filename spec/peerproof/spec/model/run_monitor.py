@@ -23,15 +23,12 @@ class Graph(Protocol):
 
     def initial(self) -> World:
         """The first world."""
-        ...
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
         """Yields every edge that leaves a world."""
-        ...
 
     def cluster(self, world: World) -> Any:
         """Returns a world in the form that properties check."""
-        ...
 
 
 class Monitor(Protocol):
@@ -42,15 +39,12 @@ class Monitor(Protocol):
 
     def allows(self, before: Cluster, label: str, after: Cluster) -> bool:
         """Whether to follow a step with this label."""
-        ...
 
     def remembers(self, memory: Hashable, label: str, after: Cluster) -> Hashable:
         """Returns the memory after a step."""
-        ...
 
     def values(self, memory: Any) -> Mapping[str, Any]:
         """Returns the memory as variables of the equivalent TLA+ module."""
-        ...
 
 
 class Watched(NamedTuple):

@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from peerproof.spec.forms.form import Form, Plain, Record, Tagged, misfit
-from peerproof.spec.peter.messages import (
-    NOTIFY,
-    PUBLISH,
-    SUBSCRIBE,
-    UNSUBSCRIBE,
-    NotifyMessage,
-    Publish,
-    PublishMessage,
-    Subscribe,
-    SubscribeMessage,
-    Unsubscribe,
-    UnsubscribeMessage,
-    Update,
-)
+from peerproof.spec.peter import messages
 from peerproof.spec.wendy import forms
 from peerproof.spec.wendy.forms import HEADER, ID, OCTETS
 
@@ -49,19 +36,19 @@ def _with(form: Tagged, *left_out: str, **more: tuple[int, Record]) -> Tagged:
 #: The messages; their tags are Wendy's purposes. [P-01, PA-15]
 MESSAGE_FORM: Final = _with(
     forms.MESSAGE_FORM,
-    subscribe=(SUBSCRIBE, Record(SubscribeMessage, header=HEADER)),
-    unsubscribe=(UNSUBSCRIBE, Record(UnsubscribeMessage, header=HEADER)),
-    publish=(PUBLISH, Record(PublishMessage, header=HEADER, value=OCTETS)),
-    notify=(NOTIFY, Record(NotifyMessage, header=HEADER, value=OCTETS)),
+    subscribe=(messages.SUBSCRIBE, Record(messages.SubscribeMessage, header=HEADER)),
+    unsubscribe=(messages.UNSUBSCRIBE, Record(messages.UnsubscribeMessage, header=HEADER)),
+    publish=(messages.PUBLISH, Record(messages.PublishMessage, header=HEADER, value=OCTETS)),
+    notify=(messages.NOTIFY, Record(messages.NotifyMessage, header=HEADER, value=OCTETS)),
 )
 COMMAND: Final = _with(
     forms.COMMAND,
     "forward",
     "send_to",
-    subscribe=(0, Record(Subscribe, topic=TOPIC)),
-    unsubscribe=(0, Record(Unsubscribe, topic=TOPIC)),
-    publish=(0, Record(Publish, topic=TOPIC, value=OCTETS)),
+    subscribe=(0, Record(messages.Subscribe, topic=TOPIC)),
+    unsubscribe=(0, Record(messages.Unsubscribe, topic=TOPIC)),
+    publish=(0, Record(messages.Publish, topic=TOPIC, value=OCTETS)),
 )
-NOTICE: Final = _with(forms.NOTICE, update=(0, Record(Update, topic=ID, value=OCTETS)))
+NOTICE: Final = _with(forms.NOTICE, update=(0, Record(messages.Update, topic=ID, value=OCTETS)))
 TIMER: Final = forms.TIMER
 CONFIG: Final = forms.CONFIG

@@ -8,39 +8,7 @@ from typing import Any, Final
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import U64, Flag, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, misfit
-from peerproof.spec.swim.messages import (
-    COUNTER_MAX,
-    Ack,
-    AddNode,
-    AntiEntropy,
-    ClusterEvent,
-    Dead,
-    EventType,
-    Incarnation,
-    IndirectAck,
-    IndirectPing,
-    Joining,
-    Leave,
-    LeaveNode,
-    Member,
-    NodeEvent,
-    Normal,
-    OnClusterEvent,
-    OnNodeEvent,
-    Payload,
-    Ping,
-    Probe,
-    ProbeAck,
-    ProbeNode,
-    ProbeTimeout,
-    Quantum,
-    Reachable,
-    RemoveNode,
-    SetPayload,
-    Suspicious,
-    Unreachable,
-    Uuid,
-)
+from peerproof.spec.swim import messages
 from peerproof.spec.swim.state import LEAST_DATAGRAM, MAX_HOST, MOST_DATAGRAM, PORT_MAX, Config, Seed, is_host
 from peerproof.spec.swim.transit import is_uuid
 from peerproof.spec.swim.transit_json import canonical
@@ -57,7 +25,7 @@ class UuidText(Form):
         """From its text, in small or capital letters."""
         if not isinstance(plain, str) or not is_uuid(plain):
             raise misfit(where, "a UUID", plain)
-        return Uuid(plain.lower())
+        return messages.Uuid(plain.lower())
 
 
 class Host(Form):
@@ -92,52 +60,59 @@ class TransitMap(Form):
 
 
 UUID_TEXT: Final = UuidText()
-COUNTER: Final = U64(most=COUNTER_MAX)  # [SA-47]
+COUNTER: Final = U64(most=messages.COUNTER_MAX)  # [SA-47]
 HOST: Final = Host()
 PORT: Final = Integer(1, PORT_MAX)
-INCARNATION: Final = Record(Incarnation, restart=COUNTER, tx=COUNTER)
-MEMBER: Final = Record(Member, host=HOST, port=PORT, uuid=UUID_TEXT, restart_counter=COUNTER, tx_counter=COUNTER)
+INCARNATION: Final = Record(messages.Incarnation, restart=COUNTER, tx=COUNTER)
+MEMBER: Final = Record(messages.Member, host=HOST, port=PORT, uuid=UUID_TEXT, restart_counter=COUNTER, tx_counter=COUNTER)
 DATA: Final = TransitMap()
-EVENT_TYPE: Final = OneOf(EventType)
+EVENT_TYPE: Final = OneOf(messages.EventType)
 
 _EVENTS: Final = {
-    "joining": (0, Record(Joining, node=UUID_TEXT, incarnation=INCARNATION, host=HOST, port=PORT)),
-    "normal": (0, Record(Normal, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
-    "suspicious": (0, Record(Suspicious, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
-    "dead": (0, Record(Dead, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
-    "leave": (0, Record(Leave, node=UUID_TEXT, incarnation=INCARNATION)),
+    "joining": (0, Record(messages.Joining, node=UUID_TEXT, incarnation=INCARNATION, host=HOST, port=PORT)),
+    "normal": (0, Record(messages.Normal, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
+    "suspicious": (0, Record(messages.Suspicious, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
+    "dead": (0, Record(messages.Dead, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
+    "leave": (0, Record(messages.Leave, node=UUID_TEXT, incarnation=INCARNATION)),
 }
 EVENT: Final = Tagged(**_EVENTS)
 VECTOR: Final = Tagged(
     **_EVENTS,
-    anti_entropy=(0, Record(AntiEntropy, members=ListOf(MEMBER), tagged=Flag())),
-    payload=(0, Record(Payload, data=DATA)),
-    indirect_ping=(0, Record(IndirectPing, target=UUID_TEXT, host=HOST, port=PORT)),
-    indirect_ack=(0, Record(IndirectAck, target=UUID_TEXT, incarnation=INCARNATION)),
+    anti_entropy=(0, Record(messages.AntiEntropy, members=ListOf(MEMBER), tagged=Flag())),
+    payload=(0, Record(messages.Payload, data=DATA)),
+    indirect_ping=(0, Record(messages.IndirectPing, target=UUID_TEXT, host=HOST, port=PORT)),
+    indirect_ack=(0, Record(messages.IndirectAck, target=UUID_TEXT, incarnation=INCARNATION)),
 )
 
 MESSAGE_FORM: Final = Tagged(
-    ping=(0, Record(Ping, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, vectors=ListOf(VECTOR))),
-    ack=(0, Record(Ack, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, target_tx=COUNTER, vectors=ListOf(VECTOR))),
-    probe=(0, Record(Probe, sender=UUID_TEXT, incarnation=INCARNATION)),
-    probe_ack=(0, Record(ProbeAck, sender=UUID_TEXT, incarnation=INCARNATION, probe_tx=COUNTER)),
+    ping=(0, Record(messages.Ping, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, vectors=ListOf(VECTOR))),
+    ack=(
+        0,
+        Record(
+            messages.Ack, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, target_tx=COUNTER, vectors=ListOf(VECTOR)
+        ),
+    ),
+    probe=(0, Record(messages.Probe, sender=UUID_TEXT, incarnation=INCARNATION)),
+    probe_ack=(0, Record(messages.ProbeAck, sender=UUID_TEXT, incarnation=INCARNATION, probe_tx=COUNTER)),
 )
 
 COMMAND: Final = Tagged(
-    add_node=(0, Record(AddNode, uuid=UUID_TEXT, host=HOST, port=PORT)),
-    leave_node=(0, Record(LeaveNode, uuid=UUID_TEXT)),
-    remove_node=(0, Record(RemoveNode, uuid=UUID_TEXT)),
-    probe_node=(0, Record(ProbeNode, host=HOST, port=PORT)),
-    on_node_event=(0, Record(OnNodeEvent, uuid=UUID_TEXT, event_type=EVENT_TYPE)),
-    on_cluster_event=(0, Record(OnClusterEvent, event_type=EVENT_TYPE)),
-    set_payload=(0, Record(SetPayload, uuid=UUID_TEXT, data=DATA)),
+    add_node=(0, Record(messages.AddNode, uuid=UUID_TEXT, host=HOST, port=PORT)),
+    leave_node=(0, Record(messages.LeaveNode, uuid=UUID_TEXT)),
+    remove_node=(0, Record(messages.RemoveNode, uuid=UUID_TEXT)),
+    probe_node=(0, Record(messages.ProbeNode, host=HOST, port=PORT)),
+    on_node_event=(0, Record(messages.OnNodeEvent, uuid=UUID_TEXT, event_type=EVENT_TYPE)),
+    on_cluster_event=(0, Record(messages.OnClusterEvent, event_type=EVENT_TYPE)),
+    set_payload=(0, Record(messages.SetPayload, uuid=UUID_TEXT, data=DATA)),
 )
-TIMER: Final = Tagged(quantum=(0, Record(Quantum)), probe_timeout=(0, Record(ProbeTimeout, host=HOST, port=PORT)))
+TIMER: Final = Tagged(
+    quantum=(0, Record(messages.Quantum)), probe_timeout=(0, Record(messages.ProbeTimeout, host=HOST, port=PORT))
+)
 NOTICE: Final = Tagged(
-    node_event=(0, Record(NodeEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
-    cluster_event=(0, Record(ClusterEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
-    reachable=(0, Record(Reachable, host=HOST, port=PORT, node=UUID_TEXT)),
-    unreachable=(0, Record(Unreachable, host=HOST, port=PORT)),
+    node_event=(0, Record(messages.NodeEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
+    cluster_event=(0, Record(messages.ClusterEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
+    reachable=(0, Record(messages.Reachable, host=HOST, port=PORT, node=UUID_TEXT)),
+    unreachable=(0, Record(messages.Unreachable, host=HOST, port=PORT)),
 )
 CONFIG: Final = Record(
     Config,

@@ -78,7 +78,6 @@ class Monitor(Protocol):
 
     def see(self, seen: Seen) -> Iterable[RuleViolation]:
         """Takes the next message and returns the violations. Memory must stay bounded for any number of messages."""
-        ...
 
 
 class Senders(Protocol):
@@ -90,4 +89,3 @@ class Senders(Protocol):
 
     def sender(self, message: Any, source: NodeId, target: NodeId) -> NodeId:
         """Returns the sender of a message from `source` to `target`. It must be called for all messages in order."""
-        ...

@@ -6,43 +6,8 @@ from typing import Any, Final
 
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.form import U64, Flag, Form, Integer, ListOf, Optional, Plain, Record, Tagged, misfit
+from peerproof.spec.wendy import messages
 from peerproof.spec.wendy.ids import DIGIT_BITS, ID_DIGITS, Ring, id_of_text, id_text
-from peerproof.spec.wendy.messages import (
-    LEAST_ROUTED,
-    MOST_HOPS,
-    MOST_PURPOSE,
-    Announce,
-    Application,
-    Delivered,
-    Entry,
-    FlushCache,
-    Forward,
-    Forwarding,
-    Header,
-    Heartbeat,
-    HeartbeatDue,
-    Join,
-    Joined,
-    JoinFailed,
-    LeafSet,
-    Leave,
-    Mask,
-    Node,
-    NodeAnnouncement,
-    NodeExit,
-    NodeExited,
-    NodeJoin,
-    NodeJoined,
-    NodeRace,
-    NodeRepair,
-    RepairTimeout,
-    Route,
-    SendTo,
-    StateData,
-    StateRequest,
-    Tables,
-    Versions,
-)
 from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX, Config, host_and_port, is_short
 
 
@@ -107,68 +72,78 @@ OCTETS: Final = Octets()
 TEXT: Final = ShortText()
 ADDRESS: Final = Address()
 PORT: Final = Integer(0, PORT_MAX)
-NODE: Final = Record(Node, id=ID, local_ip=TEXT, global_ip=TEXT, port=PORT, region=TEXT)
-VERSIONS: Final = Record(Versions, routing_table=U64(), leaf_set=U64(), neighborhood_set=U64())
+NODE: Final = Record(messages.Node, id=ID, local_ip=TEXT, global_ip=TEXT, port=PORT, region=TEXT)
+VERSIONS: Final = Record(messages.Versions, routing_table=U64(), leaf_set=U64(), neighborhood_set=U64())
 ROW: Final = Integer(0, ID_DIGITS - 1)
 COLUMN: Final = Integer(0, 2**DIGIT_BITS - 1)
-ENTRY: Final = Record(Entry, row=ROW, column=COLUMN, node=NODE)
-LEAF_SET: Final = Record(LeafSet, left=ListOf(NODE), right=ListOf(NODE))
+ENTRY: Final = Record(messages.Entry, row=ROW, column=COLUMN, node=NODE)
+LEAF_SET: Final = Record(messages.LeafSet, left=ListOf(NODE), right=ListOf(NODE))
 TABLES: Final = Record(
-    Tables, routing_table=Optional(ListOf(ENTRY)), leaf_set=Optional(LEAF_SET), neighborhood_set=Optional(ListOf(NODE))
+    messages.Tables, routing_table=Optional(ListOf(ENTRY)), leaf_set=Optional(LEAF_SET), neighborhood_set=Optional(ListOf(NODE))
 )
 MASK: Final = Record(
-    Mask, routing_table=Flag(), leaf_set=Flag(), neighborhood_set=Flag(), rows=ListOf(ROW), columns=ListOf(COLUMN)
+    messages.Mask, routing_table=Flag(), leaf_set=Flag(), neighborhood_set=Flag(), rows=ListOf(ROW), columns=ListOf(COLUMN)
 )
-HEADER: Final = Record(Header, sender=NODE, key=ID, versions=VERSIONS, credentials=Optional(OCTETS), hop=Integer(0, MOST_HOPS))
+HEADER: Final = Record(
+    messages.Header, sender=NODE, key=ID, versions=VERSIONS, credentials=Optional(OCTETS), hop=Integer(0, messages.MOST_HOPS)
+)
 
 #: The messages; their tags are the purposes on the wire, and all other purposes are an application's. [WA-55]
 MESSAGE_FORM: Final = Tagged(
-    node_join=(0, Record(NodeJoin, header=HEADER)),
-    node_exit=(1, Record(NodeExit, header=HEADER)),
-    heartbeat=(2, Record(Heartbeat, header=HEADER)),
-    state_data=(3, Record(StateData, header=HEADER, tables=TABLES, destination=Flag())),
-    state_request=(4, Record(StateRequest, header=HEADER, mask=MASK)),
-    node_race=(5, Record(NodeRace, header=HEADER, tables=TABLES)),
-    node_repair=(6, Record(NodeRepair, header=HEADER, mask=MASK)),
-    node_announcement=(7, Record(NodeAnnouncement, header=HEADER, tables=TABLES)),
+    node_join=(0, Record(messages.NodeJoin, header=HEADER)),
+    node_exit=(1, Record(messages.NodeExit, header=HEADER)),
+    heartbeat=(2, Record(messages.Heartbeat, header=HEADER)),
+    state_data=(3, Record(messages.StateData, header=HEADER, tables=TABLES, destination=Flag())),
+    state_request=(4, Record(messages.StateRequest, header=HEADER, mask=MASK)),
+    node_race=(5, Record(messages.NodeRace, header=HEADER, tables=TABLES)),
+    node_repair=(6, Record(messages.NodeRepair, header=HEADER, mask=MASK)),
+    node_announcement=(7, Record(messages.NodeAnnouncement, header=HEADER, tables=TABLES)),
     application=(
-        LEAST_ROUTED,
-        Record(Application, header=HEADER, purpose=Integer(LEAST_ROUTED, MOST_PURPOSE), value=Optional(OCTETS)),
+        messages.LEAST_ROUTED,
+        Record(
+            messages.Application,
+            header=HEADER,
+            purpose=Integer(messages.LEAST_ROUTED, messages.MOST_PURPOSE),
+            value=Optional(OCTETS),
+        ),
     ),
 )
 
 _APPLICATION: Final = MESSAGE_FORM.cases["application"]
 
 COMMAND: Final = Tagged(
-    join=(0, Record(Join, contact=ADDRESS)),
-    leave=(0, Record(Leave)),
-    route=(0, Record(Route, key=ID, value=Optional(OCTETS), purpose=Integer(LEAST_ROUTED, MOST_PURPOSE))),
-    forward=(0, Record(Forward, message=_APPLICATION)),
+    join=(0, Record(messages.Join, contact=ADDRESS)),
+    leave=(0, Record(messages.Leave)),
+    route=(
+        0,
+        Record(messages.Route, key=ID, value=Optional(OCTETS), purpose=Integer(messages.LEAST_ROUTED, messages.MOST_PURPOSE)),
+    ),
+    forward=(0, Record(messages.Forward, message=_APPLICATION)),
     send_to=(
         0,
         Record(
-            SendTo,
+            messages.SendTo,
             node=NODE,
             key=ID,
             value=Optional(OCTETS),
-            purpose=Integer(LEAST_ROUTED, MOST_PURPOSE),
-            hop=Integer(0, MOST_HOPS),
+            purpose=Integer(messages.LEAST_ROUTED, messages.MOST_PURPOSE),
+            hop=Integer(0, messages.MOST_HOPS),
         ),
     ),
 )
 TIMER: Final = Tagged(
-    flush_cache=(0, Record(FlushCache)),
-    announce=(0, Record(Announce)),
-    heartbeat_due=(0, Record(HeartbeatDue)),
-    repair_timeout=(0, Record(RepairTimeout, row=ROW, column=COLUMN)),
+    flush_cache=(0, Record(messages.FlushCache)),
+    announce=(0, Record(messages.Announce)),
+    heartbeat_due=(0, Record(messages.HeartbeatDue)),
+    repair_timeout=(0, Record(messages.RepairTimeout, row=ROW, column=COLUMN)),
 )
 NOTICE: Final = Tagged(
-    delivered=(0, Record(Delivered, message=_APPLICATION)),
-    forwarding=(0, Record(Forwarding, message=_APPLICATION, next_hop=NODE)),
-    joined=(0, Record(Joined)),
-    join_failed=(0, Record(JoinFailed, contact=ADDRESS)),
-    node_joined=(0, Record(NodeJoined, node=NODE)),
-    node_exited=(0, Record(NodeExited, node=NODE)),
+    delivered=(0, Record(messages.Delivered, message=_APPLICATION)),
+    forwarding=(0, Record(messages.Forwarding, message=_APPLICATION, next_hop=NODE)),
+    joined=(0, Record(messages.Joined)),
+    join_failed=(0, Record(messages.JoinFailed, contact=ADDRESS)),
+    node_joined=(0, Record(messages.NodeJoined, node=NODE)),
+    node_exited=(0, Record(messages.NodeExited, node=NODE)),
 )
 CONFIG: Final = Record(
     Config,

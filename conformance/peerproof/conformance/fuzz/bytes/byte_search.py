@@ -95,9 +95,8 @@ class ByteSearch:
     def _search_own(self, corpus: Corpus) -> None:
         seconds = None if self.settings.seconds is None else int(self.settings.seconds)
         search = Guided(self.seeds, corpus, f"{PROTOCOLS[self.protocol].specification.target}:MESSAGE", self.on_progress)
-        find = search.search if self.guided else search.search_unguided
         try:
-            self.flaw = find(self.settings.seed, INPUTS[self.settings.profile], seconds)
+            self.flaw = search.search(self.settings.seed, INPUTS[self.settings.profile], seconds, guided=self.guided)
         finally:
             self.kept, self.status = search.found, search.status
             self.replayed, self.gone = search.replayed, search.gone

@@ -68,25 +68,20 @@ class Guided:
     gone: int = 0  #: number of findings that did not recur
     found: Path | None = None  #: file of the latest finding
 
-    def search(self, seed: int, runs: int, seconds: int | None) -> Flaw | None:
-        """Replays the corpus, then tries new inputs, different ones each time. Raises CorpusError, FuzzerError."""
-        name = f"{self.target} --bytes --seed {seed}"
-        position = self.corpus.position(name)
-        flaw = self._replay_corpus()
-        if flaw is None:
-            self.corpus.advance(name, position + 1)
-            flaw = self._search_new_inputs(seed + position, runs, seconds)
-        return flaw
+    def search(self, seed: int, inputs: int, seconds: int | None, *, guided: bool = True) -> Flaw | None:
+        """
+        Replays the corpus, then tries `inputs` new inputs, different ones each time, or as many as the time allows.
 
-    def search_unguided(self, seed: int, inputs: int, seconds: int | None) -> Flaw | None:
-        """Searches without coverage: `inputs` inputs, or as many as the time allows. Raises CorpusError."""
-        name = f"{self.target} --bytes --unguided --seed {seed}"
+        Raises CorpusError and, if `guided` by coverage, FuzzerError.
+        """
+        name = f"{self.target} --bytes {'' if guided else '--unguided '}--seed {seed}"
         position = self.corpus.position(name)
-        flaw = self._replay_corpus()
-        if flaw is None:
-            self.corpus.advance(name, position + 1)
-            flaw = self._draw_inputs(Random(f"{seed} {position}"), inputs, seconds)
-        return flaw
+        if flaw := self._replay_corpus():
+            return flaw
+        self.corpus.advance(name, position + 1)
+        if guided:
+            return self._search_new_inputs(seed + position, inputs, seconds)
+        return self._draw_inputs(Random(f"{seed} {position}"), inputs, seconds)
 
     def _draw_inputs(self, rng: Random, inputs: int, seconds: int | None) -> Flaw | None:
         codec, known, one_form = self.seeds.codec, self.seeds.data, self.seeds.one_form

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from peerproof.conformance.fuzz.findings import FAILURES
 from peerproof.conformance.fuzz.known_findings import one_word, sort_of
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.packing import Codec
@@ -25,13 +26,7 @@ KINDS: Final[Mapping[str, str]] = {
     "rejected": "the implementation rejects a message",
     "value": "the implementation reads another message",
     "bytes": "the implementation writes the message that it has read in another way",
-    "crashed": "the implementation exited",
-    "panicked": "the implementation answered with the error panic",
-    "hung": "the implementation did not answer in time",
-    "flooded": "the implementation answered with a line that is too long",
-    "garbled": "the adapter wrote a line that is not part of the protocol",
-    "misshapen": "the adapter's reply does not have the members that it must have",
-    "error": "the adapter reports an error",
+    **FAILURES,
 }
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from peerproof.conformance.adapter.adapter import Adapter, AdapterError, nothing_to_choose
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError
+from peerproof.conformance.adapter.choices import nothing_to_choose
 from peerproof.conformance.adapter.messages import InvalidReply, Reply, Request, check
 from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
 from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from peerproof.conformance.readings.reading import Reading
+from peerproof.conformance.readings.reading import Readings
 from peerproof.spec.core import Instant, NodeId, Notify, Pick, Received, Send, Step, Table
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import U64_MAX, octets
@@ -27,9 +27,12 @@ from peerproof.spec.scuttlebutt.transitions import Next, add_peers, round_target
 
 Entries = tuple[DigestEntry, ...]
 Right = Callable[..., Next]
+READINGS: Final = Readings()
 
 
+@READINGS.register("BA-02", "utf-8-only", "decode")
 def _decode_utf_8(right: Callable[[bytes], Any], data: bytes) -> Any:
+    """A string that is not UTF-8 makes a datagram malformed."""
     message = right(data)
     for entry in message.entries:
         for part in entry:
@@ -38,7 +41,15 @@ def _decode_utf_8(right: Callable[[bytes], Any], data: bytes) -> Any:
     return message
 
 
+def _with_own_pair(state: State, command: UpdateLocal, version: int) -> Next:
+    pairs = state.store[state.self_id].pairs.put({command.key: Versioned(command.value, version)})
+    store = state.store.put({state.self_id: Peer(pairs, version)})
+    return Step(State(state.self_id, state.config, store, state.liveness))
+
+
+@READINGS.register("BA-03", "accepted", "step", ends=True)
 def _accept_any_pair(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """A pair that can never be sent is set nevertheless; the document does not say what follows."""
     command = getattr(event, "command", None)
     own = state.store[state.self_id]
     if not isinstance(command, UpdateLocal) or own.version == U64_MAX:
@@ -46,49 +57,37 @@ def _accept_any_pair(right: Right, state: State, event: Any, pick: Pick) -> Next
     return _with_own_pair(state, command, own.version + 1)
 
 
-def _keep_what_is_unchanged(right: Right, state: State, event: Any, pick: Pick) -> Next:
-    command = getattr(event, "command", None)
-    if isinstance(command, UpdateLocal) and (known := state.store[state.self_id].pairs.get(command.key)):
-        return Step(state) if known.value == command.value else right(state, event, pick)
-    return right(state, event, pick)
-
-
-def _respond_always(right: Right, state: State, event: Any, pick: Pick) -> Next:
-    after = right(state, event, pick)
-    if not isinstance(event, Received) or not isinstance(event.message, DigestRequest):
-        return after
-    is_sent = any(isinstance(effect, Send) and isinstance(effect.message, DigestResponse) for effect in after.effects)
-    return after if is_sent else after._replace(effects=(*after.effects, Send(event.sender, DigestResponse(()))))
-
-
-def _wrap_around(right: Right, state: State, event: Any, pick: Pick) -> Next:
-    command, own = getattr(event, "command", None), state.store[state.self_id]
-    if not isinstance(command, UpdateLocal) or own.version < U64_MAX:
-        return right(state, event, pick)
-    return _with_own_pair(state, command, 0)
-
-
-def _with_own_pair(state: State, command: UpdateLocal, version: int) -> Next:
-    pairs = state.store[state.self_id].pairs.put({command.key: Versioned(command.value, version)})
-    store = state.store.put({state.self_id: Peer(pairs, version)})
-    return Step(State(state.self_id, state.config, store, state.liveness))
-
-
+@READINGS.register("BA-05", "below-the-limit", "reconcile.fitting")
 def _fit_below(entries: Iterable[Any], size: Callable[[Any], int], limit: int) -> Iterator[Any]:
+    """A datagram stays below the limit and never reaches it."""
     return fitting(entries, size, limit - 1)
 
 
+@READINGS.register("BA-05", "entries-only", "reconcile.fitting")
 def _fit_without_type(entries: Iterable[Any], size: Callable[[Any], int], limit: int) -> Iterator[Any]:
+    """The limit counts the entries of a datagram without its type byte."""
     return fitting(entries, size, limit + TYPE_SIZE)
 
 
+READINGS.add(
+    "BA-07",
+    "ends-the-delta",
+    "An entry too large for any datagram ends the whole delta, like any other that does not fit.",
+    instead={"reconcile.until_oversize": lambda pairs, _: iter(pairs)},
+)
+
+
+@READINGS.register("BA-08", "all-known-peers", "transitions.delta")
 def _answer_for_all(state: State, entries: Iterable[DigestEntry]) -> tuple[DeltaEntry, ...]:
+    """A delta covers all peers that the node knows; one that the digest does not list counts as known at version 0."""
     listed = tuple(entries)
     others = state.store.keys() - {entry.addr for entry in listed}
     return delta(state, (*listed, *(DigestEntry(addr, 0) for addr in others)))
 
 
+@READINGS.register("BA-11", "any-order", "transitions.lacking_here", is_open=True)
 def _reverse_response(state: State, entries: Iterable[DigestEntry]) -> Entries:
+    """A digest response has its entries in any order."""
     return lacking_here(state, reversed(tuple(entries)))
 
 
@@ -102,18 +101,39 @@ def _newer_pairs_descending(addr: NodeId, peer: Peer, version: int) -> list[Delt
     return sorted(sorted(newer, key=lambda pair: octets(pair.key), reverse=True), key=lambda pair: pair.version)
 
 
+READINGS.add(
+    "BA-12",
+    "descending",
+    "Peers that are equally far behind come by descending address.",
+    instead={"reconcile.most_outdated_first": _ties_descending, "reconcile.newer_pairs": _newer_pairs_descending},
+)
+READINGS.add(
+    "BA-12",
+    "any-order",
+    "Peers that are equally far behind, and pairs with equal versions, come in any order.",
+    instead={"reconcile.most_outdated_first": _ties_descending, "reconcile.newer_pairs": _newer_pairs_descending},
+    is_open=True,
+)
+
+
+@READINGS.register("BA-13", "last-counts", "step")
 def _count_once(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Of an address that a digest lists twice the last entry counts."""
     if not isinstance(event, Received) or not isinstance(event.message, DigestRequest | DigestResponse):
         return right(state, event, pick)
     entries = tuple({entry.addr: entry for entry in event.message.entries}.values())
     return right(state, Received(event.now, event.sender, type(event.message)(entries)), pick)
 
 
+@READINGS.register("BA-14", "above-the-peer", "transitions.merge")
 def _merge_above_peer(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    """A pair is taken over only if its version is above the one at which the peer is known."""
     return merge(peer, [pair for pair in pairs if pair.version > peer.version])
 
 
+@READINGS.register("BA-14", "from-0", "transitions.merge")
 def _merge_version_0(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    """A pair under a key not seen before is taken over at any version, 0 too."""
     known, version, news = dict(peer.pairs), peer.version, []
     for pair in pairs:
         if pair.key not in known or pair.version > known[pair.key].version:
@@ -123,7 +143,9 @@ def _merge_version_0(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tup
     return (Peer(Table(known), version) if news else peer), tuple(news)
 
 
+@READINGS.register("BA-15", "strangers-are-stored", "step")
 def _store_strangers(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Pairs about a peer that is not known make it known."""
     if not isinstance(event, Received) or not isinstance(event.message, Delta):
         return right(state, event, pick)
     named = [DigestEntry(entry.addr, 0) for entry in event.message.entries]
@@ -132,20 +154,44 @@ def _store_strangers(right: Right, state: State, event: Any, pick: Pick) -> Next
     return after._replace(effects=(*joins, *after.effects))
 
 
+@READINGS.register("BA-16", "asks-about-itself", "transitions.lacking_here")
 def _ask_about_itself(state: State, entries: Iterable[DigestEntry]) -> Entries:
+    """A node that a digest shows at a higher version than its own lists itself in the response."""
     listed = tuple(entries)
     own = [entry for entry in listed if entry.addr == state.self_id and entry.version > version_of(state, entry.addr)]
     return (*lacking_here(state, listed), *(DigestEntry(state.self_id, version_of(state, state.self_id)) for _ in own))
 
 
+@READINGS.register("BA-18", "unchanged-is-none", "step")
+def _keep_what_is_unchanged(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """To set a pair to the value that it has is no update: the version stays."""
+    command = getattr(event, "command", None)
+    if isinstance(command, UpdateLocal) and (known := state.store[state.self_id].pairs.get(command.key)):
+        return Step(state) if known.value == command.value else right(state, event, pick)
+    return right(state, event, pick)
+
+
+@READINGS.register("BA-19", "unspecified", "step", is_open=True)
+def _wrap_around(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """The document does not say what comes after the last version."""
+    command, own = getattr(event, "command", None), state.store[state.self_id]
+    if not isinstance(command, UpdateLocal) or own.version < U64_MAX:
+        return right(state, event, pick)
+    return _with_own_pair(state, command, 0)
+
+
+@READINGS.register("BA-20", "unspecified", "decode", ends=True)
 def _die_of_what_is_malformed(right: Callable[[bytes], Any], data: bytes) -> Any:
+    """The document does not say how malformed messages are handled."""
     try:
         return right(data)
     except MalformedMessage as error:
         raise RuntimeError(error.detail) from None
 
 
+@READINGS.register("BA-23", "digests-too", "step")
 def _hear_digests(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """A digest is a sign of life of its sender, too."""
     detector = state.config.detector
     if detector and isinstance(event, Received) and isinstance(event.message, DigestRequest | DigestResponse):
         known = state.liveness.get(event.sender)
@@ -155,15 +201,23 @@ def _hear_digests(right: Right, state: State, event: Any, pick: Pick) -> Next:
     return right(state, event, pick)
 
 
+@READINGS.register("BA-24", "any-order", "transitions.round_targets", is_open=True)
 def _ask_in_another_order(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+    """The digest requests of a round go out in any order."""
     yield from reversed(tuple(round_targets(state, now, pick)))
 
 
+@READINGS.register("BA-24", "seeds-as-listed", "transitions.round_targets")
 def _ask_seeds_as_listed(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+    """A seed that is configured twice is asked twice."""
     if len(state.store) > 1:
         yield from round_targets(state, now, pick)
     else:
         yield from (addr for addr in state.config.seeds if addr not in state.store)
+
+
+def _is_update(effect: Any) -> bool:
+    return isinstance(effect, Notify) and isinstance(effect.notice, Update)
 
 
 def _tell_every_pair(right: Right, state: State, event: Any, pick: Pick) -> Next:
@@ -175,11 +229,26 @@ def _tell_every_pair(right: Right, state: State, event: Any, pick: Pick) -> Next
     return after._replace(effects=(*told, *(Notify(Update(pair.addr, pair.key, pair.value, pair.version)) for pair in known)))
 
 
-def _is_update(effect: Any) -> bool:
-    return isinstance(effect, Notify) and isinstance(effect.notice, Update)
+READINGS.add("BA-26", "every-pair", "Every received pair is reported to the application, changed or not.", step=_tell_every_pair)
+READINGS.add(
+    "BA-26",
+    "unspecified",
+    "The document does not say whether pairs that change nothing are reported to the application.",
+    step=_tell_every_pair,
+    is_open=True,
+)
+READINGS.add(
+    "BA-28",
+    "another-detector",
+    "The level of suspicion grows otherwise, as by a factor of 1.",
+    instead={"arrival.ONE_BY_LN_10": (1, 1)},
+    is_open=True,
+)
 
 
+@READINGS.register("BA-29", "opens-when-heard", "step", is_open=True)
 def _open_when_heard(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Suspicion begins with the first sign of life."""
     detector = state.config.detector
     if isinstance(event, Received) and isinstance(event.message, Delta) and detector and event.sender in state.store:
         known = state.liveness.get(event.sender)
@@ -191,7 +260,9 @@ def _open_when_heard(right: Right, state: State, event: Any, pick: Pick) -> Next
     return after._replace(state=State(after.state.self_id, after.state.config, after.state.store, kept))
 
 
+@READINGS.register("BA-30", "every-delta", "transitions.with_heartbeat", is_open=True)
 def _sample_every_delta(state: State, now: Instant, sender: NodeId) -> tuple[State, Effect]:
+    """Every delta gives a sample of the round-trip time since the last digest."""
     known = state.liveness.get(sender)
     after, heartbeat = with_heartbeat(state, now, sender)
     if known is None or sender not in after.liveness:
@@ -200,184 +271,21 @@ def _sample_every_delta(state: State, now: Instant, sender: NodeId) -> tuple[Sta
     return with_liveness(after, {sender: Liveness(kept.window, kept.status, known.digest_sent)}), heartbeat
 
 
+@READINGS.register("BA-31", "once-a-round", "transitions.round_targets")
 def _ask_each_once(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+    """A critical peer that was the partner or the seed of a round gets no second request in it."""
     yield from dict.fromkeys(round_targets(state, now, pick))
 
 
-READINGS: Final = (
-    Reading(
-        clause="BA-02",
-        name="utf-8-only",
-        text="A string that is not UTF-8 makes a datagram malformed.",
-        decode=_decode_utf_8,
-    ),
-    Reading(
-        clause="BA-03",
-        name="accepted",
-        text="A pair that can never be sent is set nevertheless; the document does not say what follows.",
-        step=_accept_any_pair,
-        ends=True,
-    ),
-    Reading(
-        clause="BA-05",
-        name="below-the-limit",
-        text="A datagram stays below the limit and never reaches it.",
-        instead={"reconcile.fitting": _fit_below},
-    ),
-    Reading(
-        clause="BA-05",
-        name="entries-only",
-        text="The limit counts the entries of a datagram without its type byte.",
-        instead={"reconcile.fitting": _fit_without_type},
-    ),
-    Reading(
-        clause="BA-07",
-        name="ends-the-delta",
-        text="An entry too large for any datagram ends the whole delta, like any other that does not fit.",
-        instead={"reconcile.until_oversize": lambda pairs, _: iter(pairs)},
-    ),
-    Reading(
-        clause="BA-08",
-        name="all-known-peers",
-        text="A delta covers all peers that the node knows; one that the digest does not list counts as known at version 0.",
-        instead={"transitions.delta": _answer_for_all},
-    ),
-    Reading(
-        clause="BA-11",
-        name="any-order",
-        text="A digest response has its entries in any order.",
-        instead={"transitions.lacking_here": _reverse_response},
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-12",
-        name="descending",
-        text="Peers that are equally far behind come by descending address.",
-        instead={"reconcile.most_outdated_first": _ties_descending, "reconcile.newer_pairs": _newer_pairs_descending},
-    ),
-    Reading(
-        clause="BA-12",
-        name="any-order",
-        text="Peers that are equally far behind, and pairs with equal versions, come in any order.",
-        instead={"reconcile.most_outdated_first": _ties_descending, "reconcile.newer_pairs": _newer_pairs_descending},
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-13",
-        name="last-counts",
-        text="Of an address that a digest lists twice the last entry counts.",
-        step=_count_once,
-    ),
-    Reading(
-        clause="BA-14",
-        name="above-the-peer",
-        text="A pair is taken over only if its version is above the one at which the peer is known.",
-        instead={"transitions.merge": _merge_above_peer},
-    ),
-    Reading(
-        clause="BA-14",
-        name="from-0",
-        text="A pair under a key not seen before is taken over at any version, 0 too.",
-        instead={"transitions.merge": _merge_version_0},
-    ),
-    Reading(
-        clause="BA-15",
-        name="strangers-are-stored",
-        text="Pairs about a peer that is not known make it known.",
-        step=_store_strangers,
-    ),
-    Reading(
-        clause="BA-16",
-        name="asks-about-itself",
-        text="A node that a digest shows at a higher version than its own lists itself in the response.",
-        instead={"transitions.lacking_here": _ask_about_itself},
-    ),
-    Reading(
-        clause="BA-18",
-        name="unchanged-is-none",
-        text="To set a pair to the value that it has is no update: the version stays.",
-        step=_keep_what_is_unchanged,
-    ),
-    Reading(
-        clause="BA-19",
-        name="unspecified",
-        text="The document does not say what comes after the last version.",
-        step=_wrap_around,
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-20",
-        name="unspecified",
-        text="The document does not say how malformed messages are handled.",
-        decode=_die_of_what_is_malformed,
-        ends=True,
-    ),
-    Reading(
-        clause="BA-23",
-        name="digests-too",
-        text="A digest is a sign of life of its sender, too.",
-        step=_hear_digests,
-    ),
-    Reading(
-        clause="BA-24",
-        name="any-order",
-        text="The digest requests of a round go out in any order.",
-        instead={"transitions.round_targets": _ask_in_another_order},
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-24",
-        name="seeds-as-listed",
-        text="A seed that is configured twice is asked twice.",
-        instead={"transitions.round_targets": _ask_seeds_as_listed},
-    ),
-    Reading(
-        clause="BA-26",
-        name="every-pair",
-        text="Every received pair is reported to the application, changed or not.",
-        step=_tell_every_pair,
-    ),
-    Reading(
-        clause="BA-26",
-        name="unspecified",
-        text="The document does not say whether pairs that change nothing are reported to the application.",
-        step=_tell_every_pair,
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-28",
-        name="another-detector",
-        text="The level of suspicion grows otherwise, as by a factor of 1.",
-        instead={"arrival.ONE_BY_LN_10": (1, 1)},
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-29",
-        name="opens-when-heard",
-        text="Suspicion begins with the first sign of life.",
-        step=_open_when_heard,
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-30",
-        name="every-delta",
-        text="Every delta gives a sample of the round-trip time since the last digest.",
-        instead={"transitions.with_heartbeat": _sample_every_delta},
-        is_open=True,
-    ),
-    Reading(
-        clause="BA-31",
-        name="once-a-round",
-        text="A critical peer that was the partner or the seed of a round gets no second request in it.",
-        instead={"transitions.round_targets": _ask_each_once},
-    ),
-    Reading(
-        clause="BA-32",
-        name="empty-responses",
-        text="A digest response is sent even if it has no entries.",
-        step=_respond_always,
-    ),
-)
+@READINGS.register("BA-32", "empty-responses", "step")
+def _respond_always(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """A digest response is sent even if it has no entries."""
+    after = right(state, event, pick)
+    if not isinstance(event, Received) or not isinstance(event.message, DigestRequest):
+        return after
+    is_sent = any(isinstance(effect, Send) and isinstance(effect.message, DigestResponse) for effect in after.effects)
+    return after if is_sent else after._replace(effects=(*after.effects, Send(event.sender, DigestResponse(()))))
+
 
 #: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgpack
 
-from peerproof.conformance.readings.reading import Reading
+from peerproof.conformance.readings.reading import Readings
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Send, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.swim.codec import encode
@@ -72,15 +72,12 @@ from peerproof.spec.swim.transitions import (
 Right = Callable[..., Next]
 Sends = tuple[Send[Message], ...]
 _MESSAGES: Final = (Ping, Ack)
+READINGS: Final = Readings()
 
 
-def _sent(step: Any, change: Callable[[Message], Message]) -> Next:
-    """Returns a step with changed messages."""
-    effects = tuple(replace(one, message=change(one.message)) if isinstance(one, Send) else one for one in step.effects)
-    return Step(step.state, effects)
-
-
+@READINGS.register("SA-02", "in-total", "step")
 def _miss_in_total(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Misses need not be in a row: an ack of a node that is well does not set them to 0."""
     after = right(state, event, pick)
     if not isinstance(event, Received) or not isinstance(event.message, Ack):
         return after
@@ -89,38 +86,6 @@ def _miss_in_total(right: Right, state: State, event: Any, pick: Pick) -> Next:
     if not before or not now or before.status is not now.status or before.misses == now.misses:
         return after
     return after._replace(state=with_row(after.state, sender, replace(now, misses=before.misses)))
-
-
-def _tell_each_change(right: Right, state: State, event: Any, pick: Pick) -> Next:
-    after = right(state, event, pick)
-    message = event.message if isinstance(event, Received) else None
-    if not isinstance(message, _MESSAGES) or message.target != state.uuid or is_past(state, message):
-        return after
-    parts = [replace(message, vectors=message.vectors[:many]) for many in range(len(message.vectors) + 1)]
-    stages = [state, *(apply_message(state, part) for part in parts), after.state]
-    effects: tuple[Any, ...] = tuple(effect for effect in after.effects if not isinstance(effect, Notify))
-    for before, now in pairwise(stages):
-        effects = notify_subscribers(replace(state, rows=before.rows), replace(state, rows=now.rows), effects).effects
-    return Step(after.state, effects)
-
-
-def _close_each_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
-    vector = still_live(state)
-    if not vector or (state.left and not any(entry.event.node == state.uuid for entry in state.queue)):
-        return on_quantum(state, pick)
-    state, indirect = close_round(state, pick)
-    state = replace(state, pinged=frozenset(), answered=frozenset(), heard=False)
-    after, sends = on_quantum(state, pick)
-    return Step(after, (*indirect, *sends))
-
-
-def _ask_any_relay(state: State, pick: Pick) -> tuple[State, Sends]:
-    return _ask_for(state, pick, lambda node, _: [other for other in state.live if other != node])
-
-
-def _ask_for_those_found(state: State, pick: Pick) -> tuple[State, Sends]:
-    relays = [node for node in state.live if state.rows[node].status is not Status.SUSPICIOUS]
-    return _ask_for(state, pick, lambda _, row: relays if row.misses >= MISSES else [])
 
 
 def _ask_for(state: State, pick: Pick, relays_of: Callable[[Uuid, Row], Sequence[Uuid]]) -> tuple[State, Sends]:
@@ -136,18 +101,10 @@ def _ask_for(state: State, pick: Pick, relays_of: Callable[[Uuid, Row], Sequence
     return state, tuple(sends)
 
 
-def _close_and_remember(state: State, pick: Pick) -> tuple[State, Sends]:
-    relays = state.relays
-    state, sends = close_round(state, pick)
-    return replace(state, relays=relays), sends
-
-
-def _answer_for_itself(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
-    state, sends = request_relays(state, ping, pick)
-    if ping.sender in state.rows and any(isinstance(one, IndirectPing) and one.target == state.uuid for one in ping.vectors):
-        state, told = request(state, ping.sender, pick, (IndirectAck(state.uuid, state.incarnation),))
-        sends += told
-    return state, sends
+@READINGS.register("SA-03", "any-relay", "detector._indirect_pings")
+def _ask_any_relay(state: State, pick: Pick) -> tuple[State, Sends]:
+    """A suspicious node may be asked to ping another one, too."""
+    return _ask_for(state, pick, lambda node, _: [other for other in state.live if other != node])
 
 
 def _without(*kinds: type[Any]) -> Callable[[Callable[[bytes], Any], bytes], Any]:
@@ -169,13 +126,43 @@ def _written_otherwise(name: bytes) -> Callable[[Callable[[Any], bytes], Any], b
     return lambda right, message: right(message).replace(b"~:" + name, b"~:" + name[::-1])
 
 
+READINGS.add(
+    "SA-04",
+    "another-form",
+    "The document gives the indirect ping and its answer no form, so that they have any.",
+    encode=_written_otherwise(b"indirect-"),
+    decode=_without(IndirectPing, IndirectAck),
+    is_open=True,
+)
+READINGS.add(
+    "SA-05",
+    "another-form",
+    "The document gives leaving no form, so that it has any.",
+    encode=_written_otherwise(b"leave"),
+    decode=_without(Leave),
+    is_open=True,
+)
+
+
+@READINGS.register("SA-06", "any-change", "table.changes")
 def _change_with_tx(before: State, after: State) -> list[tuple[Uuid, EventType]]:
+    """A change of tx alone is reported as a change of incarnation, too."""
     told = [one for one in changes(before, after) if one[1] is not EventType.INCARNATION]
     both = [(node, row, before.rows.get(node)) for node, row in after.rows.items()]
     return told + [(node, EventType.INCARNATION) for node, row, was in both if was and was.incarnation != row.incarnation]
 
 
+READINGS.add(
+    "SA-07",
+    "one-is-everybody",
+    "A node that has pinged just one node, the only one there is, is isolated too if no answer comes.",
+    instead={"detector.SILENT_FOR_ISOLATION": 1},
+)
+
+
+@READINGS.register("SA-12", "as-in-the-samples", "decode")
 def _decode_short_events(right: Callable[[bytes], Any], data: bytes) -> Any:
+    """Only of the dead is an incarnation understood."""
     message = right(data)
     for vector in message.vectors if isinstance(message, _MESSAGES) else ():
         if isinstance(vector, Normal | Suspicious) and vector.incarnation is not None:
@@ -192,16 +179,43 @@ def _leaver_is_back(state: State, node: Uuid, incarnation: Incarnation) -> Claim
     return claim._replace(status=Status.NORMAL) if claim.status is Status.LEAVE else claim
 
 
+READINGS.add(
+    "SA-13",
+    "leaving-is-refuted",
+    "A node that was taken out is back with its next message, as one that is dead.",
+    instead={"table.key": _key_of_any_status, "table.of_sender": _leaver_is_back},
+)
+
+
+@READINGS.register("SA-15", "dead-until-restart", "table.merge")
 def _dead_until_restart(row: Row, claim: Claim) -> Row:
+    """A dead node comes back with a restart only."""
     rises = row.status is Status.DEAD and claim.incarnation.restart == row.incarnation.restart and claim.status in LIVE
     return row if rises else merge(row, claim)
 
 
+READINGS.add(
+    "SA-17",
+    "unspecified",
+    "The document does not say what a node does when it hears that it is dead.",
+    instead={"transitions.refute": lambda state, *_: state},
+    is_open=True,
+)
+
+
+@READINGS.register("SA-17", "same-restart", "transitions.refute")
 def _refute_by_tx(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave) -> State:
+    """A node that hears that it is dead goes on above the tx in that claim, at the same restart counter."""
     after = refute(state, teller, said)
     if after is state or said.incarnation is None or said.incarnation.tx == COUNTER_MAX:
         return after
     return replace(after, incarnation=said.incarnation)
+
+
+def _sent(step: Any, change: Callable[[Message], Message]) -> Next:
+    """Returns a step with changed messages."""
+    effects = tuple(replace(one, message=change(one.message)) if isinstance(one, Send) else one for one in step.effects)
+    return Step(step.state, effects)
 
 
 def _with_keyword(message: Message) -> Message:
@@ -211,7 +225,17 @@ def _with_keyword(message: Message) -> Message:
     return replace(message, vectors=tuple(vectors))
 
 
+READINGS.add(
+    "SA-18",
+    "with-keyword",
+    "Anti-entropy has its keyword in the first answer to a joiner, too.",
+    step=lambda right, *arguments: _sent(right(*arguments), _with_keyword),
+)
+
+
+@READINGS.register("SA-21", "no-answer", "step")
 def _answer_no_stranger(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """A sender that is unknown and does not join gets no answer."""
     if isinstance(event, Received) and isinstance(event.message, Ping):
         ping = event.message
         joins = any(isinstance(vector, Joining) and vector.node == ping.sender for vector in ping.vectors)
@@ -220,7 +244,9 @@ def _answer_no_stranger(right: Right, state: State, event: Any, pick: Pick) -> N
     return right(state, event, pick)
 
 
+@READINGS.register("SA-21", "strangers-bring-news", "transitions.apply_message")
 def _apply_of_strangers(state: State, message: Ping | Ack) -> State:
+    """Claims of an unknown sender about others are accepted."""
     joins = any(isinstance(vector, Joining) and vector.node == message.sender for vector in message.vectors)
     if message.sender in state.rows or joins:
         return apply_message(state, message)
@@ -229,26 +255,39 @@ def _apply_of_strangers(state: State, message: Ping | Ack) -> State:
     return state
 
 
+@READINGS.register("SA-22", "any-target", "step")
 def _take_for_any_target(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """A ping or ack counts whatever target it names."""
     if isinstance(event, Received) and isinstance(event.message, _MESSAGES):
         event = replace(event, message=replace(event.message, target=state.uuid))
     return right(state, event, pick)
 
 
+@READINGS.register("SA-23", "rounded-down", "gossip.fanout")
 def _fanout_down(nodes: int) -> int:
+    """log2 N is rounded down, and at least 1."""
     return max(1, nodes.bit_length() - 1) if nodes > 1 else 0
 
 
+@READINGS.register("SA-23", "decimal", "gossip.fanout")
 def _fanout_decimal(nodes: int) -> int:
+    """The logarithm has base 10 and is rounded up."""
     return len(str(nodes - 1)) if nodes > 1 else 0
 
 
-def _events_skipped(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
-    return _events(state, receiver, said, room, skips=True, counts_itself=False)
+READINGS.add("SA-24", "one", "One node is pinged in each quantum.", instead={"rounds.fanout": lambda nodes: min(nodes - 1, 1)})
+READINGS.add(
+    "SA-24", "all", "N is the number of nodes: all are pinged in each quantum.", instead={"rounds.fanout": lambda nodes: nodes}
+)
 
 
-def _events_counted(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
-    return _events(state, receiver, said, room, skips=False, counts_itself=True)
+@READINGS.register("SA-25", "keeps-its-place", "gossip.enqueue")
+def _enqueue_in_place(state: State, said: ClusterEventVector) -> State:
+    """A newer state of a node takes the place of the earlier one in the queue."""
+    if not any(entry.event.node == said.node for entry in state.queue):
+        return enqueue(state, said)
+    queue = (Queued(said, frozenset()) if entry.event.node == said.node else entry for entry in state.queue)
+    return replace(state, queue=tuple(queue))
 
 
 def _events(
@@ -273,14 +312,26 @@ def _events(
     return replace(state, queue=tuple(kept)), told
 
 
-def _enqueue_in_place(state: State, said: ClusterEventVector) -> State:
-    if not any(entry.event.node == said.node for entry in state.queue):
-        return enqueue(state, said)
-    queue = (Queued(said, frozenset()) if entry.event.node == said.node else entry for entry in state.queue)
-    return replace(state, queue=tuple(queue))
+@READINGS.register("SA-25", "counts-its-node", "gossip._events")
+def _events_counted(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    """The node that an event is about counts among those that it was sent to."""
+    return _events(state, receiver, said, room, skips=False, counts_itself=True)
 
 
+@READINGS.register("SA-26", "as-formed", "rounds.still_live")
+def _still_known(state: State) -> Iterable[Uuid]:
+    """A round pings also those of its vector that are not live any more."""
+    return tuple(node for node in state.vector if node in state.rows)
+
+
+READINGS.add(
+    "SA-27", "unsuspected-only", "A suspicious node is not live.", instead={"state.LIVE": (Status.JOINING, Status.NORMAL)}
+)
+
+
+@READINGS.register("SA-28", "receiver-too", "gossip._members")
 def _members_with_receiver(state: State, _: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+    """Anti-entropy may hold its receiver."""
     if not state.live or not state.config.ae_size:
         return None
     picked = [Uuid(str(node)) for node in pick("anti-entropy", list(state.live), state.config.ae_size)]
@@ -290,29 +341,30 @@ def _members_with_receiver(state: State, _: Uuid, pick: Pick, *, tagged: bool, r
     return next((part for part in parts if room.takes(part)), None)
 
 
+@READINGS.register("SA-29", "unknown-only", "transitions.with_member")
 def _member_of_unknown(state: State, claim: Claim) -> State:
+    """Anti-entropy makes nodes known, and says nothing of those that are."""
     return state if claim.node in state.rows else with_member(state, claim)
 
 
+@READINGS.register("SA-29", "like-events", "transitions.with_member")
 def _member_as_claim(state: State, claim: Claim) -> State:
+    """Anti-entropy is merged like a normal at the same incarnation."""
     return apply_claim(state, claim) if claim.node in state.rows else with_member(state, claim)
 
 
-def _member_is_news(state: State, claim: Claim) -> State:
-    after = with_member(state, claim)
-    if claim.node in state.rows or claim.node not in after.rows:
-        return after
-    return enqueue(after, event(claim.node, after.rows[claim.node], emit_incarnation=after.config.emit_incarnation))
-
-
+@READINGS.register("SA-31", "unspecified", "decode", ends=True)
 def _die_of_what_is_malformed(right: Callable[[bytes], Any], data: bytes) -> Any:
+    """The document does not say how malformed messages are handled."""
     try:
         return right(data)
     except MalformedMessage as error:
         raise RuntimeError(error.detail) from None
 
 
+@READINGS.register("SA-31", "known-only", "decode")
 def _decode_known_only(right: Callable[[bytes], Any], data: bytes) -> Any:
+    """A vector of an unknown kind makes the whole datagram malformed."""
     message = right(data)
     count = len(message.vectors) if isinstance(message, _MESSAGES) else 0
     if count + 1 < len(msgpack.unpackb(data, use_list=False, strict_map_key=False, object_pairs_hook=list)):
@@ -320,16 +372,18 @@ def _decode_known_only(right: Callable[[bytes], Any], data: bytes) -> Any:
     return message
 
 
-def _decode_canonical(right: Callable[[bytes], Any], data: bytes) -> Any:
-    message = right(data)
-    count = len(message.vectors) if isinstance(message, _MESSAGES) else 0
-    is_known = count + 1 == len(msgpack.unpackb(data, use_list=False, strict_map_key=False, object_pairs_hook=list))
-    if is_known and encode(message) != data:
-        raise MalformedMessage("bad_type", 0, "it is written in another form than ours")
-    return message
+READINGS.add("SA-32", "no-limit", "A datagram is as large as what it has to say.", instead={"codec.Room.takes": lambda *_: True})
 
 
+@READINGS.register("SA-32", "smaller-ones-fit", "gossip._events")
+def _events_skipped(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    """An event that does not fit is skipped, and later ones that fit are sent."""
+    return _events(state, receiver, said, room, skips=True, counts_itself=False)
+
+
+@READINGS.register("SA-35", "of-any-node", "transitions.on_set_payload")
 def _payload_of_any(state: State, command: SetPayload) -> Next:
+    """The payload of any known node can be set, where it is set."""
     if command.uuid == state.uuid:
         return on_set_payload(state, command)
     if command.uuid not in state.rows:
@@ -337,31 +391,43 @@ def _payload_of_any(state: State, command: SetPayload) -> Next:
     return Step(with_row(state, command.uuid, replace(state.rows[command.uuid], payload=command.data)))
 
 
+@READINGS.register("SA-35", "any-size", "transitions.on_set_payload")
 def _payload_of_any_size(state: State, command: SetPayload) -> Next:
+    """A payload of any size can be set; one that does not fit is not sent."""
     return Step(replace(state, payload=command.data)) if command.uuid == state.uuid else on_set_payload(state, command)
 
 
+@READINGS.register("SA-36", "after-leaving", "transitions.on_remove_node")
 def _remove_after_leave(state: State, command: RemoveNode) -> Next:
+    """A node that has not left cannot be removed."""
     row = state.rows.get(command.uuid)
     if row is not None and row.status is not Status.LEAVE:
         raise NotEnabled("unknown_node", f"{command.uuid} has not left")
     return on_remove_node(state, command)
 
 
+@READINGS.register("SA-37", "unknown-is-nothing", "transitions.on_leave_node")
 def _leave_of_unknown(state: State, command: LeaveNode) -> Next:
+    """To take out a node that is not known does nothing."""
     is_known = command.uuid == state.uuid or command.uuid in state.rows
     return on_leave_node(state, command) if is_known else Step(state)
 
 
+@READINGS.register("SA-37", "again", "transitions.on_leave_node")
 def _leave_again(state: State, command: LeaveNode) -> Next:
+    """A node that has left and is asked to leave once more queues its leave once more."""
     return on_leave_node(replace(state, left=state.left and command.uuid != state.uuid), command)
 
 
+@READINGS.register("SA-38", "known-unchanged", "transitions.on_add_node")
 def _add_unknown_only(state: State, command: AddNode) -> Next:
+    """To add a node that is known does nothing."""
     return Step(state) if command.uuid in state.rows else on_add_node(state, command)
 
 
+@READINGS.register("SA-38", "at-once", "step")
 def _ping_the_added(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """A node that is added is sent the first request at once."""
     after = right(state, event, pick)
     added = event.command.uuid if isinstance(event, Asked) and isinstance(event.command, AddNode) else None
     if added is None or added in state.rows or added not in after.state.rows:
@@ -370,19 +436,67 @@ def _ping_the_added(right: Right, state: State, event: Any, pick: Pick) -> Next:
     return Step(pinging, (*after.effects, *sends))
 
 
+READINGS.add(
+    "SA-39",
+    "others-only",
+    "A node does not count itself.",
+    queries={"total_size": lambda state: len(state.rows), "active_size": lambda state: len(state.live)},
+)
+
+
+@READINGS.register("SA-40", "each-change", "step")
+def _tell_each_change(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Each change that a datagram makes to a row is reported, in the order of its vectors, even if it does not last."""
+    after = right(state, event, pick)
+    message = event.message if isinstance(event, Received) else None
+    if not isinstance(message, _MESSAGES) or message.target != state.uuid or is_past(state, message):
+        return after
+    parts = [replace(message, vectors=message.vectors[:many]) for many in range(len(message.vectors) + 1)]
+    stages = [state, *(apply_message(state, part) for part in parts), after.state]
+    effects: tuple[Any, ...] = tuple(effect for effect in after.effects if not isinstance(effect, Notify))
+    for before, now in pairwise(stages):
+        effects = notify_subscribers(replace(state, rows=before.rows), replace(state, rows=now.rows), effects).effects
+    return Step(after.state, effects)
+
+
+READINGS.add(
+    "SA-41",
+    "another-form",
+    "The document gives probes no form, so that they have any.",
+    encode=_written_otherwise(b"probe"),
+    decode=_without(Probe, ProbeAck),
+    is_open=True,
+)
+
+
+@READINGS.register("SA-42", "any-ack", "transitions.on_ack")
 def _match_any_ack(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
+    """Any ack that is accepted answers the pings that its sender was sent."""
     row = state.rows.get(ack.sender)
     if row and row.unanswered and ack.target_tx not in row.unanswered:
         ack = replace(ack, target_tx=row.unanswered[-1])
     return on_ack(state, ack, pick)
 
 
+@READINGS.register("SA-47", "unspecified", "gossip.count_datagram", is_open=True)
 def _count_around(state: State) -> State | None:
+    """The document does not say what comes after the last number."""
     restart, tx = state.incarnation
     return replace(state, incarnation=Incarnation(restart, tx + 1 if tx < COUNTER_MAX else 0))
 
 
+@READINGS.register("SA-49", "anti-entropy-too", "transitions.with_member")
+def _member_is_news(state: State, claim: Claim) -> State:
+    """A node that anti-entropy makes known is news for others."""
+    after = with_member(state, claim)
+    if claim.node in state.rows or claim.node not in after.rows:
+        return after
+    return enqueue(after, event(claim.node, after.rows[claim.node], emit_incarnation=after.config.emit_incarnation))
+
+
+@READINGS.register("SA-50", "in-full", "gossip.answer")
 def _answer_in_full(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, Sends]:
+    """An ack has events and anti-entropy, whichever node it goes to."""
     row = state.rows.get(ping.sender)
     if row is not None and row.is_live:
         return answer(state, ping, to, pick)
@@ -390,12 +504,57 @@ def _answer_in_full(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[S
     return state, () if message is None else (Send(to, message),)
 
 
+@READINGS.register("SA-51", "to-the-row", "transitions.on_ping")
 def _answer_to_row(state: State, sender: NodeId, ping: Ping, pick: Pick) -> Step[State, Send[Message]]:
+    """The answer to a node that is known goes to the address in its row."""
     row = state.rows.get(ping.sender)
     return on_ping(state, address(row.host, row.port) if row else sender, ping, pick)
 
 
+READINGS.add("SA-52", "last-only", "Only the last ping to each node is remembered.", instead={"gossip.REMEMBERED": 1})
+READINGS.add("SA-52", "all", "Every unanswered ping is remembered.", instead={"gossip.REMEMBERED": 2**31})
+
+
+@READINGS.register("SA-53", "each-quantum", "rounds.on_quantum")
+def _close_each_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
+    """Answers are waited for until the next quantum, whether a round ends or not."""
+    vector = still_live(state)
+    if not vector or (state.left and not any(entry.event.node == state.uuid for entry in state.queue)):
+        return on_quantum(state, pick)
+    state, indirect = close_round(state, pick)
+    state = replace(state, pinged=frozenset(), answered=frozenset(), heard=False)
+    after, sends = on_quantum(state, pick)
+    return Step(after, (*indirect, *sends))
+
+
+@READINGS.register("SA-54", "left-to-others", "detector._indirect_pings")
+def _ask_for_those_found(state: State, pick: Pick) -> tuple[State, Sends]:
+    """A node asks only about those that it has found to be suspicious itself."""
+    relays = [node for node in state.live if state.rows[node].status is not Status.SUSPICIOUS]
+    return _ask_for(state, pick, lambda _, row: relays if row.misses >= MISSES else [])
+
+
+@READINGS.register("SA-55", "remembered", "rounds.close_round")
+def _close_and_remember(state: State, pick: Pick) -> tuple[State, Sends]:
+    """A relay remembers a request until the answer comes, however long that takes."""
+    relays = state.relays
+    state, sends = close_round(state, pick)
+    return replace(state, relays=relays), sends
+
+
+@READINGS.register("SA-55", "for-itself", "transitions.request_relays")
+def _answer_for_itself(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+    """Asked to ping itself, a node says that it is there."""
+    state, sends = request_relays(state, ping, pick)
+    if ping.sender in state.rows and any(isinstance(one, IndirectPing) and one.target == state.uuid for one in ping.vectors):
+        state, told = request(state, ping.sender, pick, (IndirectAck(state.uuid, state.incarnation),))
+        sends += told
+    return state, sends
+
+
+@READINGS.register("SA-56", "first-payload", "step")
 def _first_payload_counts(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """Of two payloads in a message the first counts."""
     if not isinstance(event, Received) or not isinstance(event.message, _MESSAGES):
         return right(state, event, pick)
     payloads = [vector for vector in event.message.vectors if isinstance(vector, Payload)][1:]
@@ -403,7 +562,10 @@ def _first_payload_counts(right: Right, state: State, event: Any, pick: Pick) ->
     return right(state, replace(event, message=replace(event.message, vectors=vectors)), pick)
 
 
+@READINGS.register("SA-58", "among-events", "step")
 def _normal_comes_last(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """The normal in the answer to a joiner comes after the other events."""
+
     def change(message: Message) -> Message:
         first = message.vectors[0] if isinstance(message, Ack) and message.vectors else None
         if not isinstance(message, Ack) or not isinstance(first, Normal) or first.node != message.target:
@@ -416,374 +578,39 @@ def _normal_comes_last(right: Right, state: State, event: Any, pick: Pick) -> Ne
     return _sent(right(state, event, pick), change)
 
 
+@READINGS.register("SA-59", "goes-on", "rounds.on_quantum")
 def _ping_after_leaving(state: State, pick: Pick) -> Step[State, Send[Message]]:
+    """A node that has left goes on pinging."""
     after, sends = on_quantum(replace(state, left=False), pick)
     return Step(replace(after, left=state.left), sends)
 
 
+@READINGS.register("SA-59", "answers-nothing", "step")
 def _answer_nothing_after_leaving(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    """A node that has left answers nothing any more."""
     is_ping = isinstance(event, Received) and isinstance(event.message, Ping | Probe)
     return Step(state) if state.left and is_ping else right(state, event, pick)
 
 
-def _still_known(state: State) -> Iterable[Uuid]:
-    return tuple(node for node in state.vector if node in state.rows)
-
-
-READINGS: Final = (
-    Reading(
-        clause="SA-02",
-        name="in-total",
-        text="Misses need not be in a row: an ack of a node that is well does not set them to 0.",
-        step=_miss_in_total,
-    ),
-    Reading(
-        clause="SA-03",
-        name="any-relay",
-        text="A suspicious node may be asked to ping another one, too.",
-        instead={"detector._indirect_pings": _ask_any_relay},
-    ),
-    Reading(
-        clause="SA-04",
-        name="another-form",
-        text="The document gives the indirect ping and its answer no form, so that they have any.",
-        encode=_written_otherwise(b"indirect-"),
-        decode=_without(IndirectPing, IndirectAck),
-        is_open=True,
-    ),
-    Reading(
-        clause="SA-05",
-        name="another-form",
-        text="The document gives leaving no form, so that it has any.",
-        encode=_written_otherwise(b"leave"),
-        decode=_without(Leave),
-        is_open=True,
-    ),
-    Reading(
-        clause="SA-06",
-        name="any-change",
-        text="A change of tx alone is reported as a change of incarnation, too.",
-        instead={"table.changes": _change_with_tx},
-    ),
-    Reading(
-        clause="SA-07",
-        name="one-is-everybody",
-        text="A node that has pinged just one node, the only one there is, is isolated too if no answer comes.",
-        instead={"detector.SILENT_FOR_ISOLATION": 1},
-    ),
-    Reading(
-        clause="SA-12",
-        name="as-in-the-samples",
-        text="Only of the dead is an incarnation understood.",
-        decode=_decode_short_events,
-    ),
-    Reading(
-        clause="SA-13",
-        name="leaving-is-refuted",
-        text="A node that was taken out is back with its next message, as one that is dead.",
-        instead={"table.key": _key_of_any_status, "table.of_sender": _leaver_is_back},
-    ),
-    Reading(
-        clause="SA-15",
-        name="dead-until-restart",
-        text="A dead node comes back with a restart only.",
-        instead={"table.merge": _dead_until_restart},
-    ),
-    Reading(
-        clause="SA-17",
-        name="unspecified",
-        text="The document does not say what a node does when it hears that it is dead.",
-        instead={"transitions.refute": lambda state, *_: state},
-        is_open=True,
-    ),
-    Reading(
-        clause="SA-17",
-        name="same-restart",
-        text="A node that hears that it is dead goes on above the tx in that claim, at the same restart counter.",
-        instead={"transitions.refute": _refute_by_tx},
-    ),
-    Reading(
-        clause="SA-18",
-        name="with-keyword",
-        text="Anti-entropy has its keyword in the first answer to a joiner, too.",
-        step=lambda right, *arguments: _sent(right(*arguments), _with_keyword),
-    ),
-    Reading(
-        clause="SA-21",
-        name="no-answer",
-        text="A sender that is unknown and does not join gets no answer.",
-        step=_answer_no_stranger,
-    ),
-    Reading(
-        clause="SA-21",
-        name="strangers-bring-news",
-        text="Claims of an unknown sender about others are accepted.",
-        instead={"transitions.apply_message": _apply_of_strangers},
-    ),
-    Reading(
-        clause="SA-22",
-        name="any-target",
-        text="A ping or ack counts whatever target it names.",
-        step=_take_for_any_target,
-    ),
-    Reading(
-        clause="SA-23",
-        name="rounded-down",
-        text="log2 N is rounded down, and at least 1.",
-        instead={"gossip.fanout": _fanout_down},
-    ),
-    Reading(
-        clause="SA-23",
-        name="decimal",
-        text="The logarithm has base 10 and is rounded up.",
-        instead={"gossip.fanout": _fanout_decimal},
-    ),
-    Reading(
-        clause="SA-24",
-        name="one",
-        text="One node is pinged in each quantum.",
-        instead={"rounds.fanout": lambda nodes: min(nodes - 1, 1)},
-    ),
-    Reading(
-        clause="SA-24",
-        name="all",
-        text="N is the number of nodes: all are pinged in each quantum.",
-        instead={"rounds.fanout": lambda nodes: nodes},
-    ),
-    Reading(
-        clause="SA-25",
-        name="keeps-its-place",
-        text="A newer state of a node takes the place of the earlier one in the queue.",
-        instead={"gossip.enqueue": _enqueue_in_place},
-    ),
-    Reading(
-        clause="SA-25",
-        name="counts-its-node",
-        text="The node that an event is about counts among those that it was sent to.",
-        instead={"gossip._events": _events_counted},
-    ),
-    Reading(
-        clause="SA-26",
-        name="as-formed",
-        text="A round pings also those of its vector that are not live any more.",
-        instead={"rounds.still_live": _still_known},
-    ),
-    Reading(
-        clause="SA-27",
-        name="unsuspected-only",
-        text="A suspicious node is not live.",
-        instead={"state.LIVE": (Status.JOINING, Status.NORMAL)},
-    ),
-    Reading(
-        clause="SA-28",
-        name="receiver-too",
-        text="Anti-entropy may hold its receiver.",
-        instead={"gossip._members": _members_with_receiver},
-    ),
-    Reading(
-        clause="SA-29",
-        name="unknown-only",
-        text="Anti-entropy makes nodes known, and says nothing of those that are.",
-        instead={"transitions.with_member": _member_of_unknown},
-    ),
-    Reading(
-        clause="SA-29",
-        name="like-events",
-        text="Anti-entropy is merged like a normal at the same incarnation.",
-        instead={"transitions.with_member": _member_as_claim},
-    ),
-    Reading(
-        clause="SA-31",
-        name="unspecified",
-        text="The document does not say how malformed messages are handled.",
-        decode=_die_of_what_is_malformed,
-        ends=True,
-    ),
-    Reading(
-        clause="SA-31",
-        name="known-only",
-        text="A vector of an unknown kind makes the whole datagram malformed.",
-        decode=_decode_known_only,
-    ),
-    Reading(
-        clause="SA-32",
-        name="no-limit",
-        text="A datagram is as large as what it has to say.",
-        instead={"codec.Room.takes": lambda *_: True},
-    ),
-    Reading(
-        clause="SA-32",
-        name="smaller-ones-fit",
-        text="An event that does not fit is skipped, and later ones that fit are sent.",
-        instead={"gossip._events": _events_skipped},
-    ),
-    Reading(
-        clause="SA-35",
-        name="of-any-node",
-        text="The payload of any known node can be set, where it is set.",
-        instead={"transitions.on_set_payload": _payload_of_any},
-    ),
-    Reading(
-        clause="SA-35",
-        name="any-size",
-        text="A payload of any size can be set; one that does not fit is not sent.",
-        instead={"transitions.on_set_payload": _payload_of_any_size},
-    ),
-    Reading(
-        clause="SA-36",
-        name="after-leaving",
-        text="A node that has not left cannot be removed.",
-        instead={"transitions.on_remove_node": _remove_after_leave},
-    ),
-    Reading(
-        clause="SA-37",
-        name="unknown-is-nothing",
-        text="To take out a node that is not known does nothing.",
-        instead={"transitions.on_leave_node": _leave_of_unknown},
-    ),
-    Reading(
-        clause="SA-37",
-        name="again",
-        text="A node that has left and is asked to leave once more queues its leave once more.",
-        instead={"transitions.on_leave_node": _leave_again},
-    ),
-    Reading(
-        clause="SA-38",
-        name="known-unchanged",
-        text="To add a node that is known does nothing.",
-        instead={"transitions.on_add_node": _add_unknown_only},
-    ),
-    Reading(
-        clause="SA-38",
-        name="at-once",
-        text="A node that is added is sent the first request at once.",
-        step=_ping_the_added,
-    ),
-    Reading(
-        clause="SA-39",
-        name="others-only",
-        text="A node does not count itself.",
-        queries={"total_size": lambda state: len(state.rows), "active_size": lambda state: len(state.live)},
-    ),
-    Reading(
-        clause="SA-40",
-        name="each-change",
-        text="Each change that a datagram makes to a row is reported, in the order of its vectors, even if it does not last.",
-        step=_tell_each_change,
-    ),
-    Reading(
-        clause="SA-41",
-        name="another-form",
-        text="The document gives probes no form, so that they have any.",
-        encode=_written_otherwise(b"probe"),
-        decode=_without(Probe, ProbeAck),
-        is_open=True,
-    ),
-    Reading(
-        clause="SA-42",
-        name="any-ack",
-        text="Any ack that is accepted answers the pings that its sender was sent.",
-        instead={"transitions.on_ack": _match_any_ack},
-    ),
-    Reading(
-        clause="SA-47",
-        name="unspecified",
-        text="The document does not say what comes after the last number.",
-        instead={"gossip.count_datagram": _count_around},
-        is_open=True,
-    ),
-    Reading(
-        clause="SA-49",
-        name="anti-entropy-too",
-        text="A node that anti-entropy makes known is news for others.",
-        instead={"transitions.with_member": _member_is_news},
-    ),
-    Reading(
-        clause="SA-50",
-        name="in-full",
-        text="An ack has events and anti-entropy, whichever node it goes to.",
-        instead={"gossip.answer": _answer_in_full},
-    ),
-    Reading(
-        clause="SA-51",
-        name="to-the-row",
-        text="The answer to a node that is known goes to the address in its row.",
-        instead={"transitions.on_ping": _answer_to_row},
-    ),
-    Reading(
-        clause="SA-52",
-        name="last-only",
-        text="Only the last ping to each node is remembered.",
-        instead={"gossip.REMEMBERED": 1},
-    ),
-    Reading(
-        clause="SA-52",
-        name="all",
-        text="Every unanswered ping is remembered.",
-        instead={"gossip.REMEMBERED": 2**31},
-    ),
-    Reading(
-        clause="SA-53",
-        name="each-quantum",
-        text="Answers are waited for until the next quantum, whether a round ends or not.",
-        instead={"rounds.on_quantum": _close_each_quantum},
-    ),
-    Reading(
-        clause="SA-54",
-        name="left-to-others",
-        text="A node asks only about those that it has found to be suspicious itself.",
-        instead={"detector._indirect_pings": _ask_for_those_found},
-    ),
-    Reading(
-        clause="SA-55",
-        name="remembered",
-        text="A relay remembers a request until the answer comes, however long that takes.",
-        instead={"rounds.close_round": _close_and_remember},
-    ),
-    Reading(
-        clause="SA-55",
-        name="for-itself",
-        text="Asked to ping itself, a node says that it is there.",
-        instead={"transitions.request_relays": _answer_for_itself},
-    ),
-    Reading(
-        clause="SA-56",
-        name="first-payload",
-        text="Of two payloads in a message the first counts.",
-        step=_first_payload_counts,
-    ),
-    Reading(
-        clause="SA-58",
-        name="among-events",
-        text="The normal in the answer to a joiner comes after the other events.",
-        step=_normal_comes_last,
-    ),
-    Reading(
-        clause="SA-59",
-        name="goes-on",
-        text="A node that has left goes on pinging.",
-        instead={"rounds.on_quantum": _ping_after_leaving},
-    ),
-    Reading(
-        clause="SA-59",
-        name="answers-nothing",
-        text="A node that has left answers nothing any more.",
-        step=_answer_nothing_after_leaving,
-    ),
-    Reading(
-        clause="SA-60",
-        name="another-timeout",
-        text="A probe waits for its answer as long as it likes.",
-        instead={"commands.PROBE_QUANTA": 3},
-        is_open=True,
-    ),
-    Reading(
-        clause="SA-63",
-        name="canonical-only",
-        text="Only the form in which we write is understood.",
-        decode=_decode_canonical,
-    ),
+READINGS.add(
+    "SA-60",
+    "another-timeout",
+    "A probe waits for its answer as long as it likes.",
+    instead={"commands.PROBE_QUANTA": 3},
+    is_open=True,
 )
+
+
+@READINGS.register("SA-63", "canonical-only", "decode")
+def _decode_canonical(right: Callable[[bytes], Any], data: bytes) -> Any:
+    """Only the form in which we write is understood."""
+    message = right(data)
+    count = len(message.vectors) if isinstance(message, _MESSAGES) else 0
+    is_known = count + 1 == len(msgpack.unpackb(data, use_list=False, strict_map_key=False, object_pairs_hook=list))
+    if is_known and encode(message) != data:
+        raise MalformedMessage("bad_type", 0, "it is written in another form than ours")
+    return message
+
 
 #: Reasons why a decision has only one reasonable reading -> the decisions.
 SETTLED: Final[Mapping[str, str]] = {

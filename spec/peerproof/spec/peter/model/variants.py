@@ -36,14 +36,10 @@ def literally(state: State, topic: Id, row: Row, seek: Seek) -> tree.Next:
     return Step(state.with_row(topic, row))
 
 
-def route_unsubscribe(step: Taking) -> Taking:
+def route_unsubscribe(step: Taking, state: State, event: Any, seek: Seek) -> tree.Next:
     """An UNSUBSCRIBE is routed towards the topic, and so does not find the old parent. [P-20, P-18; PX-04]"""
-
-    def changed(state: State, event: Any, seek: Seek) -> tree.Next:
-        after, effects = step(state, event, seek)
-        return Step(after, tuple(routed for effect in effects for routed in _reroute(effect, seek)))
-
-    return changed
+    after, effects = step(state, event, seek)
+    return Step(after, tuple(routed for effect in effects for routed in _reroute(effect, seek)))
 
 
 def _reroute(effect: Any, seek: Seek) -> tuple[Any, ...]:
@@ -54,27 +50,17 @@ def _reroute(effect: Any, seek: Seek) -> tuple[Any, ...]:
     return (effect,)
 
 
-def left_at_that(step: Taking) -> Taking:
+def left_at_that(step: Taking, state: State, event: Any, seek: Seek) -> tree.Next:
     """A node that has learnt of others keeps its routes. [PA-27]"""
-
-    def changed(state: State, event: Any, seek: Seek) -> tree.Next:
-        is_news = isinstance(event, Told) and isinstance(event.notice, Rerouted)
-        taken: tree.Next = Step(state) if is_news else step(state, event, seek)
-        return taken
-
-    return changed
+    is_news = isinstance(event, Told) and isinstance(event.notice, Rerouted)
+    return Step(state) if is_news else step(state, event, seek)
 
 
-def keep_parents(step: Taking) -> Taking:
+def keep_parents(step: Taking, state: State, event: Any, seek: Seek) -> tree.Next:
     """A node that has learnt of others looks for a parent where it has none, but keeps the parents that it has. [PA-27; PX-08]"""
-
-    def changed(state: State, event: Any, seek: Seek) -> tree.Next:
-        if isinstance(event, Told) and isinstance(event.notice, Rerouted):
-            event = replace(event, notice=Rerouted())
-        taken: tree.Next = step(state, event, seek)
-        return taken
-
-    return changed
+    if isinstance(event, Told) and isinstance(event.notice, Rerouted):
+        event = replace(event, notice=Rerouted())
+    return step(state, event, seek)
 
 
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {

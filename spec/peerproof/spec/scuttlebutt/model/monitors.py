@@ -67,6 +67,8 @@ IN_ORDER: Final = Rule("ResponseInOrder", "a digest response keeps the order of 
 #: All rules.
 RULES: Final = rules_in(globals())
 
+_digest_plain: Final = DIGEST_ENTRY.plain
+_delta_plain: Final = DELTA_ENTRY.plain
 
 T = TypeVar("T")
 
@@ -279,11 +281,3 @@ def _wrong_with(response: Iterable[DigestEntry], request: Iterable[DigestEntry])
     if not all(any(entry.addr == other.addr and entry.version < other.version for other in left) for entry in response):
         return IN_ORDER
     return None
-
-
-def _digest_plain(entry: DigestEntry) -> Plain:
-    return DIGEST_ENTRY.plain(entry)
-
-
-def _delta_plain(entry: DeltaEntry) -> Plain:
-    return DELTA_ENTRY.plain(entry)

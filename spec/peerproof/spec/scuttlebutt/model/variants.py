@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
 from peerproof.spec.core import NodeId, Pick, Received, Send, Step, Table
@@ -31,7 +30,7 @@ def answering_with(deltas: Deltas) -> Change:
         answered = [Send(e.to, answer) if isinstance(e, Send) and isinstance(e.message, Delta) else e for e in effects]
         return Step(after, tuple(answered))
 
-    return lambda step: partial(answering, step)
+    return answering
 
 
 def newest_first(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
@@ -71,27 +70,18 @@ def since(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
     return cast("Iterable[DeltaEntry]", [EntrySince(*pair, asked[pair.addr]) for pair in delta(state, entries)])
 
 
-def of_news(step: Taking) -> Taking:
+def of_news(step: Taking, state: State, event: Event, pick: Pick) -> Next:
     """Entries that start from a version above the known one are ignored. [mends BX-04]"""
-
-    def changed(state: State, event: Event, pick: Pick) -> Next:
-        if isinstance(event, Received) and isinstance(event.message, Delta):
-            known = tuple(e for e in event.message.entries if cast("EntrySince", e).since <= version_of(state, e.addr))
-            event = replace(event, message=Delta(known))
-        after: Next = step(state, event, pick)
-        return after
-
-    return changed
+    if isinstance(event, Received) and isinstance(event.message, Delta):
+        known = tuple(e for e in event.message.entries if cast("EntrySince", e).since <= version_of(state, e.addr))
+        event = replace(event, message=Delta(known))
+    return step(state, event, pick)
 
 
-def unless_empty(step: Taking) -> Taking:
+def unless_empty(step: Taking, state: State, event: Event, pick: Pick) -> Next:
     """An empty delta is not sent, as in the original. [BD-02, breaks BL-02]"""
-
-    def changed(state: State, event: Event, pick: Pick) -> Next:
-        after, effects = step(state, event, pick)
-        return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and e.message == Delta(()))))
-
-    return changed
+    after, effects = step(state, event, pick)
+    return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and e.message == Delta(()))))
 
 
 class OwnRecord(Model):

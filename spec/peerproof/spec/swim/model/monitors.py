@@ -15,7 +15,6 @@ from typing import Final
 from peerproof.spec import swim
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
-from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.codec import MESSAGE
 from peerproof.spec.swim.messages import ClusterEventVector
 from peerproof.spec.swim.state import Config
@@ -118,9 +117,9 @@ class SwimMonitor:
             self._last, self.lives = message, self.lives + 1
         elif message.incarnation < last.incarnation:
             self._last = message  # reported once
-            yield RuleViolation(COUNTED, {"above": _plain(last)}, _plain(message))
+            yield RuleViolation(COUNTED, {"above": MESSAGE.plain(last)}, MESSAGE.plain(message))
         elif message != last:
-            yield RuleViolation(ONE_NUMBER, _plain(last), _plain(message))
+            yield RuleViolation(ONE_NUMBER, MESSAGE.plain(last), MESSAGE.plain(message))
 
     def _probe_ack(self, other: Correspondent, message: swim.ProbeAck) -> Iterator[RuleViolation]:
         if message.probe_tx in other.probes:
@@ -134,49 +133,45 @@ class SwimMonitor:
         if any(ping.target == ack.sender for ping in asked):
             other.is_answered = True
         elif asked:
-            yield RuleViolation(OWN, _plain(asked[-1]), _plain(ack))
+            yield RuleViolation(OWN, MESSAGE.plain(asked[-1]), MESSAGE.plain(ack))
         elif other.is_answered:
-            yield RuleViolation(ANSWERS, _plain(other.pings[-1]), _plain(ack))
+            yield RuleViolation(ANSWERS, MESSAGE.plain(other.pings[-1]), MESSAGE.plain(ack))
         is_past = not asked or any(ping.incarnation < (said.incarnation or ()) for ping in asked for said in deaths)
         if deaths and not (is_past and len(ack.vectors) == 1):
-            yield RuleViolation(PAST, _plain(asked[-1]) if asked else None, _plain(ack))
+            yield RuleViolation(PAST, MESSAGE.plain(asked[-1]) if asked else None, MESSAGE.plain(ack))
         if any(isinstance(vector, (swim.Payload, swim.IndirectPing, swim.IndirectAck)) for vector in ack.vectors):
-            yield RuleViolation(OF_ACKS, None, _plain(ack))
+            yield RuleViolation(OF_ACKS, None, MESSAGE.plain(ack))
 
     def _vectors(self, message: swim.Ping | swim.Ack) -> Iterator[RuleViolation]:
         events = [v.node for v in message.vectors if isinstance(v, ClusterEventVector)]
         if len(set(events)) < len(events):
-            yield RuleViolation(ONE_EVENT, None, _plain(message))
+            yield RuleViolation(ONE_EVENT, None, MESSAGE.plain(message))
         for place, vector in enumerate(message.vectors):
             if not isinstance(vector, swim.AntiEntropy):
                 continue
             listed = [member.uuid for member in vector.members]
             if len(set(listed)) < len(listed) or {message.sender, message.target} & set(listed):
-                yield RuleViolation(OTHERS, None, _plain(message))
+                yield RuleViolation(OTHERS, None, MESSAGE.plain(message))
             if len(listed) > self._config.ae_size:
-                yield RuleViolation(FEW, {"at most": self._config.ae_size}, _plain(message))
+                yield RuleViolation(FEW, {"at most": self._config.ae_size}, MESSAGE.plain(message))
             before = message.vectors[:place]
             is_welcome = any(isinstance(said, swim.Joining) and said.node == message.target for said in before)
             if not vector.tagged and not (is_welcome and isinstance(message, swim.Ack)):
-                yield RuleViolation(UNTAGGED, None, _plain(message))
+                yield RuleViolation(UNTAGGED, None, MESSAGE.plain(message))
 
     def _ping(self, ping: swim.Ping) -> Iterator[RuleViolation]:
         for vector in ping.vectors:
             if isinstance(vector, swim.Joining) and vector.node == ping.sender:
                 if len(ping.vectors) > 1 or vector.incarnation != ping.incarnation:
-                    yield RuleViolation(ALONE, None, _plain(ping))
+                    yield RuleViolation(ALONE, None, MESSAGE.plain(ping))
             elif isinstance(vector, swim.IndirectPing):
                 if vector.target in (ping.sender, ping.target):
-                    yield RuleViolation(RELAY, None, _plain(ping))
+                    yield RuleViolation(RELAY, None, MESSAGE.plain(ping))
             elif isinstance(vector, swim.IndirectAck):
                 if (ping.target, vector.target) in self._wanted and (vector.target, vector.incarnation) in self._acked:
                     self._has_passed_on = True
                 elif self._has_passed_on:
-                    yield RuleViolation(PASSED_ON, None, _plain(ping))
+                    yield RuleViolation(PASSED_ON, None, MESSAGE.plain(ping))
 
 
 monitor: Final = SwimMonitor
-
-
-def _plain(message: swim.Message) -> Plain:
-    return MESSAGE.plain(message)

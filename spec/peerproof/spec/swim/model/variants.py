@@ -19,24 +19,20 @@ from peerproof.spec.swim.state import State, Status, active_size, host_and_port
 from peerproof.spec.swim.table import GIVES, Claim, event, of_sender
 
 
-def first_picks(step: Taking) -> Taking:
+def first_picks(step: Taking, state: State, event: swim.Event, _: Pick) -> Step[State, Any]:
     """Replaces random choices by the first options: one possible result."""
 
     def in_order(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # Pick's names
         return tuple(sorted(among)[:some])
 
-    return lambda state, event, _: step(state, event, in_order)
+    return step(state, event, in_order)
 
 
-def within_sides(step: Taking) -> Taking:
+def within_sides(step: Taking, state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
     """Blocks messages between the first nodes and the others. [SX-04]"""
-
-    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
-        after, effects = step(state, event, pick)
-        own = _is_of_first_side(state.self_id)
-        return Step(after, tuple(e for e in effects if not isinstance(e, Send) or _is_of_first_side(e.to) == own))
-
-    return changed
+    after, effects = step(state, event, pick)
+    own = _is_of_first_side(state.self_id)
+    return Step(after, tuple(e for e in effects if not isinstance(e, Send) or _is_of_first_side(e.to) == own))
 
 
 #: Nodes 1 and 2 are on one side of a partition.
@@ -68,15 +64,11 @@ def not_left(state: State) -> list[swim.Uuid]:
     return [node for node, row in state.rows.items() if row.status is not Status.LEAVE]
 
 
-def remember(step: Taking) -> Taking:
+def remember(step: Taking, state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
     """A removal only marks the node as left: its row stays. [mends SX-06]"""
-
-    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
-        if isinstance(event, Asked) and isinstance(event.command, swim.RemoveNode):
-            event = Asked(event.now, swim.LeaveNode(event.command.uuid))
-        return step(state, event, pick)
-
-    return changed
+    if isinstance(event, Asked) and isinstance(event.command, swim.RemoveNode):
+        event = Asked(event.now, swim.LeaveNode(event.command.uuid))
+    return step(state, event, pick)
 
 
 @dataclass(frozen=True)
@@ -86,18 +78,14 @@ class AckOfLife(swim.Ack):
     life: int = 0
 
 
-def of_life(step: Taking) -> Taking:
+def of_life(step: Taking, state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
     """Acks have the restart counter too, and are answers only in that life. [mends SX-08]"""
-
-    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
-        message = event.message if isinstance(event, Received) else None
-        if isinstance(event, Received) and isinstance(message, AckOfLife) and message.life != state.incarnation.restart:
-            event = replace(event, message=replace(message, target_tx=0))  # no ping has this one
-        after, effects = step(state, event, pick)
-        life = message.incarnation.restart if isinstance(message, swim.Ping) else 0
-        return Step(after, tuple(Send(e.to, _with_life(e.message, life)) if isinstance(e, Send) else e for e in effects))
-
-    return changed
+    message = event.message if isinstance(event, Received) else None
+    if isinstance(event, Received) and isinstance(message, AckOfLife) and message.life != state.incarnation.restart:
+        event = replace(event, message=replace(message, target_tx=0))  # no ping has this one
+    after, effects = step(state, event, pick)
+    life = message.incarnation.restart if isinstance(message, swim.Ping) else 0
+    return Step(after, tuple(Send(e.to, _with_life(e.message, life)) if isinstance(e, Send) else e for e in effects))
 
 
 def _with_life(message: Any, life: int) -> Any:
@@ -106,22 +94,18 @@ def _with_life(message: Any, life: int) -> Any:
     return AckOfLife(**{field.name: getattr(message, field.name) for field in fields(swim.Ack)}, life=life)
 
 
-def still_an_answer(step: Taking) -> Taking:
+def still_an_answer(step: Taking, state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
     """An ack from the past is still an answer, if it names a ping. [mends SX-01]"""
-
-    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
-        if isinstance(event, Received) and isinstance(event.message, swim.Ack) and transitions.is_past(state, event.message):
-            ack = event.message
-            row = state.rows[ack.sender]
-            state = replace(state, heard=True)
-            if ack.target_tx in row.unanswered:
-                later = tuple(tx for tx in row.unanswered if tx > ack.target_tx)
-                state = gossip.with_row(state, ack.sender, replace(row, misses=0, unanswered=later))
-                state = replace(state, answered=state.answered | ({ack.sender} & state.pinged))
-            return Step(state)
-        return step(state, event, pick)
-
-    return changed
+    if isinstance(event, Received) and isinstance(event.message, swim.Ack) and transitions.is_past(state, event.message):
+        ack = event.message
+        row = state.rows[ack.sender]
+        state = replace(state, heard=True)
+        if ack.target_tx in row.unanswered:
+            later = tuple(tx for tx in row.unanswered if tx > ack.target_tx)
+            state = gossip.with_row(state, ack.sender, replace(row, misses=0, unanswered=later))
+            state = replace(state, answered=state.answered | ({ack.sender} & state.pinged))
+        return Step(state)
+    return step(state, event, pick)
 
 
 _with_vector = transitions.with_vector

@@ -39,16 +39,11 @@ def row_only(state: State, cell: Cell) -> Next:
     return Step(replace(state, repairs=state.repairs.without((cell,))), (CancelTimer(RepairTimeout(*cell)),))
 
 
-def has_joined(step: Taking) -> Taking:
+def has_joined(step: Taking, state: State, event: Any, pick: Pick) -> Next:
     """An application's messages wait until its node has joined. [mends WX-03]"""
-
-    def changed(state: State, event: Any, pick: Pick) -> Next:
-        if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage is not Stage.JOINED:
-            raise NotEnabled("not_joined", "a node that has not joined routes nothing")
-        after: Next = step(state, event, pick)
-        return after
-
-    return changed
+    if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage is not Stage.JOINED:
+        raise NotEnabled("not_joined", "a node that has not joined routes nothing")
+    return step(state, event, pick)
 
 
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {

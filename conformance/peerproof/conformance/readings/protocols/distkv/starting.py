@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from peerproof.conformance.readings.reading import Reading
+from peerproof.conformance.readings.reading import Readings
 from peerproof.spec.core import Duration, NodeId, Notify, SetTimer, Step
 from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.entries import Entries
@@ -16,6 +16,8 @@ from peerproof.spec.distkv.outgoing import Next, send_info
 from peerproof.spec.distkv.recovery import _on_missing, greet, on_greeting_due
 from peerproof.spec.distkv.state import Config, Phase, State, download_of, updates_of
 from peerproof.spec.forms.form import Plain
+
+READINGS: Final = Readings()
 
 
 def _take_part(doing: Callable[[State, Any], Next]) -> Callable[[State, Any], Next]:
@@ -30,18 +32,26 @@ def _take_part(doing: Callable[[State, Any], Next]) -> Callable[[State, Any], Ne
     return do
 
 
+READINGS.add(
+    "DA-42",
+    "without-data-only",
+    "Passive are nodes without data; one with old data answers newcomers and questions.",
+    instead={"recovery.greet": _take_part(greet), "recovery._on_missing": _take_part(_on_missing)},
+)
+
+
+@READINGS.register("DA-43", "everybody", "recovery.greet")
 def _greet_at_once(state: State, newcomer: Chain) -> Next:
+    """Each node on the chain answers a start-up ping, and at once."""
     if not state.participates or state.last is None or state.position(state.last.chain) is None:
         return Step(state)
     return on_greeting_due(replace(state, newcomer=newcomer))
 
 
+@READINGS.register("DA-43", "with-known", "recovery.on_greeting_due")
 def _greet_with_known(state: State) -> Next:
+    """A start-up ping is answered with `known`, whose chain refers to the ping."""
     return send_info(replace(state, newcomer=None), "known", state.entries.known, state.newcomer)
-
-
-def _show_own_tick(state: State) -> int:
-    return state.own_tick
 
 
 def _set_otherwise(timer: Any, quarters: int) -> Callable[..., Next]:
@@ -60,11 +70,41 @@ def _set_otherwise(timer: Any, quarters: int) -> Callable[..., Next]:
     return initial
 
 
+READINGS.add(
+    "DA-51",
+    "sooner",
+    "A node with old data waits for a shorter time to hear of a chain: a clock.",
+    initial=_set_otherwise(OldDataDue(), 4),
+)
+READINGS.add(
+    "DA-51",
+    "later",
+    "A node with old data waits for a longer time to hear of a chain: six clocks.",
+    initial=_set_otherwise(OldDataDue(), 24),
+)
+
+
+@READINGS.register("DA-51", "any-order", "startup.updates_of", is_open=True)
 def _send_in_another_order(entries: Entries) -> tuple[Update, ...]:
+    """Old data is sent in any order."""
     return tuple(reversed(updates_of(entries)))
 
 
+def _show_own_tick(state: State) -> int:
+    return state.own_tick
+
+
+READINGS.add(
+    "DA-60",
+    "what-it-has-learnt",
+    "A node that is empty shows the tick that it has learnt.",
+    instead={"state.State.message_tick": property(_show_own_tick)},
+)
+
+
+@READINGS.register("DA-70", "any-node", "election.try_next", is_open=True)
 def _try_the_oldest(state: State) -> Next:
+    """It is left open from which node of the chain is downloaded."""
     elements = () if state.last is None else state.last.chain.elements
     tried = {state.self_id, *state.tried}
     source = next((node for node, tick in reversed(elements) if tick and node not in tried), None)
@@ -78,79 +118,22 @@ def _give_when_ready(state: State) -> Plain:
     return None if loaded is None else LOADED.plain(loaded)
 
 
-READINGS: Final = (
-    Reading(
-        clause="DA-42",
-        name="without-data-only",
-        text="Passive are nodes without data; one with old data answers newcomers and questions.",
-        instead={"recovery.greet": _take_part(greet), "recovery._on_missing": _take_part(_on_missing)},
-    ),
-    Reading(
-        clause="DA-43",
-        name="everybody",
-        text="Each node on the chain answers a start-up ping, and at once.",
-        instead={"recovery.greet": _greet_at_once},
-    ),
-    Reading(
-        clause="DA-43",
-        name="with-known",
-        text="A start-up ping is answered with `known`, whose chain refers to the ping.",
-        instead={"recovery.on_greeting_due": _greet_with_known},
-    ),
-    Reading(
-        clause="DA-51",
-        name="sooner",
-        text="A node with old data waits for a shorter time to hear of a chain: a clock.",
-        initial=_set_otherwise(OldDataDue(), 4),
-    ),
-    Reading(
-        clause="DA-51",
-        name="later",
-        text="A node with old data waits for a longer time to hear of a chain: six clocks.",
-        initial=_set_otherwise(OldDataDue(), 24),
-    ),
-    Reading(
-        clause="DA-51",
-        name="any-order",
-        text="Old data is sent in any order.",
-        instead={"startup.updates_of": _send_in_another_order},
-        is_open=True,
-    ),
-    Reading(
-        clause="DA-60",
-        name="what-it-has-learnt",
-        text="A node that is empty shows the tick that it has learnt.",
-        instead={"state.State.message_tick": property(_show_own_tick)},
-    ),
-    Reading(
-        clause="DA-70",
-        name="any-node",
-        text="It is left open from which node of the chain is downloaded.",
-        instead={"election.try_next": _try_the_oldest},
-        is_open=True,
-    ),
-    Reading(
-        clause="DA-71",
-        name="when-ready",
-        text="A download is given by nodes that are ready.",
-        queries={"download": _give_when_ready},
-    ),
-    Reading(
-        clause="DA-72",
-        name="sooner",
-        text="The first node founds its network sooner than others send their first message.",
-        initial=_set_otherwise(FoundingDue(), 1),
-    ),
-    Reading(
-        clause="DA-72",
-        name="later",
-        text="The first node founds its network later than others send their first message.",
-        initial=_set_otherwise(FoundingDue(), 12),
-    ),
-    Reading(
-        clause="DA-73",
-        name="silent",
-        text="A node that was away sends nothing about itself after a download.",
-        instead={"startup.tell_ticks": lambda state, *_: Step(state)},
-    ),
+READINGS.add("DA-71", "when-ready", "A download is given by nodes that are ready.", queries={"download": _give_when_ready})
+READINGS.add(
+    "DA-72",
+    "sooner",
+    "The first node founds its network sooner than others send their first message.",
+    initial=_set_otherwise(FoundingDue(), 1),
+)
+READINGS.add(
+    "DA-72",
+    "later",
+    "The first node founds its network later than others send their first message.",
+    initial=_set_otherwise(FoundingDue(), 12),
+)
+READINGS.add(
+    "DA-73",
+    "silent",
+    "A node that was away sends nothing about itself after a download.",
+    instead={"startup.tell_ticks": lambda state, *_: Step(state)},
 )
