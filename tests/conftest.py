@@ -10,6 +10,7 @@ The fast tests come first. The end says which tests were left out for want of a 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Collection, Iterator
@@ -56,6 +57,12 @@ os.environ.setdefault("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -D
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The fast tests first; what failed the last time comes before them, with --failed-first."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
+def pytest_collection_finish() -> None:
+    """Takes the modules and the items, which stay to the end, out of what the collector of cycles looks through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.support.catching import suite
 from tests.support.native_runners import RUNNERS, Verdicts, bundle, parse_verdicts
+from tests.support.shared import locked, own_folder
 from tests.support.tools import LEFT_OUT, leave_out, require
 from tests.support.waiting import PATIENCE
 
@@ -22,8 +23,9 @@ from peerproof.conformance.vectors.selection import select_vectors
 
 RUNNER = RUNNERS / "rust"
 
-#: Crates are compiled here, once. Cargo locks a folder while it builds in it.
-_TARGETS = RUNNERS.parents[1] / "build/rust"
+#: The template is compiled here, for this and for later runs, and with it all that crates of the tests depend on.
+_COMPILED = RUNNERS.parents[1] / "build/rust"
+_LOCK = _COMPILED / "lock"
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name not in ("CARGO_TARGET_DIR", "RUST_BACKTRACE")},
     "CARGO_PROFILE_DEV_DEBUG": "0",
@@ -43,26 +45,66 @@ def require_rust() -> str:
 def _fetch(cargo: str) -> str:
     """Downloads the crates of the template, which uses the runner; returns the last line of an error."""
     with TemporaryDirectory() as folder:
-        shutil.copytree(locations.skeletons_root() / "rust", folder, dirs_exist_ok=True)
-        shutil.copytree(RUNNER, Path(folder, "vectors"), ignore=shutil.ignore_patterns("target"))
+        _copy_template(Path(folder))
         command = [cargo, "fetch", "--quiet"]
         done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     return (done.stderr.strip().splitlines() or ["it fails without a word"])[-1].strip() if done.returncode else ""
 
 
+def _copy_template(folder: Path) -> None:
+    """Copies the template and the runner in it, with the times of the files: to Cargo, those that were there are the same."""
+    shutil.copytree(locations.skeletons_root() / "rust", folder, dirs_exist_ok=True)
+    shutil.copytree(RUNNER, folder / "vectors", ignore=shutil.ignore_patterns("target"), dirs_exist_ok=True)
+
+
+@cache
+def _compiled() -> Path:
+    """What Cargo makes of the template, for each of its commands."""
+    crate, target = _COMPILED / "template", _COMPILED / "target"
+    environment = {**ENVIRONMENT, "CARGO_TARGET_DIR": str(target), "CARGO_INCREMENTAL": "0"}
+    with locked(_LOCK):
+        _copy_template(crate)
+        for arguments in ("build", "test --no-run", "check --all-targets"):
+            command = [require_rust(), *arguments.split(), "--quiet"]
+            subprocess.run(command, cwd=crate, env=environment, check=True, capture_output=True)
+    return target
+
+
+def begin_target(folder: Path) -> None:
+    """Makes a folder in which Cargo can compile, unless it is there: what crates depend on is compiled already."""
+    compiled = _compiled()
+    with locked(_LOCK):
+        if not folder.exists():
+            shutil.copytree(compiled, folder)
+
+
+def own_target() -> Path:
+    """Where this process compiles crates."""
+    target = own_folder("rust") / "target"
+    begin_target(target)
+    return target
+
+
 def share_target(folder: Path) -> None:
-    """Lets a crate in this folder compile where the others of this process do, so that its dependencies are there already."""
-    target = _TARGETS / os.environ.get("PYTEST_XDIST_WORKER", "main")
-    target.mkdir(parents=True, exist_ok=True)
-    (folder / "target").symlink_to(target)
+    """
+    Lets the crate in this folder compile where the others of this process do, one after the other.
+
+    It moves to a place that is the same for all of them: Cargo compiles anew what lies in another folder.
+    """
+    place = own_folder("rust") / "crate"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.move(folder, place)
+    (place / "target").symlink_to(own_target())
+    folder.symlink_to(place)
 
 
 @cache
 def verdicts_program() -> Path:
     """Builds the program that prints the verdicts on an implementation behind the adapter protocol."""
-    target = _TARGETS / "runner"
+    target = _compiled()
     command = [require_rust(), "build", "--quiet", "--bin", "verdicts", "--target-dir", str(target)]
-    subprocess.run(command, cwd=RUNNER, env=ENVIRONMENT, check=True, capture_output=True)
+    with locked(_LOCK):
+        subprocess.run(command, cwd=RUNNER, env=ENVIRONMENT, check=True, capture_output=True)
     return target / "debug/verdicts"
 
 

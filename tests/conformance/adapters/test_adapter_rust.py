@@ -17,7 +17,7 @@ from tests.conformance.conftest import Capture
 from tests.conformance.explorer.test_path_check import strolled
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
 from tests.reference.node.test_swim_nodes import SECOND_LIFE, SwimNode
-from tests.support.rust import ENVIRONMENT, require_rust
+from tests.support.rust import ENVIRONMENT, begin_target, require_rust
 from tests.support.rust_faults import SCUTTLEBUTT, SWIM, Fault
 from tests.support.tools import require
 
@@ -50,6 +50,7 @@ def cargo(folder: Path, target: Path, *arguments: str) -> None:
 @pytest.fixture(scope="session")
 def built() -> None:
     """The ports are built once, for this and for later runs of the tests; Cargo locks the folder."""
+    begin_target(TARGET)
     cargo(PORTS, TARGET, "build", "--quiet")
 
 
@@ -162,7 +163,7 @@ def test_the_sources_are_formatted() -> None:
     cargo(PORTS, TARGET, "fmt", "--package", "shared", "--package", "scuttlebutt", "--package", "swim", "--check")
 
 
-def test_clippy_finds_nothing() -> None:
+def test_clippy_finds_nothing(built: None) -> None:
     require("clippy")
     cargo(PORTS, TARGET, "clippy", "--quiet", "--workspace", "--", "-D", "warnings")
 

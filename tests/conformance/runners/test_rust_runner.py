@@ -15,7 +15,7 @@ from tests.conformance.adapters.test_adapter_js import MISTAKES as OF_SCUTTLEBUT
 from tests.conformance.adapters.test_adapter_swim_js import MISTAKES as OF_SWIM
 from tests.conformance.runners.test_native_runners import assert_agree
 from tests.support.javascript import Mistakes, copy_with
-from tests.support.rust import ENVIRONMENT, RUNNER, of_python, of_rust, require_rust, share_target
+from tests.support.rust import ENVIRONMENT, RUNNER, of_python, of_rust, own_target, require_rust, share_target
 from tests.support.tools import require
 
 from peerproof.cli.main import main
@@ -115,14 +115,13 @@ def test_the_verdicts_on_what_is_offered_and_unsupported_agree(op: str, tmp_path
     assert ("skipped" in statuses, "failed" in statuses) == (op == "load", op != "load")
 
 
-def test_it_is_in_the_form_of_rustfmt_and_has_no_complaints(tmp_path: Path) -> None:
+def test_it_is_in_the_form_of_rustfmt_and_has_no_complaints() -> None:
     """And its own tests pass."""
-    share_target(tmp_path)
     for program in ("rustfmt", "clippy"):
         require(program)
+    environment = {**ENVIRONMENT, "CARGO_TARGET_DIR": str(own_target())}
     for arguments in ("fmt --check", "clippy --all-targets -- -D warnings", "test"):
         command = [require_rust(), *arguments.split()]
-        environment = {**ENVIRONMENT, "CARGO_TARGET_DIR": str(tmp_path / "target")}
         done = subprocess.run(command, cwd=RUNNER, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
