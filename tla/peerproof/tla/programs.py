@@ -218,11 +218,12 @@ def _what_to_run(parser: ArgumentParser) -> None:
 
 def _run_of(args: Namespace, **how: Any) -> Run:
     """Returns the run of a model, or of the file of a module."""
+    is_brief = False
     if args.model is not None:
         if args.config is not None:
             raise _UsageError("--config is for the file of a module; a model has its own configuration")
         model = _find_model(args.module, args.model)
-        module, configuration = model.module_path, model.cfg()
+        module, configuration, is_brief = model.module_path, model.cfg(), model.is_brief
     else:
         module = Path(args.module)
         if not module.is_file():
@@ -234,7 +235,7 @@ def _run_of(args: Namespace, **how: Any) -> Run:
             hint = "name another with --config, or give PROTOCOL and MODEL"
             raise _UsageError(f"cannot read the configuration {path} ({problem}); {hint}") from problem
     limits = {"library": _library(args), "heap_megabytes": args.heap, "seconds": args.seconds}
-    return Run(module=module, configuration=configuration, **limits, **how)
+    return Run(module=module, configuration=configuration, brief=is_brief, **limits, **how)
 
 
 def _models_for_tlc(protocol: str | None) -> list[Model]:
