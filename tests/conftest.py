@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Takes the modules and the items, which stay to the end, out of what the collector of cycles looks through again and again."""
+    """Modules and items stay to the end: the collector of cycles need not look through them again and again."""
     gc.collect()
     gc.freeze()
 

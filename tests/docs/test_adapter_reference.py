@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.support.catching import suite
 from tests.support.docs_scripts import load_script
 
 from peerproof.conformance.adapter.form_tables import adapter_tables, query_answers
@@ -15,7 +16,7 @@ from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.vectors.suite import Vector, load
+from peerproof.conformance.vectors.suite import Vector
 from peerproof.reference.harness.harness import Harness
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.forms.form import Form
@@ -67,20 +68,20 @@ def some_that_ask(vectors: list[Vector], queries: set[str], most: int = 20) -> l
 @pytest.mark.parametrize("protocol", RUNTIMES)
 def test_the_reference_answers_each_query_as_described(protocol: str) -> None:
     """In some vectors of each: what it answers in all others is compared with what they expect, in tests of the runner."""
-    suite, results = load(), list[Result]()
-    written = [v for v in suite.vectors if v.protocol == protocol and v.layer in ("exchange", "cluster")]
+    own, results = suite(), list[Result]()
+    written = [v for v in own.vectors if v.protocol == protocol and v.layer in ("exchange", "cluster")]
     observed = {need for vector in written for need in vector.needs if need.startswith("observe.")}
     vectors = some_that_ask(written, observed)
 
     def reach() -> InProcess:
-        return InProcess(f"{__name__}:Checking", Timeouts(op=60), suite.version)
+        return InProcess(f"{__name__}:Checking", Timeouts(op=60), own.version)
 
     def take(result: Result) -> bool:
         results.append(result)
         return False
 
     adapter = reach()
-    run(reach, adapter, adapter.start(), cases(suite, vectors), Settings(), take)
+    run(reach, adapter, adapter.start(), cases(own, vectors), Settings(), take)
 
     assert {result.status for result in results} <= {"passed", "skipped"}
     asked = {what for name, what in checked if name == protocol}
@@ -91,7 +92,7 @@ def test_the_reference_answers_each_query_as_described(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", RUNTIMES)
 def test_the_sites_are_those_that_vectors_fix(protocol: str) -> None:
     """Each site of the table is fixed by a vector, and no vector fixes another."""
-    vectors = [vector for vector in load().vectors if vector.protocol == protocol and vector.layer in ("exchange", "cluster")]
+    vectors = [vector for vector in suite().vectors if vector.protocol == protocol and vector.layer in ("exchange", "cluster")]
     fixed = {str(pick["site"]) for vector in vectors for pick in generate.picks(vector.body)}
 
     assert fixed == set(PROTOCOLS[protocol].sites)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from tests.support.catching import suite
 
 from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.report.clause_matrix import as_markdown, clause_matrices
@@ -29,7 +30,6 @@ from peerproof.conformance.report.record import Report
 from peerproof.conformance.report.session import run_implementation
 from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.vectors.suite import load
 
 _ROOT: Final = Path(__file__).parents[2]
 ORIGINALS: Final = _ROOT.parent / "shared/data/originals"
@@ -79,7 +79,7 @@ FAULTS: Final = [Fault(**entry) for entry in yaml.safe_load(TABLE.with_suffix(".
 @cache
 def cases_of(protocol: str) -> list[Case]:
     """The cases whose requests were recorded."""
-    return select_cases(load(), SELECTED[protocol], protocol)
+    return select_cases(suite(), SELECTED[protocol], protocol)
 
 
 @cache

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.conftest import Capture
+from tests.support.catching import suite
 
 from peerproof.cli.main import main
 from peerproof.conformance.authoring import clause_report
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Citation, Clause, Clauses
 from peerproof.conformance.suite.strict_yaml import VectorError
-from peerproof.conformance.vectors import suite
 
 #: The beginning of a citation that does not end on its line.
 _BROKEN = re.compile(r"\[[A-Z]{1,3}-\d{2,3}[^\]]*$")
@@ -138,14 +138,14 @@ def test_clauses_are_sorted_by_kind_and_number() -> None:
 
 @pytest.mark.slow
 def test_every_clause_of_scuttlebutt_is_held_by_code_and_vectors_or_says_why_not() -> None:
-    rows = clause_report.matrix(catalogue.load("scuttlebutt"), suite.load().vectors)
+    rows = clause_report.matrix(catalogue.load("scuttlebutt"), suite().vectors)
 
     assert [f"{row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes] == []
 
 
 @pytest.mark.slow
 def test_of_the_vectors_of_a_clause_the_one_with_the_fewest_others_meets_it(capsys: Capture) -> None:
-    vectors = suite.load().vectors
+    vectors = suite().vectors
     meetings = {each.clause: each for each in clause_report.find_meetings(catalogue.load("scuttlebutt"), vectors)}
     by_id = {vector.id: vector for vector in vectors}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.conftest import Capture
+from tests.support.catching import suite
 
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.implementation import create_adapter
@@ -17,9 +18,6 @@ from peerproof.conformance.explorer.serve import create_reference
 from peerproof.conformance.explorer.vector_run import run_case
 from peerproof.conformance.report.record import Report, load_one
 from peerproof.conformance.runner.cases import cases
-from peerproof.conformance.vectors.suite import load
-
-SUITE = load()
 
 
 def recorded(folder: Path, protocol: str, divergence: str) -> Report:
@@ -34,12 +32,12 @@ def recorded(folder: Path, protocol: str, divergence: str) -> Report:
 def test_a_failure_ends_at_its_step(protocol: str, divergence: str, tmp_path: Path, capsys: Capture) -> None:
     report = recorded(tmp_path, protocol, divergence)
     capsys.readouterr()
-    vectors = {vector.id: vector for vector in SUITE.vectors}
+    vectors = {vector.id: vector for vector in suite().vectors}
     failing = [result for result in report.results if result.failure]
     assert failing
 
     for result in failing[:40]:
-        (case,) = [case for case in cases(SUITE, [vectors[result.vector]]) if case.id == result.id]
+        (case,) = [case for case in cases(suite(), [vectors[result.vector]]) if case.id == result.id]
         run = run_of_failure(case, result, "mine")
         last = run.moments[-1]
         assert last.problem is not None
@@ -55,12 +53,12 @@ def test_only_what_is_wrong_is_marked(protocol: str, divergence: str, tmp_path: 
     """The same messages as with the implementation at hand: none of a peer, and no event where messages differ."""
     report = recorded(tmp_path, protocol, divergence)
     capsys.readouterr()
-    vectors = {vector.id: vector for vector in SUITE.vectors}
+    vectors = {vector.id: vector for vector in suite().vectors}
     failing = [result for result in report.results if result.failure == "messages"]
     assert failing
 
     for result in failing[:40]:
-        (case,) = [case for case in cases(SUITE, [vectors[result.vector]]) if case.id == result.id]
+        (case,) = [case for case in cases(suite(), [vectors[result.vector]]) if case.id == result.id]
         run = run_of_failure(case, result, "mine")
         there = run_case(case, create_reference, lambda: create_adapter(f"divergence:{divergence}"))
         first = next(place for place, moment in enumerate(there.moments) if moment.problem)
@@ -77,11 +75,11 @@ def marked(moments: Sequence[Moment]) -> list[tuple[str, bool]]:
 def test_a_failing_check_says_what_was_expected_and_what_came(tmp_path: Path, capsys: Capture) -> None:
     report = recorded(tmp_path, "scuttlebutt", "BD-03")
     capsys.readouterr()
-    vectors = {vector.id: vector for vector in SUITE.vectors}
+    vectors = {vector.id: vector for vector in suite().vectors}
     words: dict[str, str] = {}
     for name in ("delta-before-its-peer-is-known", "applied-pairs-are-passed-on"):
         (result,) = [result for result in report.results if result.vector.endswith(f"/{name}")]
-        (case,) = cases(SUITE, [vectors[result.vector]])
+        (case,) = cases(suite(), [vectors[result.vector]])
         words[name] = run_of_failure(case, result, "mine").moments[-1].what
 
     assert words == {
@@ -95,10 +93,10 @@ def test_a_page_has_examples_of_all_groups_and_no_more_than_it_may(tmp_path: Pat
     report = recorded(tmp_path, "scuttlebutt", "BD-02")
     capsys.readouterr()
 
-    explored = explore_failures([report], SUITE, most=2)
+    explored = explore_failures([report], suite(), most=2)
 
     assert explored is not None
     assert sorted(explored.runs.values()) == [0, 1]
     assert explored.script
     assert explored.script in explored.html
-    assert explore_failures([report], SUITE, most=0) is None
+    assert explore_failures([report], suite(), most=0) is None

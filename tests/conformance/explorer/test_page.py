@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from tests.support.catching import suite
 
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
@@ -26,7 +27,6 @@ from peerproof.conformance.explorer.walk import Walk
 from peerproof.conformance.runner.cases import find_cases
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
-from peerproof.conformance.vectors.suite import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -52,7 +52,7 @@ def address() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def diverging() -> Iterator[str]:
     """That of an explorer of a vector beside a wrong implementation, and of a trace of another."""
-    (case,) = find_cases(load(), "delta-stops-at-what-does-not-fit")
+    (case,) = find_cases(suite(), "delta-stops-at-what-does-not-fit")
     (trace,) = [path for path in examples() if path.stem == "scuttlebutt-newest-first"]
     runs = {case.id: partial(run_case, case, create_reference, wrong), trace.name: partial(run_traces, [trace])}
     with serving(runs=runs) as running:
@@ -336,7 +336,7 @@ def test_a_vector_opens_at_its_first_difference(page: Page, diverging: str) -> N
 
 def test_a_failure_of_a_report_is_red_only_where_it_is_wrong(page: Page, tmp_path: Path) -> None:
     """The peer's message, the event and the right delta of the same step are not."""
-    (case,) = find_cases(load(), "delta-before-its-peer-is-known")
+    (case,) = find_cases(suite(), "delta-before-its-peer-is-known")
     (result,) = replay_cases([case], create_adapter("divergence:BD-03"))
     file = tmp_path / "failure.html"
     file.write_text(page_with({"runs": [run_of_failure(case, result, "mine").whole()]}), encoding="utf-8")
@@ -399,7 +399,7 @@ def test_a_file_needs_no_server(page: Page, tmp_path: Path) -> None:
     page.on("request", lambda request: asked.append(request.url))
     model, run = tmp_path / "model.html", tmp_path / "run.html"
     model.write_text(page_with({"model": Walk("swim", "small-suspicion").whole()}), encoding="utf-8")
-    (case,) = find_cases(load(), "delta-stops-at-what-does-not-fit")
+    (case,) = find_cases(suite(), "delta-stops-at-what-does-not-fit")
     run.write_text(page_with({"runs": [run_case(case, create_reference, wrong).whole()]}), encoding="utf-8")
 
     page.goto(model.as_uri())
@@ -440,7 +440,7 @@ def test_hostile_texts_are_shown_and_run_nothing(browser: Browser, tmp_path: Pat
 @pytest.mark.parametrize("alone", [True, False])
 def test_nodes_have_their_names_and_values_a_plain_form(page: Page, tmp_path: Path, alone: bool) -> None:
     """In cards, graph and words, and in what is searched; the exact form is the title, and shown on demand."""
-    (case,) = find_cases(load(), "swim/exchange/payload-is-kept-in-the-senders-row")
+    (case,) = find_cases(suite(), "swim/exchange/payload-is-kept-in-the-senders-row")
     file = tmp_path / "vector.html"
     file.write_text(page_with({"runs": [run_case(case, create_reference).whole()]}), encoding="utf-8")
     with serving(runs={case.id: partial(run_case, case, create_reference)}) as served:

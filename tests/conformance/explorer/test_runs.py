@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from tests.support import misbehaving
 from tests.support.captures import ROUND, A, B, capture, pair
+from tests.support.catching import suite
 
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
@@ -29,9 +30,7 @@ from peerproof.conformance.runner.cases import find_cases, select_cases
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
 from peerproof.conformance.traces.file_check import check_trace
-from peerproof.conformance.vectors.suite import load
 
-SUITE = load()
 EXAMPLES = {path.stem: path for path in examples()}
 
 
@@ -42,7 +41,7 @@ def diverging(name: str) -> Callable[[], Adapter]:
 
 def test_the_specification_never_differs() -> None:
     """In a hundred cases at random, of all kinds: every step is there, and no problem."""
-    for case in Random("cases").sample(select_cases(SUITE), 120):
+    for case in Random("cases").sample(select_cases(suite()), 120):
         run = run_case(case, create_reference)
         steps = len(case.vector.body.get("setup", ())) + len(case.vector.body.get("steps", ()))
         assert [moment.problem for moment in run.moments if moment.problem] == []
@@ -53,7 +52,7 @@ def test_the_specification_never_differs() -> None:
 @pytest.mark.parametrize(("divergence", "protocol"), [("BD-02", "scuttlebutt"), ("SD-12", "swim"), ("DD-03", "distkv")])
 def test_the_first_difference_is_that_of_the_verdict(divergence: str, protocol: str) -> None:
     """The run goes on behind it, but says what the runner says of the case."""
-    chosen = select_cases(SUITE, "layer:exchange,cluster", protocol)[::3]
+    chosen = select_cases(suite(), "layer:exchange,cluster", protocol)[::3]
     results = replay_cases(chosen, create_adapter(f"divergence:{divergence}"))
     failing = [(case, result) for case, result in zip(chosen, results, strict=True) if result.failure]
     assert failing
@@ -66,7 +65,7 @@ def test_the_first_difference_is_that_of_the_verdict(divergence: str, protocol: 
 
 
 def test_a_state_that_is_not_as_specified_stands_beside_the_specification() -> None:
-    (case,) = find_cases(SUITE, "delta-stops-at-what-does-not-fit")
+    (case,) = find_cases(suite(), "delta-stops-at-what-does-not-fit")
 
     run = run_case(case, create_reference, diverging("BD-09"), arguments={"impl": "divergence:BD-09"})
 
@@ -87,7 +86,7 @@ def wrong_messages(run: Run) -> list[tuple[int, str, bool]]:
 
 def test_the_wrong_message_is_marked_where_it_is_sent() -> None:
     """One step before the check that finds it; the expected one is marked at the check."""
-    (case,) = find_cases(SUITE, "delta-stops-at-what-does-not-fit")
+    (case,) = find_cases(suite(), "delta-stops-at-what-does-not-fit")
 
     run = run_case(case, create_reference, diverging("BD-09"))
 
@@ -98,7 +97,7 @@ def test_the_wrong_message_is_marked_where_it_is_sent() -> None:
 
 @pytest.mark.parametrize(("divergence", "protocol"), [("BD-02", "scuttlebutt"), ("SD-01", "swim"), ("WD-03", "wendy")])
 def test_a_check_of_messages_that_fails_marks_some_and_none_of_a_peer(divergence: str, protocol: str) -> None:
-    chosen = select_cases(SUITE, "layer:exchange", protocol)[::6]
+    chosen = select_cases(suite(), "layer:exchange", protocol)[::6]
     results = replay_cases(chosen, create_adapter(f"divergence:{divergence}"))
     failing = [case for case, result in zip(chosen, results, strict=True) if result.failure == "messages"]
     assert failing
@@ -114,7 +113,7 @@ def test_a_check_of_messages_that_fails_marks_some_and_none_of_a_peer(divergence
 def test_an_implementation_that_ends_is_the_last_moment(tmp_path: Path) -> None:
     """It exits at the first message; the steps before are there, and the specification beside it plays to the end."""
     program = f"{sys.executable} {misbehaving.__file__} start-once {tmp_path / 'started'} recv"
-    (case,) = find_cases(SUITE, "delta-stops-at-what-does-not-fit")
+    (case,) = find_cases(suite(), "delta-stops-at-what-does-not-fit")
 
     run = run_case(case, create_reference, lambda: create_adapter(program))
 
@@ -124,7 +123,7 @@ def test_an_implementation_that_ends_is_the_last_moment(tmp_path: Path) -> None:
 
 
 def test_what_an_implementation_lacks_is_said() -> None:
-    case = select_cases(SUITE, "layer:exchange", "swim")[0]
+    case = select_cases(suite(), "layer:exchange", "swim")[0]
 
     with pytest.raises(NotRun, match="does not offer swim"):
         run_case(case, create_reference, diverging("BD-09"))
@@ -163,7 +162,7 @@ def test_the_states_of_a_trace_are_those_of_its_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("vector", ["swim/exchange/payload-of-another", "wendy/exchange/contact-that-sends-on"])
 def test_ids_have_the_names_of_the_vector(vector: str) -> None:
     """Of the node that is configured with an id, and of those that send it as theirs or have its address."""
-    (case,) = find_cases(SUITE, vector)
+    (case,) = find_cases(suite(), vector)
 
     run = run_case(case, create_reference)
 
