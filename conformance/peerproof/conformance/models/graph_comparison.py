@@ -51,7 +51,6 @@ class Comparison:
 
     states: int = 0  #: of the dump
     edges: int = 0  #: of the dump
-    labels: Counter[str] = field(default_factory=Counter)  #: edges of the dump, by label
     only_tla: int = 0  #: edges and initial states
     only_python: int = 0
     unseen: int = 0  #: states of the dump that the exploration does not have
@@ -261,7 +260,6 @@ def _take(comparison: Comparison, exploration: Exploration, states: _States, sou
     except KeyError as problem:
         raise BadDump(states.dump, 0, f"an edge has an end, {problem}, that is not a state of the file") from problem
     comparison.edges += len(edges)
-    comparison.labels.update([label for label, _ in edges])
     world = found[source]
     if isinstance(world, tuple):  # edges of a state that only one side has add nothing
         _compare_edges(comparison, exploration, world, [(label, found[target]) for label, target in edges])
