@@ -31,7 +31,13 @@ def dumped(folder: Path, module: Path | None = None) -> Path:
     dump = folder / "graph.dot"
     run(
         find(),
-        Run(module=module or TINY.module_path, configuration=TINY.cfg(), library=(root(), TINY.module_path.parent), dump=dump),
+        Run(
+            module=module or TINY.module_path,
+            configuration=TINY.cfg(),
+            library=(root(), TINY.module_path.parent),
+            dump=dump,
+            brief=True,
+        ),
     )
     return dump
 

@@ -13,7 +13,7 @@ import pytest
 from tests.conformance.mistakes.distkv import changes, electing, store, telling
 from tests.support.changed_stores import CHANGES
 from tests.support.hostile_stores import hostile
-from tests.support.judged_traces import Judged, judged, judged_after
+from tests.support.judged_traces import judged, judged_after
 from tests.support.variant import Variant
 from tests.support.watched import recorded
 
@@ -87,20 +87,14 @@ def test_whatever_happens_to_a_node_tlc_accepts_what_it_does(tools: Tools) -> No
 OTHERWISE = {"a fingerprint": UNSEEN, "a tick received": UNSEEN, "a timer that expires": UNDETERMINED}
 
 
-@pytest.fixture(scope="module")
-def changed(tools: Tools) -> dict[str, list[Judged]]:
-    """By the name of the change: what is said of two traces that were changed so."""
-    return judged_after(tools, "distkv", [*CHANGES.items()] * 2, lambda number: simulated(f"{number + 100}"))
-
-
 @pytest.mark.slow
-def test_on_changed_traces_the_replay_and_tlc_say_the_same(changed: dict[str, list[Judged]]) -> None:
+def test_on_changed_traces_the_replay_and_tlc_say_the_same(tools: Tools) -> None:
+    """All kinds of divergences are among them."""
+    changed = judged_after(tools, "distkv", CHANGES.items(), lambda number: simulated(f"{number + 100}"))
+
     for name, said in changed.items():
         assert {each.comparison for each in said} <= {AGREE, OTHERWISE.get(name, AGREE)}, (name, said)
 
-
-@pytest.mark.slow
-def test_all_kinds_of_divergences_are_among_the_changed(changed: dict[str, list[Judged]]) -> None:
     kinds = {each.divergence.what for said in changed.values() for each in said if each.divergence and each.comparison is AGREE}
     wrong = {name for name, said in changed.items() if any(each.divergence for each in said)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.support.changed_traces import CHANGES
-from tests.support.judged_traces import Judged, judged_after
+from tests.support.judged_traces import judged_after
 from tests.support.tools import require
 from tests.support.traced_clusters import CLUSTERS
 
@@ -52,26 +52,16 @@ def protocol(request: pytest.FixtureRequest) -> str:
     return name
 
 
-#: By the name of the change: what the replay and TLC say of the nodes of two traces.
-Changed = Mapping[str, Sequence[Judged]]
-
-
-@pytest.fixture(scope="module")
-def changed(protocol: str, tools: Tools) -> Changed:
-    """Two traces for each change, judged by the replay and, in one Java machine, by TLC."""
-    assert len(CHANGES[protocol]) >= 25
-    return judged_after(tools, protocol, [*CHANGES[protocol].items()] * 2, lambda number: simulated(f"{number}", protocol))
-
-
 @pytest.mark.slow
-def test_on_changed_traces_the_replay_and_tlc_say_the_same(protocol: str, changed: Changed) -> None:
+def test_on_changed_traces_the_replay_and_tlc_say_the_same(protocol: str, tools: Tools) -> None:
+    """A trace for each change, judged by TLC in one Java machine. All kinds of divergences are among them."""
+    assert len(CHANGES[protocol]) >= 25
+    changed = judged_after(tools, protocol, CHANGES[protocol].items(), lambda number: simulated(f"{number}", protocol))
+
     for name, nodes in changed.items():
         expected = {Comparison.AGREE, Comparison.UNSEEN} if name in OPEN[protocol] else {Comparison.AGREE}
         assert {each.comparison for each in nodes} <= expected, (name, nodes)
 
-
-@pytest.mark.slow
-def test_all_kinds_of_divergences_are_among_them(protocol: str, changed: Changed) -> None:
     found = [(name, each) for name, nodes in changed.items() for each in nodes if each.divergence is not None]
     kinds = {each.divergence.what for _, each in found if each.divergence and each.comparison is Comparison.AGREE}
     unseen = {name for name, each in found if each.comparison is Comparison.UNSEEN}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.conformance.mistakes.wendy import announcing, routing
 from tests.support.changed_traces import OF_ANY, Change
-from tests.support.judged_traces import Judged, judged, judged_after
+from tests.support.judged_traces import judged, judged_after
 from tests.support.variant import Variant
 
 from peerproof.reference.protocols.wendy.runtime import RUNTIME, digest
@@ -186,20 +186,14 @@ OTHERWISE = {"a fingerprint": UNSEEN, "a port": UNDETERMINED, "who has gone": UN
 WITHOUT_TRACE = {"a table that was not received", "how long it took", "versions received", "a port"}
 
 
-@pytest.fixture(scope="module")
-def changed(tools: Tools) -> dict[str, list[Judged]]:
-    """By the name of the change: what is said of a trace that was changed so."""
-    return judged_after(tools, "wendy", CHANGED.items(), lambda number: simulated(f"{number % 7} of {number}"))
-
-
 @pytest.mark.slow
-def test_on_changed_traces_the_replay_and_tlc_say_the_same(changed: dict[str, list[Judged]]) -> None:
+def test_on_changed_traces_the_replay_and_tlc_say_the_same(tools: Tools) -> None:
+    """All kinds of divergences are among them."""
+    changed = judged_after(tools, "wendy", CHANGED.items(), lambda number: simulated(f"{number % 7} of {number}"))
+
     for name, said in changed.items():
         assert {each.comparison for each in said} <= {AGREE, OTHERWISE.get(name, AGREE)}, (name, said)
 
-
-@pytest.mark.slow
-def test_all_kinds_of_divergences_are_among_the_changed(changed: dict[str, list[Judged]]) -> None:
     rejected = {
         each.divergence.what for said in changed.values() for each in said if each.divergence and each.comparison is AGREE
     }
