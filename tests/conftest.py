@@ -13,11 +13,12 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from tests.support.shared import remove_shared
 from tests.support.tools import left_out, needed, require
@@ -52,6 +53,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
 
 #: Builds of Maven run for seconds: the second compiler of Java, and a garbage collector with threads, cost more than they bring.
 os.environ.setdefault("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -DargLine=-XX:TieredStopAtLevel=1")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Nothing here has doctests: what are no files of tests, benchmarks and helpers, need not be imported to look for some."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -208,7 +208,9 @@ def _models(path: Path, entries: list[dict[str, Any]]) -> Iterator[Model]:
     for entry in entries:
         try:
             name, protocol = entry["name"], entry["protocol"]
-            by_name = known.setdefault(protocol, configurations(protocol))
+            if protocol not in known:
+                known[protocol] = configurations(protocol)
+            by_name = known[protocol]
             if entry["configuration"] not in by_name:
                 raise BadManifest(f"{path}: {name}: no configuration {entry['configuration']!r} in {protocol}/constants.json")
             model = _model(entry, by_name[entry["configuration"]])
