@@ -67,9 +67,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and items stay to the end: the collector of cycles need not look through them again and again."""
+    """Modules and items stay to the end: the collector of cycles passes over them, and seldom looks at what stays long."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(700, 10, 100)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

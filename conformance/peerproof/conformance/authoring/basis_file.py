@@ -124,8 +124,9 @@ def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) 
 
 def uncited(readable: Sequence[Source], root: Path) -> Iterator[Finding]:
     """Yields decisions that a vector depends on without citing them, needless citations, and levels that are too high."""
+    bases = {protocol: load_basis(root, protocol) for protocol in {source.document.data["protocol"] for source in readable}}
     for source in readable:
-        found = load_basis(root, source.document.data["protocol"])
+        found = bases[source.document.data["protocol"]]
         for index, vector in enumerate(source.document.data["vectors"]):
             cited = {*vector["clauses"]}
             fitting = found.cite(vector["id"], tuple(vector["clauses"]))
