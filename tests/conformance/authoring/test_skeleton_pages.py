@@ -26,6 +26,7 @@ def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, .
     follow(page.read_text("utf-8"), tmp_path, least=10, GOFLAGS="-mod=mod", GOPROXY="off")
 
 
+@pytest.mark.slow
 def test_workflow_on_the_page_is_what_is_written(here: Path) -> None:
     (here / ".git").mkdir()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.conformance.conftest import Capture
+from tests.support.shared import made_once
 
 from peerproof.cli.main import main
 from peerproof.conformance.explorer.proof_run import CLUSTER, read_runs
@@ -19,12 +20,18 @@ from peerproof.conformance.proofs.counterexample import FORMAT, VERSION, BadFile
 WORDS = "SZ-14 payload"
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def saved() -> Path:
     """A file with what refutes a twin."""
-    file = tmp_path_factory.mktemp("saved") / "found.json"
-    assert main(["model", "prove", "swim", "--any", "-k", WORDS, "--seconds", "1200", "--save", str(file)]) == 0
-    return file
+
+    def prove(folder: Path) -> None:
+        words = ["--any", "-k", WORDS, "--seconds", "1200", "--save", str(folder / "found.json")]
+        assert main(["model", "prove", "swim", *words]) == 0
+
+    return made_once("counterexample", prove) / "found.json"
 
 
 def test_a_file_opens_as_a_run_of_one_step(saved: Path) -> None:

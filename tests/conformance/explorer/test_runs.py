@@ -39,6 +39,7 @@ def diverging(name: str) -> Callable[[], Adapter]:
     return lambda: create_adapter(f"divergence:{name}")
 
 
+@pytest.mark.slow
 def test_the_specification_never_differs() -> None:
     """In a hundred cases at random, of all kinds: every step is there, and no problem."""
     for case in Random("cases").sample(select_cases(suite()), 120):
@@ -49,6 +50,7 @@ def test_the_specification_never_differs() -> None:
         json.dumps(run.whole())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("divergence", "protocol"), [("BD-02", "scuttlebutt"), ("SD-12", "swim"), ("DD-03", "distkv")])
 def test_the_first_difference_is_that_of_the_verdict(divergence: str, protocol: str) -> None:
     """The run goes on behind it, but says what the runner says of the case."""

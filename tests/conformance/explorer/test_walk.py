@@ -51,6 +51,7 @@ def test_the_moves_are_the_edges_of_the_graph(protocol: str, name: str, seed: st
         assert len(set(moves)) == len(moves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "name"), MODELS)
 def test_a_path_leads_to_the_same_world_whatever_was_explored_before(protocol: str, name: str) -> None:
     """What a page shows of it is equal, and is plain data."""
@@ -157,6 +158,7 @@ def test_a_path_with_a_move_that_is_not_there_is_refused() -> None:
         walk.view([*path[:2], "beef"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_can_be_explored_opens_and_other_models_are_refused(protocol: str) -> None:
     """Models of whole rings, and of time, have no nodes of the specification: TLC alone runs them."""

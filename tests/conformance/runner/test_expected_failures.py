@@ -143,6 +143,7 @@ def test_an_update_drops_the_cases_that_pass_and_keeps_all_else(
     assert bool(dropped) is (entry not in left)
 
 
+@pytest.mark.slow
 def test_a_list_that_is_written_is_met_and_one_that_is_updated_is_met_again(
     numbered: Path, tmp_path: Path, capfd: Capture
 ) -> None:

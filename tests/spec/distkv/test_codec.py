@@ -17,6 +17,7 @@ from peerproof.spec.distkv.messages import Info, Message, Ping
 from peerproof.spec.errors import MalformedMessage
 
 
+@pytest.mark.slow
 @given(MESSAGES["distkv"])
 def test_the_library_reads_and_writes_the_same_payload(message: Message) -> None:
     data = payload(message)

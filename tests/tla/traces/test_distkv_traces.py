@@ -58,6 +58,7 @@ def test_tlc_accepts_nodes_that_lose_messages_are_split_and_start_again(tools: T
     assert {(each.comparison, each.judgement.opinion) for each in said} == {(AGREE, Opinion.ACCEPTED)}
 
 
+@pytest.mark.slow
 def test_the_clusters_do_all_that_the_protocol_has(clusters: list[list[str]]) -> None:
     lines = [parse(line) for cluster in clusters for line in cluster]
     timers = Counter(line.args.get("step", line.args["type"]) for line in lines if line.kind == "timer")
