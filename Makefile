@@ -9,7 +9,8 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do command -v $$p >/dev/null 2>&1 && \
 
 VENV = .venv
 BIN = $(VENV)/bin
-PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+# What is installed is compiled when it is first used, into PYTHONPYCACHEPREFIX below; the tests read nothing compiled from elsewhere.
+INSTALLER = $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
 
 # Marks of tests that take long, or need what else nobody needs.
 LONG = kill or minute or cluster or connect or browser
@@ -200,21 +201,21 @@ $(VENV)/.created:
 
 # pip 25.1 is the first that knows dependency groups.
 $(VENV)/.installed: $(VENV)/.created pyproject.toml
-	$(PIP) install --upgrade "pip>=25.1"
-	$(PIP) install --editable .
+	$(INSTALLER) --upgrade "pip>=25.1"
+	$(INSTALLER) --editable .
 	@touch $@
 
 $(VENV)/.developing: $(VENV)/.installed
-	$(PIP) install --editable ".[tla,prove,fuzz,fuzz-bytes,pipeline$(JAVA_TOO)]" --group dev
-	$(PIP) install --no-deps transit-python2==0.8.321  # an oracle; it asks for an old msgpack that would overwrite the new one
+	$(INSTALLER) --editable ".[tla,prove,fuzz,fuzz-bytes,pipeline$(JAVA_TOO)]" --group dev
+	$(INSTALLER) --no-deps transit-python2==0.8.321  # an oracle; it asks for an old msgpack that would overwrite the new one
 	@touch $@
 
 $(VENV)/.piping: $(VENV)/.installed
-	$(PIP) install --editable ".[pipeline]"
+	$(INSTALLER) --editable ".[pipeline]"
 	@touch $@
 
 $(VENV)/.documenting: $(VENV)/.installed
-	$(PIP) install --editable ".[docs,prove]"
+	$(INSTALLER) --editable ".[docs,prove]"
 	@touch $@
 
 $(DRAWING): $(VENV)/.created
