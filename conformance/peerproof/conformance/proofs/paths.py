@@ -146,7 +146,7 @@ class _Questions:
 
     def _flush(self) -> None:
         for fact in self._new:
-            self.solver.add(fact.raw)
+            z3.Z3_solver_assert(self.solver.ctx.ref(), self.solver.solver, fact.raw.as_ast())  # `add` takes three times as long
         self._new.clear()
 
     def guess(self, condition: Term) -> bool | None:
@@ -257,9 +257,10 @@ class Path:
 
     def know(self, *facts: Term) -> None:
         """Adds facts that hold by construction, without asking the solver whether they are consistent."""
-        self._keep(facts)
+        new = [fact for fact in facts if fact not in self._known]
+        self._keep(new)
         if not self._replays:
-            self._asked.add(facts)
+            self._asked.add(new)
 
     def define(self, *facts: Term) -> None:
         """Adds facts that hold by definition of what the rest of the cluster has: each is such a truth, or implies one."""

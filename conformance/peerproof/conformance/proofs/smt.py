@@ -156,7 +156,7 @@ class Term:
     def __rsub__(self, other: Any) -> Term:
         return _binary(_minus, other, self)
 
-    def __neg__(self) -> Term:
+    def __neg__(self) -> Any:
         return _add(_NOUGHT, self, -1)
 
     def __mul__(self, other: Any) -> Any:
@@ -302,9 +302,9 @@ def _coerce(value: Any, sort: Sort) -> Term:
             return value
     elif isinstance(value, int):
         if sort is _INT:
-            return IntVal(value)
+            return _term("int", int(value), (), _INT)
         if sort is _BOOL and isinstance(value, bool):
-            return BoolVal(value)
+            return _TRUE if value else _FALSE
         if sort.name.startswith("BitVec"):
             return BitVecVal(value, sort.raw.size())
     raise TypeError(f"{value!r} is no term of the sort {sort}")
@@ -695,9 +695,10 @@ class Model:
     def __init__(self, raw: Any) -> None:
         self.raw = raw
 
-    def eval(self, term: Term) -> Any:
+    def eval(self, term: Term) -> Term:
         """Returns the value of a term."""
-        return of_raw(self.raw.eval(term.raw, model_completion=True))
+        found: Term = of_raw(self.raw.eval(term.raw, model_completion=True))
+        return found
 
     def holds(self, formula: Term) -> bool:
         """Whether a formula is true."""
