@@ -123,7 +123,7 @@ def test_a_term_is_rebuilt_with_other_parts(seed: int) -> None:
 
 def test_a_term_of_another_sort_is_refused() -> None:
     """Nothing is taken for a number that is none."""
-    for wrong in (smt.Bool("x"), "1", None, 1.0):
+    for wrong in (smt.Const("k", smt.DeclareSort("Kind")), "1", None, 1.0):
         with pytest.raises(TypeError, match="no term of the sort"):
             smt.And(smt.Int("a") + wrong > 0)
 

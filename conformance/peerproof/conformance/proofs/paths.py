@@ -439,6 +439,7 @@ class _Ended:
 
 def _followed(statement: Callable[[Path], None], seconds: float, logic: str) -> Iterator[tuple[Path, _Ended]]:
     """Yields each path, and how it ends."""
+    smt.forget_terms()
     questions, scripts = _Questions(seconds, logic), [Script()]
     while scripts:
         script = scripts.pop()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from math import gcd
 from typing import Any, ClassVar, Final, Self
 
@@ -104,7 +105,7 @@ class Term:
         self.args = args
         self.sort = sort
         self.function = function  #: an application's function, or what makes a word's raw term
-        self.id = len(_TERMS)
+        self.id = next(_numbers)
         self._raw: Any = None
         self._not: Term | None = None
         self._verdict: bool | str | None = "unasked"
@@ -213,8 +214,18 @@ def deciding(decide: Callable[[Term], bool] | None) -> Iterator[None]:
         _decider.pop()
 
 
+_numbers: Final = count()
+
 #: All terms, by what they are made of.
 _TERMS: Final[dict[tuple[Any, ...], Term]] = {}
+
+
+def forget_terms() -> None:
+    """Begins anew: what was made before has no influence on the order of what is made from now on, and takes no memory."""
+    for table in (_TERMS, _BINARY):
+        table.clear()
+    for term in (_TRUE, _FALSE, _NOUGHT):
+        _TERMS[term.op, term.data] = term
 
 
 #: Terms of two others, by what makes them.
@@ -300,6 +311,10 @@ def _coerce(value: Any, sort: Sort) -> Term:
     if isinstance(value, Term):
         if value.sort is sort:
             return value
+        if value.sort is _BOOL and sort is _INT:  # as in Python, where a bool is a number
+            return (
+                _term("if", None, (value, _term("int", 1, (), _INT), _NOUGHT), _INT) if value.op != "bool" else IntVal(value.data)
+            )
     elif isinstance(value, int):
         if sort is _INT:
             return _term("int", int(value), (), _INT)
