@@ -28,10 +28,11 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import count
 from pkgutil import resolve_name
 from types import ModuleType
-from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,6 +55,9 @@ _Reference: TypeAlias = tuple[Any, str, Any]
 #: The original values where overrides are in force, by a number for each entry, the outermost ones first.
 in_force: Final[dict[int, list[_Reference]]] = {}
 _numbers: Final = count()
+
+#: The type of functions with a cache.
+_CACHED: Final = type(cache(len))
 
 
 def names_in(where: ModuleType | type[Any], **definitions: Any) -> dict[str, Any]:
@@ -84,8 +88,9 @@ class overriding:  # noqa: N801  # used as a function, like those of `contextlib
 
     def __enter__(self) -> None:
         if self._found is None:
-            found = [(owner, name, other) for place, other in self._overrides.items() for owner, name in _references(place)]
-            self._found = [*_forgetful(self._overrides), *found]
+            found = _look_up(tuple(self._overrides))
+            replacements = [(owner, name, self._overrides[place]) for owner, name, place in found.references]
+            self._found = [*found.forgetful, *replacements]
         self._entries.append(next(_numbers))
         in_force[self._entries[-1]] = [(owner, name, owner.__dict__.get(name, _MISSING)) for owner, name, _ in self._found]
         for owner, name, other in self._found:
@@ -118,6 +123,36 @@ def overridden(function: Callable[P, R], overrides: Overrides) -> Callable[P, R]
     return call
 
 
+class _LookedUp(NamedTuple):
+    """What overrides of some places replace."""
+
+    modules: tuple[int, list[ModuleType]]  #: how many were loaded, and those that it is about
+    forgetful: list[_Reference]
+    references: list[tuple[Any, str, str]]  #: the last one is the place
+
+
+_looked_up: Final[dict[tuple[str, ...], _LookedUp]] = {}
+
+
+def _look_up(places: tuple[str, ...]) -> _LookedUp:
+    """Returns what overrides of these places replace; it is looked up once, and again when modules have been loaded."""
+    found = _looked_up.get(places)
+    if found is not None:
+        count_then, modules = found.modules
+        if count_then == len(sys.modules) and all(sys.modules.get(module.__name__) is module for module in modules):
+            return found
+    references = [(owner, name, place) for place in places for owner, name in _references(place)]
+    forgetful = [*_forgetful(places)]
+    owners = {id(owner): owner for owner, _, _ in (*references, *forgetful) if isinstance(owner, ModuleType)}
+    _looked_up[places] = _LookedUp((len(sys.modules), [*owners.values()]), forgetful, references)
+    return _looked_up[places]
+
+
+def _originals() -> dict[tuple[Any, str], Any]:
+    """Returns the values that overrides in force have replaced."""
+    return {(where, named): value for references in reversed(in_force.values()) for where, named, value in references}
+
+
 def _references(place: str) -> Iterator[tuple[Any, str]]:
     """Yields the owners and names of all references that an override of this place replaces."""
     path, _, name = place.rpartition(".")
@@ -131,7 +166,7 @@ def _references(place: str) -> Iterator[tuple[Any, str]]:
     if name not in vars(owner) and not (is_module and hasattr(builtins, name)):
         raise LookupError(f"there is no {place} to override: {path} has no {name!r}")
 
-    originals = {(where, named): value for references in reversed(in_force.values()) for where, named, value in references}
+    originals = _originals()
     original = originals.get((owner, name), vars(owner).get(name))
     yield owner, name
     if not is_module or getattr(original, "__module__", None) != owner.__name__ or not hasattr(original, "__qualname__"):
@@ -142,13 +177,15 @@ def _references(place: str) -> Iterator[tuple[Any, str]]:
                 yield module, reference
 
 
-def _forgetful(overrides: Overrides) -> Iterator[_Reference]:
+def _forgetful(places: tuple[str, ...]) -> Iterator[_Reference]:
     """Yields the cached functions of the modules beside, without their caches, which would outlive the overrides."""
-    for owner in {place.rpartition(".")[0] for place in overrides}:
+    originals = _originals()
+    for owner in {place.rpartition(".")[0].rpartition(".")[0]: place.rpartition(".")[0] for place in places}.values():
         for module in _modules_beside(owner):
             for name, value in vars(module).items():
-                if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
-                    yield module, name, value.__wrapped__
+                original = originals.get((module, name), value)
+                if isinstance(original, _CACHED):
+                    yield module, name, original.__wrapped__
 
 
 def _modules_beside(defining: str) -> Iterator[ModuleType]:

@@ -9,9 +9,9 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
-import z3  # type: ignore[import-untyped]  # it has no types
 from tests.support.refuting import Mistake, each_of, is_refuted
 
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.distkv import any_cluster, steps, tables
 from peerproof.conformance.proofs.distkv import any_node as nodes
 from peerproof.conformance.proofs.distkv.counters import INSTEAD, any_event, any_node, any_tock, first
@@ -196,24 +196,24 @@ def proved(statement: Callable[[Path], None]) -> int:
 def test_numbers_on_terms_are_like_those_of_python() -> None:
     def statement(path: Path) -> None:
         for one, other in product((0, 1, 7, 8, 2**63 - 1), (1, 3, 8)):
-            term = Number(z3.IntVal(one))
+            term = Number(smt.IntVal(one))
             for compute in (operator.add, operator.sub, operator.mul):
                 path.claim("sums", compute(term, other) == compute(one, other))
             for divide in (operator.floordiv, operator.rshift):
                 path.claim("rounded down", divide(-term, other) == divide(-one, other))
             for compare in (operator.lt, operator.le, operator.gt, operator.ge):
                 path.claim("order", compare(term, other) == compare(one, other))
-            path.claim("equality", z3.And((term == other) == (one == other), (term != other) == (one != other)))
-        assert not Number(z3.IntVal(0))
-        assert Number(z3.IntVal(1))
-        assert Number(z3.IntVal(1)) not in (None, "1", 2)
+            path.claim("equality", smt.And((term == other) == (one == other), (term != other) == (one != other)))
+        assert not Number(smt.IntVal(0))
+        assert Number(smt.IntVal(1))
+        assert Number(smt.IntVal(1)) not in (None, "1", 2)
 
     assert proved(statement) == 1
 
 
 def run(begin: int, end: int) -> Run:
     """Elements at these places, whose ticks are zero."""
-    return Run(z3.IntVal(begin), z3.IntVal(end), no_ticks)
+    return Run(smt.IntVal(begin), smt.IntVal(end), no_ticks)
 
 
 def places(pieces: Pieces, own: int) -> list[int]:
@@ -221,7 +221,7 @@ def places(pieces: Pieces, own: int) -> list[int]:
     found: list[int] = []
     for piece in pieces:
         if isinstance(piece, Run):
-            found += range(z3.simplify(piece.begin).as_long(), z3.simplify(piece.end).as_long())
+            found += range(smt.simplify(piece.begin).as_long(), smt.simplify(piece.end).as_long())
         else:
             found.append(own)
     return found
@@ -237,7 +237,7 @@ def test_pieces_are_divided_as_tuples_are(before: int, behind: int) -> None:
             for part, expected in ((pieces[:at], whole[:at]), (pieces[at:], whole[at:])):
                 assert places(part, before) == expected
                 path.claim("so many", length(part) == len(expected))
-        assert places(pieces[Number(z3.IntVal(1)) :], before) == whole[1:]
+        assert places(pieces[Number(smt.IntVal(1)) :], before) == whole[1:]
 
     assert proved(statement) == 1
 
@@ -271,12 +271,12 @@ def test_ticks_of_a_run_are_any_but_none_of_an_empty_one() -> None:
     seen = set()
 
     def statement(path: Path) -> None:
-        some, none, empty = run(0, 2), run(0, 0), Run(z3.IntVal(1), z3.IntVal(1), some_ticks("none"))
+        some, none, empty = run(0, 2), run(0, 0), Run(smt.IntVal(1), smt.IntVal(1), some_ticks("none"))
         some = Run(some.begin, some.end, some_ticks("some"))
         seen.add(bool(some.tick))
         assert not none.tick
         assert not empty.tick
-        path.claim("nothing", z3.BoolVal(val=True))
+        path.claim("nothing", smt.BoolVal(val=True))
 
     assert proved(statement) == 2
     assert seen == {True, False}
@@ -286,7 +286,7 @@ def test_any_ranges_are_those_in_normal_form() -> None:
     def statement(path: Path) -> None:
         made, tick = any_ranges(path, "set", 2), path.integer("tick")
         path.claim("in normal form", normal(made))
-        path.claim("as it says", z3.BoolVal(bool(made.has(tick))) == inside(made, tick))
+        path.claim("as it says", smt.BoolVal(bool(made.has(tick))) == inside(made, tick))
 
     assert proved(statement) > 3
 
@@ -314,17 +314,17 @@ def any_set(ticks: Ranges) -> tables.AnySet:
 
 def ticks_of(found: tables.AnySet) -> list[int]:
     """The small ticks in a set on terms."""
-    return [tick for tick in range(7) if z3.is_true(z3.simplify(found.has(z3.IntVal(tick))))]
+    return [tick for tick in range(7) if smt.is_true(smt.simplify(found.has(smt.IntVal(tick))))]
 
 
 def test_tables_of_ticks_on_terms_are_like_tables() -> None:
-    a, b = (Number(z3.IntVal(number)) for number in (1, 2))
+    a, b = (Number(smt.IntVal(number)) for number in (1, 2))
 
     def tick(found: Any, node: Any) -> int:
-        return int(z3.simplify(found.get(node).term).as_long())
+        return int(smt.simplify(found.get(node).term).as_long())
 
     for one, other in product(range(3), range(3)):
-        found = tables.AnyTicks(lambda _: z3.IntVal(-1)).put({a: one})
+        found = tables.AnyTicks(lambda _: smt.IntVal(-1)).put({a: one})
         assert (tick(found, a), tick(found, b)) == (one, -1)
         raised = found.raised([(a, other), (b, other)])
         assert (tick(raised, a), tick(raised, b)) == (max(one, other), other)
@@ -332,14 +332,14 @@ def test_tables_of_ticks_on_terms_are_like_tables() -> None:
 
 def test_entries_on_terms_are_like_tables() -> None:
     """What was put last is there, and nothing else."""
-    places = [Number(z3.IntVal(number)) for number in range(3)]
-    made: list[Any] = [entries.Entry(Chain((Element(place, Number(z3.IntVal(1))),)), nodes.NULL, place) for place in places]  # type: ignore[arg-type]
+    places = [Number(smt.IntVal(number)) for number in range(3)]
+    made: list[Any] = [entries.Entry(Chain((Element(place, Number(smt.IntVal(1))),)), nodes.NULL, place) for place in places]  # type: ignore[arg-type]
 
     def statement(path: Path) -> None:
         rows = tables.rows_of(path, {places[0]: made[0]}).put({places[1]: made[1]}).put({places[0]: made[2]})
         assert [rows.get(place) for place in places] == [made[2], made[1], None]
         path.claim("at the first", rows.at(places[0].term).node == 2)
-        path.claim("at the third", z3.Not(rows.at(places[2].term).has))
+        path.claim("at the third", smt.Not(rows.at(places[2].term).has))
 
     assert proved(statement) == 1
 
@@ -356,7 +356,7 @@ def test_everything_that_a_node_sends_is_sent() -> None:
     def statement(path: Path) -> None:
         state = any_node(path)
         event = any_event(path, any_tock(path, "received"))
-        path.claim("nothing", z3.BoolVal(val=True))
+        path.claim("nothing", smt.BoolVal(val=True))
         try:
             with overriding(INSTEAD):
                 _, effects = transitions.step(state, event, first)

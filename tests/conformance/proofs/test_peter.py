@@ -6,9 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-import z3  # type: ignore[import-untyped]  # it has no types
 from tests.support.refuting import Mistake, each_of, is_refuted
 
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.peter.proofs import (
     CHILD,
@@ -123,12 +123,12 @@ SETS = [table(*nodes) for size in range(4) for nodes in combinations((CHILD, PAR
 
 def like(path: Path, children: Table[Id, Node]) -> Children:
     """These children on terms."""
-    return Children(path, z3.IntVal(len(children)), z3.BoolVal(CHILD.id in children))
+    return Children(path, smt.IntVal(len(children)), smt.BoolVal(CHILD.id in children))
 
 
 def alike(one: Children, other: Table[Id, Node]) -> bool:
     """Whether all that can be asked of both has the same answer."""
-    counted = z3.simplify(one.count).as_long() == len(other)
+    counted = smt.simplify(one.count).as_long() == len(other)
     return counted and (len(one) > 0) == (len(other) > 0) and (CHILD.id in one) == (CHILD.id in other)
 
 
@@ -147,7 +147,7 @@ def test_children_on_terms_are_like_tables(children: Table[Id, Node]) -> None:
         assert alike(more, children.put({CHILD.id: node}))
         assert (more == terms) == (children.put({CHILD.id: node}) == children)
         assert [child for child, _ in terms.items()] == [child for child in children if child == CHILD.id]
-        path.claim("all of it", z3.BoolVal(val=True))
+        path.claim("all of it", smt.BoolVal(val=True))
 
     outcome = follow(statement, 30)
 
@@ -161,7 +161,7 @@ def test_any_node_is_any_with_and_without_a_row() -> None:
         state = any_node(path)
         row = state.row(TOPIC)
         seen.add((bool(row.is_wanted), row.parent))
-        path.claim("as it is kept", z3.BoolVal((TOPIC in state.topics) == bool(row.is_wanted)))
+        path.claim("as it is kept", smt.BoolVal((TOPIC in state.topics) == bool(row.is_wanted)))
 
     assert follow(statement, 30).verdict == "proved"
     assert seen == {(False, None), (True, None), (True, PARENT), (True, CHILD)}
@@ -173,14 +173,14 @@ def test_anything_may_happen() -> None:
     def statement(path: Path) -> None:
         event = any_event(path)
         seen.add(type(getattr(event, "command", None) or getattr(event, "notice", None) or event).__name__)
-        path.claim("something", z3.BoolVal(val=True))
+        path.claim("something", smt.BoolVal(val=True))
 
     assert follow(statement, 30).paths == 9
     assert seen == {"Subscribe", "Unsubscribe", "Delivered", "NodeJoined", "Rerouted", "NodeExited", "Sent"}
 
 
 def test_the_latest_of_two_is_the_one_with_the_larger_number() -> None:
-    one, other = (Said(z3.IntVal(number), z3.BoolVal(val=number == 2)) for number in (1, 2))
+    one, other = (Said(smt.IntVal(number), smt.BoolVal(val=number == 2)) for number in (1, 2))
 
-    assert z3.simplify(the_latest(one, other).number).as_long() == 2
-    assert z3.is_true(z3.simplify(the_latest(other, one).wants))
+    assert smt.simplify(the_latest(one, other).number).as_long() == 2
+    assert smt.is_true(smt.simplify(the_latest(other, one).wants))

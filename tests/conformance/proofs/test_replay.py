@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-import z3  # type: ignore[import-untyped]  # it has no types
 from tests.conformance.conftest import Capture
 
 from peerproof.cli.main import main
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.counterexample import plain_counterexample
 from peerproof.conformance.proofs.paths import Path, follow, truths
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, Proof, Stated, Twin, select_proofs
@@ -118,14 +118,14 @@ def any_fanout(path: Path, *, false: bool = False) -> None:
     """A proof whose stand-in for a function may return any number."""
     with path.on_terms(overriding(names_in(gossip, fanout=lambda _: path.integer("any fanout")))):
         found = path.run(gossip.fanout, 4)
-    path.claim("two get it", z3.And(found == (3 if false else 2)))
+    path.claim("two get it", smt.And(found == (3 if false else 2)))
 
 
 def refusing(path: Path, *, false: bool = False) -> None:
     """A proof about code that refuses what terms accept."""
     with path.on_terms(overriding(names_in(gossip, fanout=lambda _: 1))):
         found = path.run(refuse_small, path.integer("nodes", 1))
-    path.claim("none", z3.BoolVal(found > (1 if false else 2)))
+    path.claim("none", smt.BoolVal(found > (1 if false else 2)))
 
 
 def refuse_small(nodes: Any) -> int:
@@ -138,7 +138,7 @@ def refuse_small(nodes: Any) -> int:
 def failing(path: Path, *, false: bool = False) -> None:
     """A proof about code that ends with an exception on values."""
     found = path.run(lambda nodes: 1 // 0 if isinstance(nodes, int) else 1, path.integer("nodes", 1))
-    path.claim("none", z3.BoolVal(found > (1 if false else 2)))
+    path.claim("none", smt.BoolVal(found > (1 if false else 2)))
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,10 @@ def test_the_path_that_is_confirmed_is_found_behind_others() -> None:
     """Of several counterexamples the first is shown that the specification confirms."""
 
     def statement(path: Path) -> None:
-        nodes = 4 if bool(z3.Bool("few")) else 9
+        nodes = 4 if bool(smt.Bool("few")) else 9
         with path.on_terms(overriding(names_in(gossip, fanout=lambda _: path.integer("any fanout")))):
             found = path.run(gossip.fanout, nodes)
-        path.claim("at most two", z3.And(found <= 2, True))
+        path.claim("at most two", smt.And(found <= 2, True))
 
     proof = Proof(("SZ-11",), statement, Evaluated(("swim.gossip.fanout",)), Twin("", {}), scope=ANY_CLUSTER)
     found = replay_outcome("swim", proof, follow(statement, SECONDS), SECONDS, twin=False)
@@ -193,7 +193,7 @@ def test_names_have_the_order_of_numbers() -> None:
     def statement(path: Path) -> None:
         nodes = [path.integer(f"node {number}", number, number) for number in numbers]
         path.run(lambda *_: None, *(LoadFailed(node) for node in nodes))
-        path.claim("false", z3.BoolVal(val=False))
+        path.claim("false", smt.BoolVal(val=False))
 
     refutation = follow(statement, SECONDS).refutation
     assert refutation is not None

@@ -9,9 +9,9 @@ from itertools import product
 from typing import Any
 
 import pytest
-import z3  # type: ignore[import-untyped]  # it has no types
 from tests.support.refuting import Mistake, each_of, is_refuted
 
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term, follow
 from peerproof.conformance.proofs.swim import any_cluster, any_node
 from peerproof.conformance.proofs.swim.proofs import Bits
@@ -224,28 +224,28 @@ def test_keys_and_incarnations_on_terms_are_compared_like_those_of_the_code() ->
     """For all statuses, and counters of 0 and 1."""
     known = [(status, Incarnation(*counters)) for status in Status for counters in product((0, 1), repeat=2)]
     for (status, at), (other, then) in product(known, repeat=2):
-        one, two = (Seen(*map(z3.IntVal, (1, code(s), *i, 0, 0))) for s, i in ((status, at), (other, then)))
-        assert z3.is_true(z3.simplify(key_grows(one, two))) == (table.key(status, at) <= table.key(other, then))
-        assert z3.is_true(z3.simplify(at_most(one.incarnation, two.incarnation))) == (at <= then)
+        one, two = (Seen(*map(smt.IntVal, (1, code(s), *i, 0, 0))) for s, i in ((status, at), (other, then)))
+        assert smt.is_true(smt.simplify(key_grows(one, two))) == (table.key(status, at) <= table.key(other, then))
+        assert smt.is_true(smt.simplify(at_most(one.incarnation, two.incarnation))) == (at <= then)
 
 
 def test_a_table_on_terms_is_like_a_table() -> None:
     """Rows are found, put, replaced and deleted; a row has each status on a path of its own, and a node one row on each."""
 
     def statement(path: Path) -> None:
-        rows = Neighbours(path, "row", lambda node, seen: [seen.has == (node == 1)], (Number(z3.IntVal(1)),))
-        path.claim("is there", truth(Number(z3.IntVal(1)) in rows and Number(z3.IntVal(2)) not in rows))
-        path.claim("the same row each time", truth(rows[1] is rows[Number(z3.IntVal(1))]))
+        rows = Neighbours(path, "row", lambda node, seen: [seen.has == (node == 1)], (Number(smt.IntVal(1)),))
+        path.claim("is there", truth(Number(smt.IntVal(1)) in rows and Number(smt.IntVal(2)) not in rows))
+        path.claim("the same row each time", truth(rows[1] is rows[Number(smt.IntVal(1))]))
         live = rows.keys_where(lambda row: row.is_live)
         status = rows[1].status
         path.claim("live", truth(bool(live) == (status in LIVE)))
-        path.claim("as it is seen", rows.at(z3.IntVal(1)).status == code(status))
+        path.claim("as it is seen", rows.at(smt.IntVal(1)).status == code(status))
         put = rows.put({2: replace(LATE, payload=None), 1: replacing(rows[1], status=Status.DEAD)})
-        path.claim("put", z3.And(put.at(z3.IntVal(2)).tx == 3, put.at(z3.IntVal(1)).status == code(Status.DEAD)))
+        path.claim("put", smt.And(put.at(smt.IntVal(2)).tx == 3, put.at(smt.IntVal(1)).status == code(Status.DEAD)))
         path.claim("found", truth(put[1].status is Status.DEAD and put[2].incarnation == LATE.incarnation))
         without = put.without((2,))
         path.claim("deleted", truth(without.get(2) is None and 1 in without))
-        path.claim("not seen", z3.Not(without.at(z3.IntVal(2)).has))
+        path.claim("not seen", smt.Not(without.at(smt.IntVal(2)).has))
 
     outcome = follow(statement, 30)
 
@@ -257,17 +257,17 @@ def test_numbers_on_terms_are_like_those_of_python() -> None:
 
     def statement(path: Path) -> None:
         for number in (1, 2, 3, 4, 7, 8, 9, 2**40):
-            bits = Bits(path, z3.IntVal(number + 1)) - 1
+            bits = Bits(path, smt.IntVal(number + 1)) - 1
             bits.bit_length()
             path.claim("bits", bits.halves[-1] == 2 ** (number.bit_length() - 1))
         for number in (0, 43, 44, 1935):
-            index = Index(z3.IntVal(number))
-            path.claim("division", z3.And(index // 44 == number // 44, index % 44 == number % 44, 48 + index == 48 + number))
+            index = Index(smt.IntVal(number))
+            path.claim("division", smt.And(index // 44 == number // 44, index % 44 == number % 44, 48 + index == 48 + number))
         for high, low in ((0, 1), (2**63, 2**64 - 1)):
-            whole = Half(path, z3.IntVal(high), marks) << 64 | Half(path, z3.IntVal(low), marks)
+            whole = Half(path, smt.IntVal(high), marks) << 64 | Half(path, smt.IntVal(low), marks)
             path.claim("both halves", whole.term == (high << 64 | low))
-            path.claim("a mark for each digit", z3.BoolVal(len(f"{whole:032x}") == 32))
-            path.claim("the remainder", (Half(path, z3.IntVal(-high), marks) % 2**64).term == -high % 2**64)
+            path.claim("a mark for each digit", smt.BoolVal(len(f"{whole:032x}") == 32))
+            path.claim("the remainder", (Half(path, smt.IntVal(-high), marks) % 2**64).term == -high % 2**64)
 
     outcome = follow(statement, 30)
 
@@ -280,9 +280,9 @@ def test_packing_on_terms_is_like_that_of_python(form: str) -> None:
     bits = 8 * kind.size - form[-1].islower()
     least = -(2**bits) if form[-1].islower() else 0
     for value in (least, least + 1, 0, 1, 2**bits - 1):
-        whole, width = packer(kind)(z3.IntVal(value))
+        whole, width = packer(kind)(smt.IntVal(value))
         expected = kind.pack(value)
-        assert z3.simplify(whole).as_long() == int.from_bytes(expected)
+        assert smt.simplify(whole).as_long() == int.from_bytes(expected)
         assert width.as_long() == len(expected)
 
 

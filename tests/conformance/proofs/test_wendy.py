@@ -10,9 +10,9 @@ from itertools import chain, combinations, product
 from typing import Any
 
 import pytest
-import z3  # type: ignore[import-untyped]  # it has no types
 from tests.support.refuting import Mistake, each_of, is_refuted
 
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.proof import load
 from peerproof.conformance.proofs.terms import Number, choice, truth
@@ -49,7 +49,7 @@ from peerproof.spec.wendy.state import MOST_DEPARTED
 
 def number(word: Any) -> int:
     """The number that a word is."""
-    found: int = z3.simplify(word.term).as_long()
+    found: int = smt.simplify(word.term).as_long()
     return found
 
 
@@ -184,27 +184,27 @@ NUMBERS = (0, 1, 2, 15, 16, 2**64 - 1, 2**64, 2**127, 2**128 - 1, 0x0123456789AB
 
 @pytest.mark.parametrize("one", NUMBERS)
 def test_words_are_like_integers(one: int) -> None:
-    word = Word(z3.BitVecVal(one, BITS + 8))
+    word = Word(smt.BitVecVal(one, BITS + 8))
     for other in NUMBERS:
-        its = Word(z3.BitVecVal(other, BITS + 8))
+        its = Word(smt.BitVecVal(other, BITS + 8))
         assert number((word - its) % 2**BITS) == (one - other) % 2**BITS
         assert number(its + word) == other + one
         for compute in (operator.xor, operator.and_, operator.add):
             assert number(compute(word, its)) == compute(one, other)
         for compare in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
-            assert z3.is_true(z3.simplify(compare(word, its))) is compare(one, other)
+            assert smt.is_true(smt.simplify(compare(word, its))) is compare(one, other)
     assert number(word.bit_length()) == one.bit_length()
     assert number(word // 16) == number(word >> 4) == one // 16
     assert number(2 * word) == number(word * 2) == 2 * one
     assert number(2**BITS - word) == 2**BITS - one
-    assert number(1 << Word(z3.BitVecVal(100, BITS + 8))) == 1 << 100
-    assert number(either(z3.BoolVal(val=True), word, 1)) == one
+    assert number(1 << Word(smt.BitVecVal(100, BITS + 8))) == 1 << 100
+    assert number(either(smt.BoolVal(val=True), word, 1)) == one
 
 
 @pytest.mark.slow
 def test_the_real_ring_on_words_is_like_on_numbers() -> None:
     for one, other in product(NUMBERS, repeat=2):
-        a, b = (Word(z3.BitVecVal(value, BITS + 8)) for value in (one, other))
+        a, b = (Word(smt.BitVecVal(value, BITS + 8)) for value in (one, other))
         assert number(REAL.prefix(a, b)) == REAL.prefix(Id(one), Id(other))  # type: ignore[arg-type]  # as of `Id`
         if one != other:
             found = tuple(number(part) for part in REAL.cell(a, b))  # type: ignore[arg-type]
@@ -220,10 +220,10 @@ def test_a_ring_of_any_size_is_like_those_of_some_size() -> None:
         path.know(ring.size.half == small.size // 2)
         for one in range(0, 16, 3):
             for other in range(16):
-                a, b = (Place(z3.IntVal(value)) for value in (one, other))
+                a, b = (Place(smt.IntVal(value)) for value in (one, other))
                 path.claim("distance", ring.distance(a, b) == small.distance(Id(one), Id(other)))
                 path.claim("rank", ring.rank(a, b) == small.rank(Id(one), Id(other)))
-                path.claim("side", z3.BoolVal(ring.is_right(a, b) == small.is_right(Id(one), Id(other))))
+                path.claim("side", smt.BoolVal(ring.is_right(a, b) == small.is_right(Id(one), Id(other))))
 
     outcome = follow(statement, 60)
 
@@ -234,7 +234,9 @@ def test_who_is_between_two_ids() -> None:
     ring = Ring(digits=1, digit_bits=3)
 
     def between(low: int, high: int) -> list[int]:
-        return [id for id in range(8) if z3.is_true(z3.simplify(is_between(ring, *(Id(z3.IntVal(i)) for i in (low, id, high)))))]
+        return [
+            id for id in range(8) if smt.is_true(smt.simplify(is_between(ring, *(Id(smt.IntVal(i)) for i in (low, id, high)))))
+        ]
 
     assert between(6, 1) == [0, 7]
     assert between(3, 3) == [0, 1, 2, 4, 5, 6, 7]
@@ -242,16 +244,16 @@ def test_who_is_between_two_ids() -> None:
 
 
 def test_scores_are_like_integers() -> None:
-    seven = Number(z3.IntVal(7))
+    seven = Number(smt.IntVal(7))
 
     def statement(path: Path) -> None:
         assert bool(seven)
-        assert not Number(z3.IntVal(0))
-        known, better, unknown = ((False, seven), (False, Number(z3.IntVal(6))), (True, 0))
+        assert not Number(smt.IntVal(0))
+        known, better, unknown = ((False, seven), (False, Number(smt.IntVal(6))), (True, 0))
         assert sorted([unknown, known, better], key=lambda score: score) == [better, known, unknown]
-        assert 0 < seven <= Number(z3.IntVal(7)) >= 7
+        assert 0 < seven <= Number(smt.IntVal(7)) >= 7
         assert seven == 7
-        path.claim("all of it", z3.BoolVal(val=True))
+        path.claim("all of it", smt.BoolVal(val=True))
 
     assert follow(statement, 30).verdict == "proved"
 
@@ -261,7 +263,7 @@ def test_a_choice_is_any_of_its_options() -> None:
 
     def statement(path: Path) -> None:
         seen.add(choice(path, "some", 4))
-        path.claim("one of them", z3.BoolVal(val=True))
+        path.claim("one of them", smt.BoolVal(val=True))
 
     assert follow(statement, 30).paths == 4
     assert seen == {0, 1, 2, 3}
@@ -273,7 +275,7 @@ def test_any_table_is_empty_or_not_where_it_is_asked() -> None:
     def statement(path: Path) -> None:
         table = AnyTable(path, (1, 2), lambda name, _: Node(Id(3), name, name, 1))
         seen.add((table.get((0, 0)) is not None, len(list(table.items()))))
-        path.claim("it is asked", z3.BoolVal(val=True))
+        path.claim("it is asked", smt.BoolVal(val=True))
 
     assert follow(statement, 30).verdict == "proved"
     assert seen == {(False, 0), (False, 1), (True, 0), (True, 1)}
@@ -320,7 +322,7 @@ def leaves(*ids: int) -> tuple[Node, ...]:
 def set_ids(path: Path, side: Side, ids: Iterable[int]) -> None:
     """Lets a side have these ids."""
     known = tuple(ids)
-    path.know(side.length == len(known), *(side.at(z3.IntVal(at)).id == Place(z3.IntVal(one)) for at, one in enumerate(known)))
+    path.know(side.length == len(known), *(side.at(smt.IntVal(at)).id == Place(smt.IntVal(one)) for at, one in enumerate(known)))
 
 
 @pytest.mark.slow
@@ -334,14 +336,14 @@ def test_leaf_sets_of_any_length_are_changed_like_tuples(left: tuple[int, ...], 
         path.know(found.ring.size.half == 8, found.own.term == OWN)  # type: ignore[attr-defined]
         for side, ids in zip(found.sides, sides, strict=True):
             path.know(
-                side.length == len(ids), *(side.at(z3.IntVal(at)).id == Place(z3.IntVal(one)) for at, one in enumerate(ids))
+                side.length == len(ids), *(side.at(smt.IntVal(at)).id == Place(smt.IntVal(one)) for at, one in enumerate(ids))
             )
         limit = max(1, len(left)) + choice(path, "more room", 2)
         path.know(found.limit.term == limit)
         config = Config(OWN, ring=SMALL, leaf_set_side=limit, is_two_sided=found.is_two_sided)
         real = State(NodeId("n:1"), config, leaf_set=LeafSet(*(leaves(*ids) for ids in sides)))
         for one in (3, 6, 7, 12, 14):
-            node, term = leaves(one)[0], Node(Place(z3.IntVal(one)), "m", "m", 1)  # type: ignore[arg-type]
+            node, term = leaves(one)[0], Node(Place(smt.IntVal(one)), "m", "m", 1)  # type: ignore[arg-type]
             with found.within():
                 changed = tables.in_leaf_set(found.state, term), tables.remove_node(found.state, term.id).leaf_set
             expected = tables.in_leaf_set(real, node), tables.remove_node(real, node.id).leaf_set
@@ -355,12 +357,12 @@ def test_leaf_sets_of_any_length_are_changed_like_tuples(left: tuple[int, ...], 
 
 def is_same_side(made: Any, nodes: tuple[Node, ...]) -> Any:
     """States that a side on terms has these nodes."""
-    places = [z3.IntVal(place) for place in range(len(nodes))]
+    places = [smt.IntVal(place) for place in range(len(nodes))]
     if isinstance(made, OrderedSide):
         length, ids = made.length, [made.at(place).id for place in places]
     else:
         length, ids = length_of(made), [id_at(made, place) for place in places]
-    return z3.And(length == len(nodes), *(one == Place(z3.IntVal(node.id)) for one, node in zip(ids, nodes, strict=True)))
+    return smt.And(length == len(nodes), *(one == Place(smt.IntVal(node.id)) for one, node in zip(ids, nodes, strict=True)))
 
 
 @pytest.mark.parametrize("ids", [(), (6,), (6, 8), (6, 8, 13)], ids=str)
@@ -368,7 +370,7 @@ def test_bisect_on_a_side_is_like_that_of_python(ids: tuple[int, ...]) -> None:
     def statement(path: Path) -> None:
         ring: Any = any_ring(path)
         path.know(ring.size.half == 8)
-        side = Side(path, ring, Place(z3.IntVal(5)), "side", is_right=True)  # type: ignore[arg-type]
+        side = Side(path, ring, Place(smt.IntVal(5)), "side", is_right=True)  # type: ignore[arg-type]
         set_ids(path, side, ids)
         for steps in range(10):
             place = side.bisect(steps, lambda node: ring.clockwise(side.own, node.id))
@@ -393,7 +395,7 @@ def test_a_table_of_any_size_gives_any_node_or_none_and_forgets_what_is_removed(
         members, cells, measured = Members(held), Cells(held), Measured(held)
         others = tuple(node for node in members if node.id != 8)
         for node in others:
-            path.claim("what holds of all", z3.And(node.id.term != 7, node.id.term != 8))  # type: ignore[attr-defined]
+            path.claim("what holds of all", smt.And(node.id.term != 7, node.id.term != 8))  # type: ignore[attr-defined]
         if not others and members:
             path.claim("one has gone", truth(others != members))
         put = cells.put({(0, 0): HERE})

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Defined, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import (
@@ -91,7 +90,7 @@ def any_value(path: Path, form: Form, name: str) -> Any:
 def same_value(path: Path, form: Form, one: Any, other: Any) -> Term:
     """States that two values of a form are equal, for a claim."""
     if isinstance(form, Record):
-        return z3.And(*(same_value(path, part, getattr(one, name), getattr(other, name)) for name, part in form.forms.items()))
+        return smt.And(*(same_value(path, part, getattr(one, name), getattr(other, name)) for name, part in form.forms.items()))
     if isinstance(one, AnyText):
         return same_octets(path, one.octets, other.octets)
     return one == other
@@ -107,7 +106,7 @@ def a_number_has_one_list_of_digits(path: Path, *, digits: int = U64_DIGITS, mos
     one, other = ([path.integer(f"{name}{place}", 0, most) for place in range(digits)] for name in "ab")
     path.claim("eight digits are below 2^64", number(one) <= U64_MAX)
     first, second = (_leading(path, name, ds) for name, ds in (("A", one), ("B", other)))
-    path.claim("the number is made of its leading digits", z3.And(first[-1] == number(one), second[-1] == number(other)))
+    path.claim("the number is made of its leading digits", smt.And(first[-1] == number(one), second[-1] == number(other)))
     value = path.integer("value", 0, U64_MAX)
     path.claim("the digits of a number make it up", number(_digits(path, value, digits)) == value)
     path.assume(first[-1] == second[-1])
@@ -118,9 +117,9 @@ def a_number_has_one_list_of_digits(path: Path, *, digits: int = U64_DIGITS, mos
 
 def _leading(path: Path, name: str, digits: list[Term]) -> list[Term]:
     """Returns the numbers made of the first 0, 1, 2… digits, each named, so that the solver handles one digit at a time."""
-    numbers = [z3.IntVal(0)]
+    numbers = [smt.IntVal(0)]
     for place, digit in enumerate(digits):
-        numbers.append(z3.Int(f"{name}{place}"))
+        numbers.append(smt.Int(f"{name}{place}"))
         path.know(numbers[-1] == (BYTE_MAX + 1) * numbers[-2] + digit)
     return numbers
 
@@ -129,7 +128,7 @@ def _digits(path: Path, value: Term, digits: int) -> list[Term]:
     """Returns the remainders of dividing a number by 256 repeatedly, the first remainder last."""
     found: list[Term] = []
     for place in range(digits):
-        quotient = z3.Int(f"quotient{place}")
+        quotient = smt.Int(f"quotient{place}")
         path.know(quotient == value / (BYTE_MAX + 1))
         found.insert(0, value % (BYTE_MAX + 1))
         path.claim("dividing loses nothing", value == quotient * (BYTE_MAX + 1) + found[0])
@@ -186,7 +185,7 @@ def what_is_read_would_be_written_so(path: Path, *, form: Form, writer: Form | N
 def a_message_reads_as_it_was_written(path: Path, *, form: Tagged, most: int = 2, cut: int = 0) -> None:
     """Messages of up to two entries are read back from their whole datagram."""
     message = any_message(path, form, most)
-    path.assume(*(z3.Not(text.ascii) for text in _texts(message)))  # halves the paths per text; one entry follows all
+    path.assume(*(smt.Not(text.ascii) for text in _texts(message)))  # halves the paths per text; one entry follows all
 
     with on_terms(path):
         codec = packing.binary(form)

@@ -9,13 +9,14 @@ proved if its claims hold on every path, for every value of its symbols.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
+from peerproof.conformance.proofs import smt
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 #: A Z3 expression; Z3 has no type annotations.
@@ -52,7 +53,7 @@ class Refutation:
     """Values for which claims are false, and the calls of the specification's code on the path that leads there."""
 
     about: tuple[str, ...]  #: the claims
-    model: Term
+    model: smt.Model
     calls: tuple[Call, ...]
     symbols: Mapping[str, Term]
     notes: tuple[Any, ...]  #: what the statement has noted for values
@@ -70,7 +71,8 @@ class Outcome:
     refutation: Refutation | None = field(default=None, compare=False)
 
 
-_PLAIN: Final = z3.BoolRef.__bool__
+#: A timeout of the solver is kept while it is at most this many times the time that is left.
+_TIMEOUT_MOST: Final = 1.1
 
 _TIMER_ERROR: Final = 0.1  #: seconds by which the solver may stop before its timeout
 
@@ -82,9 +84,9 @@ _LARGE: Final = 10**6
 _QUICK: Final = 5000
 
 
-def _is_large(model: Term, term: Term) -> bool:
+def _is_large(model: smt.Model, term: Term) -> bool:
     """Whether a number was preferred that is large on purpose, such as the size of a ring."""
-    return bool(abs(model.eval(term, model_completion=True).as_long()) >= _LARGE)
+    return abs(model.eval(term).as_long()) >= _LARGE
 
 
 class _Refuted(Exception):
@@ -103,16 +105,126 @@ class _Impossible(Exception):
     """No value of the symbols leads here."""
 
 
+class _Questions:
+    """
+    The solver's stack of facts, with a level for each decision of the path that is followed.
+
+    A path begins with the facts of the one that it branches off, which are on the stack already. A model that is known to have
+    all facts answers for the solver what it has itself.
+    """
+
+    def __init__(self, seconds: float, logic: str) -> None:
+        self.solver = z3.SolverFor(logic) if logic else z3.Solver()
+        self._deadline = time.monotonic() + seconds
+        self._timeout = 0.0  #: seconds, as the solver has it
+        self._new: list[Term] = []  #: facts that the solver does not have yet
+        self._model: smt.Model | None = None
+        self._unseen: list[Term] = []  #: facts that the model may not have
+        self.solver.push()
+
+    def return_to(self, level: int, model: smt.Model | None) -> None:
+        """Drops the facts above a level, for which a model is known."""
+        self._new.clear()
+        self._unseen.clear()
+        self.solver.pop(self.solver.num_scopes() - 1 - level)
+        self._model = model
+
+    def add(self, facts: Iterable[Term]) -> None:
+        """Adds facts to the last level."""
+        for fact in facts:
+            if not smt.is_true(fact):
+                self._new.append(fact)
+                self._unseen.append(fact)
+
+    def enter(self, fact: Term, model: smt.Model | None) -> None:
+        """Adds a level with a fact; the model has it."""
+        self._flush()
+        self.solver.push()
+        self._new.append(fact)
+        self._model = model
+        self._unseen.clear()
+
+    def _flush(self) -> None:
+        for fact in self._new:
+            z3.Z3_solver_assert(self.solver.ctx.ref(), self.solver.solver, fact.raw.as_ast())  # `add` takes three times as long
+        self._new.clear()
+
+    def guess(self, condition: Term) -> bool | None:
+        """Returns the truth of a condition in the known model; None if there is none."""
+        if self._model is not None and all(map(self._model.holds, self._unseen)):
+            self._unseen.clear()
+            return self._model.holds(condition)
+        self._model = None
+        return None
+
+    def possible(self, condition: Term | None = None) -> smt.Model | None:
+        """Asks the solver for a model in which a condition is true."""
+        self._flush()
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise _Undecided("out of time")
+        if not left <= self._timeout <= _TIMEOUT_MOST * left:
+            self._timeout = left
+            self.solver.set("timeout", max(1, int(left * 1000)))
+        found = self.solver.check() if condition is None else self.solver.check(condition.raw)
+        if found == z3.unknown:
+            reason = self.solver.reason_unknown()
+            if "keyboard" in reason or (reason == "canceled" and time.monotonic() < self._deadline - _TIMER_ERROR):
+                raise KeyboardInterrupt  # Z3 catches the signal while it works
+            raise _Undecided("out of time" if reason in ("timeout", "canceled") else f"the solver reports {reason}")
+        return smt.Model(self.solver.model()) if found == z3.sat else None
+
+    def is_consistent(self) -> bool:
+        """Whether all facts can be true."""
+        if self.guess(smt.BoolVal(val=True)) is None:
+            self._model = self.possible()
+            self._unseen.clear()
+        return self._model is not None
+
+    def both(self, condition: Term) -> tuple[smt.Model | None, smt.Model | None]:
+        """Returns models in which a condition is true, and false; without the first, the second may be unknown."""
+        guess = self.guess(condition)
+        yes = self._model if guess else self.possible(condition)
+        if yes is None:
+            return None, self._model
+        return yes, self._model if guess is False else self.possible(smt.Not(condition))
+
+    def refute(self, goal: Term) -> smt.Model | None:
+        """Returns a model in which a goal is false, with which the solver stays; None if there is none."""
+        self._flush()
+        self.solver.push()
+        self.solver.add(smt.Not(goal).raw)
+        found = self.possible()
+        if found is None:
+            self.solver.pop()
+        return found
+
+    def quickly(self, facts: Iterable[Term]) -> smt.Model | None:
+        """Returns a model with these facts, if it is found at once."""
+        self.solver.set("timeout", _QUICK)
+        self._timeout = 0.0
+        is_possible = self.solver.check(*(fact.raw for fact in facts)) == z3.sat
+        return smt.Model(self.solver.model()) if is_possible else None
+
+
+@dataclass(frozen=True)
+class Script:
+    """The first answers on a path, of which the last has not been followed before; and a model that has them."""
+
+    answers: Sequence[bool] = ()
+    model: smt.Model | None = None
+
+
 class Path:
     """One path through a statement: its symbols, assumptions and claims."""
 
-    def __init__(self, solver: Term, script: list[bool], deadline: float) -> None:
+    def __init__(self, questions: Any = None, script: Script = Script()) -> None:  # it is frozen
         self.claims = 0
-        self.forks: list[list[bool]] = []  #: scripts of other paths that branch off this one
-        self._solver = solver
+        self.forks: list[Script] = []  #: other paths that branch off this one
+        self._asked: Any = questions  #: None where nothing is asked
         self._script = script
         self._taken: list[bool] = []
-        self._deadline = deadline
+        self._known: set[Term] = set()  #: what holds on this path
         self._shown: dict[str, Term] = {}
         self._fresh = 0
         self._calls: list[Call] = []
@@ -122,7 +234,7 @@ class Path:
 
     def integer(self, name: str, least: int | None = 0, most: int | None = None) -> Term:
         """Returns a symbol for any integer within bounds."""
-        found = self.show(name, z3.Int(name))
+        found = self.show(name, smt.Int(name))
         if least is not None:
             self.know(found >= least)
         if most is not None:
@@ -131,7 +243,7 @@ class Path:
 
     def any_of(self, name: str, sort: Term) -> Term:
         """Returns a symbol for any value of a sort."""
-        return self.show(name, z3.Const(name, sort))
+        return self.show(name, smt.Const(name, sort))
 
     def fresh(self, about: str) -> str:
         """Returns a name that no other symbol has; the same one each time that this path is run."""
@@ -145,7 +257,10 @@ class Path:
 
     def know(self, *facts: Term) -> None:
         """Adds facts that hold by construction, without asking the solver whether they are consistent."""
-        self._solver.add(*facts)
+        new = [fact for fact in facts if fact not in self._known]
+        self._keep(new)
+        if not self._replays:
+            self._asked.add(new)
 
     def define(self, *facts: Term) -> None:
         """Adds facts that hold by definition of what the rest of the cluster has: each is such a truth, or implies one."""
@@ -153,9 +268,11 @@ class Path:
 
     def assume(self, *premises: Term) -> None:
         """Excludes all values for which a premise is false."""
-        self._solver.add(*premises)
-        if not self._replays and not self._possible():
-            raise _Impossible
+        self._keep(premises)
+        if not self._replays:
+            self._asked.add(premises)
+            if not self._asked.is_consistent():
+                raise _Impossible
 
     def prefer(self, fact: Callable[[], Term]) -> None:
         """Adds a fact that a counterexample has if it can; it is made only then."""
@@ -185,98 +302,104 @@ class Path:
     def claim(self, about: str, goal: Term | bool) -> None:
         """Proves the goal for all values that lead here; later claims may use it."""
         self.claims += 1
-        goal = z3.BoolVal(goal) if isinstance(goal, bool) else goal
+        goal = smt.BoolVal(goal) if isinstance(goal, bool) else goal
         if self._replays:  # proved already on the path that this one branches off
-            self._solver.add(goal)
+            self._keep([goal])
             return
-        self._solver.push()
-        self._solver.add(z3.Not(goal))
-        if self._possible():
-            raise self._refuted({about: goal})
-        self._solver.pop()
-        self._solver.add(goal)  # helps with later claims
+        if not self._is_known(goal) and (model := self._asked.refute(goal)):
+            raise self._refuted({about: goal}, model)
+        self._keep([goal])
+        self._asked.add([goal])  # helps with later claims
 
     def claim_all(self, goals: Callable[[], Mapping[str, Term]]) -> None:
         """Proves several goals with one question; they are made only where they are not proved already, by another path."""
         if self._replays:
             return
-        named = {about: goal for about, goal in goals().items() if not z3.is_true(z3.simplify(goal))}
+        named = {about: goal for about, goal in goals().items() if not self._is_known(goal)}
         self.claims += 1
-        if not named:
-            return
-        self._solver.push()
-        self._solver.add(z3.Not(z3.And(*named.values())))
-        if self._possible():
-            raise self._refuted(named)
-        self._solver.pop()
+        if named and (model := self._asked.refute(smt.And(*named.values()))):
+            raise self._refuted(named, model)
 
     def decide(self, condition: Term) -> bool:
         """Returns the truth of a formula on this path."""
-        condition = z3.simplify(condition)
-        if z3.is_true(condition) or z3.is_false(condition):
-            return bool(z3.is_true(condition))
+        known = self._truth(condition)
+        if known is not None:
+            return known
         if self._replays:
-            answer = self._script[len(self._taken)]
-        else:
-            answer = self._possible(condition)
-            if answer and self._possible(z3.Not(condition)):
-                self.forks.append([*self._taken, False])
-        self._taken.append(answer)
-        self._solver.add(condition if answer else z3.Not(condition))
-        return answer
+            answer, model = self._script.answers[len(self._taken)], self._script.model
+            self._go_on(condition, answer=answer)
+            if not self._replays:
+                self._asked.enter(condition if answer else smt.Not(condition), model)
+            return answer
+        yes, no = self._asked.both(condition)
+        if yes and no:
+            self.forks.append(Script([*self._taken, False], no))
+        self._go_on(condition, answer=yes is not None)
+        self._asked.enter(condition if yes else smt.Not(condition), yes or no)
+        return yes is not None
 
-    def _refuted(self, goals: Mapping[str, Term]) -> _Refuted:
-        """Returns why the goals are false, in the solver's current model or in one with the preferred facts and small numbers."""
-        model = self._preferred_model() if self._calls else self._solver.model()
-        false = tuple(about for about, goal in goals.items() if z3.is_false(model.eval(goal, model_completion=True)))
+    def _go_on(self, condition: Term, *, answer: bool) -> None:
+        self._taken.append(answer)
+        self._keep([condition if answer else smt.Not(condition)])
+
+    def _keep(self, facts: Iterable[Term]) -> None:
+        """Remembers what holds on this path, so that it is not asked again."""
+        for fact in facts:
+            self._known.add(fact)
+            if fact.op == "and":
+                self._known.update(fact.args)
+
+    def _truth(self, formula: Term) -> bool | None:
+        """Returns the truth of a formula, as far as that can be seen without the solver."""
+        if formula in self._known:
+            return True
+        return False if smt.Not(formula) in self._known else smt.verdict(formula)
+
+    def _is_known(self, goal: Term) -> bool:
+        """Whether it can be seen without the solver that a goal holds."""
+        if goal.op == "and":
+            return all(map(self._is_known, goal.args))
+        if goal.op == "or":
+            return any(map(self._is_known, goal.args))
+        if goal.op == "implies":
+            return self._is_known(goal.args[1]) or self._is_known(smt.Not(goal.args[0]))
+        return self._truth(goal) is True
+
+    def _refuted(self, goals: Mapping[str, Term], model: smt.Model) -> _Refuted:
+        """Returns why the goals are false, in this model or in one with the preferred facts and small numbers."""
+        if self._calls:
+            model = self._preferred_model(model)
+        false = tuple(about for about, goal in goals.items() if not model.holds(goal))
         found = Refutation(false or tuple(goals), model, tuple(self._calls), dict(self._shown), tuple(self._notes))
         return _Refuted(f"false: {', '.join(found.about)}; {self.values(model)}", found)
 
-    def _preferred_model(self) -> Term:
-        model = self._solver.model()
+    def _preferred_model(self, model: smt.Model) -> smt.Model:
         kept: list[Term] = []
         for fact in [make() for make in self._preferred]:
-            if self._is_quickly_possible([*kept, fact]):
+            if better := self._asked.quickly([*kept, fact]):
                 kept.append(fact)
-                model = self._solver.model()
+                model = better
         small = [number for make in self._numbers for number in make()]
-        every = [*(term for term in self._shown.values() if z3.is_int(term)), *small]
+        every = [*(term for term in self._shown.values() if smt.is_int(term)), *small]
         numbers = [term for term in every if not kept or not _is_large(model, term)]
         for most in _SMALL:
-            if self._is_quickly_possible([*kept, *(z3.And(number >= -1, number <= most) for number in numbers)]):
-                return self._solver.model()
+            if better := self._asked.quickly([*kept, *(smt.And(number >= -1, number <= most) for number in numbers)]):
+                model = better
+                break
         return model
 
-    def _is_quickly_possible(self, facts: Iterable[Term]) -> bool:
-        self._solver.set("timeout", _QUICK)
-        return bool(self._solver.check(*facts) == z3.sat)
-
-    def values(self, model: Term = None) -> str:
-        """Renders the values of the symbols in a model, by default the solver's current one."""
-        model = self._solver.model() if model is None else model
-        with truths(None):
-            return ", ".join(f"{name} = {model.eval(term, model_completion=True)}" for name, term in self._shown.items())
+    def values(self, model: smt.Model) -> str:
+        """Renders the values of the symbols in a model."""
+        return ", ".join(f"{name} = {model.eval(term)}" for name, term in self._shown.items())
 
     def example(self) -> str:
         """Renders values of the symbols that lead here."""
-        return self.values() if self._possible() else "nothing leads here"
+        model = self._asked.possible()
+        return self.values(model) if model else "nothing leads here"
 
     @property
     def _replays(self) -> bool:
-        return len(self._taken) < len(self._script)
-
-    def _possible(self, *conditions: Term) -> bool:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise _Undecided("out of time")
-        self._solver.set("timeout", max(1, int(left * 1000)))
-        found = self._solver.check(*conditions)
-        if found == z3.unknown:
-            reason = self._solver.reason_unknown()
-            if "keyboard" in reason or (reason == "canceled" and time.monotonic() < self._deadline - _TIMER_ERROR):
-                raise KeyboardInterrupt  # Z3 catches the signal while it works
-            raise _Undecided("out of time" if reason in ("timeout", "canceled") else f"the solver reports {reason}")
-        return bool(found == z3.sat)
+        return len(self._taken) < len(self._script.answers)
 
 
 def follow(statement: Callable[[Path], None], seconds: float, logic: str = "") -> Outcome:
@@ -316,13 +439,13 @@ class _Ended:
 
 def _followed(statement: Callable[[Path], None], seconds: float, logic: str) -> Iterator[tuple[Path, _Ended]]:
     """Yields each path, and how it ends."""
-    deadline = time.monotonic() + seconds
-    solver, scripts = z3.SolverFor(logic) if logic else z3.Solver(), [[]]  # type: ignore[var-annotated]
+    smt.forget_terms()
+    questions, scripts = _Questions(seconds, logic), [Script()]
     while scripts:
-        solver.push()
-        path = Path(solver, scripts.pop(), deadline)
+        script = scripts.pop()
+        questions.return_to(max(0, len(script.answers) - 1), script.model)
+        path = Path(questions, script)
         ended = _run(statement, path)
-        solver.pop(solver.num_scopes())
         scripts += path.forks
         yield path, ended
 
@@ -345,16 +468,6 @@ def _run(statement: Callable[[Path], None], path: Path) -> _Ended:
     return _Ended("proved")
 
 
-@contextmanager
-def truths(path: Path | None) -> Iterator[None]:
-    """Makes the path decide the truth of formulas within the context; None restores Z3's own behaviour."""
-    before = z3.BoolRef.__bool__
-
-    def decided(formula: Term) -> bool:
-        return _PLAIN(formula) if path is None else path.decide(formula)
-
-    z3.BoolRef.__bool__ = decided
-    try:
-        yield
-    finally:
-        z3.BoolRef.__bool__ = before
+def truths(path: Path | None) -> AbstractContextManager[None]:
+    """Makes the path decide the truth of formulas within the context; None: only the same terms are equal."""
+    return smt.deciding(path.decide if path else None)

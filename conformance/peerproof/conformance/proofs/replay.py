@@ -17,8 +17,6 @@ from importlib.util import find_spec
 from itertools import islice, product
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
 from peerproof.conformance.proofs.paths import Outcome, Path, Refutation, Term, refutations, truths
 from peerproof.conformance.proofs.proof import Proof
 from peerproof.conformance.proofs.values import NoValue, Values, WholeStep
@@ -73,7 +71,7 @@ class _Replay(Path):
     """The path of a counterexample: what is decided, known and claimed has its value in the model."""
 
     def __init__(self, refutation: Refutation, values: Values, instance: Mapping[str, int], whole: Whole | None = None) -> None:
-        super().__init__(None, [], 0.0)
+        super().__init__()
         self.taken: list[Taken] = []
         self.unmet = 0  #: premises that are false
         self._left = [*refutation.calls]
@@ -123,7 +121,7 @@ class _Replay(Path):
         """Adds to what the cluster has by the model what it has by definition."""
         for fact in facts:
             if not self._holds(fact):
-                self._values.define(fact.arg(1) if z3.is_implies(fact) else fact)
+                self._values.define(fact.args[1] if fact.op == "implies" else fact)
 
     def claim(self, about: str, goal: Term) -> None:
         """Raises _Violated if the goal is false."""

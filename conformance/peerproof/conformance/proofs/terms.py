@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 
 BYTE_MAX: Final = 255
@@ -63,7 +62,7 @@ class Number:
 
 def term_of(value: Any) -> Term:
     """Returns the term of a number."""
-    return cast("Term", value.term) if isinstance(value, Number) else z3.IntVal(value) if isinstance(value, int) else value
+    return cast("Term", value.term) if isinstance(value, Number) else smt.IntVal(value) if isinstance(value, int) else value
 
 
 def choice(path: Path, name: str, options: int) -> int:
@@ -82,7 +81,7 @@ def which(number: Term, options: int) -> int:
 
 def truth(fact: Any) -> Term:
     """Converts a Python bool to a formula, for a claim."""
-    return z3.BoolVal(bool(fact))
+    return smt.BoolVal(bool(fact))
 
 
 class Octets:
@@ -90,15 +89,15 @@ class Octets:
 
     def __init__(self, *pieces: tuple[Term, Callable[[Term], Term]]) -> None:
         self.pieces = pieces
-        self.length = z3.simplify(z3.Sum([length for length, _ in pieces]))
+        self.length = smt.simplify(smt.Sum([length for length, _ in pieces]))
 
     def at(self, index: Term) -> Term:
         """Returns the byte at an index; 0 past the end."""
         if not self.pieces:
-            return z3.IntVal(0)
+            return smt.IntVal(0)
         (length, first), *others = self.pieces
         # From the left, so that a known index in a first piece of known length gives one byte without case distinction.
-        return z3.If(index < length, first(index), Octets(*others).at(index - length)) if others else first(index)
+        return smt.If(index < length, first(index), Octets(*others).at(index - length)) if others else first(index)
 
     def __bool__(self) -> bool:
         return bool(self.length != 0)
@@ -117,26 +116,26 @@ class Octets:
 
 def concrete(term: Term) -> Any:
     """Returns the integer value of a term, or the term if it has none."""
-    simple = z3.simplify(term)
-    return simple.as_long() if z3.is_int_value(simple) else simple
+    simple = smt.simplify(term)
+    return simple.as_long() if smt.is_int_value(simple) else simple
 
 
 def octets_of(values: Iterable[Term]) -> Octets:
     """Returns a byte string of a known length."""
-    items = [z3.IntVal(value) if isinstance(value, int) else value for value in values]
+    items = [smt.IntVal(value) if isinstance(value, int) else value for value in values]
 
     def at(index: Term) -> Term:
-        found = z3.IntVal(0)
+        found = smt.IntVal(0)
         for place, item in reversed(list(enumerate(items))):
-            found = z3.If(index == place, item, found)
+            found = smt.If(index == place, item, found)
         return found
 
-    return Octets((z3.IntVal(builtins.len(items)), at))
+    return Octets((smt.IntVal(builtins.len(items)), at))
 
 
 def any_octets(path: Path, name: str, most: int | None = None) -> Octets:
     """Returns any byte string."""
-    byte = z3.Function(name, z3.IntSort(), z3.IntSort())
+    byte = smt.Function(name, smt.IntSort(), smt.IntSort())
 
     def at(index: Term) -> Term:
         found = byte(index)
@@ -148,9 +147,9 @@ def any_octets(path: Path, name: str, most: int | None = None) -> Octets:
 
 def same_octets(path: Path, one: Octets, other: Octets) -> Term:
     """States that two byte strings are equal, for a claim: an arbitrary index stands for all."""
-    place = z3.Int(path.fresh("place"))
-    return z3.And(
-        one.length == other.length, z3.Implies(z3.And(place >= 0, place < one.length), one.at(place) == other.at(place))
+    place = smt.Int(path.fresh("place"))
+    return smt.And(
+        one.length == other.length, smt.Implies(smt.And(place >= 0, place < one.length), one.at(place) == other.at(place))
     )
 
 
@@ -174,8 +173,8 @@ class AnyText:
 
 def text_of(path: Path, octets: Octets) -> AnyText:
     """Returns the text of these bytes."""
-    ascii_only, characters = z3.Bool(path.fresh("ascii")), z3.Int(path.fresh("characters"))
-    path.know(characters >= 0, characters <= octets.length, z3.Implies(ascii_only, characters == octets.length))
+    ascii_only, characters = smt.Bool(path.fresh("ascii")), smt.Int(path.fresh("characters"))
+    path.know(characters >= 0, characters <= octets.length, smt.Implies(ascii_only, characters == octets.length))
     return AnyText(octets, ascii_only, characters)
 
 
@@ -213,10 +212,10 @@ class BigEndian:
         """Returns the digits of a number, which are unique (BZ-05); for a number that was read, the same digits."""
         if value < 0 or value >= 256**U64_DIGITS:
             raise struct.error("int too large to convert")
-        if known := [digits for number, digits in self.read if number.eq(value)]:
+        if known := [digits for number, digits in self.read if number is value]:
             return octets_of(known[0])
-        digits = [z3.Int(self.path.fresh("digit")) for _ in range(U64_DIGITS)]
-        self.path.know(*(z3.And(digit >= 0, digit <= BYTE_MAX) for digit in digits), number(digits) == value)
+        digits = [smt.Int(self.path.fresh("digit")) for _ in range(U64_DIGITS)]
+        self.path.know(*(smt.And(digit >= 0, digit <= BYTE_MAX) for digit in digits), number(digits) == value)
         return octets_of(digits)
 
     def unpack_from(self, data: Octets, at: Term) -> tuple[Term]:
@@ -230,7 +229,7 @@ class BigEndian:
 
 def number(digits: list[Term]) -> Term:
     """Returns the number with these digits to the base 256, the highest first."""
-    return z3.simplify(z3.Sum([digit * 256**place for place, digit in enumerate(reversed(digits))]))
+    return smt.simplify(smt.Sum([digit * 256**place for place, digit in enumerate(reversed(digits))]))
 
 
 def byte_names(path: Path) -> dict[str, Any]:
@@ -288,31 +287,31 @@ def copy_rows(rows: Rows) -> Rows:
 
 
 def _having(has: Callable[[Term], Term], key: Term) -> Callable[[Term], Term]:
-    return lambda k: z3.Or(k == key, has(k))
+    return lambda k: smt.Or(k == key, has(k))
 
 
 def _with_row(row: Callable[[Term], Any], key: Term, new: Any) -> Callable[[Term], Any]:
-    return lambda k: type(new)(*(z3.If(k == key, mine, other) for mine, other in zip(new, row(k), strict=True)))
+    return lambda k: type(new)(*(smt.If(k == key, mine, other) for mine, other in zip(new, row(k), strict=True)))
 
 
 def any_rows(name: str, key: Term, kind: type[Any], **sorts: Term) -> Rows:
     """Returns any table whose rows are named tuples with fields of these sorts."""
-    has = z3.Function(f"{name}.has", key, z3.BoolSort())
-    fields = [z3.Function(f"{name}.{field}", key, sort) for field, sort in sorts.items()]
+    has = smt.Function(f"{name}.has", key, smt.BoolSort())
+    fields = [smt.Function(f"{name}.{field}", key, sort) for field, sort in sorts.items()]
     return Rows(has, lambda k: kind(*(field(k) for field in fields)))
 
 
 def no_rows(kind: type[Any], **sorts: Term) -> Rows:
     """Returns an empty table; its row function is arbitrary."""
-    nothing = kind(*(z3.Const(f"nothing.{name}", sort) for name, sort in sorts.items()))
-    return Rows(lambda _: z3.BoolVal(False), lambda _: nothing)
+    nothing = kind(*(smt.Const(f"nothing.{name}", sort) for name, sort in sorts.items()))
+    return Rows(lambda _: smt.BoolVal(False), lambda _: nothing)
 
 
 def same_row(one: Any, other: Any) -> Term:
     """States that two rows, or other tuples of one type, are equal, field by field."""
-    return z3.And(*(mine == its for mine, its in zip(one, other, strict=True)))
+    return smt.And(*(mine == its for mine, its in zip(one, other, strict=True)))
 
 
 def same_at(one: Rows, other: Rows, key: Term) -> Term:
     """States that two tables agree about a key."""
-    return z3.And(one.has(key) == other.has(key), z3.Implies(one.has(key), same_row(one.row(key), other.row(key))))
+    return smt.And(one.has(key) == other.has(key), smt.Implies(one.has(key), same_row(one.row(key), other.row(key))))

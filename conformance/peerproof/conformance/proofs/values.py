@@ -13,8 +13,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Answers, Call, Path, Refutation, Term
 from peerproof.conformance.proofs.terms import Number, term_of
 from peerproof.spec.core import Table
@@ -110,21 +109,19 @@ class Values:
 
     def known_of_cluster(self) -> Iterator[tuple[str, Any]]:
         """Yields what the rest of the cluster has, as far as the model says it, in words, with its value."""
-        for function in self.model.decls():
-            kinds = self.cluster.get(function.name())
+        for function, entries in self.model.functions():
+            kinds = self.cluster.get(function.name)
             if kinds is None:
                 continue
-            entries = [entry[:-1] for entry in self.model[function].as_list()[:-1]]
-            if function.arity() == 1 and kinds[0]:
-                entries = [[z3.IntVal(number)] for number in self._ranks]
-            for arguments in entries:
+            of_each_node = len(function.arguments) == 1 and kinds[0]
+            for arguments in [[smt.IntVal(number)] for number in self._ranks] if of_each_node else entries:
                 texts = [self._shown(term, kind) for term, kind in zip(arguments, kinds, strict=False)]
-                value = self.model.eval(function(*arguments), model_completion=True)
-                yield f"{function.name()} {', '.join(map(str, texts))}", self._shown(value, kinds[-1])
+                value = self.model.eval(function(*arguments))
+                yield f"{function.name} {', '.join(map(str, texts))}", self._shown(value, kinds[-1])
 
     def _shown(self, term: Term, kind: str) -> Any:
         of_name = self.scalars().get(kind)
-        if z3.is_int(term) and of_name and self.number(term) in self._ranks:
+        if smt.is_int(term) and of_name and self.number(term) in self._ranks:
             found = of_name(self.number(term))
             text = f"{found:032x}" if isinstance(found, int) else found
             return self.names().get(text, text)
@@ -134,21 +131,29 @@ class Values:
 
     def number(self, term: Any) -> int:
         """Returns the value of an integer."""
-        found = self.model.eval(term_of(term), model_completion=True)
-        return int(found.as_long())
+        found = self.model.eval(term_of(term))
+        return found.as_long()
 
     def truth(self, formula: Any) -> bool:
         """Returns whether a formula is true in the model."""
         if isinstance(formula, bool):
             return formula
-        return bool(z3.is_true(self.model.eval(formula, model_completion=True)))
+        return self.model.holds(formula)
 
     def holds(self, formula: Any, instance: Mapping[str, int]) -> bool:
         """Returns whether a formula is true in the model, with other values of some symbols."""
         if isinstance(formula, bool):
             return formula
-        changes = [(z3.Int(name), z3.IntVal(value)) for name, value in instance.items()]
-        return self.truth(self._with_defined(z3.substitute(formula, *changes) if changes else formula))
+        values = {smt.Int(name): smt.IntVal(value) for name, value in instance.items()}
+        names = {name for name, *_ in self.defined}
+
+        def change(part: smt.Term) -> smt.Term | None:
+            if part.op != "app":
+                return None
+            is_defined = part.function.name in names and self._application(smt.rebuild(part, values.get)) in self.defined
+            return smt.BoolVal(val=True) if is_defined else values.get(part)
+
+        return self.truth(smt.rebuild(formula, change) if values or names else formula)
 
     def define(self, truth: Term) -> None:
         """Lets a function of the cluster be true for some arguments."""
@@ -156,17 +161,7 @@ class Values:
 
     def _application(self, term: Term) -> tuple[str, ...]:
         """Returns the name of a function and the values of its arguments."""
-        return (term.decl().name(), *(str(self.model.eval(part, model_completion=True)) for part in term.children()))
-
-    def _with_defined(self, formula: Term) -> Term:
-        """Returns a formula in which what is true by definition is so."""
-        if not self.defined or not z3.is_app(formula):
-            return formula
-        names = {name for name, *_ in self.defined}
-        if formula.decl().name() in names and self._application(formula) in self.defined:
-            return z3.BoolVal(val=True)
-        parts = [self._with_defined(part) for part in formula.children()]
-        return formula.decl()(*parts) if parts else formula
+        return (term.function.name, *(str(self.model.eval(part)) for part in term.args))
 
     def instances(self) -> Iterator[Mapping[str, int]]:
         """Yields other values of the symbols that stand for all values, such as any node: those of the counterexample."""
@@ -191,10 +186,10 @@ class Values:
 
     def text(self, term: Term) -> str:
         """Returns a text that stands for a term of a sort of which nothing is known, such as a key: `key 1`."""
-        found = self.model.eval(term, model_completion=True)
-        sort = str(found.sort()).lower()
+        found = self.model.eval(term)
+        sort = str(found.sort).lower()
         for text, known in self._terms.items():
-            if known.eq(found):
+            if known is found:
                 return text
         count = sum(text.startswith(f"{sort} ") for text in self._terms)
         self._terms[f"{sort} {count + 1}"] = found
@@ -207,7 +202,7 @@ class Values:
                 return of_table(thing, hint)
         if isinstance(thing, Answers):
             return self._answering(thing)
-        if isinstance(thing, Number) or z3.is_expr(thing):
+        if isinstance(thing, Number) or smt.is_expr(thing):
             return self._scalar(term_of(thing), hint, self.node_type if isinstance(thing, Number) else "")
         if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
             hints = hints_of(type(thing))
@@ -228,9 +223,9 @@ class Values:
         return thing
 
     def _scalar(self, term: Term, hint: Any, otherwise: str = "") -> Any:
-        if z3.is_bool(term):
+        if smt.is_bool(term):
             return self.truth(term)
-        if z3.is_int(term):
+        if smt.is_int(term):
             of_name = self.scalars().get(otherwise if hint in (None, Any) else _name(hint))
             return of_name(self.number(term)) if of_name else self.number(term)
         return self.text(term)
@@ -269,11 +264,11 @@ class Values:
 
     def lifted_number(self, number: int) -> Any:
         """Returns a number as a term."""
-        return z3.IntVal(number)
+        return smt.IntVal(number)
 
     def lifted_node(self, number: int) -> Any:
         """Returns a node as a term."""
-        return Number(z3.IntVal(number))
+        return Number(smt.IntVal(number))
 
     def lifted_config(self, config: Any) -> Any:
         """Returns a configuration as terms; claims need nothing of it unless a protocol says so."""

@@ -20,8 +20,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.distkv.any_node import (
     BEST,
@@ -133,7 +132,7 @@ def nodes_that_have_received_the_same_hold_the_same(path: Path, *, beats: Callab
     if path.run(beats, *claims) or path.run(beats, *reversed(claims)):
         return  # one of the nodes would hold a change over which another one wins that it has received
     path.claim("the same change", same(one, other))
-    path.claim("the same value and tock", z3.And(cluster.value(*one) == cluster.value(*other), claims[0].tock == claims[1].tock))
+    path.claim("the same value and tock", smt.And(cluster.value(*one) == cluster.value(*other), claims[0].tock == claims[1].tock))
 
 
 @PROOFS.add(
@@ -208,7 +207,7 @@ def ticks_on_disk(node: Node, stored: Stored) -> AnyTicks:
 
 def none(_: Term) -> Term:
     """The ticks of an empty set."""
-    return z3.BoolVal(val=False)
+    return smt.BoolVal(val=False)
 
 
 def same_entry(one: Entry, other: Entry) -> bool:
@@ -225,7 +224,7 @@ def same_entry(one: Entry, other: Entry) -> bool:
 def a_new_node_knows_nothing(path: Path, *, lost: bool = False) -> None:
     """A node that starts for the first time knows nothing, and has made as many changes as its tick says: none."""
     cluster, own = any_cluster(), Number(path.integer("this node"))
-    path.know(cluster.issued(own.term) >= 0, z3.Or(lost, cluster.issued(own.term) == 0))
+    path.know(cluster.issued(own.term) >= 0, smt.Or(lost, cluster.issued(own.term) == 0))
     with path.on_terms(overriding(names_in(startup, parse_node_id=lambda name: name))):
         state = path.run(startup.initial, own, Config()).state
     is_empty = not state.entries.rows and not state.entries.known and not state.ticks and not state.tock
@@ -242,7 +241,7 @@ def a_new_node_knows_nothing(path: Path, *, lost: bool = False) -> None:
 )
 def others_keep_what_holds_of_a_node(path: Path, *, again: bool = False) -> None:
     """What holds of a node and of a message keeps holding while other nodes change entries."""
-    node, value = Node(path), z3.Const("another value", Value)
+    node, value = Node(path), smt.Const("another value", Value)
     writer, at, tock = (node.any_node(name) for name in ("writer", "its path", "its tock"))
     path.know(writer.term != node.id.term, node.cluster.issued(writer.term) >= 0)
     new = Change(writer.term, path.integer("its tick", 1) if again else node.cluster.issued(writer.term) + 1)

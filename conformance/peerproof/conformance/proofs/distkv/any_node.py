@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.distkv.tables import (
     AnyNames,
     AnyPhase,
@@ -36,15 +35,15 @@ from peerproof.spec.distkv.entries import Entries, Entry
 from peerproof.spec.distkv.messages import Loaded
 from peerproof.spec.distkv.ranges import TICK_MAX
 
-_INT, _BOOL = z3.IntSort(), z3.BoolSort()
+_INT, _BOOL = smt.IntSort(), smt.BoolSort()
 
-Value: Final = z3.DeclareSort("Value")
+Value: Final = smt.DeclareSort("Value")
 
 #: The value Null, of a deleted entry.
-NULL: Final = z3.Const("null", Value)
+NULL: Final = smt.Const("null", Value)
 
 #: The configured value of the root.
-ROOT_VALUE: Final = z3.Const("configured root", Value)
+ROOT_VALUE: Final = smt.Const("configured root", Value)
 
 #: What is claimed, by name.
 Goals = dict[str, Term]
@@ -79,13 +78,13 @@ class Cluster:
 
     def is_issued(self, change: Change) -> Term:
         """States that a node has made the change."""
-        return z3.And(change.tick >= 1, change.tick <= self.issued(change.node))
+        return smt.And(change.tick >= 1, change.tick <= self.issued(change.node))
 
     def wins(self, one: Change, other: Change) -> Term:
         """States that one change wins over another: by the higher tock, then the higher tick, then the lower name. [DA-01]"""
         mine, its = self.tock(*one), self.tock(*other)
-        by_name = z3.And(one.tick == other.tick, one.node < other.node)
-        return z3.Or(mine > its, z3.And(mine == its, z3.Or(one.tick > other.tick, by_name)))
+        by_name = smt.And(one.tick == other.tick, one.node < other.node)
+        return smt.Or(mine > its, smt.And(mine == its, smt.Or(one.tick > other.tick, by_name)))
 
     def best(self, path: Term) -> Change:
         """Returns the best change of a path; its tick is 0 if there is none."""
@@ -98,45 +97,45 @@ class Cluster:
     def is_made(self, path: Term) -> Term:
         """States that the best change of a path was made, if there is one."""
         best = self.best(path)
-        return z3.Implies(best.tick >= 1, z3.And(self.is_issued(best), self.path(*best) == path))
+        return smt.Implies(best.tick >= 1, smt.And(self.is_issued(best), self.path(*best) == path))
 
     def is_defined(self, change: Change) -> Term:
         """States what the best change of the path of a change is, by definition."""
         path = self.path(*change)
         best = self.best(path)
-        wins = z3.Or(same(change, best), self.wins(best, change))
-        return z3.Implies(self.is_issued(change), z3.And(self.is_issued(best), self.path(*best) == path, wins))
+        wins = smt.Or(same(change, best), self.wins(best, change))
+        return smt.Implies(self.is_issued(change), smt.And(self.is_issued(best), self.path(*best) == path, wins))
 
     def rises(self, one: Change, other: Change) -> Term:
         """States that the tock of a node's changes rises with its ticks."""
-        both = z3.And(self.is_issued(one), self.is_issued(other), one.node == other.node, one.tick < other.tick)
-        return z3.Implies(both, self.tock(*one) < self.tock(*other))
+        both = smt.And(self.is_issued(one), self.is_issued(other), one.node == other.node, one.tick < other.tick)
+        return smt.Implies(both, self.tock(*one) < self.tock(*other))
 
     def after(self, change: Change, path: Term, value: Term, tock: Term) -> Cluster:
         """Returns the cluster after a change."""
 
         def written(before: _Of, new: Term) -> _Of:
-            return lambda n, t: z3.If(same(Change(n, t), change), new, before(n, t))
+            return lambda n, t: smt.If(same(Change(n, t), change), new, before(n, t))
 
         grown = replace(
             self,
-            issued=lambda n: z3.If(n == change.node, change.tick, self.issued(n)),
+            issued=lambda n: smt.If(n == change.node, change.tick, self.issued(n)),
             path=written(self.path, path),
             value=written(self.value, value),
             tock=written(self.tock, tock),
         )
         best = self.best(path)
-        is_better = z3.Or(best.tick < 1, grown.wins(change, best))
+        is_better = smt.Or(best.tick < 1, grown.wins(change, best))
         return replace(
             grown,
-            best_node=lambda p: z3.If(z3.And(p == path, is_better), change.node, self.best_node(p)),
-            best_tick=lambda p: z3.If(z3.And(p == path, is_better), change.tick, self.best_tick(p)),
+            best_node=lambda p: smt.If(smt.And(p == path, is_better), change.node, self.best_node(p)),
+            best_tick=lambda p: smt.If(smt.And(p == path, is_better), change.tick, self.best_tick(p)),
         )
 
 
 def same(one: Change, other: Change) -> Term:
     """States that two changes are the same."""
-    return z3.And(one.node == other.node, one.tick == other.tick)
+    return smt.And(one.node == other.node, one.tick == other.tick)
 
 
 def change_of(element: Element) -> Change:
@@ -147,9 +146,9 @@ def change_of(element: Element) -> Change:
 def any_cluster() -> Cluster:
     """Returns any cluster."""
     return Cluster(
-        z3.Function("last tick of", _INT, _INT),
-        *(z3.Function(f"{name} of", _INT, _INT, sort) for name, sort in (("path", _INT), ("value", Value), ("tock", _INT))),
-        *(z3.Function(f"{name} of the best of", _INT, _INT) for name in ("node", "tick")),
+        smt.Function("last tick of", _INT, _INT),
+        *(smt.Function(f"{name} of", _INT, _INT, sort) for name, sort in (("path", _INT), ("value", Value), ("tock", _INT))),
+        *(smt.Function(f"{name} of the best of", _INT, _INT) for name in ("node", "tick")),
     )
 
 
@@ -165,12 +164,12 @@ def of_chain(cluster: Cluster, at: Term, chain: Chain) -> dict[str, Goals]:
     every = [head, *others]
     return {
         ISSUED: {
-            "each change on a chain was made": z3.And(*map(cluster.is_issued, every)),
-            "and is of this path": z3.And(*(cluster.path(*one) == at for one in every)),
+            "each change on a chain was made": smt.And(*map(cluster.is_issued, every)),
+            "and is of this path": smt.And(*(cluster.path(*one) == at for one in every)),
         },
         ORDER: {
-            "tocks fall along a chain": z3.And(*(cluster.tock(*one) < cluster.tock(*head) for one in others)),
-            "no node is twice on a chain": z3.Distinct(*(one.node for one in every)),
+            "tocks fall along a chain": smt.And(*(cluster.tock(*one) < cluster.tock(*head) for one in others)),
+            "no node is twice on a chain": smt.Distinct(*(one.node for one in every)),
         },
     }
 
@@ -179,7 +178,7 @@ def of_entry(cluster: Cluster, at: Term, entry: Entry | Update) -> dict[str, Goa
     """Returns what holds of an entry, and of an update, by group."""
     head, found = change_of(entry.chain.head), of_chain(cluster, at, entry.chain)
     value, tock = cluster.value(*head) == entry.value, cluster.tock(*head) == term_of(entry.tock)
-    found[ISSUED]["path, value and tock are those of the change"] = z3.And(value, tock)
+    found[ISSUED]["path, value and tock are those of the change"] = smt.And(value, tock)
     return found
 
 
@@ -187,15 +186,15 @@ def of_pings(cluster: Cluster, chain: Chain | None) -> Term:
     """States that each tick on a chain of pings is that of a change, or below."""
     elements = () if chain is None else chain.elements
     changes = [change_of(one) for one in elements if one.tick is not None]
-    return z3.And(*(z3.And(one.tick >= 0, one.tick <= cluster.issued(one.node)) for one in changes))
+    return smt.And(*(smt.And(one.tick >= 0, one.tick <= cluster.issued(one.node)) for one in changes))
 
 
 def of_known(cluster: Cluster, sets: Any, change: Change) -> dict[str, Goals]:
     """Returns what holds of changes that are reported as superseded, for any change."""
     is_reported = _has(sets, change)
     return {
-        ISSUED: {"what is reported as known was made": z3.Implies(is_reported, cluster.is_issued(change))},
-        BEST: {"what is reported as superseded is not the best": z3.Implies(is_reported, z3.Not(cluster.is_best(change)))},
+        ISSUED: {"what is reported as known was made": smt.Implies(is_reported, cluster.is_issued(change))},
+        BEST: {"what is reported as superseded is not the best": smt.Implies(is_reported, smt.Not(cluster.is_best(change)))},
     }
 
 
@@ -209,29 +208,29 @@ def of_message(cluster: Cluster, message: Any, change: Change) -> dict[str, Goal
         case Info() | Loaded():
             sets = message.known if isinstance(message, Info) else message.superseded
             found = of_known(cluster, sets, change)
-            ticks = [z3.And(term_of(tick) <= cluster.issued(term_of(node))) for node, tick in message.ticks.items()]
-            found[ISSUED]["the ticks of a message are those of changes"] = z3.And(*ticks)
+            ticks = [smt.And(term_of(tick) <= cluster.issued(term_of(node))) for node, tick in message.ticks.items()]
+            found[ISSUED]["the ticks of a message are those of changes"] = smt.And(*ticks)
     if isinstance(message, Loaded):
         for entry in message.entries:
             for group, goals in of_entry(cluster, term_of(entry.path), entry).items():
                 found.setdefault(group, {}).update(goals)
             found[ORDER]["the tock of a download is the highest"] = term_of(entry.tock) <= term_of(message.tock)
     else:
-        chains = z3.And(of_pings(cluster, message.chain), of_pings(cluster, message.reason))
+        chains = smt.And(of_pings(cluster, message.chain), of_pings(cluster, message.reason))
         found[ISSUED]["the chains of an info have ticks of changes"] = chains
-        found[ISSUED]["what is asked for was made"] = z3.Implies(_has(message.missing, change), cluster.is_issued(change))
+        found[ISSUED]["what is asked for was made"] = smt.Implies(_has(message.missing, change), cluster.is_issued(change))
     return found
 
 
 def _has(sets: Any, change: Change) -> Term:
     """States that a change is in sets of ticks, of which there may be none."""
-    return sets.holds(*change) if isinstance(sets, AnySets) else z3.BoolVal(val=False)
+    return sets.holds(*change) if isinstance(sets, AnySets) else smt.BoolVal(val=False)
 
 
 def any_row(when: str = "") -> Callable[[Term], Row]:
     """Returns any entries, by path."""
     sorts = {"has": _BOOL, "node": _INT, "tick": _INT, "value": Value, "tock": _INT}
-    parts = [z3.Function(f"{name} of the entry{when}", _INT, sort) for name, sort in sorts.items()]
+    parts = [smt.Function(f"{name} of the entry{when}", _INT, sort) for name, sort in sorts.items()]
     return lambda at: Row(*(part(at) for part in parts))
 
 
@@ -243,7 +242,7 @@ _FACTS: Final[dict[Any, tuple[list[Term], list[Term]]]] = {}
 
 
 def _number_of(term: Term) -> int:
-    return int(term.get_id())
+    return int(term.id)
 
 
 class Node:
@@ -256,12 +255,12 @@ class Node:
         self.id = Number(path.integer("this node"))
         self.change = Change(path.integer("any node"), path.integer("any tick"))  #: what is claimed of it holds of all
         self.at = Place(path.integer("any path"))
-        self.has_received: _Of = z3.Function("has received", _INT, _INT, _BOOL)  #: the changes that it has received or made
+        self.has_received: _Of = smt.Function("has received", _INT, _INT, _BOOL)  #: the changes that it has received or made
         self._entries: dict[int, Entry] = {}
         self._known_of: set[tuple[Any, ...]] = set()
         self._row_of = any_row()
-        self._tick_of = z3.Function("tick", _INT, _INT)
-        self._known = z3.Function("knows", _INT, _INT, _BOOL)
+        self._tick_of = smt.Function("tick", _INT, _INT)
+        self._known = smt.Function("knows", _INT, _INT, _BOOL)
         self.start = self._any_state()
         self.about(self.change)
         path.know(self._head_was_made(self.at.term))
@@ -287,25 +286,27 @@ class Node:
         at, last, known, received = cluster.path(*change), self._tick_of(node), self._known(*change), self.has_received(*change)
         row = self._row_of(at)
         head = Change(row.node, row.tick)
-        is_own = z3.And(node == self.id.term, cluster.is_issued(change))
-        own = z3.And(known, received, cluster.tock(*change) <= self.start.tock.term)
+        is_own = smt.And(node == self.id.term, cluster.is_issued(change))
+        own = smt.And(known, received, cluster.tock(*change) <= self.start.tock.term)
         return [
             *(cluster.is_defined(change), cluster.issued(node) >= 0, last >= -1, last <= cluster.issued(node)),
             *(self._head_was_made(at), cluster.is_made(at)),
-            z3.Implies(known, z3.And(tick >= 1, tick <= last)),
-            z3.Implies(z3.And(known, cluster.is_best(change)), z3.And(row.has, same(head, change))),
-            z3.Implies(received, z3.And(cluster.is_issued(change), row.has, z3.Not(cluster.wins(change, head)))),
-            z3.Or(self.lost, z3.Implies(is_own, own)),
+            smt.Implies(known, smt.And(tick >= 1, tick <= last)),
+            smt.Implies(smt.And(known, cluster.is_best(change)), smt.And(row.has, same(head, change))),
+            smt.Implies(received, smt.And(cluster.is_issued(change), row.has, smt.Not(cluster.wins(change, head)))),
+            smt.Or(self.lost, smt.Implies(is_own, own)),
         ]
 
     def _head_was_made(self, at: Term) -> Term:
         row = self._row_of(at)
         head = Change(row.node, row.tick)
-        return z3.Implies(row.has, z3.And(self.has_received(*head), self.cluster.is_issued(head), self.cluster.path(*head) == at))
+        return smt.Implies(
+            row.has, smt.And(self.has_received(*head), self.cluster.is_issued(head), self.cluster.path(*head) == at)
+        )
 
     def about_ticks(self, node: Term) -> None:
         """Knows what holds of the tick of a node."""
-        self.path.note(Change(node, z3.IntVal(0)))
+        self.path.note(Change(node, smt.IntVal(0)))
         last, issued = self._tick_of(node), self.cluster.issued(node)
         self.path.know(issued >= 0, last >= -1, last <= issued)
 
@@ -336,7 +337,7 @@ class Node:
         own_tick, issued = self._tick_of(own), self.cluster.issued(own)
         path.know(issued >= 0, issued <= TICK_MAX, own_tick >= -1, own_tick <= issued)
         if not self.lost:
-            path.know(z3.If(own_tick < 0, 0, own_tick) == issued)
+            path.know(smt.If(own_tick < 0, 0, own_tick) == issued)
         some = Number(path.integer("a member"))
         self.about_ticks(some.term)
         rows: Any = AnyRows(path, self._row_of, self._any_entry, (self.at,))
@@ -349,7 +350,7 @@ class Node:
             "ticks": AnyTicks(self._tick_of, (some,)),
             "entries": Entries(rows, known),
             "last": Lazy(lambda: None if any_truth(path, "no last ping") else self.any_ping("last")),
-            "heard": AnyTicks(z3.Function("heard", _INT, _INT), (some,)),
+            "heard": AnyTicks(smt.Function("heard", _INT, _INT), (some,)),
             "tried": AnyNames(path),
             "source": Lazy(lambda: None if any_truth(path, "no source") else self.any_node("source")),
             "wanted": self.any_sets("wanted"),
@@ -367,13 +368,13 @@ class Node:
             "recovery": self._any_recovery,
             "source": lambda: None if any_truth(self.path, "no new source") else self.any_node("new source"),
         }
-        tock = Number(z3.Int(self.path.fresh("later tock")))
+        tock = Number(smt.Int(self.path.fresh("later tock")))
         self.path.know(tock.term >= state.tock.term, tock.term <= TICK_MAX)
         return state.replaced(tock=tock, **{name: Lazy(made[name]) for name in fields})
 
     def later_entries(self, state: Any, new: Iterable[Change] = (), cluster: Cluster | None = None) -> Any:
         """Returns a state with any entries that a part may leave."""
-        row, known = any_row(self.path.fresh(" later")), z3.Function(self.path.fresh("later knows"), _INT, _INT, _BOOL)
+        row, known = any_row(self.path.fresh(" later")), smt.Function(self.path.fresh("later knows"), _INT, _INT, _BOOL)
         rows: Any = AnyRows(self.path, row, _unread)
         sets: Any = AnySets(self.path, known, ((Number(self.change.node), None),))
         after = state.replaced(entries=Entries(rows, sets))
@@ -396,10 +397,10 @@ class Node:
         row = self._row_of(at.term)
         head = Element(Number(row.node), Number(row.tick))  # type: ignore[arg-type]
         others = [
-            Element(*(Number(z3.Function(f"{part} of {name}", _INT, _INT)(at.term)) for part in ("node", "tick")))  # type: ignore[arg-type]
+            Element(*(Number(smt.Function(f"{part} of {name}", _INT, _INT)(at.term)) for part in ("node", "tick")))  # type: ignore[arg-type]
             for name in ("one behind", "another behind")
         ]
-        entry = Entry(Chain((head, *others), z3.Bool("it was cut")), row.value, Number(row.tock))  # type: ignore[arg-type]
+        entry = Entry(Chain((head, *others), smt.Bool("it was cut")), row.value, Number(row.tock))  # type: ignore[arg-type]
         self.path.note((at.term, entry))
         self.know_entry(at.term, entry)
         self.path.know(row.tock <= self.start.tock.term)
@@ -407,7 +408,7 @@ class Node:
         return entry
 
     def _any_recovery(self) -> Recovery:
-        lost: Any = z3.Bool(self.path.fresh("it has lost"))
+        lost: Any = smt.Bool(self.path.fresh("it has lost"))
         side: Any = AnyNames(self.path)
         ping = None if any_truth(self.path, "no ping") else self.any_chain("ping of the split")
         return Recovery(self.any_chain("chain of the side"), side, lost, ping, self.any_sets("covered"))
@@ -424,12 +425,12 @@ class Node:
 
     def any_sets(self, name: str) -> Any:
         """Returns any sets of ticks; going through them gives one node."""
-        holds = z3.Function(self.path.fresh(name), _INT, _INT, _BOOL)
+        holds = smt.Function(self.path.fresh(name), _INT, _INT, _BOOL)
         return AnySets(self.path, holds, ((Number(self.change.node), None),))
 
     def any_chain(self, name: str) -> Chain:
         """Returns any chain of pings: its head, and any other element, which may have no tick."""
-        chain = Chain(self._elements(name, 2, 0), z3.Bool(self.path.fresh("was cut")))
+        chain = Chain(self._elements(name, 2, 0), smt.Bool(self.path.fresh("was cut")))
         self.path.know(of_pings(self.cluster, chain))
         return chain
 
@@ -445,22 +446,22 @@ class Node:
     def any_ticks(self, name: str) -> Any:
         """Returns any tick of one node, in a table."""
         tick = Number(self.path.integer(self.path.fresh(f"{name}.tick")))
-        return AnyTicks(lambda _: z3.IntVal(-1)).put({self.any_node(f"{name}.node"): tick})
+        return AnyTicks(lambda _: smt.IntVal(-1)).put({self.any_node(f"{name}.node"): tick})
 
     def any_update(self, name: str, size: int = 3) -> Update:
         """Returns any update of a change: its chain, its path, value and tock."""
         at, tock = self.any_place(f"{name}.path"), Number(self.path.integer(f"{name}.tock", 0, TICK_MAX))
-        value: Any = z3.Const(f"{name}.value", Value)
-        return Update(Chain(self._elements(name, size, 1), z3.Bool(f"{name} was cut")), at, value, tock)  # type: ignore[arg-type]
+        value: Any = smt.Const(f"{name}.value", Value)
+        return Update(Chain(self._elements(name, size, 1), smt.Bool(f"{name} was cut")), at, value, tock)  # type: ignore[arg-type]
 
     def any_superseded(self, name: str) -> Any:
         """Returns any set of ticks of one node, with its last tick."""
         node, last = self.change.node, self.path.integer(f"last {name} tick", 1)
-        holds = z3.Function(name, _INT, _BOOL)
+        holds = smt.Function(name, _INT, _BOOL)
         self.path.know(holds(last), last <= self.cluster.issued(node))
         return AnySets(
             self.path,
-            lambda n, t: z3.And(n == node, holds(t), t >= 1, t <= last),
+            lambda n, t: smt.And(n == node, holds(t), t >= 1, t <= last),
             ((Number(node), last),),
         )
 
@@ -468,7 +469,7 @@ class Node:
         """Returns what is to be shown of a message that it sends; of the best changes, for those of any path."""
         found = of_message(cluster, message, self.change)
         is_here = cluster.path(*self.change) == self.at.term
-        return found | {BEST: {name: z3.Implies(is_here, goal) for name, goal in found.get(BEST, {}).items()}}
+        return found | {BEST: {name: smt.Implies(is_here, goal) for name, goal in found.get(BEST, {}).items()}}
 
     # -- claims ---------------------------------------------------------------------------------------------------
 
@@ -485,49 +486,49 @@ class Node:
     def _issued(self, after: Any, cluster: Cluster, _: Any) -> Goals:
         node, tick = self.change
         last, own = after.ticks.at(node), after.ticks.at(self.id.term)
-        found = {"chains of pings have ticks of changes": z3.And(*(of_pings(cluster, one) for one in self._new_chains(after)))}
+        found = {"chains of pings have ticks of changes": smt.And(*(of_pings(cluster, one) for one in self._new_chains(after)))}
         if after.ticks is not self.start.ticks:
             found["no tick is above the last of its node"] = last <= cluster.issued(node)
-            found["its own tick is its last"] = z3.Or(self.lost, z3.If(own < 0, 0, own) == cluster.issued(self.id.term))
+            found["its own tick is its last"] = smt.Or(self.lost, smt.If(own < 0, 0, own) == cluster.issued(self.id.term))
         if after.entries is not self.start.entries or after.ticks is not self.start.ticks:
             known = after.entries.known.holds
-            is_within = z3.Implies(known(node, tick), z3.And(tick >= 1, tick <= last))
+            is_within = smt.Implies(known(node, tick), smt.And(tick >= 1, tick <= last))
             found["what is known is not above the tick of its node"] = is_within
-            found["nothing known is forgotten"] = z3.Implies(self.start.entries.known.holds(node, tick), known(node, tick))
+            found["nothing known is forgotten"] = smt.Implies(self.start.entries.known.holds(node, tick), known(node, tick))
         for at, entry in after.entries.rows.written:
             found |= of_entry(cluster, term_of(at), entry)[ISSUED]
             on_chain = (after.entries.known.holds(*change_of(one)) for one in entry.chain.elements)
-            found["what is on a chain is known"] = z3.And(*on_chain)
+            found["what is on a chain is known"] = smt.And(*on_chain)
         return found
 
     def _order(self, after: Any, cluster: Cluster, new: list[Change]) -> Goals:
-        is_own = z3.And(self.change.node == self.id.term, cluster.is_issued(self.change))
-        has_received = z3.Or(self.has_received(*self.change), *(same(self.change, one) for one in new))
+        is_own = smt.And(self.change.node == self.id.term, cluster.is_issued(self.change))
+        has_received = smt.Or(self.has_received(*self.change), *(same(self.change, one) for one in new))
         row = after.entries.rows.at(cluster.path(*self.change))
-        holds = z3.And(row.has, z3.Not(cluster.wins(self.change, Change(row.node, row.tick))))
+        holds = smt.And(row.has, smt.Not(cluster.wins(self.change, Change(row.node, row.tick))))
         found = {
-            "no own tock is above it": z3.Implies(is_own, z3.Or(self.lost, cluster.tock(*self.change) <= after.tock.term)),
-            "no change that it has received wins over its entry": z3.Implies(has_received, holds),
+            "no own tock is above it": smt.Implies(is_own, smt.Or(self.lost, cluster.tock(*self.change) <= after.tock.term)),
+            "no change that it has received wins over its entry": smt.Implies(has_received, holds),
         }
         for at, entry in after.entries.rows.written:
             found |= of_entry(cluster, term_of(at), entry)[ORDER]
             found["no tock of an entry is above it"] = term_of(entry.tock) <= after.tock.term
             head = change_of(entry.chain.head)
-            found["it has received what it holds"] = z3.Or(self.has_received(*head), *(same(head, one) for one in new))
+            found["it has received what it holds"] = smt.Or(self.has_received(*head), *(same(head, one) for one in new))
         return found
 
     def _best(self, after: Any, cluster: Cluster, _: Any) -> Goals:
-        is_known = z3.And(cluster.is_best(self.change), after.entries.known.holds(*self.change))
+        is_known = smt.And(cluster.is_best(self.change), after.entries.known.holds(*self.change))
         row = after.entries.rows.at(cluster.path(*self.change))
-        holds = z3.And(row.has, same(self.change, Change(row.node, row.tick)))
-        return {"a node that knows the best change of an entry holds it": z3.Implies(is_known, holds)}
+        holds = smt.And(row.has, same(self.change, Change(row.node, row.tick)))
+        return {"a node that knows the best change of an entry holds it": smt.Implies(is_known, holds)}
 
     def _keeps(self, after: Any, cluster: Cluster, _: Any) -> Goals:
         before, row = self.start.entries.rows.at(self.at.term), after.entries.rows.at(self.at.term)
-        is_own = z3.And(self.change.node == self.id.term, cluster.is_issued(self.change))
+        is_own = smt.And(self.change.node == self.id.term, cluster.is_issued(self.change))
         return {
             "an entry gives way only to what wins over it": gives_way(cluster, before, row),
-            "it knows all its own changes": z3.Implies(is_own, after.entries.known.holds(*self.change)),
+            "it knows all its own changes": smt.Implies(is_own, after.entries.known.holds(*self.change)),
         }
 
     def _new_chains(self, after: Any) -> Iterable[Chain | None]:
@@ -551,5 +552,5 @@ def _unread(at: Number) -> Entry:
 def gives_way(cluster: Cluster, before: Row, after: Row) -> Term:
     """States that an entry is the same change as before, with its value and tock, or one that wins over it."""
     one, other = Change(before.node, before.tick), Change(after.node, after.tick)
-    stays = z3.And(same(one, other), before.value == after.value, before.tock == after.tock)
-    return z3.Implies(before.has, z3.And(after.has, z3.Or(stays, cluster.wins(other, one))))
+    stays = smt.And(same(one, other), before.value == after.value, before.tock == after.tock)
+    return smt.Implies(before.has, smt.And(after.has, smt.Or(stays, cluster.wins(other, one))))

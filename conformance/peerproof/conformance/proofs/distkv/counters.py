@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.distkv.terms import any_ranges, inside, normal
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
@@ -51,9 +50,9 @@ _TOUCHING: Final = Twin("ranges may touch", {"gap": 0})
 COUNTERS: Final = ProofTable()
 
 MEANINGS: Final[Mapping[str, Callable[[Term, Term], Term]]] = {
-    "union": z3.Or,
-    "difference": lambda one, other: z3.And(one, z3.Not(other)),
-    "intersection": z3.And,
+    "union": smt.Or,
+    "difference": lambda one, other: smt.And(one, smt.Not(other)),
+    "intersection": smt.And,
 }
 
 
@@ -76,7 +75,9 @@ def a_set_has_one_form(path: Path, *, gap: int = 1) -> None:
     path.assume(*(inside(a, tick) == inside(b, tick) for bounds in (*a, *b) for tick in bounds))
 
     path.claim("as many ranges", truth(len(a.begins) == len(b.begins)))
-    path.claim("the same", z3.And(*(one == other for one, other in zip((*a.begins, *a.ends), (*b.begins, *b.ends), strict=True))))
+    path.claim(
+        "the same", smt.And(*(one == other for one, other in zip((*a.begins, *a.ends), (*b.begins, *b.ends), strict=True)))
+    )
 
 
 @COUNTERS.add(
@@ -100,7 +101,7 @@ def one_tick_more_gives_a_normal_form(path: Path, *, gap: int = 1) -> None:
 
     made = a.with_tick(one)
     path.claim("in normal form", normal(made))
-    path.claim("the right ticks", inside(made, tick) == z3.Or(inside(a, tick), tick == one))
+    path.claim("the right ticks", inside(made, tick) == smt.Or(inside(a, tick), tick == one))
     path.claim("as it says", truth(made.has(tick)) == inside(made, tick))
 
 
@@ -118,9 +119,9 @@ def what_is_missing_is_not_known(path: Path, *, up_to: Callable[[Any], Ranges] |
     with overriding(names_in(ranges, up_to=up_to or ranges.up_to)):
         found, more = ranges.missing(last, known), ranges.missing(later, known)
     path.claim("in normal form", normal(found))
-    path.claim("what it is", inside(found, tick) == z3.And(tick >= 1, tick <= last, z3.Not(inside(known, tick))))
-    new = z3.And(inside(more, tick), z3.Not(inside(found, tick)))
-    path.claim("the new ones", new == z3.And(tick > last, tick <= later, z3.Not(inside(known, tick))))
+    path.claim("what it is", inside(found, tick) == smt.And(tick >= 1, tick <= last, smt.Not(inside(known, tick))))
+    new = smt.And(inside(more, tick), smt.Not(inside(found, tick)))
+    path.claim("the new ones", new == smt.And(tick > last, tick <= later, smt.Not(inside(known, tick))))
 
 
 @COUNTERS.add(
@@ -134,7 +135,7 @@ def to_know_more_misses_no_more(path: Path, *, learn: Callable[[Ranges, Ranges],
     last, tick = path.integer("last", 0, TICK_MAX), any_tick(path)
 
     before, after = ranges.missing(last, known), ranges.missing(last, learn(known, more))
-    path.claim("never more", z3.Implies(inside(after, tick), inside(before, tick)))
+    path.claim("never more", smt.Implies(inside(after, tick), inside(before, tick)))
 
 
 @COUNTERS.add(
@@ -152,11 +153,11 @@ def numbers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lamb
     values = [path.integer(name, 0, TICK_MAX + 1) for name in "ab"]
 
     (head, whole, width), (other_head, other_whole, other_width) = (encode_integer(value, heads) for value in values)
-    first, other_first = (z3.IntVal(h[0]) if h else w for h, w in ((head, whole), (other_head, other_whole)))
-    path.claim("the first byte says the width", z3.Implies(first == other_first, width == other_width))
+    first, other_first = (smt.IntVal(h[0]) if h else w for h, w in ((head, whole), (other_head, other_whole)))
+    path.claim("the first byte says the width", smt.Implies(first == other_first, width == other_width))
     if head == other_head and bool(whole == other_whole):
         path.claim("the same number", values[0] == values[1])
-    path.claim("not longer", z3.Implies(values[0] <= values[1], width <= other_width))
+    path.claim("not longer", smt.Implies(values[0] <= values[1], width <= other_width))
 
 
 # -- tocks ------------------------------------------------------------------------------------------------------------
@@ -177,7 +178,7 @@ def any_node(path: Path) -> State:
     if kind > 1:
         phase, config, has = (Phase.OLD, Config(), rows) if kind == 2 else (Phase.EMPTY, Config(root=VALUE), Entries())  # noqa: PLR2004
         return State(A, config, phase, tock, ticks, has, source=B, timers=timers)
-    lost = bool(path.any_of("it has lost", z3.BoolSort()))
+    lost = bool(path.any_of("it has lost", smt.BoolSort()))
     recovery = None if kind else Recovery(MINE, frozenset((A, B)), lost, MINE)
     asked, wanted = Chain((Element(C, 0),)), Table({A: of_ticks((1, 2))})
     return State(A, Config(), Phase.READY, tock, ticks, rows, last, Table(), frozenset(), B, wanted, asked, recovery, timers)
@@ -233,7 +234,7 @@ def tocks_rise(path: Path, *, repeated: bool = False) -> None:
 
     highest = state.tock
     if isinstance(event, Received) or isinstance(getattr(event, "command", None), Loaded):
-        highest = z3.If(received > highest, received, highest)
+        highest = smt.If(received > highest, received, highest)
     old = [entry.tock for entry in state.entries.rows.values()]
     for message in (effect.message for effect in effects if isinstance(effect, Send)):
         if repeated or not (isinstance(message, Update) and any(message.tock is tock for tock in old)):

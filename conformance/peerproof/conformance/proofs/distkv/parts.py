@@ -13,8 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.distkv.any_node import (
     NULL,
     Change,
@@ -69,7 +68,7 @@ from peerproof.spec.overrides import names_in, overriding
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 #: The path of the root.
-ROOT_PATH: Final = Number(z3.Int("the root"))
+ROOT_PATH: Final = Number(smt.Int("the root"))
 
 
 class Parts:
@@ -111,12 +110,12 @@ class Parts:
         """Returns the greatest of these, like `max`."""
         found = term_of(numbers[0])
         for number in numbers[1:]:
-            found = z3.If(term_of(number) > found, term_of(number), found)
+            found = smt.If(term_of(number) > found, term_of(number), found)
         return Number(found)
 
     def lesser(self, one: Any, other: Any) -> Any:
         """Returns the lesser of two numbers, like `min`."""
-        return Number(z3.If(term_of(one) < term_of(other), term_of(one), term_of(other)))
+        return Number(smt.If(term_of(one) < term_of(other), term_of(one), term_of(other)))
 
     def is_any(self, *_: Any) -> bool:
         """Answers a question about pings, names or sizes, which decides on nothing else: either."""
@@ -147,7 +146,7 @@ class Parts:
         """Returns what the chains of two changes of an entry need."""
         at = self.cluster.path(*change_of(chains_[0].head))
         found = [flat(of_chain(self.cluster, at, chain)) for chain in chains_]
-        return {name: z3.And(*(goals[name] for goals in found)) for name in found[0]}
+        return {name: smt.And(*(goals[name] for goals in found)) for name in found[0]}
 
     def claim(self, tock: Any, head: Element) -> Any:
         """Returns the claim of a change, which wins over another by the order of `Cluster.wins`."""
@@ -180,7 +179,7 @@ class Parts:
 
     def begin(self, state: Any, mine: Chain, other: Chain, **_: bool) -> Any:
         """Any recovery and a later tock, after a split has healed."""
-        holds = z3.And(*(of_pings(self.cluster, chain) for chain in (mine, other)))
+        holds = smt.And(*(of_pings(self.cluster, chain) for chain in (mine, other)))
         self.need("the chains of both sides have ticks of changes", holds)
         return Step(self.node.later(state, "recovery"))
 
@@ -224,13 +223,13 @@ class Parts:
 def of_arrival(cluster: Cluster, state: Any, arrived: Update) -> dict[str, Term]:
     """Returns what an update needs where it is applied: the tock and ticks in it were taken."""
     ticks_ = [term_of(tick) <= state.ticks.at(term_of(node)) for node, tick in arrived.chain.elements]
-    taken = {"its ticks were taken": z3.And(*ticks_), "its tock was taken": term_of(arrived.tock) <= state.tock.term}
+    taken = {"its ticks were taken": smt.And(*ticks_), "its tock was taken": term_of(arrived.tock) <= state.tock.term}
     return flat(of_entry(cluster, term_of(arrived.path), arrived)) | taken
 
 
 def new_change(node: Node, state: Any, at: Term, value: Term) -> tuple[Change, Cluster]:
     """Returns the next change of a node, and the cluster after it."""
-    new = Change(node.id.term, z3.simplify(term_of(state.ticks.get(node.id, 0)) + 1))
+    new = Change(node.id.term, smt.simplify(term_of(state.ticks.get(node.id, 0)) + 1))
     return new, node.cluster.after(new, at, value, state.tock.term + 1)
 
 
@@ -250,9 +249,9 @@ class OfChange(Claim):
 def wins(one: Claim, other: Claim) -> Term:
     """States that a claim wins over another."""
     (tock, head), (its, others) = one, other
-    by_name = z3.And(term_of(head.tick) == term_of(others.tick), head.node < others.node)
-    by_tick = z3.Or(term_of(head.tick) > term_of(others.tick), by_name)
-    return z3.Or(term_of(tock) > term_of(its), z3.And(term_of(tock) == term_of(its), by_tick))
+    by_name = smt.And(term_of(head.tick) == term_of(others.tick), head.node < others.node)
+    by_tick = smt.Or(term_of(head.tick) > term_of(others.tick), by_name)
+    return smt.Or(term_of(tock) > term_of(its), smt.And(term_of(tock) == term_of(its), by_tick))
 
 
 def of_relation(cluster: Cluster, chain: Chain, other: Chain, found: Relation) -> Term:
@@ -262,7 +261,7 @@ def of_relation(cluster: Cluster, chain: Chain, other: Chain, found: Relation) -
         return same(one, two)
     tocks = cluster.tock(*one), cluster.tock(*two)
     lower = {Relation.BEFORE: tocks[0] < tocks[1], Relation.AFTER: tocks[0] > tocks[1]}
-    return z3.And(z3.Not(same(one, two)), lower.get(found, z3.BoolVal(val=True)))
+    return smt.And(smt.Not(same(one, two)), lower.get(found, smt.BoolVal(val=True)))
 
 
 def pairs_in(message: Any) -> Iterator[tuple[Any, Any]]:

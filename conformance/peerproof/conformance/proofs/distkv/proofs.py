@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.distkv import any_cluster
 from peerproof.conformance.proofs.distkv.counters import COUNTERS
 from peerproof.conformance.proofs.distkv.terms import (
@@ -132,11 +131,11 @@ def putting_in_front_keeps_a_chain(path: Path, *, before: Callable[[AnyChain, An
     """
     most, size = any_number(path, "maximum", 1), any_number(path, "length")
     path.assume(size <= most)
-    was_in, was_cut = (bool(path.any_of(name, z3.BoolSort())) for name in ("the node was in it", "it was cut"))
+    was_in, was_cut = (bool(path.any_of(name, smt.BoolSort())) for name in ("the node was in it", "it was cut"))
     own = Element(NodeId("own"), 1)
     place = path.integer("where it was") if was_in else size.term
-    path.assume(place < size.term if was_in else z3.BoolVal(val=True))
-    run, rest = (Run(begin, end, no_ticks) for begin, end in ((z3.IntVal(0), place), (place + 1, size.term)))
+    path.assume(place < size.term if was_in else smt.BoolVal(val=True))
+    run, rest = (Run(begin, end, no_ticks) for begin, end in ((smt.IntVal(0), place), (place + 1, size.term)))
     chain = AnyChain([run, own, rest] if was_in else [run], was_cut)
     with_change: Any = chains.with_change
 
@@ -148,19 +147,19 @@ def putting_in_front_keeps_a_chain(path: Path, *, before: Callable[[AnyChain, An
     path.claim("nowhere else", truth(kept.elements.elements() == [new] and gone.elements() == [own] * was_in))
     path.claim("within the maximum", length(kept.elements) <= most)
     others = length(gone) - int(was_in)
-    path.claim("nothing else falls out", z3.Implies(truth(was_in), others == 0))
-    path.claim("not more than must", z3.Implies(others > 0, length(kept.elements) == most))
-    path.claim("cut", truth(kept.cut) == z3.Or(truth(was_cut), others > 0))
+    path.claim("nothing else falls out", smt.Implies(truth(was_in), others == 0))
+    path.claim("not more than must", smt.Implies(others > 0, length(kept.elements) == most))
+    path.claim("cut", truth(kept.cut) == smt.Or(truth(was_cut), others > 0))
     one, older = path.integer("an element"), path.integer("an older one")
     path.assume(one < older, older < size.term, one != place, older != place)
     for element in (one, older):
-        path.claim("kept or superseded", z3.Xor(has_once(kept.elements, element), has_once(gone, element)))
-    path.claim("in the same order", z3.Implies(has_once(kept.elements, older), has_once(kept.elements, one)))
+        path.claim("kept or superseded", smt.Xor(has_once(kept.elements, element), has_once(gone, element)))
+    path.claim("in the same order", smt.Implies(has_once(kept.elements, older), has_once(kept.elements, one)))
 
 
 def has_once(pieces: Any, place: Term) -> Term:
     """States that exactly one run has the element of a place."""
-    return z3.Sum([z3.If(run.holds(place), 1, 0) for run in pieces.runs()]) == 1
+    return smt.Sum([smt.If(run.holds(place), 1, 0) for run in pieces.runs()]) == 1
 
 
 # -- which change came before -----------------------------------------------------------------------------------------
@@ -200,7 +199,7 @@ class LaterWins(Claim):
 
 def any_updates(path: Path, names: str) -> list[Update]:
     """Returns updates of one entry. Updates of the same change have the same value and tock."""
-    tocks, value = Tocks(path), z3.Function("value", z3.IntSort(), z3.IntSort(), z3.DeclareSort("Value"))
+    tocks, value = Tocks(path), smt.Function("value", smt.IntSort(), smt.IntSort(), smt.DeclareSort("Value"))
     return [
         Update(chain, ROOT, value(term_of(chain.head.node), term_of(chain.head.tick)), tocks.of(chain.head))
         for chain in any_chains(path, tocks, names)
@@ -214,8 +213,8 @@ def entry_of(update: Update) -> Entry:
 
 def alike(one: Entry | Update, other: Entry | Update) -> Term:
     """States that head, value and tock are the same; the tails of chains may differ."""
-    heads = z3.And(*(term_of(mine) == term_of(its) for mine, its in zip(one.chain.head, other.chain.head, strict=True)))
-    return z3.And(heads, one.value == other.value, one.tock == other.tock)
+    heads = smt.And(*(term_of(mine) == term_of(its) for mine, its in zip(one.chain.head, other.chain.head, strict=True)))
+    return smt.And(heads, one.value == other.value, one.tock == other.tock)
 
 
 @PROOFS.add(
@@ -283,7 +282,7 @@ def zeros_leave_data_on_the_chain(path: Path, *, least: int = 2) -> None:
     path.assume(zeros + rest < most, zeros <= (most + 1) // 2)
     own = Element(NodeId("own"), any_number(path, "tick", 1))
     behind = Run(zeros.term + 1, zeros.term + 1 + rest.term, some_ticks("ticks behind"))
-    chain: Any = AnyChain([Run(z3.IntVal(0), zeros.term, no_ticks), own, behind])
+    chain: Any = AnyChain([Run(smt.IntVal(0), zeros.term, no_ticks), own, behind])
 
     with overriding(names_in(chains, **NAMES)):
         may_ping = chains.zero_may_ping(chain)
@@ -318,9 +317,9 @@ def delays_rise_and_stay_below_a_clock(path: Path, *, delay: Callable[[Any, Reco
     step, position = list(RecoveryStep)[choice(path, "step", 3)], choice(path, "position", MOST_ELEMENTS - 1)
 
     one, other = due(clock, step, position), due(clock, step, position + 1)
-    path.claim("below a clock", z3.And(one >= 0, other < clock))
+    path.claim("below a clock", smt.And(one >= 0, other < clock))
     path.claim("not less", one <= other)
-    path.claim("more, if there are milliseconds for it", z3.Implies(clock >= 2 ** (position + 2), one < other))
+    path.claim("more, if there are milliseconds for it", smt.Implies(clock >= 2 ** (position + 2), one < other))
     if position == 0:
         gap, part = other - one, 4 if step is RecoveryStep.MISSING else 2
-        path.claim("the first gap", z3.And(gap * part - clock < part, clock - gap * part < part))
+        path.claim("the first gap", smt.And(gap * part - clock < part, clock - gap * part < part))

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from itertools import permutations
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.distkv.any_node import (
     ISSUED,
     KEPT,
@@ -108,11 +107,11 @@ class Claims:
         """Returns what is claimed of a new change: its tick was never used, its tock is above all others, and it is held."""
         tock = self.node.start.tock.term + 1
         cluster, old = self.node.cluster, self.node.change
-        is_own = z3.And(old.node == new.node, cluster.is_issued(old))
-        is_held = z3.And(row.has, same(Change(row.node, row.tick), new), row.value == value)
+        is_own = smt.And(old.node == new.node, cluster.is_issued(old))
+        is_held = smt.And(row.has, same(Change(row.node, row.tick), new), row.value == value)
         found = {
             ISSUED: {"a new change has a tick that its node has not used": new.tick > cluster.issued(new.node)},
-            ORDER: {"its tock is above those of all own changes": z3.Implies(is_own, cluster.tock(*old) < tock)},
+            ORDER: {"its tock is above those of all own changes": smt.Implies(is_own, cluster.tock(*old) < tock)},
             KEPT: {"what is acknowledged is held": is_held},
         }
         return {name: goal for group in self.groups for name, goal in found.get(group, {}).items()}
@@ -203,10 +202,10 @@ def the_ticks_of_a_download(claims: Claims) -> None:
     update = node.any_update("loaded", 2)
     node.know_entry(term_of(update.path), update)
     some: Any = node.any_ticks("ticks")
-    nothing: Any = AnySets(path, lambda *_: z3.BoolVal(val=False), ())
+    nothing: Any = AnySets(path, lambda *_: smt.BoolVal(val=False), ())
     is_set = any_truth(path, "has superseded changes")
     superseded = node.any_superseded("superseded") if is_set else nothing
-    loaded = Loaded(NodeId("other"), (update,), superseded, AnyTicks(lambda _: z3.IntVal(-1)) if is_set else some, 0)  # type: ignore[arg-type]
+    loaded = Loaded(NodeId("other"), (update,), superseded, AnyTicks(lambda _: smt.IntVal(-1)) if is_set else some, 0)  # type: ignore[arg-type]
     with Parts(node).within():
         found: Any = path.run(with_ticks_of_download, node.start.ticks, loaded)
     expected: Any = node.start.ticks.raised(pairs_in(loaded))
@@ -218,7 +217,7 @@ def the_tick_that_is_shown(claims: Claims) -> None:
     state = claims.node.start
     own, shown = (term_of(of.fget(state)) for of in (State.own_tick, State.message_tick))  # type: ignore[attr-defined]
     claims.path.claim("its own", own == term_of(state.own_tick))
-    claims.path.claim("its own or 0", z3.Or(shown == 0, shown == own))
+    claims.path.claim("its own or 0", smt.Or(shown == 0, shown == own))
 
 
 def what_follows_each_event(claims: Claims) -> None:
@@ -364,7 +363,7 @@ def a_change_that_arrives(claims: Claims) -> None:
 
 def a_change(claims: Claims) -> None:
     """A change by this node."""
-    node, value = claims.node, z3.Const("new value", Value)
+    node, value = claims.node, smt.Const("new value", Value)
     at = node.any_place("path of the change")
     new, grown = new_change(node, node.start, at.term, value)
     node.about(new)
@@ -415,7 +414,7 @@ def the_first_node(claims: Claims) -> None:
 
 def a_command(claims: Claims) -> None:
     """A change by the application."""
-    at, value = claims.node.any_place("path of the command"), z3.Const("value of the command", Value)
+    at, value = claims.node.any_place("path of the command"), smt.Const("value of the command", Value)
     command: Any = SetValue(at, value) if choice(claims.path, "command", 2) else DeleteValue(at)
     of_own_change(claims, Asked(_NOW, command), at, value if isinstance(command, SetValue) else NULL)
 
@@ -429,7 +428,7 @@ def of_own_change(claims: Claims, event: Any, at: Number, value: Term) -> None:
         claims.of_step(taken)
         return
     ((new, where, what),) = parts.changes
-    claims.path.claim_all(lambda: {"this value is written there": z3.And(where.term == at.term, what == value)})
+    claims.path.claim_all(lambda: {"this value is written there": smt.And(where.term == at.term, what == value)})
     grown = new_change(claims.node, claims.node.start, at.term, value)[1]
     claims.of_step(taken, (new,), grown)
 

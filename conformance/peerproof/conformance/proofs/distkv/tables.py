@@ -11,19 +11,18 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, choice, term_of
 from peerproof.spec.distkv import Config, Phase, State
 from peerproof.spec.distkv.entries import Entry
 
-_NOTHING: Final = z3.BoolVal(val=False)
+_NOTHING: Final = smt.BoolVal(val=False)
 
 
 def any_truth(path: Path, about: str) -> bool:
     """Returns either; follows one path for each."""
-    return bool(z3.Bool(path.fresh(about)))
+    return bool(smt.Bool(path.fresh(about)))
 
 
 class AnySet:
@@ -39,19 +38,19 @@ class AnySet:
 
     def with_tick(self, tick: Any) -> AnySet:
         """Like `Ranges`."""
-        return AnySet(lambda t: z3.Or(t == term_of(tick), self.holds(t)))
+        return AnySet(lambda t: smt.Or(t == term_of(tick), self.holds(t)))
 
     def union(self, other: AnySet) -> AnySet:
         """Like `Ranges`."""
-        return AnySet(lambda t: z3.Or(self.holds(t), other.holds(t)))
+        return AnySet(lambda t: smt.Or(self.holds(t), other.holds(t)))
 
     def difference(self, other: AnySet) -> AnySet:
         """Like `Ranges`."""
-        return AnySet(lambda t: z3.And(self.holds(t), z3.Not(other.holds(t))))
+        return AnySet(lambda t: smt.And(self.holds(t), smt.Not(other.holds(t))))
 
     def intersection(self, other: AnySet) -> AnySet:
         """Like `Ranges`."""
-        return AnySet(lambda t: z3.And(self.holds(t), other.holds(t)))
+        return AnySet(lambda t: smt.And(self.holds(t), other.holds(t)))
 
     def is_empty(self) -> bool:
         """False: a row with an empty set says as much as no row."""
@@ -67,12 +66,12 @@ class AnySet:
 def set_of_ticks(ticks: Iterable[Any]) -> AnySet:
     """Returns the set of these ticks, like `of_ticks`."""
     found = [term_of(tick) for tick in ticks]
-    return AnySet(lambda t: z3.Or(*(t == tick for tick in found)))
+    return AnySet(lambda t: smt.Or(*(t == tick for tick in found)))
 
 
 def ticks_up_to(tick: Any) -> AnySet:
     """Returns the ticks from 1 on, like `up_to`."""
-    return AnySet(lambda t: z3.And(t >= 1, t <= term_of(tick)))
+    return AnySet(lambda t: smt.And(t >= 1, t <= term_of(tick)))
 
 
 class AnySets:
@@ -109,7 +108,7 @@ class AnySets:
 
 
 def _with_set(holds: Callable[[Term, Term], Term], node: Term, ticks: AnySet) -> Callable[[Term, Term], Term]:
-    return lambda n, t: z3.If(n == node, ticks.holds(t), holds(n, t))
+    return lambda n, t: smt.If(n == node, ticks.holds(t), holds(n, t))
 
 
 class AnyTicks:
@@ -122,7 +121,7 @@ class AnyTicks:
     def get(self, node: Any, default: int = -1) -> Any:
         """Like `Table`."""
         found = self.at(term_of(node))
-        return Number(z3.If(found < 0, default, found))
+        return Number(smt.If(found < 0, default, found))
 
     def items(self) -> list[tuple[Number, Number]]:
         """Like `Table`, for the members."""
@@ -150,11 +149,11 @@ class AnyTicks:
 
 
 def _with_number(at: Callable[[Term], Term], node: Term, tick: Term) -> Callable[[Term], Term]:
-    return lambda n: z3.If(n == node, tick, at(n))
+    return lambda n: smt.If(n == node, tick, at(n))
 
 
 def _raised(at: Callable[[Term], Term], node: Term, tick: Term) -> Callable[[Term], Term]:
-    return lambda n: z3.If(z3.And(n == node, tick > at(n)), tick, at(n))
+    return lambda n: smt.If(smt.And(n == node, tick > at(n)), tick, at(n))
 
 
 class Row(NamedTuple):
@@ -170,7 +169,7 @@ class Row(NamedTuple):
 def row_of(entry: Entry) -> Row:
     """Returns the row of an entry."""
     head = entry.chain.head
-    return Row(z3.BoolVal(val=True), term_of(head.node), term_of(head.tick), entry.value, term_of(entry.tock))
+    return Row(smt.BoolVal(val=True), term_of(head.node), term_of(head.tick), entry.value, term_of(entry.tock))
 
 
 class AnyRows:
@@ -194,7 +193,7 @@ class AnyRows:
         """Returns what claims are about, of any path."""
         found = self._row(place)
         for key, entry in self.written:
-            found = Row(*(z3.If(place == term_of(key), new, old) for new, old in zip(row_of(entry), found, strict=True)))
+            found = Row(*(smt.If(place == term_of(key), new, old) for new, old in zip(row_of(entry), found, strict=True)))
         return found
 
     def get(self, at: Number) -> Entry | None:
@@ -223,7 +222,7 @@ class AnyRows:
 def table_of(path: Path, rows: Mapping[Any, Any]) -> Any:
     """Returns a table with these rows, like `Table`: numbers or sets of ticks."""
     if any(isinstance(row, Number) for row in rows.values()):
-        return AnyTicks(lambda _: z3.IntVal(-1)).put(rows)
+        return AnyTicks(lambda _: smt.IntVal(-1)).put(rows)
     return AnySets(path, lambda *_: _NOTHING, tuple((node, None) for node in rows)).put(rows)
 
 
@@ -253,7 +252,7 @@ class AnyNames:
         return self
 
     def __iter__(self) -> Iterator[Number]:
-        yield Number(z3.Int(self._path.fresh("name in the set")))
+        yield Number(smt.Int(self._path.fresh("name in the set")))
 
 
 # -- states -----------------------------------------------------------------------------------------------------------
@@ -324,8 +323,8 @@ class AnyState(AnyRecord):
     @property
     def message_tick(self) -> Number:
         """The tick that its messages show: its own or 0, as `the_tick_that_is_shown` says."""
-        shown = z3.Int(self._path.fresh("shown tick"))
-        self._path.know(z3.Or(shown == 0, shown == self.own_tick.term))
+        shown = smt.Int(self._path.fresh("shown tick"))
+        self._path.know(smt.Or(shown == 0, shown == self.own_tick.term))
         return Number(shown)
 
     @property

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, choice, term_of
 from peerproof.spec.core import NodeId
@@ -30,7 +29,7 @@ def any_number(path: Path, name: str, least: int = 0, most: int | None = TICK_MA
 def any_element(path: Path, name: str, *, is_new: bool = False) -> Element:
     """Returns any node with any tick above 0; with `is_new`, for pings, also with 0 or without a tick."""
     node, tick = any_number(path, f"{name}.node"), any_number(path, f"{name}.tick", 0 if is_new else 1)
-    has_none = is_new and bool(path.any_of(f"{name} has no tick", z3.BoolSort()))
+    has_none = is_new and bool(path.any_of(f"{name} has no tick", smt.BoolSort()))
     return Element(node, None if has_none else tick)
 
 
@@ -63,17 +62,17 @@ class Run:
     @property
     def tick(self) -> Any:
         """True if an element of the run has a tick that is not zero."""
-        return z3.And(self.begin < self.end, self.has_ticks(self.begin, self.end))
+        return smt.And(self.begin < self.end, self.has_ticks(self.begin, self.end))
 
     def holds(self, place: Term) -> Term:
         """States that the run has the element of this place."""
-        return z3.And(self.begin <= place, place < self.end)
+        return smt.And(self.begin <= place, place < self.end)
 
     def part(self, start: Term, stop: Term) -> Run:
         """Returns the elements of the run between two positions, clamped to its size."""
         size = self.end - self.begin
-        first, last = (z3.If(at < 0, 0, z3.If(at > size, size, at)) for at in (start, stop))
-        return Run(self.begin + first, self.begin + z3.If(last < first, first, last), self.has_ticks)
+        first, last = (smt.If(at < 0, 0, smt.If(at > size, size, at)) for at in (start, stop))
+        return Run(self.begin + first, self.begin + smt.If(last < first, first, last), self.has_ticks)
 
 
 Piece = Element | Run
@@ -91,12 +90,12 @@ class Pieces:
     def __getitem__(self, part: slice) -> Pieces:
         start, stop = term_of(part.start or 0), None if part.stop is None else term_of(part.stop)
         found: list[Piece] = []
-        at: Term = z3.IntVal(0)
+        at: Term = smt.IntVal(0)
         for piece in self.pieces:
             size = size_of(piece)
             if isinstance(piece, Run):
                 found.append(piece.part(start - at, size if stop is None else stop - at))
-            elif z3.And(at >= start, True if stop is None else at < stop):
+            elif smt.And(at >= start, True if stop is None else at < stop):
                 found.append(piece)
             at = at + size
         return Pieces(found)
@@ -112,12 +111,12 @@ class Pieces:
 
 def size_of(piece: Piece) -> Term:
     """Returns the number of elements of a piece."""
-    return piece.end - piece.begin if isinstance(piece, Run) else z3.IntVal(1)
+    return piece.end - piece.begin if isinstance(piece, Run) else smt.IntVal(1)
 
 
 def length(pieces: Iterable[Piece]) -> Number:
     """Returns the number of elements, like `len`."""
-    return Number(z3.Sum([z3.IntVal(0), *map(size_of, pieces)]))
+    return Number(smt.Sum([smt.IntVal(0), *map(size_of, pieces)]))
 
 
 class AnyChain:
@@ -138,12 +137,12 @@ NAMES: Final[Mapping[str, Any]] = {"len": length, "tuple": Pieces, "Chain": AnyC
 
 def some_ticks(name: str) -> Callable[[Term, Term], Term]:
     """Returns a predicate for arbitrary elements: some tick between two places is not zero."""
-    return cast("Callable[[Term, Term], Term]", z3.Function(name, z3.IntSort(), z3.IntSort(), z3.BoolSort()))
+    return cast("Callable[[Term, Term], Term]", smt.Function(name, smt.IntSort(), smt.IntSort(), smt.BoolSort()))
 
 
 def no_ticks(begin: Term, end: Term) -> Term:  # noqa: ARG001  # wherever it is
     """The predicate for elements whose ticks are all zero."""
-    return z3.BoolVal(val=False)
+    return smt.BoolVal(val=False)
 
 
 # -- changes ----------------------------------------------------------------------------------------------------------
@@ -154,7 +153,7 @@ class Tocks:
 
     def __init__(self, path: Path, *, real: bool = True) -> None:
         self._path, self._real = path, real
-        self._tock = z3.Function("tock", z3.IntSort(), z3.IntSort(), z3.IntSort())
+        self._tock = smt.Function("tock", smt.IntSort(), smt.IntSort(), smt.IntSort())
         self._seen: list[Element] = []
 
     def of(self, element: Element) -> Term:
@@ -166,7 +165,7 @@ class Tocks:
         for other in self._seen if self._real else ():
             same = term_of(element.node) == term_of(other.node)
             for one, two in ((element, other), (other, element)):
-                self._path.assume(z3.Implies(z3.And(same, term_of(one.tick) < term_of(two.tick)), self.of(one) < self.of(two)))
+                self._path.assume(smt.Implies(smt.And(same, term_of(one.tick) < term_of(two.tick)), self.of(one) < self.of(two)))
         self._seen.append(element)
 
     def fall(self, head: Element, earlier: Iterable[Element]) -> None:
@@ -188,7 +187,7 @@ def any_chains(path: Path, tocks: Tocks, names: str) -> list[Chain]:
     for name, head in heads.items():
         rest = []
         for other, its in heads.items():
-            if other != name and path.any_of(f"{name} has one of {other}'s node", z3.BoolSort()):
+            if other != name and path.any_of(f"{name} has one of {other}'s node", smt.BoolSort()):
                 path.assume(term_of(its.node) != term_of(head.node))
                 rest.append(Element(its.node, any_number(path, f"{other}'s node on {name}", 1)))
                 tocks.rise(rest[-1])
@@ -234,10 +233,10 @@ def any_ranges(path: Path, name: str, most: int, *, gap: int = 1, least: int = 1
 
 def inside(ranges: Ranges, tick: Term) -> Term:
     """States that a tick is in a set."""
-    return z3.Or(*(z3.And(begin <= tick, tick < end) for begin, end in zip(*ranges, strict=True)))
+    return smt.Or(*(smt.And(begin <= tick, tick < end) for begin, end in zip(*ranges, strict=True)))
 
 
 def normal(ranges: Ranges) -> Term:
     """States that ranges are in normal form: none is empty, they ascend, and no two of them touch."""
     bounds = [bound for row in zip(*ranges, strict=True) for bound in row]
-    return z3.And(*(one < other for one, other in pairwise(bounds)))
+    return smt.And(*(one < other for one, other in pairwise(bounds)))

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
-from peerproof.conformance.proofs import values
+from peerproof.conformance.proofs import smt, values
 from peerproof.conformance.proofs.distkv.any_node import NULL, Change, Place, change_of
 from peerproof.conformance.proofs.distkv.parts import ROOT_PATH
 from peerproof.conformance.proofs.distkv.tables import (
@@ -64,15 +62,15 @@ class Values(values.Values):
     def begin(self) -> None:
         """Collects the changes, the paths and the entries of which something is known."""
         self._paths: dict[bytes, int] = {}  #: numbers by the paths that stand for them
-        self._values: dict[bytes, Term] = {NULL_VALUE: self.model.eval(NULL, model_completion=True)}
+        self._values: dict[bytes, Term] = {NULL_VALUE: self.model.eval(NULL)}
         changes = [self._change(note) for note in self.refutation.notes if isinstance(note, Change)]
         entries = [note for note in self.refutation.notes if not isinstance(note, Change)]
         self._entries: dict[int, Entry] = {self.number(at): entry for at, entry in entries}
         for entry in self._entries.values():
             changes += [self._change(change_of(element)) for element in entry.chain.elements]
         self._changes = sorted(dict.fromkeys(changes))
-        of = z3.Function("path of", *(z3.IntSort(),) * 3)
-        paths = {self.number(of(*map(z3.IntVal, change))) for change in self._changes}
+        of = smt.Function("path of", *(smt.IntSort(),) * 3)
+        paths = {self.number(of(*map(smt.IntVal, change))) for change in self._changes}
         at = self.refutation.symbols.get("any path")
         self._places = sorted({*paths, *self._entries, *([] if at is None else [self.number(at)])})
 
@@ -123,8 +121,8 @@ class Values(values.Values):
 
     def text(self, term: Term) -> Any:
         """Returns the value that stands for a term."""
-        found = self.model.eval(term, model_completion=True)
-        known = [value for value, other in self._values.items() if other.eq(found)]
+        found = self.model.eval(term)
+        known = [value for value, other in self._values.items() if other is found]
         value = Value(known[0]) if known else value_of(f"value {len(self._values)}")
         self._values[value] = found
         return value
@@ -148,22 +146,22 @@ class Values(values.Values):
 
     def _ticks(self, ticks: AnyTicks) -> Table[NodeId, int]:
         nodes = {*self._nodes, *map(self.number, ticks.members)}
-        found = {node: self.number(ticks.at(z3.IntVal(node))) for node in nodes}
+        found = {node: self.number(ticks.at(smt.IntVal(node))) for node in nodes}
         return Table({self._name(node): tick for node, tick in found.items() if tick >= 0})
 
     def _sets(self, sets: AnySets) -> Table[NodeId, Ranges]:
         changes = [*self._changes, *((self.number(node), self.number(last)) for node, last in sets.members if last is not None)]
         rows: dict[NodeId, set[int]] = {}
         for node, tick in changes:
-            if tick > 0 and self.truth(sets.holds(z3.IntVal(node), z3.IntVal(tick))):
+            if tick > 0 and self.truth(sets.holds(smt.IntVal(node), smt.IntVal(tick))):
                 rows.setdefault(self._name(node), set()).add(tick)
         return Table({node: of_ticks(sorted(ticks)) for node, ticks in rows.items()})
 
     def _set(self, ticks: AnySet) -> Ranges:
-        return of_ticks(sorted({tick for _, tick in self._changes if tick > 0 and self.truth(ticks.holds(z3.IntVal(tick)))}))
+        return of_ticks(sorted({tick for _, tick in self._changes if tick > 0 and self.truth(ticks.holds(smt.IntVal(tick)))}))
 
     def _rows(self, rows: AnyRows) -> Table[Path, Entry]:
-        found = {self._path(at): self._entry(rows, at) for at in self._places if self.truth(rows._row(z3.IntVal(at)).has)}  # noqa: SLF001
+        found = {self._path(at): self._entry(rows, at) for at in self._places if self.truth(rows._row(smt.IntVal(at)).has)}  # noqa: SLF001
         for at, entry in rows.written:
             found[self._path(self.number(at))] = self.value(entry)
         return Table(found)
@@ -172,7 +170,7 @@ class Values(values.Values):
         if at in self._entries:
             made: Entry = self.value(self._entries[at])
             return made
-        row = rows._row(z3.IntVal(at))  # noqa: SLF001
+        row = rows._row(smt.IntVal(at))  # noqa: SLF001
         head = Element(self._name(self.number(row.node)), self.number(row.tick))
         return Entry(Chain((head,), cut=True), self.text(row.value), self.number(row.tock))
 
@@ -202,9 +200,9 @@ class Values(values.Values):
 
     def instances(self) -> Iterator[Mapping[str, int]]:
         """Yields each change as any change, with its path as any path."""
-        of = z3.Function("path of", *(z3.IntSort(),) * 3)
+        of = smt.Function("path of", *(smt.IntSort(),) * 3)
         for node, tick in self._changes:
-            yield {"any node": node, "any tick": tick, "any path": self.number(of(z3.IntVal(node), z3.IntVal(tick)))}
+            yield {"any node": node, "any tick": tick, "any path": self.number(of(smt.IntVal(node), smt.IntVal(tick)))}
 
     # -- values to terms --------------------------------------------------------------------------------------------
 
@@ -214,17 +212,17 @@ class Values(values.Values):
 
     def lifted_number(self, number: int) -> Any:
         """Returns a tick or a tock as a term."""
-        return Number(z3.IntVal(number))
+        return Number(smt.IntVal(number))
 
     def lifted(self, value: Any, hint: Any = None) -> Any:
         """Returns a value as terms."""
         if isinstance(value, bytes):
-            return Number(z3.IntVal(self._paths[value])) if value in self._paths else self._values.get(value, value)
+            return Number(smt.IntVal(self._paths[value])) if value in self._paths else self._values.get(value, value)
         if isinstance(value, Table) and value:
             if any(isinstance(row, Ranges) for row in value.values()):
-                members = tuple((self.lifted(node), z3.IntVal(row.ends[-1] - 1)) for node, row in value.items())
+                members = tuple((self.lifted(node), smt.IntVal(row.ends[-1] - 1)) for node, row in value.items())
                 return AnySets(self.path, _holds([*self._ticks_in(value)]), members)
-            return _put(AnyTicks(lambda _: z3.IntVal(-1)), {self.lifted(node): self.lifted(row) for node, row in value.items()})
+            return _put(AnyTicks(lambda _: smt.IntVal(-1)), {self.lifted(node): self.lifted(row) for node, row in value.items()})
         return super().lifted(value, hint)
 
     def _ticks_in(self, sets: Table[NodeId, Ranges]) -> Iterator[tuple[int, int, int]]:
@@ -271,7 +269,7 @@ class Values(values.Values):
         known, holds_now, held = own.known, _holds(now), _holds(was)
 
         def holds(node: Term, tick: Term) -> Term:
-            return z3.Or(holds_now(node, tick), z3.And(known.holds(node, tick), z3.Not(held(node, tick))))
+            return smt.Or(holds_now(node, tick), smt.And(known.holds(node, tick), smt.Not(held(node, tick))))
 
         sets: Any = AnySets(self.path, holds, known.members)
         return Entries(rows, sets)
@@ -288,8 +286,8 @@ def _whole(state: State, event: Any) -> values.WholeStep:
 
 def _holds(ranges: list[tuple[int, int, int]]) -> Callable[[Term, Term], Term]:
     """Returns whether these ranges have a change."""
-    return lambda node, tick: z3.Or(
-        *(z3.And(node == one, tick >= begin, tick < end) for one, begin, end in ranges), z3.BoolVal(False)
+    return lambda node, tick: smt.Or(
+        *(smt.And(node == one, tick >= begin, tick < end) for one, begin, end in ranges), smt.BoolVal(False)
     )
 
 

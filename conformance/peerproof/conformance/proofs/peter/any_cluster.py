@@ -21,8 +21,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
@@ -70,9 +69,9 @@ PROOFS: Final = ProofTable()
 #: No replacements.
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
-_INT, _BOOL = z3.IntSort(), z3.BoolSort()
+_INT, _BOOL = smt.IntSort(), smt.BoolSort()
 _NOW: Final = Instant(0)
-_EMPTY: Final = z3.IntVal(0)
+_EMPTY: Final = smt.IntVal(0)
 
 #: A purpose that is not Peter's.
 _OTHER: Final = SUBSCRIBE - 1
@@ -101,7 +100,7 @@ class Cluster:
 
 def any_cluster() -> Cluster:
     """Returns any cluster."""
-    return Cluster(z3.Function("was published", _INT, _INT, _BOOL), z3.Function("has wanted", _INT, _INT, _BOOL))
+    return Cluster(smt.Function("was published", _INT, _INT, _BOOL), smt.Function("has wanted", _INT, _INT, _BOOL))
 
 
 class Children:
@@ -118,7 +117,7 @@ class Children:
 
     def __len__(self) -> int:
         """Returns 1 if there are any children; the code needs no more."""
-        return 1 if bool(z3.Bool(self._path.fresh("there are children"))) else 0
+        return 1 if bool(smt.Bool(self._path.fresh("there are children"))) else 0
 
     def __eq__(self, other: object) -> bool:
         return self is other or (self._same is not None and bool(self._same))
@@ -128,14 +127,14 @@ class Children:
     def put(self, nodes: Mapping[Any, Node]) -> Children:
         """Like `Table`, for one node; one that is a child already may have moved."""
         ((child, _),) = nodes.items()
-        is_same = z3.And(self.has(child.term), z3.Bool(self._path.fresh("it has not moved")))
-        return Children(self._path, lambda c: z3.Or(c == child.term, self.has(c)), self._window, is_same)
+        is_same = smt.And(self.has(child.term), smt.Bool(self._path.fresh("it has not moved")))
+        return Children(self._path, lambda c: smt.Or(c == child.term, self.has(c)), self._window, is_same)
 
     def without(self, children: Any) -> Children:
         """Like `Table`."""
         gone = [term_of(child) for child in children]
-        is_same = z3.Not(z3.Or(*map(self.has, gone)))
-        return Children(self._path, lambda c: z3.And(self.has(c), *(c != one for one in gone)), self._window, is_same)
+        is_same = smt.Not(smt.Or(*map(self.has, gone)))
+        return Children(self._path, lambda c: smt.And(self.has(c), *(c != one for one in gone)), self._window, is_same)
 
     def items(self) -> Iterator[tuple[Any, Node]]:
         """Like `Table`, for the nodes of the window that are children."""
@@ -177,10 +176,10 @@ class Topics:
 
     def get(self, topic: Any, _: Row) -> Row:
         """Like `Table`; a topic without a row has no children."""
-        number = topic.term.get_id()
+        number = topic.term.id
         if number not in self._rows:
             is_there, at = topic in self, topic.term
-            has = (lambda child: self.is_child(at, child)) if is_there else (lambda _: z3.BoolVal(False))
+            has = (lambda child: self.is_child(at, child)) if is_there else (lambda _: smt.BoolVal(False))
             children: Any = Children(self._path, has, self.window)
             parent = node_of(self.parent(at)) if is_there and self.parent(at) >= 0 else None
             self._rows[number] = Row(self.is_local(at) if is_there else False, children, parent)
@@ -190,19 +189,19 @@ class Topics:
         """Like `Table`, for one topic."""
         ((topic, row),) = rows.items()
         at, children = topic.term, cast("Children", row.children)
-        parent = z3.IntVal(-1) if row.parent is None else term_of(row.parent.id)
-        local = row.is_local if z3.is_expr(row.is_local) else z3.BoolVal(row.is_local)
+        parent = smt.IntVal(-1) if row.parent is None else term_of(row.parent.id)
+        local = row.is_local if smt.is_expr(row.is_local) else smt.BoolVal(row.is_local)
         return self._with(
-            lambda t: z3.Or(t == at, self.has(t)),
-            lambda t: z3.If(t == at, local, self.is_local(t)),
-            lambda t, c: z3.If(t == at, children.has(c), self.is_child(t, c)),
-            lambda t: z3.If(t == at, parent, self.parent(t)),
+            lambda t: smt.Or(t == at, self.has(t)),
+            lambda t: smt.If(t == at, local, self.is_local(t)),
+            lambda t, c: smt.If(t == at, children.has(c), self.is_child(t, c)),
+            lambda t: smt.If(t == at, parent, self.parent(t)),
         )
 
     def without(self, topics: Any) -> Topics:
         """Like `Table`, for one topic."""
         (topic,) = topics
-        return self._with(lambda t: z3.And(self.has(t), t != topic.term), self.is_local, self.is_child, self.parent)
+        return self._with(lambda t: smt.And(self.has(t), t != topic.term), self.is_local, self.is_child, self.parent)
 
     def _with(self, has: Any, is_local: Any, is_child: Any, parent: Any) -> Topics:
         return Topics(self._path, has, is_local, is_child, parent, self.members, self.window)
@@ -215,7 +214,7 @@ class Topics:
 
     def values(self) -> Iterator[Row]:
         """Yields a row with any number of children, for their limit."""
-        is_full = bool(z3.Bool(self._path.fresh("there are too many children")))
+        is_full = bool(smt.Bool(self._path.fresh("there are too many children")))
         few_or_many: Any = range(MOST_CHILDREN if is_full else 0)
         yield Row(children=few_or_many)
 
@@ -232,16 +231,16 @@ class Message(NamedTuple):
     @property
     def is_copy(self) -> bool:
         """Whether it is a copy of an event, from a parent to a child."""
-        return self.to is not None and bool(z3.is_true(z3.simplify(self.purpose == NOTIFY)))
+        return self.to is not None and bool(smt.is_true(smt.simplify(self.purpose == NOTIFY)))
 
 
 def is_sound(cluster: Cluster, message: Message) -> Term:
     """States what holds of a message under way."""
     sender, topic, purpose, value, _ = message
-    is_event = z3.Or(purpose == PUBLISH, purpose == NOTIFY)
-    return z3.And(
-        z3.Implies(is_event, cluster.published(topic, value)),
-        z3.Implies(purpose == SUBSCRIBE, cluster.wanted(sender, topic)),
+    is_event = smt.Or(purpose == PUBLISH, purpose == NOTIFY)
+    return smt.And(
+        smt.Implies(is_event, cluster.published(topic, value)),
+        smt.Implies(purpose == SUBSCRIBE, cluster.wanted(sender, topic)),
     )
 
 
@@ -251,9 +250,9 @@ def invariant(cluster: Cluster, state: State, subscribed: Callable[[Term], Term]
     own = term_of(state.config.id)
     is_local, is_child = topics.is_local(topic), topics.is_child(topic, child)
     return {
-        "it is subscribed exactly if its application is": z3.And(topics.has(topic), is_local) == subscribed(topic),
-        "it has wanted its topics": z3.Implies(topics.has(topic), cluster.wanted(own, topic)),
-        "its children have wanted the topic": z3.Implies(z3.And(topics.has(topic), is_child), cluster.wanted(child, topic)),
+        "it is subscribed exactly if its application is": smt.And(topics.has(topic), is_local) == subscribed(topic),
+        "it has wanted its topics": smt.Implies(topics.has(topic), cluster.wanted(own, topic)),
+        "its children have wanted the topic": smt.Implies(smt.And(topics.has(topic), is_child), cluster.wanted(child, topic)),
     }
 
 
@@ -279,13 +278,13 @@ def any_state(path: Path, window: int = 1) -> State:
     """Returns any node; going through children gives this many of them."""
     node = path.integer("node", 0, Ring().size - 1)
     children = tuple(path.integer(f"child {number}") for number in range(1, window + 1))
-    path.know(z3.Distinct(*children))
+    path.know(smt.Distinct(*children))
     table: Any = Topics(
         path,
-        z3.Function("has topic", _INT, _BOOL),
-        z3.Function("is subscribed to", _INT, _BOOL),
-        z3.Function("has child", _INT, _INT, _BOOL),
-        z3.Function("parent", _INT, _INT),
+        smt.Function("has topic", _INT, _BOOL),
+        smt.Function("is subscribed to", _INT, _BOOL),
+        smt.Function("has child", _INT, _INT, _BOOL),
+        smt.Function("parent", _INT, _INT),
         (path.integer("one of its topics"),),
         children,
     )
@@ -301,7 +300,7 @@ def any_event(path: Path, kind: str, topic: Term, value: Term) -> tuple[Any, Mes
         header: Any = Header(about, name, hop=path.integer("hop"))  # type: ignore[arg-type]
         application: Any = Application(header, purpose, content)  # type: ignore[arg-type]
         notice = Delivered(application) if kind == "delivered" else Forwarding(application, about)
-        return Told(_NOW, notice), Message(term_of(about.id), topic, z3.IntVal(purpose), value)
+        return Told(_NOW, notice), Message(term_of(about.id), topic, smt.IntVal(purpose), value)
     new: Any = frozenset([Number(path.integer("a node in the tables"))])
     address: Any = Number(path.integer("address"))
     own = SubscribeMessage(Header(about, name))  # type: ignore[arg-type]  # a number stands for an id
@@ -325,15 +324,15 @@ def any_event(path: Path, kind: str, topic: Term, value: Term) -> tuple[Any, Mes
 
 def take_step(path: Path, state: State, event: Any) -> Step[State, Any]:
     """Takes a step with the running code; next hops, addresses and what can be reached are any."""
-    next_hop, has_hop = z3.Function("next hop", _INT, _INT), z3.Function("has a next hop", _INT, _BOOL)
-    address = z3.Function("address of", _INT, _INT)
+    next_hop, has_hop = smt.Function("next hop", _INT, _INT), smt.Function("has a next hop", _INT, _BOOL)
+    address = smt.Function("address of", _INT, _INT)
 
     def seek(topic: Any) -> Node | None:
         return node_of(next_hop(topic.term)) if has_hop(topic.term) else None
 
     replaced = {
         "id_of_topic": lambda topic: topic,
-        "is_reachable": lambda *_: bool(z3.Bool(path.fresh("it can be reached"))),
+        "is_reachable": lambda *_: bool(smt.Bool(path.fresh("it can be reached"))),
         "address_of": lambda _, node: Number(address(node.id.term)),
     }
     with path.on_terms(overriding(names_in(tree, **replaced))):
@@ -351,7 +350,7 @@ def any_step(
     kind = kinds[choice(path, "what happens", len(kinds))]
     event, message = any_event(path, kind, topic, value)
     at = path.integer("any topic")
-    subscribed = z3.Function("the application is subscribed", _INT, _BOOL)
+    subscribed = smt.Function("the application is subscribed", _INT, _BOOL)
     sender = own if message is None else message.sender
     for one in (at, topic, *table.members):
         for child in (other, sender, *table.window):
@@ -364,13 +363,13 @@ def any_step(
             found = take_step(path, state, event)
     except NotEnabled:
         return None
-    begins = z3.Or(kind == "subscribe", z3.BoolVal(message is not None and found.state is not state))
+    begins = smt.Or(kind == "subscribe", smt.BoolVal(message is not None and found.state is not state))
     grown = Cluster(
-        lambda t, v: z3.Or(cluster.published(t, v), z3.And(kind == "publish", t == topic, v == value)),
-        lambda n, t: z3.Or(cluster.wanted(n, t), z3.And(begins, n == own, t == topic)),
+        lambda t, v: smt.Or(cluster.published(t, v), smt.And(kind == "publish", t == topic, v == value)),
+        lambda n, t: smt.Or(cluster.wanted(n, t), smt.And(begins, n == own, t == topic)),
     )
     asked = {"subscribe": True, "unsubscribe": False}.get(kind)
-    subscribes = subscribed if asked is None else lambda t: z3.If(t == topic, asked, subscribed(t))
+    subscribes = subscribed if asked is None else lambda t: smt.If(t == topic, asked, subscribed(t))
     return Taken(grown, state, found.state, subscribes, [*sendings(own, found)], [*tellings(found)], message, at, other)
 
 
@@ -379,11 +378,11 @@ def sendings(own: Term, step: Step[State, Any]) -> Iterator[Message]:
     for effect in step.effects:
         match effect:
             case Request(SendTo(node, key, value, purpose)):
-                yield Message(own, term_of(key), z3.IntVal(purpose), number_of(value), term_of(node.id))
+                yield Message(own, term_of(key), smt.IntVal(purpose), number_of(value), term_of(node.id))
             case Request(Route(key, value, purpose)):
                 yield Message(own, term_of(key), term_of(purpose), number_of(value))
             case Request(Forward(Application(header, purpose, value))):
-                yield Message(term_of(header.sender.id), term_of(header.key), z3.IntVal(purpose), number_of(value))
+                yield Message(term_of(header.sender.id), term_of(header.key), smt.IntVal(purpose), number_of(value))
 
 
 def tellings(step: Step[State, Any]) -> Iterator[tuple[Term, Term]]:
@@ -423,9 +422,9 @@ def nothing_is_delivered_that_was_not_published(path: Path, *, instead: Mapping[
     for topic, value in taken.told:
         path.claim("an event that is told was published", taken.cluster.published(topic, value))
     for message in taken.sent:
-        is_event = z3.Or(message.purpose == PUBLISH, message.purpose == NOTIFY)
+        is_event = smt.Or(message.purpose == PUBLISH, message.purpose == NOTIFY)
         path.claim(
-            "an event that is sent was published", z3.Implies(is_event, taken.cluster.published(message.topic, message.value))
+            "an event that is sent was published", smt.Implies(is_event, taken.cluster.published(message.topic, message.value))
         )
 
 
@@ -473,15 +472,15 @@ class Copies:
 
     def is_about(self, topic: Term, value: Term) -> Term:
         """States that a message is about this event."""
-        return z3.And(topic == self.topic, value == self.value)
+        return smt.And(topic == self.topic, value == self.value)
 
     def invariant(self, node: Term) -> dict[str, Term]:
         """Returns what holds of any node."""
-        from_parent = z3.And(self.parent(node) >= 0, self.copied(self.parent(node)))
+        from_parent = smt.And(self.parent(node) >= 0, self.copied(self.parent(node)))
         return {
-            "what was copied has come": z3.Implies(self.copied(node), self.came(node)),
-            "what was told has come": z3.Implies(self.told(node), self.came(node)),
-            "a copy is from the parent": z3.Implies(self.given(node), from_parent),
+            "what was copied has come": smt.Implies(self.copied(node), self.came(node)),
+            "what was told has come": smt.Implies(self.told(node), self.came(node)),
+            "a copy is from the parent": smt.Implies(self.given(node), from_parent),
         }
 
     def after(self, node: Term, taken: Taken) -> Copies:
@@ -489,22 +488,24 @@ class Copies:
         message = taken.event
         came = message is not None and self.is_about(message.topic, message.value)
         given = [(one.to, self.is_about(one.topic, one.value)) for one in taken.sent if one.is_copy]
-        told = z3.Or(*(self.is_about(*one) for one in taken.told))
+        told = smt.Or(*(self.is_about(*one) for one in taken.told))
         return Copies(
             self.topic,
             self.value,
             self.parent,
-            lambda n: z3.Or(self.given(n), *(z3.And(n == to, is_it) for to, is_it in given)),
-            lambda n: z3.Or(self.came(n), z3.And(n == node, came)),
-            lambda n: z3.Or(self.copied(n), z3.And(n == node, z3.Or(*(is_it for _, is_it in given)))),
-            lambda n: z3.Or(self.told(n), z3.And(n == node, told)),
+            lambda n: smt.Or(self.given(n), *(smt.And(n == to, is_it) for to, is_it in given)),
+            lambda n: smt.Or(self.came(n), smt.And(n == node, came)),
+            lambda n: smt.Or(self.copied(n), smt.And(n == node, smt.Or(*(is_it for _, is_it in given)))),
+            lambda n: smt.Or(self.told(n), smt.And(n == node, told)),
         )
 
 
 def any_copies(path: Path) -> Copies:
     """Returns the copies of any event, at any time."""
-    functions = (z3.Function(name, _INT, _BOOL) for name in ("was sent a copy", "event came to", "has copied", "was told"))
-    return Copies(path.integer("topic of the event"), path.integer("the event"), z3.Function("parent of", _INT, _INT), *functions)
+    functions = (smt.Function(name, _INT, _BOOL) for name in ("was sent a copy", "event came to", "has copied", "was told"))
+    return Copies(
+        path.integer("topic of the event"), path.integer("the event"), smt.Function("parent of", _INT, _INT), *functions
+    )
 
 
 @PROOFS.add(
@@ -527,30 +528,30 @@ def a_subscriber_is_told_at_most_once(path: Path, *, mutual: bool = True) -> Non
     state, node, message = taken.before, term_of(taken.before.config.id), taken.event
     topics: Any = state.topics
     nodes = [node, taken.other, *topics.window]
-    path.know(z3.Implies(topics.has(copies.topic), topics.parent(copies.topic) == copies.parent(node)))
+    path.know(smt.Implies(topics.has(copies.topic), topics.parent(copies.topic) == copies.parent(node)))
     for other in nodes:
         path.know(*copies.invariant(other).values(), *copies.invariant(copies.parent(other)).values())
         if mutual:
-            is_child = z3.And(topics.has(copies.topic), topics.is_child(copies.topic, other))
-            path.know(z3.Implies(is_child, copies.parent(other) == node))
+            is_child = smt.And(topics.has(copies.topic), topics.is_child(copies.topic, other))
+            path.know(smt.Implies(is_child, copies.parent(other) == node))
     if message is not None:
         is_event, is_copy = message.purpose == PUBLISH, message.purpose == NOTIFY
-        from_parent = z3.And(message.sender == copies.parent(node), copies.given(node))
-        comes = z3.If(is_copy, from_parent, copies.parent(node) < 0)
-        is_it = z3.And(copies.is_about(message.topic, message.value), z3.Or(is_event, is_copy))
+        from_parent = smt.And(message.sender == copies.parent(node), copies.given(node))
+        comes = smt.If(is_copy, from_parent, copies.parent(node) < 0)
+        is_it = smt.And(copies.is_about(message.topic, message.value), smt.Or(is_event, is_copy))
         path.know(message.purpose != SUBSCRIBE, message.purpose != UNSUBSCRIBE)
-        path.know(z3.Implies(is_it, z3.And(comes, z3.Not(copies.came(node)))))
+        path.know(smt.Implies(is_it, smt.And(comes, smt.Not(copies.came(node)))))
 
     after = copies.after(node, taken)
     told = [copies.is_about(*one) for one in taken.told]
     path.claim("told once in a step", truth(len(told) <= 1))
-    path.claim("not told again", z3.Implies(z3.Or(*told), z3.Not(copies.told(node))))
+    path.claim("not told again", smt.Implies(smt.Or(*told), smt.Not(copies.told(node))))
     sent = [one for one in taken.sent if one.is_copy]
     for place, one in enumerate(sent):
         is_it = copies.is_about(one.topic, one.value)
-        path.claim("no copy was sent to it before", z3.Implies(is_it, z3.Not(copies.given(one.to))))
-        path.claim("a copy is from the parent", z3.Implies(is_it, copies.parent(one.to) == node))
-        path.claim("one copy each", z3.Distinct(one.to, *(other.to for other in sent[:place])))
+        path.claim("no copy was sent to it before", smt.Implies(is_it, smt.Not(copies.given(one.to))))
+        path.claim("a copy is from the parent", smt.Implies(is_it, copies.parent(one.to) == node))
+        path.claim("one copy each", smt.Distinct(one.to, *(other.to for other in sent[:place])))
     for name, holds in after.invariant(taken.other).items():
         path.claim(name, holds)
 
@@ -574,16 +575,16 @@ def a_new_node_and_others_keep_what_holds(path: Path, *, instead: Mapping[str, A
     own: Any = Number(node)
     with overriding(names_in(tree, **(instead or {}))):
         new = path.run(tree.initial, NodeId("any"), Config(own))
-    none = z3.BoolVal(False)
+    none = smt.BoolVal(False)
     topics, nodes = (
         [term_of(one) for one in some] for some in (new.topics, [c for row in new.topics.values() for c in row.children])
     )
     table: Any = Topics(
         path,
-        lambda t: z3.Or(none, *(t == one for one in topics)),
+        lambda t: smt.Or(none, *(t == one for one in topics)),
         lambda _: none,
-        lambda _, n: z3.Or(none, *(n == one for one in nodes)),
-        lambda _: z3.IntVal(-1),
+        lambda _, n: smt.Or(none, *(n == one for one in nodes)),
+        lambda _: smt.IntVal(-1),
         (),
         (),
     )
@@ -592,12 +593,12 @@ def a_new_node_and_others_keep_what_holds(path: Path, *, instead: Mapping[str, A
     path.claim("it has no topics", truth(not topics))
 
     message = Message(path.integer("sender"), topic, path.integer("purpose"), value)
-    state, subscribed = any_state(path), z3.Function("the application is subscribed", _INT, _BOOL)
+    state, subscribed = any_state(path), smt.Function("the application is subscribed", _INT, _BOOL)
     path.know(is_sound(cluster, message), *invariant(cluster, state, subscribed, topic, other).values())
     who, what, which = path.integer("another node"), path.integer("its topic"), path.integer("its event")
     grown = Cluster(
-        lambda t, v: z3.Or(cluster.published(t, v), z3.And(t == what, v == which)),
-        lambda n, t: z3.Or(cluster.wanted(n, t), z3.And(n == who, t == what)),
+        lambda t, v: smt.Or(cluster.published(t, v), smt.And(t == what, v == which)),
+        lambda n, t: smt.Or(cluster.wanted(n, t), smt.And(n == who, t == what)),
     )
     path.claim("a message under way", is_sound(grown, message))
     for name, holds in invariant(grown, state, subscribed, topic, other).items():

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.peter import any_cluster
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Stated, Twin
@@ -28,7 +27,7 @@ from peerproof.spec.stack import Request, Told
 from peerproof.spec.wendy import Application, Config, Delivered, Header, Id, Node, NodeExited, NodeJoined, SendTo, ids
 from peerproof.spec.wendy.ids import ID_BYTES
 
-BYTE: Final = z3.BitVecSort(8)
+BYTE: Final = smt.BitVecSort(8)
 
 TEXT: Final = "weather/london/today"
 TOPIC: Final = id_of_topic(TEXT)
@@ -42,7 +41,7 @@ class AnyTopic:
 
     def __init__(self, path: Path, name: str) -> None:
         self.length = path.integer(f"bytes of {name}")
-        self._byte = z3.Function(name, z3.IntSort(), BYTE)
+        self._byte = smt.Function(name, smt.IntSort(), BYTE)
 
     def encode(self) -> AnyTopic:
         """Returns the bytes; only they are known."""
@@ -63,7 +62,7 @@ class _Int:
     @staticmethod
     def from_bytes(octets: list[Term], order: str) -> Term:
         """Like `int`."""
-        return z3.Concat(*(octets if order == "big" else octets[::-1]))
+        return smt.Concat(*(octets if order == "big" else octets[::-1]))
 
 
 #: Replacements for names that topics and ids look up.
@@ -94,21 +93,23 @@ class Children:
 
     def __eq__(self, other: object) -> bool:
         its = cast("Children", other)
-        return self.is_moved == its.is_moved and bool(z3.And(self.count == its.count, self.is_child == its.is_child))
+        return self.is_moved == its.is_moved and bool(smt.And(self.count == its.count, self.is_child == its.is_child))
 
     __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
     def put(self, rows: Mapping[Id, Node]) -> Children:
         """Adds `CHILD`, at its known address or another one."""
         assert rows.keys() == {CHILD.id}, "only CHILD comes and goes"
-        count = self.count + z3.If(self.is_child, 0, 1)
-        return Children(self._path, count, z3.BoolVal(val=True), is_moved=bool(self._path.any_of("it has moved", z3.BoolSort())))
+        count = self.count + smt.If(self.is_child, 0, 1)
+        return Children(
+            self._path, count, smt.BoolVal(val=True), is_moved=bool(self._path.any_of("it has moved", smt.BoolSort()))
+        )
 
     def without(self, children: Any) -> Children:
         """Removes `CHILD` if it is named."""
         if CHILD.id not in children:
             return self
-        return Children(self._path, self.count - z3.If(self.is_child, 1, 0), z3.BoolVal(val=False))
+        return Children(self._path, self.count - smt.If(self.is_child, 1, 0), smt.BoolVal(val=False))
 
     def items(self) -> Iterator[tuple[Id, Node]]:
         """Yields `CHILD` if it is one; the others are never the ones looked for."""
@@ -149,16 +150,16 @@ class Topics:
 
     def values(self) -> Iterator[Row]:
         """Yields a row with the number of children that counts for the limit."""
-        is_full = bool(self._path.any_of("there are too many children", z3.BoolSort()))
+        is_full = bool(self._path.any_of("there are too many children", smt.BoolSort()))
         yield Row(children=cast("Any", range(MOST_CHILDREN if is_full else 0)))
 
 
 def any_node(path: Path) -> State:
     """Returns a node with any row of the topic, which it keeps if and only if it is interested."""
-    count, is_child = path.integer("children"), path.any_of("one of them is a certain child", z3.BoolSort())
-    path.know(z3.Implies(is_child, count > 0))
+    count, is_child = path.integer("children"), path.any_of("one of them is a certain child", smt.BoolSort())
+    path.know(smt.Implies(is_child, count > 0))
     parent = (None, PARENT, CHILD)[choice(path, "parent", 3)]
-    row = Row(path.any_of("is subscribed", z3.BoolSort()), cast("Any", Children(path, count, is_child)), parent)
+    row = Row(path.any_of("is subscribed", smt.BoolSort()), cast("Any", Children(path, count, is_child)), parent)
     topics = Topics(path, row if row.is_wanted else None)
     return State(NodeId("n1:1"), Config(OWN.id), cast("Any", topics))
 
@@ -215,7 +216,7 @@ def any_id(path: Path, topic: AnyTopic) -> Term:
 
 def equal(one: AnyTopic, other: AnyTopic, start: int, end: int) -> Term:
     """States that two topics have the same bytes from one place up to another."""
-    return z3.And(*(one.at(place) == other.at(place) for place in range(start, end)))
+    return smt.And(*(one.at(place) == other.at(place) for place in range(start, end)))
 
 
 @PROOFS.add("PZ-01 P-03 PA-01 PA-03", TOPICS, Twin("one byte more", {"end": ID_BYTES + 1}))
@@ -247,7 +248,7 @@ def topics_that_begin_alike_are_one(path: Path, *, converse: bool = False) -> No
     same = any_id(path, one) == any_id(path, other)
     alike = equal(one, other, 0, SPOKEN_OF)
 
-    path.claim("the same id", z3.Implies(same, alike) if converse else z3.Implies(alike, same))
+    path.claim("the same id", smt.Implies(same, alike) if converse else smt.Implies(alike, same))
 
 
 # -- interest in a topic ----------------------------------------------------------------------------------------------
@@ -257,13 +258,13 @@ def is_interested(path: Path, state: State, event: Any) -> Term:
     """States that a node must be interested after a command, or a message of a child."""
     kept = state.topics.get(TOPIC, Row())
     local, children, is_child = kept.is_local, *_count_children(kept.children)
-    is_full = path.any_of("there are too many children", z3.BoolSort())
+    is_full = path.any_of("there are too many children", smt.BoolSort())
     match event:
         case Asked(_, command):
-            return z3.Or(z3.BoolVal(isinstance(command, Subscribe)), children > 0)
+            return smt.Or(smt.BoolVal(isinstance(command, Subscribe)), children > 0)
         case Told(_, notice):
-            more = z3.If(z3.Or(is_child, is_full), 0, 1) if notice.message.purpose == SUBSCRIBE else z3.If(is_child, -1, 0)
-            return z3.Or(local, children + more > 0)
+            more = smt.If(smt.Or(is_child, is_full), 0, 1) if notice.message.purpose == SUBSCRIBE else smt.If(is_child, -1, 0)
+            return smt.Or(local, children + more > 0)
     raise ValueError(event)
 
 
@@ -271,7 +272,7 @@ def _count_children(children: Any) -> tuple[Term, Term]:
     """Returns the number of children, and whether the tracked one is among them."""
     if hasattr(children, "count"):
         return children.count, children.is_child
-    return z3.IntVal(len(children)), z3.BoolVal(CHILD.id in children)
+    return smt.IntVal(len(children)), smt.BoolVal(CHILD.id in children)
 
 
 def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
@@ -373,7 +374,7 @@ class Said(NamedTuple):
 
 def the_latest(one: Said, other: Said) -> Said:
     """Returns the message with the larger number."""
-    return Said(*(z3.If(one.number >= other.number, mine, its) for mine, its in zip(one, other, strict=True)))
+    return Said(*(smt.If(one.number >= other.number, mine, its) for mine, its in zip(one, other, strict=True)))
 
 
 def the_last(one: Said, other: Said) -> Said:  # noqa: ARG001  # ignored
@@ -392,13 +393,13 @@ def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Sai
 
     For any three: order, groups and repetitions make no difference, and none is later than the one that is left.
     """
-    wants = z3.Function("wants", z3.IntSort(), z3.BoolSort())
+    wants = smt.Function("wants", smt.IntSort(), smt.BoolSort())
     a, b, c = (Said(number, wants(number)) for number in (path.integer(name) for name in "abc"))
 
     path.claim("in any order", same_row(merged(a, b), merged(b, a)))
     path.claim("in any groups", same_row(merged(merged(a, b), c), merged(a, merged(b, c))))
     path.claim("more than once", same_row(merged(a, a), a))
-    path.claim("none is later", z3.And(merged(a, b).number >= a.number, merged(a, b).number >= b.number))
+    path.claim("none is later", smt.And(merged(a, b).number >= a.number, merged(a, b).number >= b.number))
 
 
 PROOFS.extend(any_cluster.PROOFS)

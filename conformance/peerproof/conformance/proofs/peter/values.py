@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
-from peerproof.conformance.proofs import values
+from peerproof.conformance.proofs import smt, values
 from peerproof.conformance.proofs.paths import Term
 from peerproof.conformance.proofs.peter.any_cluster import Children, Topics
 from peerproof.conformance.proofs.terms import Number, term_of
@@ -54,8 +52,8 @@ class Values(values.Values):
 
     def _address(self, number: int) -> NodeId:
         """Returns the address of a node that has this address on terms."""
-        of = z3.Function("address of", z3.IntSort(), z3.IntSort())
-        there = [node for node in self._ranks if self.number(of(z3.IntVal(node))) == number]
+        of = smt.Function("address of", smt.IntSort(), smt.IntSort())
+        there = [node for node in self._ranks if self.number(of(smt.IntVal(node))) == number]
         return NodeId(f"n{self.rank(there[0]) if there else 0}:{_PORT}")
 
     def _event(self, number: int) -> bytes:
@@ -69,9 +67,9 @@ class Values(values.Values):
             if not self.truth(topics.has(topic)):
                 continue
             number = self.number(topic)
-            at = z3.IntVal(number)
+            at = smt.IntVal(number)
             nodes = {self.number(node) for _, node in topics.about}
-            children = [self._node(node) for node in nodes if self.truth(topics.is_child(at, z3.IntVal(node)))]
+            children = [self._node(node) for node in nodes if self.truth(topics.is_child(at, smt.IntVal(node)))]
             parent = self.number(topics.parent(at))
             found[self._id(number)] = Row(
                 self.truth(topics.is_local(at)),
@@ -101,7 +99,7 @@ class Values(values.Values):
 
     def lifted_number(self, number: int) -> Any:
         """Returns an id as a term; other numbers are as they are."""
-        return Number(z3.IntVal(self._ids[number])) if number in self._ids else number
+        return Number(smt.IntVal(self._ids[number])) if number in self._ids else number
 
     def lifted_config(self, config: Any) -> Any:
         """Returns a configuration with the id of its node as a term."""
@@ -110,7 +108,7 @@ class Values(values.Values):
     def lifted(self, value: Any, hint: Any = None) -> Any:
         """Returns a value as terms."""
         if isinstance(value, bytes) and value in self._events:
-            return Number(z3.IntVal(self._events[value]))
+            return Number(smt.IntVal(self._events[value]))
         return super().lifted(value, hint)
 
     def lifted_field(self, name: str, after: Any, before: Any, own: State) -> Any:
@@ -131,8 +129,8 @@ class Values(values.Values):
         known = [term_of(self.lifted(child)) for child in before.children] if before else []
 
         def has(child: Term) -> Term:
-            was = topics.is_child(topic.term, child) if before else z3.BoolVal(False)
-            return z3.Or(*(child == one for one in here), z3.And(was, *(child != one for one in known)))
+            was = topics.is_child(topic.term, child) if before else smt.BoolVal(False)
+            return smt.Or(*(child == one for one in here), smt.And(was, *(child != one for one in known)))
 
         children: Any = Children(self.path, has, ())
         return Row(row.is_local, children, None if row.parent is None else self.lifted(row.parent))

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import count, product
 from typing import Any, Final, NamedTuple, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Stated, Twin
@@ -42,11 +41,11 @@ from peerproof.spec.scuttlebutt.state import Config, Peer, State, Versioned
 
 PROOFS: Final = ProofTable()
 
-_INT, _BOOL = z3.IntSort(), z3.BoolSort()
+_INT, _BOOL = smt.IntSort(), smt.BoolSort()
 _NOW: Final = Instant(0)
 
 #: The window of an answer begins with its first pair; otherwise its pairs are any two neighbours.
-_AT_BEGINNING: Final = z3.Bool("the window is at the beginning")
+_AT_BEGINNING: Final = smt.Bool("the window is at the beginning")
 
 
 @dataclass(frozen=True)
@@ -62,16 +61,16 @@ class Cluster:
     def wrote(self, owner: Term, pair: Any) -> Term:
         """States that the owner has written this pair."""
         version = pair.version
-        right = z3.And(self.key(owner, version) == pair.key, self.value(owner, version) == pair.value)
-        return z3.And(version >= 1, version <= self.top(owner), right)
+        right = smt.And(self.key(owner, version) == pair.key, self.value(owner, version) == pair.value)
+        return smt.And(version >= 1, version <= self.top(owner), right)
 
     def is_sound(self, owner: Term, key: Term, version: Term) -> Term:
         """States what `last` and `top` mean: the last version of a key is one at which it was written, and none is later."""
         last, top = self.last(owner, key), self.top(owner)
-        written = z3.And(version >= 1, version <= top)
-        return z3.And(
-            *(top >= 0, last >= 0, last <= top, z3.Implies(last > 0, self.key(owner, last) == key)),
-            z3.Implies(written, version <= self.last(owner, self.key(owner, version))),
+        written = smt.And(version >= 1, version <= top)
+        return smt.And(
+            *(top >= 0, last >= 0, last <= top, smt.Implies(last > 0, self.key(owner, last) == key)),
+            smt.Implies(written, version <= self.last(owner, self.key(owner, version))),
         )
 
     def after(self, owner: Term, key: Term, value: Term) -> Cluster:
@@ -79,13 +78,13 @@ class Cluster:
         new = self.top(owner) + 1
 
         def at(version: Term, o: Term) -> Term:
-            return z3.And(o == owner, version == new)
+            return smt.And(o == owner, version == new)
 
         return Cluster(
-            lambda o, v: z3.If(at(v, o), key, self.key(o, v)),
-            lambda o, v: z3.If(at(v, o), value, self.value(o, v)),
-            lambda o: z3.If(o == owner, new, self.top(o)),
-            lambda o, k: z3.If(z3.And(o == owner, k == key), new, self.last(o, k)),
+            lambda o, v: smt.If(at(v, o), key, self.key(o, v)),
+            lambda o, v: smt.If(at(v, o), value, self.value(o, v)),
+            lambda o: smt.If(o == owner, new, self.top(o)),
+            lambda o, k: smt.If(smt.And(o == owner, k == key), new, self.last(o, k)),
             self.known,
         )
 
@@ -93,11 +92,11 @@ class Cluster:
 def any_cluster() -> Cluster:
     """Returns any cluster."""
     return Cluster(
-        z3.Function("key of", _INT, _INT, Key),
-        z3.Function("value of", _INT, _INT, Value),
-        z3.Function("top of", _INT, _INT),
-        z3.Function("last of", _INT, Key, _INT),
-        z3.Function("known by", _INT, _INT, _INT),
+        smt.Function("key of", _INT, _INT, Key),
+        smt.Function("value of", _INT, _INT, Value),
+        smt.Function("top of", _INT, _INT),
+        smt.Function("last of", _INT, Key, _INT),
+        smt.Function("known by", _INT, _INT, _INT),
     )
 
 
@@ -138,7 +137,7 @@ class Store:
 
 
 def _having(has: Callable[[Term], Term], addr: Term) -> Callable[[Term], Term]:
-    return lambda a: z3.Or(a == addr, has(a))
+    return lambda a: smt.Or(a == addr, has(a))
 
 
 def _with_record(record: Callable[[Term], Peer], addr: Term, new: Peer) -> Callable[[Term], Peer]:
@@ -146,10 +145,10 @@ def _with_record(record: Callable[[Term], Peer], addr: Term, new: Peer) -> Calla
         mine, theirs, before = rows(new), rows(record(other)), record(other)
         is_it = other == addr
         table: Any = Pairs(
-            lambda k: z3.If(is_it, mine.has(k), theirs.has(k)),
-            lambda k: Versioned(*(z3.If(is_it, one, two) for one, two in zip(mine.row(k), theirs.row(k), strict=True))),
+            lambda k: smt.If(is_it, mine.has(k), theirs.has(k)),
+            lambda k: Versioned(*(smt.If(is_it, one, two) for one, two in zip(mine.row(k), theirs.row(k), strict=True))),
         )
-        return Peer(table, z3.If(is_it, term_of(new.version), term_of(before.version)))
+        return Peer(table, smt.If(is_it, term_of(new.version), term_of(before.version)))
 
     return at
 
@@ -190,7 +189,7 @@ class Node:
         """Returns the node after a step of its own, which tells how much it knows now."""
 
         def known(node: Term, owner: Term) -> Term:
-            return z3.If(node == self.id, _version(state, owner), self.cluster.known(node, owner))
+            return smt.If(node == self.id, _version(state, owner), self.cluster.known(node, owner))
 
         cluster = self.cluster
         return Node(Cluster(cluster.key, cluster.value, cluster.top, cluster.last, known), state)
@@ -199,15 +198,15 @@ class Node:
 def _version(state: State, owner: Term) -> Term:
     """The version of an owner as a state has it; 0 if it does not know the owner."""
     store = cast("Store", state.store)
-    return z3.If(store.has(owner), term_of(store.record(owner).version), 0)
+    return smt.If(store.has(owner), term_of(store.record(owner).version), 0)
 
 
 def any_node(path: Path, cluster: Cluster, *, restarted: bool = False, window: tuple[Term, ...] = ()) -> Node:
     """Returns any node in a state that satisfies the invariant; if it has restarted, its own versions begin anew."""
     own: Any = Number(path.integer("node"))
-    has, version = z3.Function("known peer", _INT, _BOOL), z3.Function("version", _INT, _INT)
-    pair_has, value = z3.Function("known key", _INT, Key, _BOOL), z3.Function("value", _INT, Key, Value)
-    pair_version = z3.Function("version of key", _INT, Key, _INT)
+    has, version = smt.Function("known peer", _INT, _BOOL), smt.Function("version", _INT, _INT)
+    pair_has, value = smt.Function("known key", _INT, Key, _BOOL), smt.Function("value", _INT, Key, Value)
+    pair_version = smt.Function("version of key", _INT, Key, _INT)
 
     def record(owner: Term) -> Peer:
         table: Any = Pairs(lambda k: pair_has(owner, k), lambda k: Versioned(value(owner, k), pair_version(owner, k)))
@@ -225,7 +224,7 @@ def any_node(path: Path, cluster: Cluster, *, restarted: bool = False, window: t
 
 def owns(node: Node) -> Term:
     """States that the node's own record is all that it has ever written: it has not restarted."""
-    return z3.And(node.store.has(node.id), _version(node.state, node.id) == node.cluster.top(node.id))
+    return smt.And(node.store.has(node.id), _version(node.state, node.id) == node.cluster.top(node.id))
 
 
 def invariant(node: Node, owner: Term, key: Term) -> dict[str, Term]:
@@ -233,28 +232,30 @@ def invariant(node: Node, owner: Term, key: Term) -> dict[str, Term]:
     cluster, store = node.cluster, node.store
     record = store.record(owner)
     table, version = rows(record), term_of(record.version)
-    known = z3.And(store.has(owner), table.has(key))
+    known = smt.And(store.has(owner), table.has(key))
     pair = DeltaEntry(owner, key, *table.row(key))
     last = cluster.last(owner, key)
     return {
-        "HasHad": z3.Implies(known, cluster.wrote(owner, pair)),
-        "HasHad of versions": z3.Implies(store.has(owner), z3.And(version >= 0, version <= cluster.top(owner))),
-        "VersionIsMax": z3.Implies(known, pair.version <= version),
-        "NoGap": z3.Implies(z3.And(store.has(owner), last >= 1, last <= version), z3.And(table.has(key), pair.version == last)),
+        "HasHad": smt.Implies(known, cluster.wrote(owner, pair)),
+        "HasHad of versions": smt.Implies(store.has(owner), smt.And(version >= 0, version <= cluster.top(owner))),
+        "VersionIsMax": smt.Implies(known, pair.version <= version),
+        "NoGap": smt.Implies(
+            smt.And(store.has(owner), last >= 1, last <= version), smt.And(table.has(key), pair.version == last)
+        ),
     }
 
 
 def in_digest(cluster: Cluster, sender: Term, entry: DigestEntry) -> Term:
     """States what holds of an entry of a digest: its sender knows its peer up to that version, or farther by now."""
     addr, version = term_of(entry.addr), term_of(entry.version)
-    return z3.And(version >= 0, version <= cluster.known(sender, addr), version <= cluster.top(addr))
+    return smt.And(version >= 0, version <= cluster.known(sender, addr), version <= cluster.top(addr))
 
 
 def in_delta(cluster: Cluster, pair: DeltaEntry, since: Term, key: Term) -> Term:
     """States what holds of a pair of a delta and any key: its owner wrote it, and no other current pair is after `since`."""
     owner, last = term_of(pair.addr), cluster.last(term_of(pair.addr), key)
-    between = z3.And(since < last, last <= pair.version)
-    return z3.And(cluster.wrote(owner, pair), since < pair.version, z3.Implies(between, key == pair.key))
+    between = smt.And(since < last, last <= pair.version)
+    return smt.And(cluster.wrote(owner, pair), since < pair.version, smt.Implies(between, key == pair.key))
 
 
 # -- events -----------------------------------------------------------------------------------------------------------
@@ -293,9 +294,9 @@ def delta_of(path: Path, cluster: Cluster, receiver: Term, keys: Iterable[Term],
         key, value = path.any_of(f"key of pair {at}", Key), path.any_of(f"value of pair {at}", Value)
         pair = DeltaEntry(owner, key, value, path.integer(f"version of pair {at}", 1))  # type: ignore[arg-type]
         since = path.integer(f"pair {at} follows version")
-        before = [z3.And(term_of(one.pair.addr) == owner.term, since <= one.pair.version) for one in found]
+        before = [smt.And(term_of(one.pair.addr) == owner.term, since <= one.pair.version) for one in found]
         if not late:
-            path.know(z3.Or(since <= cluster.known(receiver, owner.term), *before))
+            path.know(smt.Or(since <= cluster.known(receiver, owner.term), *before))
         found.append(InDelta(pair, since))
     every = [*keys, *(one.pair.key for one in found)]
     path.know(*(in_delta(cluster, one.pair, one.since, key) for one, key in product(found, every)))
@@ -400,14 +401,14 @@ def neighbours(node: Node, owner: Term, since: Term, window: tuple[Term, ...], k
     """Yields that the keys of the window are the first above a version, or neighbours above it: no other key is between."""
     table = rows(node.store.record(owner))
     first, second = (table.row(key).version for key in window)
-    yield z3.And(*(table.has(key) for key in window), first < second, since < first)
+    yield smt.And(*(table.has(key) for key in window), first < second, since < first)
     for key in keys:
         version = table.row(key).version
-        is_between = z3.And(
+        is_between = smt.And(
             table.has(key),
-            z3.If(_AT_BEGINNING, z3.And(since < version, version < first), z3.And(first < version, version < second)),
+            smt.If(_AT_BEGINNING, smt.And(since < version, version < first), smt.And(first < version, version < second)),
         )
-        yield z3.Not(is_between)
+        yield smt.Not(is_between)
 
 
 def sayings(effects: Iterable[Any], since: Term | None) -> Iterator[Sent]:
@@ -486,16 +487,17 @@ def what_is_known_has_no_gap(path: Path, *, late: bool = False) -> None:
         path.claim(name, kept[name])
     for place, (entry, since) in enumerate(taken.sent):
         if isinstance(entry, DeltaEntry) and since is not None:
-            follows = _AT_BEGINNING if place == 0 else z3.Not(_AT_BEGINNING)
+            follows = _AT_BEGINNING if place == 0 else smt.Not(_AT_BEGINNING)
             path.claim(
-                "a pair follows what comes before it", z3.Implies(follows, in_delta(taken.after.cluster, entry, since, taken.key))
+                "a pair follows what comes before it",
+                smt.Implies(follows, in_delta(taken.after.cluster, entry, since, taken.key)),
             )
 
 
 def overwriting(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
     """A merge that takes every pair, older ones too."""
     found = tuple(pairs)
-    table: Any = rows(peer) if any(z3.is_expr(pair.version) for pair in found) else peer.pairs
+    table: Any = rows(peer) if any(smt.is_expr(pair.version) for pair in found) else peer.pairs
     for pair in found:
         table = table.put({pair.key: Versioned(pair.value, pair.version)})
     return Peer(table, found[-1].version), found
@@ -514,10 +516,10 @@ def nothing_known_is_forgotten(path: Path, *, instead: Mapping[str, Any] | None 
         return
     before, after = taken.before.store, taken.after.store
     was, now = rows(before.record(taken.owner)), rows(after.record(taken.owner))
-    path.claim("peers", z3.Implies(before.has(taken.owner), after.has(taken.owner)))
+    path.claim("peers", smt.Implies(before.has(taken.owner), after.has(taken.owner)))
     path.claim("versions of peers", _version(taken.after.state, taken.owner) >= _version(taken.before.state, taken.owner))
-    grows = z3.And(now.has(taken.key), now.row(taken.key).version >= was.row(taken.key).version)
-    path.claim("versions of pairs", z3.Implies(z3.And(before.has(taken.owner), was.has(taken.key)), grows))
+    grows = smt.And(now.has(taken.key), now.row(taken.key).version >= was.row(taken.key).version)
+    path.claim("versions of pairs", smt.Implies(smt.And(before.has(taken.owner), was.has(taken.key)), grows))
 
 
 @PROOFS.add(
@@ -544,14 +546,14 @@ def others_keep_what_holds_of_a_node(path: Path, *, again: bool = False) -> None
         top = path.integer("version that is written", 1)
         path.know(top <= cluster.top(writer))
         grown = replace(
-            grown, top=cluster.top, last=lambda o, k: z3.If(z3.And(o == writer, k == new_key), top, cluster.last(o, k))
+            grown, top=cluster.top, last=lambda o, k: smt.If(smt.And(o == writer, k == new_key), top, cluster.last(o, k))
         )
-        grown = replace(grown, key=lambda o, v: z3.If(z3.And(o == writer, v == top), new_key, cluster.key(o, v)))
+        grown = replace(grown, key=lambda o, v: smt.If(smt.And(o == writer, v == top), new_key, cluster.key(o, v)))
     for name, holds in invariant(Node(grown, node.state), owner, key).items():
         path.claim(name, holds)
     for one in pairs:
         path.claim("a delta under way", in_delta(grown, one.pair, one.since, key))
-    path.claim("a digest under way", in_digest(grown, z3.Int("sender"), entry))
+    path.claim("a digest under way", in_digest(grown, smt.Int("sender"), entry))
     path.claim("versions, last ones and keys", grown.is_sound(owner, key, versions[0]))
 
 

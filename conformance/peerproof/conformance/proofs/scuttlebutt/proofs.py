@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.codec_proofs import Cites, codec_proofs
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
@@ -102,7 +101,7 @@ def merging_is_associative_and_idempotent(path: Path, *, merged: Merge | None = 
     a, b, c = three_pairs(path)
 
     path.claim("a + a is a", same_row(merge_pair(a, a, merged), a))
-    greater = z3.If(b.version > a.version, same_row(merge_pair(a, b, merged), b), same_row(merge_pair(a, b, merged), a))
+    greater = smt.If(b.version > a.version, same_row(merge_pair(a, b, merged), b), same_row(merge_pair(a, b, merged), a))
     path.claim("a + b is the greater", greater)
     left, right = merge_pair(merge_pair(a, b, merged), c, merged), merge_pair(a, merge_pair(b, c, merged), merged)
     path.claim("(a + b) + c is a + (b + c)", same_row(left, right))
@@ -115,7 +114,7 @@ def merging_commutes_if_a_version_has_one_value(path: Path, *, premise: bool = T
 
     commutes = same_row(merge_pair(a, b), merge_pair(b, a))
     path.claim(
-        "it commutes if and only if", commutes == z3.Implies(a.version == b.version, a.value == b.value) if premise else commutes
+        "it commutes if and only if", commutes == smt.Implies(a.version == b.version, a.value == b.value) if premise else commutes
     )
 
 
@@ -129,8 +128,8 @@ def order_and_repetition_of_pairs_do_not_matter(path: Path, *, premise: bool = T
     once, other = merge(record, a, b), merge(record, b, a)
     again = merge(once, a, b)
     key = path.any_of("key", Key)
-    path.claim("the other order", z3.And(same_at(rows(once), rows(other), key), once.version == other.version))
-    path.claim("a second time", z3.And(same_at(rows(once), rows(again), key), once.version == again.version))
+    path.claim("the other order", smt.And(same_at(rows(once), rows(other), key), once.version == other.version))
+    path.claim("a second time", smt.And(same_at(rows(once), rows(again), key), once.version == again.version))
 
 
 @PROOFS.add("BZ-02 B-36", _MERGED_ANY, Twin("the list is merged from its end", {"forwards": False}))
@@ -169,14 +168,14 @@ def merging_a_record_is_merging_its_pairs(path: Path, *, premise: bool = True) -
     before, own, other = rows(record), pair.key, path.any_of("other key", Key)
 
     merged = merge(record, pair)
-    news = z3.Or(z3.Not(before.has(own)), pair.version > before.row(own).version)
+    news = smt.Or(smt.Not(before.has(own)), pair.version > before.row(own).version)
     path.claim(
         "the greater version at its key",
-        z3.If(news, same_row(rows(merged).row(own), pair[2:]), same_at(rows(merged), before, own)),
+        smt.If(news, same_row(rows(merged).row(own), pair[2:]), same_at(rows(merged), before, own)),
     )
-    path.claim("no other key", z3.Implies(other != own, same_at(rows(merged), before, other)))
+    path.claim("no other key", smt.Implies(other != own, same_at(rows(merged), before, other)))
     path.claim(
-        "the greater version of the record", merged.version == z3.If(pair.version > record.version, pair.version, record.version)
+        "the greater version of the record", merged.version == smt.If(pair.version > record.version, pair.version, record.version)
     )
 
 
@@ -198,7 +197,7 @@ def invariant(owner: Peer, known: Peer, history: History) -> dict[str, Term]:
 def different_pairs(path: Path, count: int) -> dict[Term, Term]:
     """Returns this many different keys, each with any value."""
     found = {path.any_of(f"key{at}", Key): path.any_of(f"value{at}", Value) for at in range(count)}
-    path.assume(z3.Distinct(*found))
+    path.assume(smt.Distinct(*found))
     return found
 
 
@@ -259,7 +258,7 @@ def owner_updating_keeps_no_gap(path: Path, *, restarted: bool = False) -> None:
     path.claim("InFlight", in_flight(updated, now, pair, since))
     path.claim("the owner's version is the maximum", is_max(updated))
     path.claim("the owner's pairs are in its history", all_of(now, updated))
-    path.claim("the history before is still the history", z3.Implies(history.has(pair), now.has(pair)))
+    path.claim("the history before is still the history", smt.Implies(history.has(pair), now.has(pair)))
 
 
 @PROOFS.add(
@@ -316,7 +315,7 @@ def packing_keeps_to_the_limit(path: Path, *, above: int = 0) -> None:
     with overriding(names_in(reconcile, TYPE_SIZE=used)):
         taken = list(reconcile.fitting([size], lambda entry: entry, limit + above))
     path.claim("within the limit", used + sum(taken) <= limit)
-    path.claim("what fits is taken", z3.Implies(used + size <= limit, bool(taken)))
+    path.claim("what fits is taken", smt.Implies(used + size <= limit, bool(taken)))
 
 
 @PROOFS.add("BZ-07 B-31 BA-06", "scuttlebutt.reconcile.fitting", Twin("what does not fit is skipped", {"fitting": skipping}))
@@ -357,7 +356,7 @@ def delta_is_bounded_and_a_prefix_of_each_peer(path: Path, *, fitting: Callable[
         lacking = reconcile.newer_pairs(entry.addr, records[entry.addr], entry.version)
         path.claim("a prefix of each peer", of_peer == lacking[: len(of_peer)])
     behind = {entry.addr: records[entry.addr].version - entry.version for entry in digest}
-    path.claim("furthest behind first", z3.And(*(behind[one.addr] >= behind[other.addr] for one, other in pairwise(pairs))))
+    path.claim("furthest behind first", smt.And(*(behind[one.addr] >= behind[other.addr] for one, other in pairwise(pairs))))
 
 
 PROOFS.extend(any_cluster.PROOFS)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Rows, any_rows, no_rows, same_row
 from peerproof.spec.core import NodeId
@@ -14,15 +13,15 @@ from peerproof.spec.forms.form import U64_MAX
 from peerproof.spec.scuttlebutt.messages import DeltaEntry
 from peerproof.spec.scuttlebutt.state import Peer, Versioned
 
-Key: Final = z3.DeclareSort("Key")
-Value: Final = z3.DeclareSort("Value")
+Key: Final = smt.DeclareSort("Key")
+Value: Final = smt.DeclareSort("Value")
 
 PEER: Final = NodeId("p:1")
 
 
 def any_record(path: Path, name: str) -> Peer:
     """Returns any record; its version need not be the maximum."""
-    table: Any = any_rows(name, Key, Versioned, value=Value, version=z3.IntSort())
+    table: Any = any_rows(name, Key, Versioned, value=Value, version=smt.IntSort())
     return Peer(table, path.integer(f"{name}.version"))
 
 
@@ -38,7 +37,7 @@ def some_record(path: Path, name: str, values: Mapping[Any, Any]) -> Peer:
     versions = [pair.version for pair in table.values()]
     top = path.integer(f"{name}.version", 0, U64_MAX)
     path.assume(
-        z3.Distinct(*versions), *(version <= top for version in versions), z3.Or(*(version == top for version in versions))
+        smt.Distinct(*versions), *(version <= top for version in versions), smt.Or(*(version == top for version in versions))
     )
     return Peer(table, top)
 
@@ -46,29 +45,29 @@ def some_record(path: Path, name: str, values: Mapping[Any, Any]) -> Peer:
 def rows(peer: Peer) -> Rows:
     """Returns the table of a record on terms."""
     table: Any = peer.pairs
-    return table if isinstance(table, Rows) else no_rows(Versioned, value=Value, version=z3.IntSort()).put(table)
+    return table if isinstance(table, Rows) else no_rows(Versioned, value=Value, version=smt.IntSort()).put(table)
 
 
 def everywhere(formula: Callable[[Term], Term]) -> Term:
     """States that something holds for every key."""
-    key = z3.Const("k", Key)
-    return z3.ForAll([key], formula(key))
+    key = smt.Const("k", Key)
+    return smt.ForAll([key], formula(key))
 
 
 def is_max(peer: Peer) -> Term:
     """States VersionIsMax of a record: no pair is above its version, and one has it unless it is 0."""
-    table, key = rows(peer), z3.Const("top", Key)
-    return z3.And(
+    table, key = rows(peer), smt.Const("top", Key)
+    return smt.And(
         peer.version >= 0,
-        everywhere(lambda k: z3.Implies(table.has(k), table.row(k).version <= peer.version)),
-        z3.Or(peer.version == 0, z3.Exists([key], z3.And(table.has(key), table.row(key).version == peer.version))),
+        everywhere(lambda k: smt.Implies(table.has(k), table.row(k).version <= peer.version)),
+        smt.Or(peer.version == 0, smt.Exists([key], smt.And(table.has(key), table.row(key).version == peer.version))),
     )
 
 
 def one_each(one: DeltaEntry, other: DeltaEntry) -> Term:
     """States SameVersionSameValue of two pairs of one peer."""
-    same = z3.And(one.key == other.key, one.version == other.version)
-    return z3.Implies(same, one.value == other.value)
+    same = smt.And(one.key == other.key, one.version == other.version)
+    return smt.Implies(same, one.value == other.value)
 
 
 class History(NamedTuple):
@@ -79,33 +78,33 @@ class History(NamedTuple):
 
     def has(self, pair: DeltaEntry) -> Term:
         """States that the owner once wrote this pair."""
-        return z3.And(self.key(pair.version) == pair.key, self.value(pair.version) == pair.value)
+        return smt.And(self.key(pair.version) == pair.key, self.value(pair.version) == pair.value)
 
     def and_then(self, pair: DeltaEntry) -> History:
         """Returns the history after one more pair."""
         return History(
-            lambda version: z3.If(version == pair.version, pair.key, self.key(version)),
-            lambda version: z3.If(version == pair.version, pair.value, self.value(version)),
+            lambda version: smt.If(version == pair.version, pair.key, self.key(version)),
+            lambda version: smt.If(version == pair.version, pair.value, self.value(version)),
         )
 
 
 def any_history() -> History:
     """Returns any history of an owner."""
-    return History(z3.Function("key of", z3.IntSort(), Key), z3.Function("value of", z3.IntSort(), Value))
+    return History(smt.Function("key of", smt.IntSort(), Key), smt.Function("value of", smt.IntSort(), Value))
 
 
 def all_of(history: History, peer: Peer) -> Term:
     """States SameVersionSameValue: each pair of a record is one that the owner wrote, so each version belongs to one pair."""
     table = rows(peer)
-    return everywhere(lambda k: z3.Implies(table.has(k), history.has(DeltaEntry(PEER, k, *table.row(k)))))
+    return everywhere(lambda k: smt.Implies(table.has(k), history.has(DeltaEntry(PEER, k, *table.row(k)))))
 
 
 def no_gap(owner: Peer, known: Peer) -> Term:
     """States NoGap: every current pair of the owner up to the known version is known."""
     own, theirs = rows(owner), rows(known)
     return everywhere(
-        lambda k: z3.Implies(
-            z3.And(own.has(k), own.row(k).version <= known.version), z3.And(theirs.has(k), same_row(own.row(k), theirs.row(k)))
+        lambda k: smt.Implies(
+            smt.And(own.has(k), own.row(k).version <= known.version), smt.And(theirs.has(k), same_row(own.row(k), theirs.row(k)))
         )
     )
 
@@ -113,7 +112,7 @@ def no_gap(owner: Peer, known: Peer) -> Term:
 def dominates(owner: Peer, known: Peer) -> Term:
     """States OwnerDominates of the versions of pairs."""
     own, theirs = rows(owner), rows(known)
-    return everywhere(lambda k: z3.Implies(theirs.has(k), z3.And(own.has(k), theirs.row(k).version <= own.row(k).version)))
+    return everywhere(lambda k: smt.Implies(theirs.has(k), smt.And(own.has(k), theirs.row(k).version <= own.row(k).version)))
 
 
 def in_flight(owner: Peer, history: History, pair: DeltaEntry, since: Term) -> Term:
@@ -123,15 +122,15 @@ def in_flight(owner: Peer, history: History, pair: DeltaEntry, since: Term) -> T
     The owner wrote it, and no other current pair is between the two.
     """
     own = rows(owner)
-    return z3.And(
+    return smt.And(
         history.has(pair),
         since < pair.version,
         pair.version <= owner.version,
         own.has(pair.key),
         pair.version <= own.row(pair.key).version,
         everywhere(
-            lambda k: z3.Implies(
-                z3.And(own.has(k), since < own.row(k).version, own.row(k).version <= pair.version), k == pair.key
+            lambda k: smt.Implies(
+                smt.And(own.has(k), since < own.row(k).version, own.row(k).version <= pair.version), k == pair.key
             )
         ),
     )

@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Stated, Twin
@@ -144,7 +143,7 @@ def the_end_of_a_probe(node: Node) -> Scene:
 def a_command(node: Node) -> Scene:
     """A command of the application."""
     uuid: Any = node.other("node of the command")
-    data: Any = Text(z3.BoolVal(True), z3.Const("new data", Data))
+    data: Any = Text(smt.BoolVal(True), smt.Const("new data", Data))
     commands_ = (
         *(AddNode(uuid, *THERE), LeaveNode(uuid), RemoveNode(uuid), ProbeNode(*THERE), SetPayload(uuid, data)),
         *(OnNodeEvent(uuid, EventType.DEAD), OnClusterEvent(EventType.DEAD)),
@@ -285,7 +284,7 @@ def a_new_node_satisfies_the_invariants(path: Path, *, lost: bool = False) -> No
     restart, seed = path.integer("restart counter", 0, COUNTER_MAX), Seed(cast("Any", node.other("seed")), *THERE)
     if not lost:
         path.know(restart > node.start.incarnation.restart)
-    nothing = Neighbours(path, "nothing", lambda _, seen: [z3.Not(seen.has)])
+    nothing = Neighbours(path, "nothing", lambda _, seen: [smt.Not(seen.has)])
     config = Config(cast("Any", Number(node.id)), restart, (seed,))
     path.know(node.issued(seed.uuid.term).restart >= 0, node.issued(seed.uuid.term).tx >= 0)  # type: ignore[attr-defined]
     with path.on_terms(overriding(names_in(transitions, Table=nothing.put))):
@@ -312,9 +311,9 @@ def others_keep_what_holds_of_a_node(path: Path, *, lost: bool = False) -> None:
         if not lost:
             path.know(at_most(before.issued(one), later.issued(one)))
         for at in (seen.incarnation, about.incarnation, message.incarnation, queued.incarnation):
-            path.know(z3.Implies(before.suspected_at(one, *at), later.suspected_at(one, *at)))
+            path.know(smt.Implies(before.suspected_at(one, *at), later.suspected_at(one, *at)))
             for known in (seen.payload, data.data.data):
-                path.know(z3.Implies(before.has_set(one, at.restart, known), later.has_set(one, at.restart, known)))
+                path.know(smt.Implies(before.has_set(one, at.restart, known), later.has_set(one, at.restart, known)))
     node.holds = replace(holds, cluster=later)
     node.claim_state(node.start)
     path.claim_all(lambda: node.holds.of_message(later.issued, message))

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.swim.terms import (
     STATUSES,
@@ -47,7 +46,7 @@ from peerproof.spec.swim import (
 from peerproof.spec.swim.messages import COUNTER_MAX
 from peerproof.spec.swim.state import Queued
 
-_INT, _BOOL = z3.IntSort(), z3.BoolSort()
+_INT, _BOOL = smt.IntSort(), smt.BoolSort()
 _HERE: Final = NodeId("here:1")
 
 #: What is claimed, by name.
@@ -61,18 +60,18 @@ class Cluster:
     """What the rest of the cluster has: functions of a node that only grow."""
 
     def __init__(self, when: str = "") -> None:
-        self._restart = z3.Function(f"restart of{when}", _INT, _INT)
-        self._tx = z3.Function(f"tx of{when}", _INT, _INT)
+        self._restart = smt.Function(f"restart of{when}", _INT, _INT)
+        self._tx = smt.Function(f"tx of{when}", _INT, _INT)
         self._issued: dict[int, tuple[Term, Incarnation]] = {}  #: by the number of the term, as long as that is kept here
-        self.suspected = z3.Function(f"was suspicious{when}", _INT, _BOOL)
-        self.suspected_at = z3.Function(f"was suspicious at{when}", _INT, _INT, _INT, _BOOL)
-        self.has_set = z3.Function(f"has set{when}", _INT, _INT, Data, _BOOL)  #: node, restart counter, data
+        self.suspected = smt.Function(f"was suspicious{when}", _INT, _BOOL)
+        self.suspected_at = smt.Function(f"was suspicious at{when}", _INT, _INT, _INT, _BOOL)
+        self.has_set = smt.Function(f"has set{when}", _INT, _INT, Data, _BOOL)  #: node, restart counter, data
 
     def issued(self, node: Term) -> Incarnation:
         """Returns the last incarnation that a node has given itself; the same terms each time."""
-        if node.get_id() not in self._issued:
-            self._issued[node.get_id()] = node, incarnation(self._restart(node), self._tx(node))
-        return self._issued[node.get_id()][1]
+        if node.id not in self._issued:
+            self._issued[node.id] = node, incarnation(self._restart(node), self._tx(node))
+        return self._issued[node.id][1]
 
 
 _CLUSTER: Final = Cluster()
@@ -102,43 +101,43 @@ class Invariant:
             found["no row is ahead of its node"] = at_most(seen.incarnation, self.cluster.issued(node))
         if self.suspected:
             dead = seen.is_one_of(Status.DEAD)
-            found["who is dead was suspicious"] = z3.Implies(dead, self.was_suspicious(node, seen.incarnation))
+            found["who is dead was suspicious"] = smt.Implies(dead, self.was_suspicious(node, seen.incarnation))
         if self.payload:
-            found["a payload is of this life"] = z3.Implies(
+            found["a payload is of this life"] = smt.Implies(
                 seen.has_payload, self.cluster.has_set(node, seen.restart, seen.payload)
             )
-        return {name: z3.Implies(seen.has, holds) for name, holds in found.items()}
+        return {name: smt.Implies(seen.has, holds) for name, holds in found.items()}
 
     def by_definition(self, node: Term, seen: Seen) -> list[Term]:
         """Returns what a row adds to what the cluster has: a node that is suspicious was so."""
         if not self.suspected:
             return []
-        return [z3.Implies(seen.is_one_of(Status.SUSPICIOUS), self.was_suspicious(node, seen.incarnation))]
+        return [smt.Implies(seen.is_one_of(Status.SUSPICIOUS), self.was_suspicious(node, seen.incarnation))]
 
     def of_statement(self, own: Own, sender: Term, header: Incarnation, target: Term | None, said: Statement) -> dict[str, Term]:
         """Returns what holds of a statement in a message; without a target, of one in the queue of its sender."""
         found = {}
         if self.ahead:
-            found["no statement is ahead of its node"] = z3.Implies(
+            found["no statement is ahead of its node"] = smt.Implies(
                 said.names_incarnation, at_most(said.incarnation, own(said.node))
             )
         if self.suspected:
             was = self.was_suspicious(said.node, said.incarnation)
-            was = was if self.emits or self.suspected == "ever" else z3.Implies(said.names_incarnation, was)
-            named = said.names_incarnation if self.emits else z3.BoolVal(True)
-            addressed = z3.BoolVal(False) if target is None else said.node == target
+            was = was if self.emits or self.suspected == "ever" else smt.Implies(said.names_incarnation, was)
+            named = said.names_incarnation if self.emits else smt.BoolVal(True)
+            addressed = smt.BoolVal(False) if target is None else said.node == target
             suspicious, dead = said.status == code(Status.SUSPICIOUS), said.status == code(Status.DEAD)
-            found["who is said to be dead was suspicious"] = z3.Implies(
-                z3.Or(suspicious, z3.And(dead, z3.Not(addressed))), z3.And(named, was)
+            found["who is said to be dead was suspicious"] = smt.Implies(
+                smt.Or(suspicious, smt.And(dead, smt.Not(addressed))), smt.And(named, was)
             )
         if self.payload:
             joining = said.status == code(Status.JOINING)
-            exactly = z3.BoolVal(False) if target is None else same(said.incarnation, header)
-            found["a sender says its own incarnation"] = z3.Implies(
+            exactly = smt.BoolVal(False) if target is None else same(said.incarnation, header)
+            found["a sender says its own incarnation"] = smt.Implies(
                 said.node == sender,
-                z3.And(
-                    z3.Implies(said.names_incarnation, at_most(said.incarnation, header)),
-                    z3.Implies(joining, z3.And(said.names_incarnation, exactly)),
+                smt.And(
+                    smt.Implies(said.names_incarnation, at_most(said.incarnation, header)),
+                    smt.Implies(joining, smt.And(said.names_incarnation, exactly)),
                 ),
             )
         return found
@@ -153,7 +152,7 @@ class Invariant:
         for vector in getattr(message, "vectors", ()):
             for said in statements(vector):
                 for name, holds in self.of_statement(own, sender, header, target, said).items():
-                    found[name] = z3.And(found.get(name, True), holds)
+                    found[name] = smt.And(found.get(name, True), holds)
             if self.payload and isinstance(vector, Payload):
                 found["the payload is the sender's"] = self.cluster.has_set(sender, header.restart, cast("Any", vector.data).data)
         return found
@@ -168,7 +167,7 @@ class Node:
         self.id = path.integer("own")
         self.any = path.integer("any node")  #: what is claimed of its row holds of all rows
         self.start = self._any_state()
-        self.removed: Term = z3.BoolVal(False)
+        self.removed: Term = smt.BoolVal(False)
         self.claimed: list[Any] = []  #: the messages of which it was claimed that they satisfy the invariant
 
     def other(self, name: str) -> Number:
@@ -201,7 +200,7 @@ class Node:
         def of(node: Term) -> Incarnation:
             last, now = self.issued(node), self.last(state)
             is_own = node == self.id
-            return incarnation(z3.If(is_own, now.restart, last.restart), z3.If(is_own, now.tx, last.tx))
+            return incarnation(smt.If(is_own, now.restart, last.restart), smt.If(is_own, now.tx, last.tx))
 
         return of
 
@@ -211,14 +210,14 @@ class Node:
         if self.holds.counter:
             return now
         last = self.issued(self.id)
-        return incarnation(*(z3.If(at_most(now, last), one, other) for one, other in zip(last, now, strict=True)))
+        return incarnation(*(smt.If(at_most(now, last), one, other) for one, other in zip(last, now, strict=True)))
 
     # -- states ---------------------------------------------------------------------------------------------------
 
     def facts(self, node: Term, seen: Seen) -> list[Term]:
         """Returns what is known of any row."""
         known = self.issued(node)
-        not_negative = z3.And(known.restart >= 0, known.tx >= 0)
+        not_negative = smt.And(known.restart >= 0, known.tx >= 0)
         return [not_negative, *self.holds.of_row(self.id, node, seen).values(), *self.holds.by_definition(node, seen)]
 
     def _any_state(self) -> State:
@@ -227,17 +226,17 @@ class Node:
         self.path.know(same(now, self.issued(self.id)) if self.holds.counter else at_most(now, self.issued(self.id)))
         if not self.holds.counter:
             self.path.prefer(lambda: now.restart < self.issued(self.id).restart)
-        emits: Any = True if self.holds.emits else z3.Bool("names incarnations")
+        emits: Any = True if self.holds.emits else smt.Bool("names incarnations")
         rows: Any = Neighbours(self.path, "row", self.facts)
         pinged, answered = AnySet(self.path), AnySet(self.path)
-        payload: Any = Text(z3.BoolVal(True), z3.Const("own payload", Data))
+        payload: Any = Text(smt.BoolVal(True), smt.Const("own payload", Data))
         state = State(
             *(_HERE, Config(cast("Any", Number(self.id)), emit_incarnation=emits), now, rows),
             pinged=cast("Any", pinged),
             answered=cast("Any", answered),
-            heard=cast("Any", z3.Bool("heard")),
+            heard=cast("Any", smt.Bool("heard")),
             payload=payload,
-            left=cast("Any", z3.Bool("has left")),
+            left=cast("Any", smt.Bool("has left")),
             cluster_subscriptions=frozenset({EventType.DEAD}),
         )
         return replace(state, queue=self.any_queue(state))
@@ -245,12 +244,12 @@ class Node:
     def any_queue(self, state: State) -> tuple[Queued, ...]:
         """Returns a queue with any event that satisfies the invariant; each stands by itself."""
         name = self.path.fresh("queued")
-        status, names = self.path.integer(f"{name}.status", 0, len(STATUSES) - 1), z3.Bool(f"{name} names its incarnation")
+        status, names = self.path.integer(f"{name}.status", 0, len(STATUSES) - 1), smt.Bool(f"{name} names its incarnation")
         event: Any = AnyEvent(self.other(f"{name}.node"), status, names, any_incarnation(self.path, name))
         (said,) = statements(event)
         known = self.issued(said.node)
         self.path.know(known.restart >= 0, known.tx >= 0)
-        self.path.know(z3.Implies(is_address_given(said), names))
+        self.path.know(smt.Implies(is_address_given(said), names))
         self.path.know(*self.holds.of_statement(self.own(state), self.id, state.incarnation, None, said).values())
         recipients: Any = AnySet(self.path)
         return (Queued(event, recipients),)
@@ -288,8 +287,8 @@ class Node:
         if self.holds.grows:
             bad = after.is_one_of(Status.SUSPICIOUS, Status.DEAD)
             found["the key of a row only grows"] = key_grows(before, after)
-            found["no earlier rumour counts"] = z3.Implies(bad, at_most(before.incarnation, after.incarnation))
-        return {name: z3.Implies(before.has, holds) for name, holds in found.items()}
+            found["no earlier rumour counts"] = smt.Implies(bad, at_most(before.incarnation, after.incarnation))
+        return {name: smt.Implies(before.has, holds) for name, holds in found.items()}
 
     # -- claims ---------------------------------------------------------------------------------------------------
 
@@ -311,7 +310,7 @@ class Node:
     def since(self, since: State, state: State) -> dict[str, Term]:
         """Returns that nothing goes back from one state to another."""
         before, after = (self.rows(one).at(self.any) for one in (since, state))
-        goals = {name: z3.Or(self.removed, holds) for name, holds in self.relation(before, after).items()}
+        goals = {name: smt.Or(self.removed, holds) for name, holds in self.relation(before, after).items()}
         counter = since.incarnation if self.holds.counter else self.issued(self.id)
         return goals | {"the own counter is the last that the node has given itself": at_most(counter, state.incarnation)}
 
@@ -326,7 +325,7 @@ class Node:
     def others_stay(self, node: Term, state: State) -> dict[str, Term]:
         """Returns that a state differs from the first one in its queue, and in the row of one node."""
         before, now = (self.rows(one).at(self.any) for one in (self.start, state))
-        stays = z3.Or(self.any == node, same_row(before, now))
+        stays = smt.Or(self.any == node, same_row(before, now))
         return {"no other row changes": stays, **self.only(state, "rows", "queue")}
 
     def only(self, state: State, *fields: str) -> dict[str, Term]:
@@ -348,4 +347,4 @@ class Node:
 
 def is_address_given(said: Statement) -> Term:
     """States that a statement is a joining or a leave, which always name an incarnation."""
-    return z3.Or(said.status == code(Status.JOINING), said.status == code(Status.LEAVE))
+    return smt.Or(said.status == code(Status.JOINING), said.status == code(Status.LEAVE))

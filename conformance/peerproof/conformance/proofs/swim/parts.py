@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.followed import Followed
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.swim.any_node import Node
@@ -75,7 +74,7 @@ class AnyRoom:
 
     def takes(self, _: Any) -> bool:
         """Like `Room`: either."""
-        return bool(z3.Bool(self.path.fresh("fits")))
+        return bool(smt.Bool(self.path.fresh("fits")))
 
 
 class Parts:
@@ -96,11 +95,11 @@ class Parts:
 
     def fanout(self, _: Any) -> Term:
         """Returns the number of nodes that get an event: any."""
-        return z3.Int(self.path.fresh("fanout"))
+        return smt.Int(self.path.fresh("fanout"))
 
     def payload_fits(self, *_: Any) -> bool:
         """Whether data fits into a datagram: either."""
-        return bool(z3.Bool("the data fits"))
+        return bool(smt.Bool("the data fits"))
 
     def changes(self, *_: Any) -> list[tuple[Any, EventType]]:
         """Returns the changes that are reported to subscribers: of any node."""
@@ -132,10 +131,10 @@ class Parts:
         found = {}
         if self.holds.payload:
             restart = claim.incarnation.restart
-            found["a row is of the later life"] = after.restart == z3.If(restart > before.restart, restart, before.restart)
+            found["a row is of the later life"] = after.restart == smt.If(restart > before.restart, restart, before.restart)
         if self.holds.grows:
-            said = before._replace(status=z3.IntVal(code(claim.status)), restart=claim.incarnation[0], tx=claim.incarnation[1])
-            found["no claim counts but a greater one"] = z3.Implies(key_grows(said, before), same_row(before, after))
+            said = before._replace(status=smt.IntVal(code(claim.status)), restart=claim.incarnation[0], tx=claim.incarnation[1])
+            found["no claim counts but a greater one"] = smt.Implies(key_grows(said, before), same_row(before, after))
         return found
 
     def enqueue(self, state: State, said: Any) -> State:
@@ -152,22 +151,22 @@ class Parts:
         if not self.holds.payload:
             return {}
         seen = self.node.rows(state).at(term_of(message.sender))
-        holds = z3.And(seen.has, seen.restart == message.incarnation.restart)
+        holds = smt.And(seen.has, seen.restart == message.incarnation.restart)
         if isinstance(vector, Joining):
             is_about_sender = term_of(vector.node) == term_of(message.sender)
-            is_later = z3.Implies(seen.has, at_most(seen.incarnation, message.incarnation))
-            holds = z3.Or(holds, z3.And(is_about_sender, is_later))
+            is_later = smt.Implies(seen.has, at_most(seen.incarnation, message.incarnation))
+            holds = smt.Or(holds, smt.And(is_about_sender, is_later))
         return {"the sender has a row of this life": holds}
 
     def leaves_of_vector(self, message: Any, vector: Any, node: Term, after: Seen) -> dict[str, Term]:
         """Returns how a row is after a vector: a joining makes it; and the sender's is of the life in which it was sent."""
         found = {}
         if isinstance(vector, Joining):
-            is_other = z3.And(node == term_of(vector.node), node != self.node.id)
-            found["a joining makes a row"] = z3.Implies(is_other, after.has)
+            is_other = smt.And(node == term_of(vector.node), node != self.node.id)
+            found["a joining makes a row"] = smt.Implies(is_other, after.has)
         if self.holds.payload:
-            is_sender = z3.And(after.has, node == term_of(message.sender))
-            found["the sender's row is of this life"] = z3.Implies(is_sender, after.restart == message.incarnation.restart)
+            is_sender = smt.And(after.has, node == term_of(message.sender))
+            found["the sender's row is of this life"] = smt.Implies(is_sender, after.restart == message.incarnation.restart)
         return found
 
     def apply_message(self, state: State, message: Any) -> State:
@@ -180,7 +179,7 @@ class Parts:
         if not self.holds.payload:
             return {}
         seen = self.node.rows(state).at(term_of(message.sender))
-        return {"it is not from the past": z3.Implies(seen.has, at_most(seen.incarnation, message.incarnation))}
+        return {"it is not from the past": smt.Implies(seen.has, at_most(seen.incarnation, message.incarnation))}
 
     def settle_row(self, state: State, node: Any, row: Any) -> State:
         """Any row at this node, after the evaluation of its row."""
@@ -210,7 +209,7 @@ class Parts:
     def is_above(self, state: State, message: Any) -> Term:
         """States that the row of the sender is above the header."""
         seen = self.node.rows(state).at(term_of(message.sender))
-        return z3.And(seen.has, z3.Not(at_most(seen.incarnation, message.incarnation)))
+        return smt.And(seen.has, smt.Not(at_most(seen.incarnation, message.incarnation)))
 
     def count_datagram(self, state: State) -> State | None:
         """The node at its next number."""
@@ -220,12 +219,12 @@ class Parts:
 
     def is_exhausted(self, state: State) -> Term:
         """States that a node's counters are at their end."""
-        return z3.And(*(part == COUNTER_MAX for part in state.incarnation))
+        return smt.And(*(part == COUNTER_MAX for part in state.incarnation))
 
     def next_number(self, state: State) -> Incarnation:
         """Returns the incarnation of the next datagram."""
         (restart, tx), more = state.incarnation, state.incarnation.tx < COUNTER_MAX
-        return incarnation(z3.If(more, restart, restart + 1), z3.If(more, tx + 1, 1))
+        return incarnation(smt.If(more, restart, restart + 1), smt.If(more, tx + 1, 1))
 
     def datagram(self, state: State, _: Any, header: Any, first: Iterable[Any], carries: Carries, pick: Any) -> tuple[State, Any]:  # noqa: ARG002
         """A message with these vectors first, and any queue; the other vectors satisfy the invariant by themselves."""
@@ -241,7 +240,7 @@ class Parts:
         """A ping of a node that has a row, or none at the end of the counters; and any queue."""
         self.node.claim_state(state)
         self.path.claim_all(lambda: self.needs_of_purpose(state, node, purpose))
-        if not bool(z3.Bool(self.path.fresh("is sent"))):
+        if not bool(smt.Bool(self.path.fresh("is sent"))):
             return state, ()
         return self.sent(state), (None,)
 
@@ -278,7 +277,7 @@ def _overrides(inner: tuple[str, ...]) -> overriding:
     for module in (gossip, detector, commands, transitions, rounds):
         names |= names_in(module, replace=replacing)
     names |= names_in(table, replace=replacing)
-    names |= names_in(detector, min=lambda one, other: z3.If(one < other, one, other), str=lambda name: name)
+    names |= names_in(detector, min=lambda one, other: smt.If(one < other, one, other), str=lambda name: name)
     names |= names_in(gossip, Room=_of_path("room"), fanout=_of_path("fanout"), active_size=lambda _: 1)
     names |= names_in(rounds, fanout=lambda _: 1, active_size=lambda _: 1)  # nodes are pinged one after the other
     names |= names_in(commands, payload_fits=_of_path("payload_fits")) | names_in(transitions, changes=_of_path("changes"))
@@ -331,7 +330,7 @@ def any_vector(node: Node, name: str, kind: str, about: Number | None = None) ->
         "indirect ack": lambda: IndirectAck(uuid, said),
         "anti-entropy": lambda: AntiEntropy((Member(*THERE, uuid, *said),)),
         "indirect ping": lambda: IndirectPing(uuid, *THERE),
-        "payload": lambda: Payload(cast("Any", Text(z3.BoolVal(True), z3.Const(f"{name} data", Data)))),
+        "payload": lambda: Payload(cast("Any", Text(smt.BoolVal(True), smt.Const(f"{name} data", Data)))),
     }
     return made[kind.removesuffix(" at")]()
 
@@ -357,8 +356,8 @@ def one_vector(node: Node) -> None:
     vector = any_vector(node, "vector", KINDS[choice(node.path, "kind of the vector", len(KINDS))])
     parts, message = Parts(node), any_header(node, Ping, (vector,))
     node.path.know(*parts.needs_of_vector(node.start, message, vector).values())
-    node.path.prefer(lambda: z3.And(parts.is_known(node.start, message), z3.Not(parts.is_above(node.start, message))))
-    node.path.prefer(lambda: z3.And(*(said.node != message.sender.term for said in statements(vector))))
+    node.path.prefer(lambda: smt.And(parts.is_known(node.start, message), smt.Not(parts.is_above(node.start, message))))
+    node.path.prefer(lambda: smt.And(*(said.node != message.sender.term for said in statements(vector))))
     with parts.within(ENQUEUE, CLAIM):
         after = node.path.run(transitions.with_vector, node.start, message, vector)
     node.claim_state(after, node.start, lambda: of_one_vector(node, parts, message, after))
@@ -373,8 +372,8 @@ def of_one_vector(node: Node, parts: Parts, message: Any, after: State) -> dict[
         goals |= {f"{name} ({place})": holds for name, holds in found.items()}
     if node.holds.grows and isinstance(vector, (Suspicious, Dead)) and vector.incarnation is not None:
         before, now = (node.rows(state).at(term_of(vector.node)) for state in (node.start, after))
-        is_earlier = z3.And(before.has, z3.Not(at_most(before.incarnation, vector.incarnation)))
-        goals["an earlier rumour changes nothing"] = z3.Implies(is_earlier, same_row(before, now))
+        is_earlier = smt.And(before.has, smt.Not(at_most(before.incarnation, vector.incarnation)))
+        goals["an earlier rumour changes nothing"] = smt.Implies(is_earlier, same_row(before, now))
     return goals
 
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.swim import any_cluster
@@ -27,8 +26,8 @@ from peerproof.spec.swim.table import Claim
 
 A, B, C, D = (Uuid(f"{x * 8}-{x * 4}-4{x * 3}-8{x * 3}-{x * 12}") for x in "abcd")
 
-Place: Final = z3.DeclareSort("Place")
-Data: Final = z3.DeclareSort("Data")
+Place: Final = smt.DeclareSort("Place")
+Data: Final = smt.DeclareSort("Data")
 
 NOT_LEAVE: Final = tuple(status for status in Status if status is not Status.LEAVE)
 
@@ -61,7 +60,7 @@ def any_claim(path: Path, name: str, among: Sequence[Status] = tuple(Status)) ->
 
 def at_least(one: Incarnation, other: Incarnation) -> Term:
     """States that an incarnation is not below another, by restart and then by tx."""
-    return z3.Or(one.restart > other.restart, z3.And(one.restart == other.restart, one.tx >= other.tx))
+    return smt.Or(one.restart > other.restart, smt.And(one.restart == other.restart, one.tx >= other.tx))
 
 
 def node(incarnation: Incarnation, **rows: Row) -> State:
@@ -94,7 +93,7 @@ def two_incarnations_compare(path: Path, *, below: Callable[[Incarnation, Incarn
     """Of two incarnations exactly one is below the other, or they are equal."""
     a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
 
-    path.claim("one of three", z3.If(same_row(a, b), 1, 0) + below(a, b) + below(b, a) == 1)
+    path.claim("one of three", smt.If(same_row(a, b), 1, 0) + below(a, b) + below(b, a) == 1)
 
 
 class ByAnyPart(tuple[Any, ...]):
@@ -124,8 +123,8 @@ def keys_are_ordered_totally(path: Path, *, key: Callable[[Status, Incarnation],
 
     key = key or table.key
     below, above = bool(key(one, a) < key(other, b)), bool(key(other, b) < key(one, a))
-    equal = z3.And(same_row(a, b), truth(one is other))
-    path.claim("one of three", z3.If(equal, 1, 0) + below + above == 1)
+    equal = smt.And(same_row(a, b), truth(one is other))
+    path.claim("one of three", smt.If(equal, 1, 0) + below + above == 1)
 
 
 @PROOFS.add("SZ-01 SA-10 SA-13", "swim.table.key", Twin("the restart counter or the tx is below", {"key": by_any_part}))
@@ -160,7 +159,7 @@ def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnat
     with overriding(names_in(table, key=key or table.key)):
         merged = table.merge(row, claim)
     if table.key(claim.status, claim.incarnation) > row_key(row):
-        path.claim("the claim's", z3.And(same_row(merged.incarnation, claim.incarnation), truth(merged.status is claim.status)))
+        path.claim("the claim's", smt.And(same_row(merged.incarnation, claim.incarnation), truth(merged.status is claim.status)))
         path.claim("and where it is", merged.host == (claim.place or ("", 0))[0])
     else:
         path.claim("the row itself", truth(merged is row))
@@ -172,11 +171,11 @@ def merging_commutes(path: Path, *, premise: bool = True) -> None:
     row = any_row(path, "row", (Status.NORMAL,))
     a, b = any_claim(path, "a", (Status.JOINING, Status.DEAD)), any_claim(path, "b", (Status.DEAD, Status.LEAVE))
     if premise and a.status is b.status:
-        path.assume(z3.Implies(same_row(a.incarnation, b.incarnation), a.place == b.place))
+        path.assume(smt.Implies(same_row(a.incarnation, b.incarnation), a.place == b.place))
 
     one, other = table.merge(table.merge(row, a), b), table.merge(table.merge(row, b), a)
     again = table.merge(one, a)
-    path.claim("the other order", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
+    path.claim("the other order", smt.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
     path.claim("where it is", one.host == other.host)
     path.claim("the payload", truth((one.payload is None) == (other.payload is None)))
     path.claim("a second time", truth(again is one))
@@ -235,7 +234,7 @@ def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
     dead = Ping(C, Incarnation(0, 0), A, (Dead(B, None if literal else any_incarnation(path, "death")),))
 
     one, other = receive_ping(receive_ping(state, alive), dead).rows[B], receive_ping(receive_ping(state, dead), alive).rows[B]
-    path.claim("the same", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
+    path.claim("the same", smt.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
 
 
 @PROOFS.add("SZ-10 S-11 S-12 SA-17", "swim.transitions.refute", Twin("the counter may be at its end", {"premise": False}))
@@ -249,7 +248,7 @@ def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
     after = transitions.refute(state, B, Dead(A, said)).incarnation
     path.claim("never back", at_least(after, own))
     path.claim("at least as far", at_least(after, said))
-    path.claim("above, if it was below", z3.Or(at_least(own, said), z3.Not(at_least(said, after))))
+    path.claim("above, if it was below", smt.Or(at_least(own, said), smt.Not(at_least(said, after))))
 
 
 # -- rounds -----------------------------------------------------------------------------------------------------------
@@ -271,10 +270,10 @@ class Bits:
 
     def bit_length(self) -> Term:
         """Returns, for a number above 0, the n for which it is at least 2^(n-1) and below 2^n."""
-        half = z3.Int(self._path.fresh("half"))
-        self._path.know(z3.Or(*(half == 2**power for power in range(64))), self.term >= half, self.term < 2 * half)
+        half = smt.Int(self._path.fresh("half"))
+        self._path.know(smt.Or(*(half == 2**power for power in range(64))), self.term >= half, self.term < 2 * half)
         self.halves.append(half)
-        return z3.Int(self._path.fresh("bits"))
+        return smt.Int(self._path.fresh("bits"))
 
 
 @PROOFS.add(

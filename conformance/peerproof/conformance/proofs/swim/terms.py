@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, term_of, which
 from peerproof.spec.swim import Exchange, Incarnation, Row, Status
@@ -21,10 +20,10 @@ from peerproof.spec.swim.state import LIVE
 from peerproof.spec.swim.table import RANK
 
 #: Data of a node.
-Data: Final = z3.DeclareSort("Data")
+Data: Final = smt.DeclareSort("Data")
 
-_INT, _BOOL = z3.IntSort(), z3.BoolSort()
-_YES, _NO = z3.BoolVal(True), z3.BoolVal(False)
+_INT, _BOOL = smt.IntSort(), smt.BoolSort()
+_YES, _NO = smt.BoolVal(True), smt.BoolVal(False)
 
 #: A status on terms is its place here.
 STATUSES: Final = tuple(Status)
@@ -38,7 +37,7 @@ def code(status: Status) -> int:
 
 def is_one_of(term: Term, statuses: Iterable[Status]) -> Term:
     """States that a status is one of these."""
-    return z3.Or(*(term == code(status) for status in statuses))
+    return smt.Or(*(term == code(status) for status in statuses))
 
 
 # -- incarnations and keys --------------------------------------------------------------------------------------------
@@ -56,12 +55,12 @@ def any_incarnation(path: Path, name: str) -> Incarnation:
 
 def at_most(one: Incarnation, other: Incarnation) -> Term:
     """States that an incarnation is not above another."""
-    return z3.Or(one.restart < other.restart, z3.And(one.restart == other.restart, one.tx <= other.tx))
+    return smt.Or(one.restart < other.restart, smt.And(one.restart == other.restart, one.tx <= other.tx))
 
 
 def same(one: Incarnation, other: Incarnation) -> Term:
     """States that two incarnations are equal."""
-    return z3.And(one.restart == other.restart, one.tx == other.tx)
+    return smt.And(one.restart == other.restart, one.tx == other.tx)
 
 
 class Seen(NamedTuple):
@@ -81,22 +80,22 @@ class Seen(NamedTuple):
 
     def is_one_of(self, *statuses: Status) -> Term:
         """States that there is a row with one of these statuses."""
-        return z3.And(self.has, is_one_of(self.status, statuses))
+        return smt.And(self.has, is_one_of(self.status, statuses))
 
 
 def key_grows(before: Seen, after: Seen) -> Term:
     """States that the key of a row is not below what it was. [SA-13]"""
 
     def rank(seen: Seen) -> Term:
-        found = z3.IntVal(0)
+        found = smt.IntVal(0)
         for status, place in RANK.items():
-            found = z3.If(seen.status == code(status), place, found)
+            found = smt.If(seen.status == code(status), place, found)
         return found
 
     was_left, has_left = before.status == code(Status.LEAVE), after.status == code(Status.LEAVE)
-    tx = z3.Or(before.tx < after.tx, z3.And(before.tx == after.tx, rank(before) <= rank(after)))
-    left = z3.Or(z3.And(z3.Not(was_left), has_left), z3.And(was_left == has_left, tx))
-    return z3.Or(before.restart < after.restart, z3.And(before.restart == after.restart, left))
+    tx = smt.Or(before.tx < after.tx, smt.And(before.tx == after.tx, rank(before) <= rank(after)))
+    left = smt.Or(smt.And(smt.Not(was_left), has_left), smt.And(was_left == has_left, tx))
+    return smt.Or(before.restart < after.restart, smt.And(before.restart == after.restart, left))
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
@@ -110,7 +109,7 @@ class Text:
     data: Term
 
     def __ne__(self, other: object) -> Any:
-        return z3.Function("is not the empty map", Data, _BOOL)(self.data)
+        return smt.Function("is not the empty map", Data, _BOOL)(self.data)
 
     __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
@@ -156,9 +155,9 @@ class AnyRow:
     def as_terms(self) -> Seen:
         """Returns what it says, as terms."""
         status, payload = self._fields["status"], self._fields["payload"]
-        restart, tx = (z3.IntVal(part) if isinstance(part, int) else part for part in self.incarnation)
-        data = Text(_NO, z3.Const("nothing", Data)) if payload is None else payload
-        place = z3.IntVal(code(status)) if isinstance(status, Status) else status
+        restart, tx = (smt.IntVal(part) if isinstance(part, int) else part for part in self.incarnation)
+        data = Text(_NO, smt.Const("nothing", Data)) if payload is None else payload
+        place = smt.IntVal(code(status)) if isinstance(status, Status) else status
         return Seen(_YES, place, restart, tx, data.has, data.data)
 
 
@@ -169,7 +168,7 @@ def replacing(value: Any, **changes: Any) -> Any:
 
 def is_same(one: Term, other: Term) -> bool:
     """Decides whether two nodes are the same."""
-    return one.get_id() == other.get_id() or bool(one == other)
+    return one.id == other.id or bool(one == other)
 
 
 _FIELDS: Final = {"has": _BOOL, "status": _INT, "restart": _INT, "tx": _INT, "has_payload": _BOOL, "payload": Data}
@@ -197,22 +196,22 @@ class Neighbours:
         found = self._origin.before(node)
         for known, changed in self._changes:
             now = found._replace(has=_NO) if changed is None else changed.as_terms()
-            found = Seen(*(z3.If(known == node, new, old) for new, old in zip(now, found, strict=True)))
+            found = Seen(*(smt.If(known == node, new, old) for new, old in zip(now, found, strict=True)))
         return found
 
     def before(self, node: Term) -> Seen:
         """Returns what the table said of a node at first."""
-        if node.get_id() not in self._seen:
+        if node.id not in self._seen:
             found = Seen(*(self._function(field, kind)(node) for field, kind in _FIELDS.items()))
-            self._seen[node.get_id()] = node, found
+            self._seen[node.id] = node, found
             self._path.prefer_small(lambda: found.incarnation)
             self._path.know(found.status >= 0, found.status < len(STATUSES), found.restart >= 0, found.tx >= 0)
             self._path.know(*self._facts(node, found))
-        return self._seen[node.get_id()][1]
+        return self._seen[node.id][1]
 
     def _function(self, field: str, kind: Term) -> Term:
         if field not in self._functions:
-            self._functions[field] = z3.Function(f"{self._name}.{field}", _INT, kind)
+            self._functions[field] = smt.Function(f"{self._name}.{field}", _INT, kind)
         return self._functions[field]
 
     def get(self, key: Any) -> AnyRow | None:
@@ -301,13 +300,13 @@ class AnySet:
         self._asked: dict[int, tuple[Term, bool]] = {}  #: by the number of the term, as long as that is kept here
 
     def _any(self, what: str) -> bool:
-        return bool(z3.Bool(self._path.fresh(what)))
+        return bool(smt.Bool(self._path.fresh(what)))
 
     def __contains__(self, member: object) -> bool:
         term = term_of(member)
-        if term.get_id() not in self._asked:
-            self._asked[term.get_id()] = term, self._any("contains it")
-        return self._asked[term.get_id()][1]
+        if term.id not in self._asked:
+            self._asked[term.id] = term, self._any("contains it")
+        return self._asked[term.id][1]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
@@ -357,7 +356,7 @@ _GIVES: Final = {
 
 def statements(vector: Any) -> Iterator[Statement]:
     """Yields what a vector says of nodes."""
-    normal = z3.IntVal(code(Status.NORMAL))
+    normal = smt.IntVal(code(Status.NORMAL))
     match vector:
         case AnyEvent(node, status, names, said):
             yield Statement(node.term, status, names, said)
@@ -368,5 +367,5 @@ def statements(vector: Any) -> Iterator[Statement]:
             yield Statement(term_of(node), normal, _YES, said)
         case Joining() | Normal() | Suspicious() | Dead() | Leave():
             names = _NO if vector.incarnation is None else _YES
-            at = vector.incarnation or incarnation(z3.IntVal(0), z3.IntVal(0))
-            yield Statement(term_of(vector.node), z3.IntVal(code(_GIVES[type(vector)])), names, at)
+            at = vector.incarnation or incarnation(smt.IntVal(0), smt.IntVal(0))
+            yield Statement(term_of(vector.node), smt.IntVal(code(_GIVES[type(vector)])), names, at)

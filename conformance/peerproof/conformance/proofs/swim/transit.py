@@ -14,8 +14,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import truth
@@ -86,12 +85,12 @@ class Half:
     def __or__(self, other: Half) -> Half:
         """Returns the sum, after claiming that no bit is in both."""
         low = 2**64
-        self._path.claim("no bit is in both halves", z3.And(self.term % low == 0, other.term >= 0, other.term < low))
+        self._path.claim("no bit is in both halves", smt.And(self.term % low == 0, other.term >= 0, other.term < low))
         return self._of(self.term + other.term)
 
     def __format__(self, form: str) -> str:
         width = int(form.removeprefix("0").removesuffix("x"))
-        self._path.claim("it has so many digits", z3.And(self.term >= 0, self.term < 16**width))
+        self._path.claim("it has so many digits", smt.And(self.term >= 0, self.term < 16**width))
         return "".join(self._marks.mark((self.term, place)) for place in range(width))
 
     def _of(self, term: Term) -> Half:
@@ -102,9 +101,9 @@ class AnyString:
     """A string with a known first character, unless it is empty; formatted it leaves a mark."""
 
     def __init__(self, path: Path, name: str, marks: Marks) -> None:
-        self.filled = path.any_of(f"{name} is not empty", z3.BoolSort())
+        self.filled = path.any_of(f"{name} is not empty", smt.BoolSort())
         self.first = path.integer(f"first of {name}", 0, 0x10FFFF)
-        self.rest = path.any_of(f"rest of {name}", z3.DeclareSort("Data"))
+        self.rest = path.any_of(f"rest of {name}", smt.DeclareSort("Data"))
         self._marks = marks
 
     def __getitem__(self, part: slice) -> Letter:
@@ -124,7 +123,7 @@ class Letter:
         self._filled, self._code = filled, code
 
     def __eq__(self, other: object) -> Any:
-        return z3.And(self._filled, self._code == ord(str(other)))
+        return smt.And(self._filled, self._code == ord(str(other)))
 
     __hash__ = None  # type: ignore[assignment]  # lookups by identity would be wrong
 
@@ -134,8 +133,8 @@ def packer(form: Any) -> Callable[[Term], tuple[Term, ...]]:
     width, is_signed = form.size, form.format[-1:].islower()
 
     def pack(value: Term) -> tuple[Term, ...]:
-        whole = value + z3.If(value < 0, 2 ** (8 * width), 0) if is_signed else value
-        return (whole, z3.IntVal(width))
+        whole = value + smt.If(value < 0, 2 ** (8 * width), 0) if is_signed else value
+        return (whole, smt.IntVal(width))
 
     return pack
 
@@ -152,8 +151,8 @@ def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 
     again = [piece for piece in marks.pieces(other) if piece != "-"]
     path.claim("32 digits in their order", truth([place for _, place in digits] == list(range(32))))
     path.claim("hyphens where they belong", truth([at for at, c in enumerate(text) if c == "-"] == [8, 13, 18, 23]))
-    equal = z3.And(halves[0] == halves[2], halves[1] == halves[3])
-    path.claim("different halves, different digits", z3.Implies(digits[0][0] == again[0][0], equal))
+    equal = smt.And(halves[0] == halves[2], halves[1] == halves[3])
+    path.claim("different halves, different digits", smt.Implies(digits[0][0] == again[0][0], equal))
 
 
 @WRITING.add(
@@ -170,7 +169,7 @@ def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lam
     if head == other_head and bool(whole == other_whole):
         path.claim("the same integer", values[0] == values[1])
     path.claim(
-        "the first byte says the width", z3.Implies(_first(head, whole) == _first(other_head, other_whole), width == other_width)
+        "the first byte says the width", smt.Implies(_first(head, whole) == _first(other_head, other_whole), width == other_width)
     )
 
 
@@ -188,7 +187,7 @@ def encode_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, 
             return count
 
         def __getitem__(self, index: Any) -> Any:
-            return (b"", index, z3.IntVal(1))
+            return (b"", index, smt.IntVal(1))
 
     rows = messagepack._INTEGERS  # noqa: SLF001
     kinds = tuple((least, most, Head(heads(head)), SimpleNamespace(pack=packer(form))) for least, most, head, form in rows)
@@ -198,7 +197,7 @@ def encode_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, 
 
 
 def _first(head: bytes, whole: Any) -> Any:
-    return z3.IntVal(head[0]) if head else whole
+    return smt.IntVal(head[0]) if head else whole
 
 
 @WRITING.add(
@@ -213,9 +212,11 @@ def cache_codes_are_told_apart(path: Path, *, most: int = transit.CACHE_MAX - 1)
     with overriding(names_in(transit, chr=marks.mark)):
         one, other = (marks.pieces(code(Index(place)))[1:] for place in places)
     if len(one) == len(other):
-        path.claim("no other has it", z3.Implies(z3.And(*map(operator.eq, one, other)), places[0] == places[1]))
-    letters = [z3.And(letter >= transit.CODE_FIRST, letter < transit.CODE_FIRST + transit.CODE_BASE) for letter in (*one, *other)]
-    path.claim("no blank, and no caret", z3.And(*letters))
+        path.claim("no other has it", smt.Implies(smt.And(*map(operator.eq, one, other)), places[0] == places[1]))
+    letters = [
+        smt.And(letter >= transit.CODE_FIRST, letter < transit.CODE_FIRST + transit.CODE_BASE) for letter in (*one, *other)
+    ]
+    path.claim("no blank, and no caret", smt.And(*letters))
 
 
 @WRITING.add(
@@ -233,7 +234,7 @@ def escaping_is_injective(path: Path, *, special: str = "~^`") -> None:
 
     with overriding(names_in(transit, _SPECIAL=tuple(special))):
         written = marks.pieces(f"{transit.escape(string)}")
-    needs = z3.And(string.filled, z3.Or(*(string.first == ord(c) for c in "~^`")))
+    needs = smt.And(string.filled, smt.Or(*(string.first == ord(c) for c in "~^`")))
     path.claim("the string is there", truth(written[-1] is string))
     path.claim("after an escape or nothing", truth(written[:-1] in ([], ["~"])))
     path.claim("escaped exactly if it has to be", needs == truth(len(written) > 1))

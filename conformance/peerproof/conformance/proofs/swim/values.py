@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
-from peerproof.conformance.proofs import values
+from peerproof.conformance.proofs import smt, values
 from peerproof.conformance.proofs.paths import Term
 from peerproof.conformance.proofs.swim.terms import (
     EXCHANGES,
@@ -99,8 +97,8 @@ class Values(values.Values):
             if row is not None and self.number(known) == number:
                 self._rows[id(row)] = self._row(row, number)
                 return self._rows[id(row)]
-        exchange = self.number(table._function("exchange", z3.IntSort())(node))  # noqa: SLF001
-        misses, indirect = (table._function(name, z3.IntSort())(node) for name in ("misses", "indirect misses"))  # noqa: SLF001
+        exchange = self.number(table._function("exchange", smt.IntSort())(node))  # noqa: SLF001
+        misses, indirect = (table._function(name, smt.IntSort())(node) for name in ("misses", "indirect misses"))  # noqa: SLF001
         return Row(
             self._host(number),
             _PORT,
@@ -110,7 +108,7 @@ class Values(values.Values):
             exchange=EXCHANGES[exchange % len(EXCHANGES)],
             misses=max(0, self.number(misses)),
             indirect_misses=max(0, self.number(indirect)),
-            indirect_asked=self.truth(table._function("indirect asked", z3.BoolSort())(node)),  # noqa: SLF001
+            indirect_asked=self.truth(table._function("indirect asked", smt.BoolSort())(node)),  # noqa: SLF001
         )
 
     def _host(self, number: int) -> str:
@@ -119,7 +117,7 @@ class Values(values.Values):
     def _row(self, row: AnyRow, number: int) -> Row:
         fields = dict(row._fields)
         for name, kinds in (("status", STATUSES), ("exchange", EXCHANGES)):
-            if z3.is_expr(fields[name]):
+            if smt.is_expr(fields[name]):
                 fields[name] = kinds[self.number(fields[name]) % len(kinds)]
         payload = fields.pop("payload")
         unanswered = fields.pop("unanswered")
@@ -151,10 +149,10 @@ class Values(values.Values):
         if not self.truth(has):
             return None
         either: Any = Text(has, data)
-        is_asked = "is not the empty map" in {function.name() for function in self.model.decls()}
+        is_asked = "is not the empty map" in {function.name for function, _ in self.model.functions()}
         is_filled = not is_asked or self.truth(either != "{}")
-        found = self.model.eval(data, model_completion=True)
-        known = [text for text, term in self._data.items() if term.eq(found)]
+        found = self.model.eval(data)
+        known = [text for text, term in self._data.items() if term is found]
         text = known[0] if known else f'{{"~:data":{len(self._data) + 1}}}' if is_filled else "{}"
         self._data[text] = found
         return text
@@ -193,9 +191,9 @@ class Values(values.Values):
     def lifted(self, value: Any, hint: Any = None) -> Any:
         """Returns a value as terms."""
         if isinstance(value, str) and value in self._data:
-            return Text(z3.BoolVal(True), self._data[value])
+            return Text(smt.BoolVal(True), self._data[value])
         if isinstance(value, Table):
-            return self._lifted_rows(Neighbours(self.path, "none", lambda _, seen: [z3.Not(seen.has)]), value, Table())
+            return self._lifted_rows(Neighbours(self.path, "none", lambda _, seen: [smt.Not(seen.has)]), value, Table())
         return super().lifted(value, hint)
 
     def lifted_field(self, name: str, after: Any, before: Any, own: State) -> Any:

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.composition import composition
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
@@ -81,7 +80,7 @@ def any_message(node: AnyNode, kind: str, sender: Node) -> Any:
         case "heartbeat":
             return Heartbeat(about)
         case "state data":
-            return StateData(about, any_tables(node, at_once=True), destination=bool(z3.Bool("is the destination")))
+            return StateData(about, any_tables(node, at_once=True), destination=bool(smt.Bool("is the destination")))
         case "request":
             return StateRequest(about, Mask())
         case "race":
@@ -99,7 +98,7 @@ def any_event(node: AnyNode, state: State) -> tuple[State, Any]:
     kind = ("message", "outcome", "timer", "command")[choice(node.path, "event", 4)]
     if kind == "message":
         message = any_message(node, _KINDS[choice(node.path, "message", len(_KINDS))], node.named("sender"))
-        if bool(z3.Bool("has other credentials")):
+        if bool(smt.Bool("has other credentials")):
             message = replace(message, header=replace(message.header, credentials=b"other"))
         return state, Received(_NOW, NodeId("there:1"), message)
     if kind == "outcome":
@@ -107,7 +106,7 @@ def any_event(node: AnyNode, state: State) -> tuple[State, Any]:
         message = any_message(node, kind, _sender(node) if kind == "join" else node.own_record())
         to: Any = Number(node.path.integer("receiver"))
         contact: Any = Number(node.path.integer("contact")) if isinstance(message, NodeJoin) else None
-        return replace(state, contact=contact), Sent(_NOW, to, message, 1 if bool(z3.Bool("was confirmed")) else None)
+        return replace(state, contact=contact), Sent(_NOW, to, message, 1 if bool(smt.Bool("was confirmed")) else None)
     if kind == "timer":
         timers = FlushCache(), Announce(), HeartbeatDue(), RepairTimeout(*any_cell(node.path))  # type: ignore[arg-type]
         return state, Expired(_NOW, timers[choice(node.path, "timer", len(timers))])
@@ -116,7 +115,7 @@ def any_event(node: AnyNode, state: State) -> tuple[State, Any]:
 
 def _sender(node: AnyNode) -> Node:
     """Returns the sender of a join that this node has sent: itself, or one whose join it forwards."""
-    return node.own_record() if bool(z3.Bool("is its own")) else node.named("sender")
+    return node.own_record() if bool(smt.Bool("is its own")) else node.named("sender")
 
 
 def _any_command(node: AnyNode) -> Any:
@@ -151,8 +150,8 @@ def _claim_departures(node: AnyNode, after: State, event: Any) -> None:
     before: Any = node.start.departed
     now: Any = after.departed
     returns = [term_of(message.header.sender.id)] if isinstance(message, NodeAnnouncement) else []
-    excused = z3.Or(*(node.any == one for one in [*returns, *node.forgotten]))
-    stays = z3.Implies(before.has(node.any), z3.Or(now.has(node.any), excused))
+    excused = smt.Or(*(node.any == one for one in [*returns, *node.forgotten]))
+    stays = smt.Implies(before.has(node.any), smt.Or(now.has(node.any), excused))
     node.path.claim("a departed node stays departed until it announces itself", stays)
     if isinstance(message, NodeExit):
         gone, _ = terms_of(message.header.sender)
@@ -224,14 +223,14 @@ def a_new_node_and_others_keep_what_holds(path: Path, *, keeps: bool = False) ->
     node = AnyNode(path, Invariant(existed=True, own=True, departed=True))
     new = path.run(started, NodeId("any:1"), node.start.config, node.other("node from before") if keeps else None)
     path.claim("it has departed from none", truth(not new.departed))
-    none = Departed(path, lambda _: z3.BoolVal(False))
+    none = Departed(path, lambda _: smt.BoolVal(False))
     node.claim_state(replace(new, departed=none))
 
-    later = z3.Function("has existed later", z3.IntSort(), z3.IntSort(), z3.BoolSort())
+    later = smt.Function("has existed later", smt.IntSort(), smt.IntSort(), smt.BoolSort())
     (is_there, member), *_ = shown_in(node.start)
     for holds, one in ((is_there, member), (truth(True), node.named("node in a message"))):
-        path.know(z3.Implies(EXISTED(*terms_of(one)), later(*terms_of(one))))
-        path.claim("a node that has existed", z3.Implies(holds, later(*terms_of(one))))
+        path.know(smt.Implies(EXISTED(*terms_of(one)), later(*terms_of(one))))
+        path.claim("a node that has existed", smt.Implies(holds, later(*terms_of(one))))
 
 
 PROOFS.extend([*LEAVES, *ORDER])

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
@@ -59,7 +58,7 @@ class Side:
         self.path, self.ring, self.own, self.is_right = path, ring, own, is_right
         self._is_half = is_half  #: whether it has nodes of its own half of the ring alone (WA-05)
         self.length = path.integer(f"nodes {name}")
-        self._id = z3.Function(name, z3.IntSort(), z3.IntSort())
+        self._id = smt.Function(name, smt.IntSort(), smt.IntSort())
         self.places: list[Term] = []  #: those that code, or a claim, has looked at
 
     def steps(self, place: Any) -> Term:
@@ -68,25 +67,25 @@ class Side:
 
     def has(self, place: Term) -> Term:
         """States that there is such a place."""
-        return z3.And(place >= 0, place < self.length)
+        return smt.And(place >= 0, place < self.length)
 
     def at(self, place: Term) -> Node:
         """Returns the node at a place, which is on this half of the ring, and in order with those at the other places."""
         found = self._id_at(place)
         size: Any = self.ring.size
-        if not any(place.eq(known) for known in self.places):
+        if not any(place is known for known in self.places):
             steps, term = self.steps(found), self._id(place)
-            half = z3.Or(not self._is_half, steps <= size.half if self.is_right else steps < size.half)
-            self.path.know(z3.Implies(self.has(place), z3.And(term >= 0, term < size.term, steps > 0, half)))
+            half = smt.Or(not self._is_half, steps <= size.half if self.is_right else steps < size.half)
+            self.path.know(smt.Implies(self.has(place), smt.And(term >= 0, term < size.term, steps > 0, half)))
             for other in self.places:
-                both, far = z3.And(self.has(place), self.has(other)), self.steps(self._id_at(other))
-                self.path.know(z3.Implies(both, z3.And((place < other) == (steps < far), (place == other) == (steps == far))))
+                both, far = smt.And(self.has(place), self.has(other)), self.steps(self._id_at(other))
+                self.path.know(smt.Implies(both, smt.And((place < other) == (steps < far), (place == other) == (steps == far))))
             self.places.append(place)
         return node_at(found)
 
     def any_closer(self, is_closer: Callable[[Any], Term]) -> Term:
         """States that the node at one of the places that code has looked at is closer."""
-        return z3.Or(*(z3.And(self.has(place), is_closer(self._id_at(place))) for place in self.places))
+        return smt.Or(*(smt.And(self.has(place), is_closer(self._id_at(place))) for place in self.places))
 
     def _id_at(self, place: Term) -> Any:
         return Place(self._id(place))
@@ -100,14 +99,14 @@ class Side:
             return self.at(self.length - 1 if isinstance(place, int) and place == -1 else term_of(place))
         start, stop = term_of(place.start), term_of(place.stop)
         self.path.claim("a slice of two places at most", stop <= start + 2)
-        return tuple(self.at(one) for one in (start, start + 1) if bool(z3.And(one < stop, self.has(one))))
+        return tuple(self.at(one) for one in (start, start + 1) if bool(smt.And(one < stop, self.has(one))))
 
     def bisect(self, least: Any, key: Callable[[Node], Term]) -> Number:
         """Returns the first place whose key is not less."""
         place = self.path.integer(self.path.fresh("place"))
         self.path.know(place <= self.length)
-        self.path.know(z3.Implies(place > 0, key(self.at(place - 1)) < least))
-        self.path.know(z3.Implies(place < self.length, key(self.at(place)) >= least))
+        self.path.know(smt.Implies(place > 0, key(self.at(place - 1)) < least))
+        self.path.know(smt.Implies(place < self.length, key(self.at(place)) >= least))
         return Number(place)
 
 
@@ -116,7 +115,7 @@ def rank(ring: Ring, node: Id, key: Id) -> Term:
     size: Any = ring.size
     below: Any = ring.clockwise(node, key)
     above = size - below
-    return z3.If(below <= above, 2 * below, 2 * above + 1)
+    return smt.If(below <= above, 2 * below, 2 * above + 1)
 
 
 class Router:
@@ -142,7 +141,7 @@ class Router:
 
         def is_in_first_row() -> Term:
             first = [place / FIRST_DIGIT for place in (found.term, key, own)]
-            return z3.And(first[0] == first[1], first[1] != first[2])
+            return smt.And(first[0] == first[1], first[1] != first[2])
 
         self.path.prefer(is_in_first_row)
         return node_at(found)
@@ -158,19 +157,19 @@ class Router:
         They are the nearest of each side; if a side is empty, the farthest of the other one.
         """
         left, right = self.sides
-        self.path.assume(z3.Or(left.length > 0, right.length > 0))
+        self.path.assume(smt.Or(left.length > 0, right.length > 0))
         after = right[0] if right else left[-1]
         before = left[0] if left else right[-1]
-        self.path.know(z3.Not(is_between(self.ring, self.own, self.other, after.id)))
-        self.path.know(z3.Not(is_between(self.ring, before.id, self.other, self.own)))
+        self.path.know(smt.Not(is_between(self.ring, self.own, self.other, after.id)))
+        self.path.know(smt.Not(is_between(self.ring, before.id, self.other, self.own)))
 
     def know_all_between(self) -> None:
         """Each node on the arc of a side is in it: the other node is at a place of it, or behind its last."""
         for side in self.sides:
             place, steps = self.path.integer(self.path.fresh("place of the other")), side.steps(self.other)
             self.path.know(place <= side.length)
-            self.path.know(z3.Implies(place > 0, side.steps(side.at(place - 1).id) < steps))
-            self.path.know(z3.Implies(place < side.length, side.steps(side.at(place).id) == steps))
+            self.path.know(smt.Implies(place > 0, side.steps(side.at(place - 1).id) < steps))
+            self.path.know(smt.Implies(place < side.length, side.steps(side.at(place).id) == steps))
 
 
 def next_hop(node: Router) -> Node | None:
@@ -187,8 +186,8 @@ def one_message(node: Router) -> None:
         *(Asked(_NOW, Route(node.key, b"")), Received(_NOW, NodeId("there:1"), message)),
         *(Asked(_NOW, Forward(message)), Sent(_NOW, NodeId("there:1"), message, None)),
     )
-    hop = node_at(any_place(node.path, node.ring, "next hop")) if bool(z3.Bool("has a next hop")) else None
-    config = replace(node.state.config, is_consulted=bool(z3.Bool("is consulted")))
+    hop = node_at(any_place(node.path, node.ring, "next hop")) if bool(smt.Bool("has a next hop")) else None
+    config = replace(node.state.config, is_consulted=bool(smt.Bool("is consulted")))
     state, event = replace(node.state, config=config), events[choice(node.path, "event", len(events))]
     with overriding(names_in(routing, next_hop=lambda *_: hop) | names_in(State, known=property(lambda _: Table()))):
         _, effects = transitions.step(state, event, no_choice)
@@ -206,7 +205,7 @@ def _bisect(side: Any, least: Any, key: Any) -> Number:
 
 
 def _larger(one: Any, other: Any) -> Number:
-    return Number(z3.If(term_of(one) >= term_of(other), term_of(one), term_of(other)))
+    return Number(smt.If(term_of(one) >= term_of(other), term_of(one), term_of(other)))
 
 
 def no_choice(why: str, among: Any, some: int = 1) -> Any:
@@ -239,15 +238,15 @@ def messages_are_delivered_at_the_closest_node(path: Path, *, neighbours: bool =
     hop, leaf = next_hop(node), path.integer("any leaf")
     if hop is None:
         for side in node.sides:
-            path.claim("no leaf is closer", z3.Implies(side.has(leaf), node.closer(node.own, side.at(leaf).id)))
+            path.claim("no leaf is closer", smt.Implies(side.has(leaf), node.closer(node.own, side.at(leaf).id)))
     if neighbours:
         node.know_neighbours()
     if hop is None:
         path.claim("no node is closer", node.closer(node.own, node.other))
     elif neighbours:
         left, right = node.sides
-        a_leaf_is_closer = z3.Or(*(side.any_closer(lambda one: node.closer(one, node.own)) for side in node.sides))
-        path.claim("if it goes on, a leaf is closer", z3.Implies(z3.And(left.length > 0, right.length > 0), a_leaf_is_closer))
+        a_leaf_is_closer = smt.Or(*(side.any_closer(lambda one: node.closer(one, node.own)) for side in node.sides))
+        path.claim("if it goes on, a leaf is closer", smt.Implies(smt.And(left.length > 0, right.length > 0), a_leaf_is_closer))
 
 
 @PROOFS.add(
@@ -277,4 +276,4 @@ def a_hop_by_the_leaf_set_reaches_the_closest_node(path: Path, *, cell_too: bool
     if span is not None:
         node.know_all_between()
         at = node.own if hop is None else hop.id
-        path.claim("no node is closer", z3.Not(node.closer(node.other, at)))
+        path.claim("no node is closer", smt.Not(node.closer(node.other, at)))

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, truth
 from peerproof.conformance.proofs.wendy.any_tables import (
@@ -29,14 +28,14 @@ from peerproof.conformance.proofs.wendy.any_tables import (
 from peerproof.spec.wendy import Application, Config, LeafSet, Node, Repair, State, Tables
 from peerproof.spec.wendy.messages import NO_VERSIONS
 
-_INT, _BOOL = z3.IntSort(), z3.BoolSort()
+_INT, _BOOL = smt.IntSort(), smt.BoolSort()
 
 #: Whether a node with this id has ever been at these addresses: it only grows. [WA-52]
-EXISTED: Final = z3.Function("has existed", _INT, _INT, _BOOL)
+EXISTED: Final = smt.Function("has existed", _INT, _INT, _BOOL)
 
 #: The address that a node is sent to, and whether it has one. [WA-52]
-ADDRESS: Final = z3.Function("address", _INT, _INT)
-HAS_ADDRESS: Final = z3.Function("has an address", _INT, _BOOL)
+ADDRESS: Final = smt.Function("address", _INT, _INT)
+HAS_ADDRESS: Final = smt.Function("has an address", _INT, _BOOL)
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Invariant:
         if self.own:
             found["no node is in its own tables"] = node != own
         if self.departed:
-            found["no departed node is in a table"] = z3.Not(departed.has(node))
+            found["no departed node is in a table"] = smt.Not(departed.has(node))
         return found
 
     def of_named(self, node: Term, place: Term) -> dict[str, Term]:
@@ -100,7 +99,7 @@ class AnyNode:
         return Held(self.path, "the tables", facts, departed)
 
     def _any_state(self) -> State:
-        departed = Departed(self.path, z3.Function("has departed", _INT, _BOOL))
+        departed = Departed(self.path, smt.Function("has departed", _INT, _BOOL))
         ring: Any = AnyRing(self.path)
         own: Any = Number(self.id)
         address: Any = Number(ADDRESS(self.place))
@@ -110,12 +109,12 @@ class AnyNode:
         ids: Any = AnyRows(path, partial(self._any_number, "node"), lambda: None)
         repairs: Any = AnyRows(path, partial(any_cell, path), lambda: Repair(cast("int", self._any_number("row")), ids))
         others: Any = {"scores": score, "cache": score, "stored": stored, "announcing": ids, "repairs": repairs}
-        made: Any = {"departed": departed, "measured": Measured(self.any_held(departed)), "is_warned": z3.Bool("is warned")}
+        made: Any = {"departed": departed, "measured": Measured(self.any_held(departed)), "is_warned": smt.Bool("is warned")}
         state = State(address, Config(own, ring=ring, credentials=b"own"), **others, **made)
         return self.with_tables(state, self.any_held(departed))
 
     def _any_number(self, about: str) -> Number:
-        return Number(z3.Int(self.path.fresh(about)))
+        return Number(smt.Int(self.path.fresh(about)))
 
     def with_tables(self, state: State, held: Held) -> State:
         """Returns a state with tables that have any of these nodes."""
@@ -167,7 +166,7 @@ class AnyNode:
             found: dict[str, Term] = {}
             for is_there, node in nodes:
                 for about, holds in facts(*terms_of(node)).items():
-                    found[about] = z3.And(found.get(about, True), z3.Implies(is_there, holds))
+                    found[about] = smt.And(found.get(about, True), smt.Implies(is_there, holds))
             return found
 
         self.path.claim_all(goals)

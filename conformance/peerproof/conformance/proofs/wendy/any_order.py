@@ -13,8 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import ANY_CLUSTER, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
@@ -60,8 +59,8 @@ class Run:
     def leave_out(self, sought: Any) -> None:
         """Adds that no node of the run has this id, for the places that code has looked at."""
         for place in self.side.places:
-            is_here = z3.And(place >= self.start, place < self.start + self.length)
-            self.side.path.know(z3.Implies(is_here, self.side.at(place).id != sought))
+            is_here = smt.And(place >= self.start, place < self.start + self.length)
+            self.side.path.know(smt.Implies(is_here, self.side.at(place).id != sought))
 
     def __iter__(self) -> Iterator[Run]:
         """Yields the run; of the end of a side, the last node by itself, as a limit may drop it."""
@@ -69,7 +68,7 @@ class Run:
             yield self
             return
         yield Run(self.side, self.start, self.length - 1)
-        yield Run(self.side, self.start + self.length - 1, z3.IntVal(1))
+        yield Run(self.side, self.start + self.length - 1, smt.IntVal(1))
 
     def at(self, place: Term) -> Any:
         """Returns the id at a place of the run."""
@@ -84,7 +83,7 @@ class OrderedSide(Side):
         if not isinstance(place, slice):
             return super().__getitem__(place)
         if place.start is None:
-            return Run(self, z3.IntVal(0), term_of(place.stop))
+            return Run(self, smt.IntVal(0), term_of(place.stop))
         start = term_of(place.start)
         return Run(self, start, self.length - start, is_end=True) if bool(start < self.length) else ()
 
@@ -94,7 +93,7 @@ class OrderedSide(Side):
             return
         place = self.path.integer(self.path.fresh("place"))
         self.path.know(place < self.length)
-        yield Run(self, z3.IntVal(0), place)
+        yield Run(self, smt.IntVal(0), place)
         yield self.at(place)
         yield Run(self, place + 1, self.length - place - 1)
 
@@ -126,7 +125,7 @@ class Leaves:
         self.ring = any_ring(path)
         prefer_the_real_ring(path, self.ring)
         self.own = any_place(path, self.ring, "own")
-        self.is_two_sided = not bool(z3.Bool("is one-sided"))
+        self.is_two_sided = not bool(smt.Bool("is one-sided"))
         self.limit = Limit(path)
         names = zip(LeafSet._fields, (False, True), strict=True)
         self.sides = [
@@ -164,11 +163,11 @@ class Leaves:
             place = self.path.integer(self.path.fresh("any place"))
             length, (one, other) = length_of(found), (id_at(found, place + more) for more in (0, 1))
             self.path.claim("not longer than it may be", length <= self.limit.term)
-            self.path.claim("in order", z3.Implies(place + 1 < length, side.steps(one) < side.steps(other)))
+            self.path.claim("in order", smt.Implies(place + 1 < length, side.steps(one) < side.steps(other)))
             size: Any = self.ring.size
             half = side.steps(one) <= size.half if side.is_right else side.steps(one) < size.half
-            right = z3.And(one.term >= 0, one.term < size.term, side.steps(one) > 0, z3.Or(self.is_two_sided, half))
-            self.path.claim("on its side", z3.Implies(place < length, right))
+            right = smt.And(one.term >= 0, one.term < size.term, side.steps(one) > 0, smt.Or(self.is_two_sided, half))
+            self.path.claim("on its side", smt.Implies(place < length, right))
 
 
 class Others:
@@ -185,21 +184,21 @@ def _length(side: Any) -> Any:
 
 def pieces(found: Any) -> list[tuple[Any, Term]]:
     """Returns the parts of a side, each with its length."""
-    return [(part, part.length if isinstance(part, Run) else z3.IntVal(1)) for part in found]
+    return [(part, part.length if isinstance(part, Run) else smt.IntVal(1)) for part in found]
 
 
 def length_of(found: Any) -> Term:
     """Returns the length of a side that code has made."""
-    return z3.Sum([length for _, length in pieces(found)])
+    return smt.Sum([length for _, length in pieces(found)])
 
 
 def id_at(found: Any, place: Term) -> Any:
     """Returns the id at a place of a side that code has made."""
-    term = z3.IntVal(0)  # behind its end: any
+    term = smt.IntVal(0)  # behind its end: any
     for part, length in reversed(pieces(found)):
-        before = z3.Sum([z3.IntVal(0), *(other for earlier, other in pieces(found)[: _index(found, part)])])
+        before = smt.Sum([smt.IntVal(0), *(other for earlier, other in pieces(found)[: _index(found, part)])])
         here = part.at(place - before) if isinstance(part, Run) else part.id
-        term = z3.If(z3.And(place >= before, place < before + length), here.term, term)
+        term = smt.If(smt.And(place >= before, place < before + length), here.term, term)
     return Place(term)
 
 

@@ -14,8 +14,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.followed import Followed
 from peerproof.conformance.proofs.paths import Term
 from peerproof.conformance.proofs.terms import Number, term_of, truth
@@ -77,7 +76,7 @@ class Parts:
 
     def any_answer(self, about: str) -> bool:
         """Returns either answer to a question."""
-        return bool(z3.Bool(self.path.fresh(about)))
+        return bool(smt.Bool(self.path.fresh(about)))
 
     def is_newer(self, *_: Any) -> bool:
         """Compares versions: either answer."""
@@ -172,7 +171,7 @@ class Parts:
         """Any later state in which the node has gone."""
         self.node.claim_state(state)
         before: Any = state.departed
-        departed = Departed(self.path, z3.Function(self.path.fresh("has departed"), z3.IntSort(), z3.BoolSort()))
+        departed = Departed(self.path, smt.Function(self.path.fresh("has departed"), smt.IntSort(), smt.BoolSort()))
         forgotten = term_of(self.max((), None))
         for node in (self.node.any, term_of(gone)):
             self.path.know(*self.leaves_of_departure(state, term_of(gone), before, departed, forgotten, node).values())
@@ -188,14 +187,14 @@ class Parts:
         self, state: State, gone: Term, before: Departed, after: Departed, forgotten: Term | None, node: Term
     ) -> dict[str, Term]:
         """Returns how the departed nodes change if one goes, of any node."""
-        is_forgotten = z3.BoolVal(False) if forgotten is None else node == forgotten
+        is_forgotten = smt.BoolVal(False) if forgotten is None else node == forgotten
         was_known = held_by(state).has(gone)
         return {
-            "the departed stay departed": z3.Implies(before.has(node), z3.Or(after.has(node), is_forgotten)),
-            "a known node that goes is departed": z3.Implies(
-                z3.And(node == gone, was_known), z3.Or(after.has(node), is_forgotten)
+            "the departed stay departed": smt.Implies(before.has(node), smt.Or(after.has(node), is_forgotten)),
+            "a known node that goes is departed": smt.Implies(
+                smt.And(node == gone, was_known), smt.Or(after.has(node), is_forgotten)
             ),
-            "no other is departed": z3.Implies(after.has(node), z3.Or(before.has(node), node == gone)),
+            "no other is departed": smt.Implies(after.has(node), smt.Or(before.has(node), node == gone)),
         }
 
 
@@ -247,7 +246,7 @@ def _at(state: State, address: Any) -> Iterator[Node]:
 
 def _any_score(_: State, __: Any) -> Number:
     """Returns any score."""
-    return Number(z3.Int(_followed.innermost.path.fresh("score")))
+    return Number(smt.Int(_followed.innermost.path.fresh("score")))
 
 
 #: The parts by their functions.

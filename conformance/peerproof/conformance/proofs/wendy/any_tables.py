@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, term_of
 from peerproof.spec.wendy import Entry, Id, Node, State
 from peerproof.spec.wendy.state import MOST_DEPARTED, MOST_MEASURED
 
-_INT, _BOOL = z3.IntSort(), z3.BoolSort()
+_INT, _BOOL = smt.IntSort(), smt.BoolSort()
 
 
 def record(node: Term, place: Term) -> Node:
@@ -47,16 +46,16 @@ class AnyRing:
 
     def is_right(self, _: Any, __: Any) -> bool:
         """Whether a node is on the right."""
-        return bool(z3.Bool(self.path.fresh("is on the right")))
+        return bool(smt.Bool(self.path.fresh("is on the right")))
 
     def clockwise(self, _: Any, __: Any) -> Number:
         """Returns a number of steps."""
-        return Number(z3.Int(self.path.fresh("steps")))
+        return Number(smt.Int(self.path.fresh("steps")))
 
 
 def any_cell(path: Path) -> tuple[Number, Number]:
     """Returns any cell of a routing table."""
-    return Number(z3.Int(path.fresh("row"))), Number(z3.Int(path.fresh("column")))
+    return Number(smt.Int(path.fresh("row"))), Number(smt.Int(path.fresh("column")))
 
 
 #: What holds of a node by its place in a table, by its id and its addresses.
@@ -68,13 +67,13 @@ class Held:
 
     def __init__(self, path: Path, about: str, facts: Facts, departed: Departed | None = None) -> None:
         self.path = path
-        self.has = z3.Function(path.fresh(f"is in {about}"), _INT, _BOOL)
+        self.has = smt.Function(path.fresh(f"is in {about}"), _INT, _BOOL)
         self.facts = facts
         self.departed = departed  #: with these departed nodes, each node satisfies the invariant
 
     def of(self, node: Term, place: Term) -> Term:
         """States all that holds of a node in these tables."""
-        return z3.And(self.has(node), *self.facts(node, place))
+        return smt.And(self.has(node), *self.facts(node, place))
 
     def symbols(self) -> tuple[Term, Term]:
         """Returns the symbols of a node."""
@@ -114,8 +113,8 @@ class Window:
     def visible(self) -> Seen:
         """The node that can be seen; it is made where code first looks at it."""
         node, place = self.held.symbols()
-        seen = Seen(node, place, z3.Bool(self.path.fresh("has nodes")), self.path.integer(self.path.fresh("length")))
-        self.path.know(z3.Implies(seen.there, z3.And(self.held.of(node, place), seen.length > 0)))
+        seen = Seen(node, place, smt.Bool(self.path.fresh("has nodes")), self.path.integer(self.path.fresh("length")))
+        self.path.know(smt.Implies(seen.there, smt.And(self.held.of(node, place), seen.length > 0)))
         return seen
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
@@ -128,7 +127,7 @@ class Window:
 
     def any_answer(self, about: str) -> bool:
         """Returns either answer to a question."""
-        return bool(z3.Bool(self.path.fresh(about)))
+        return bool(smt.Bool(self.path.fresh(about)))
 
 
 class Members(Window):
@@ -183,7 +182,7 @@ class Cells(Window):
     def _changed(self, has_lost: bool, *added: Node) -> Cells:  # what is there and what is new
         found = Cells(self.held)
         vars(found).update(
-            visible=self.visible, has_lost=has_lost, added=(*self.added, *((z3.BoolVal(True), node) for node in added))
+            visible=self.visible, has_lost=has_lost, added=(*self.added, *((smt.BoolVal(True), node) for node in added))
         )
         return found
 
@@ -212,7 +211,7 @@ class Measured(Window):
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
         """Yields the nodes that can be seen, with whether they are there."""
-        yield z3.And(self.visible.there, *(self.visible.node != one for one in self.gone)), self.visible.record
+        yield smt.And(self.visible.there, *(self.visible.node != one for one in self.gone)), self.visible.record
         yield from self.shown_new()
 
     def __contains__(self, node: Any) -> bool:
@@ -224,20 +223,20 @@ class Measured(Window):
 
     def _at(self, node: Term) -> Node:
         place = self.path.integer(self.path.fresh("address"), None)
-        self.path.know(z3.Implies(self.held.has(node), self.held.of(node, place)))
+        self.path.know(smt.Implies(self.held.has(node), self.held.of(node, place)))
         return record(node, place)
 
     def put(self, rows: Mapping[Any, Node]) -> Measured:
         """Like `Table`, for one node that is not measured yet."""
         ((key, node),) = rows.items()
         at = term_of(key)
-        return self._changed(lambda n: z3.Or(n == at, self.has(n)), (*self.added, (z3.BoolVal(True), node)), self.gone)
+        return self._changed(lambda n: smt.Or(n == at, self.has(n)), (*self.added, (smt.BoolVal(True), node)), self.gone)
 
     def without(self, keys: Iterable[Any]) -> Measured:
         """Like `Table`, for one node."""
         (at,) = map(term_of, keys)
-        added = tuple((z3.And(is_there, term_of(node.id) != at), node) for is_there, node in self.added)
-        return self._changed(lambda n: z3.And(n != at, self.has(n)), added, (*self.gone, at))
+        added = tuple((smt.And(is_there, term_of(node.id) != at), node) for is_there, node in self.added)
+        return self._changed(lambda n: smt.And(n != at, self.has(n)), added, (*self.gone, at))
 
     def _changed(self, has: Callable[[Term], Term], added: tuple[tuple[Term, Node], ...], gone: tuple[Term, ...]) -> Measured:
         found = Measured(self.held)
@@ -274,7 +273,7 @@ class Known:
 
     def values(self) -> Iterator[Node]:
         """Yields any of them, or none."""
-        if bool(z3.Bool(self.held.path.fresh("knows others"))):
+        if bool(smt.Bool(self.held.path.fresh("knows others"))):
             yield self.held.member()
 
 
@@ -290,14 +289,14 @@ class Departed:
 
     def __or__(self, others: Any) -> Departed:
         more = [term_of(other) for other in others]
-        return Departed(self.path, lambda n: z3.Or(self.has(n), *(n == other for other in more)))
+        return Departed(self.path, lambda n: smt.Or(self.has(n), *(n == other for other in more)))
 
     def __sub__(self, others: Any) -> Departed:
         less = [term_of(other) for other in others]
-        return Departed(self.path, lambda n: z3.And(self.has(n), *(n != other for other in less)))
+        return Departed(self.path, lambda n: smt.And(self.has(n), *(n != other for other in less)))
 
     def __len__(self) -> int:
-        return MOST_DEPARTED + 1 if bool(z3.Bool(self.path.fresh("many have departed"))) else 0
+        return MOST_DEPARTED + 1 if bool(smt.Bool(self.path.fresh("many have departed"))) else 0
 
 
 class AnyRows:
@@ -307,7 +306,7 @@ class AnyRows:
         self._path, self._key, self._row = path, key, row
 
     def _any(self) -> bool:
-        return bool(z3.Bool(self._path.fresh("is there")))
+        return bool(smt.Bool(self._path.fresh("is there")))
 
     def __contains__(self, _: object) -> bool:
         return self._any()
@@ -350,7 +349,7 @@ def shown(table: Any) -> list[tuple[Term, Node]]:
     """Returns the nodes of a table that can be seen, with whether they are there."""
     if isinstance(table, Window):
         return list(table.shown())
-    return [(z3.BoolVal(True), node) for node in (table.values() if isinstance(table, Mapping) else table)]
+    return [(smt.BoolVal(True), node) for node in (table.values() if isinstance(table, Mapping) else table)]
 
 
 def shown_in(state: State) -> list[tuple[Term, Node]]:

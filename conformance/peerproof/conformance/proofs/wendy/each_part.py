@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Term
 from peerproof.conformance.proofs.terms import Number, choice, term_of, truth
 from peerproof.conformance.proofs.wendy.any_node import AnyNode
@@ -101,7 +100,7 @@ def one_removal(node: AnyNode) -> None:
 
 def is_absent(gone: Term, nodes: list[tuple[Term, Node]]) -> Term:
     """States that a node is none of these."""
-    return z3.And(*(z3.Implies(is_there, term_of(node.id) != gone) for is_there, node in nodes))
+    return smt.And(*(smt.Implies(is_there, term_of(node.id) != gone) for is_there, node in nodes))
 
 
 def one_address(node: AnyNode) -> None:
@@ -119,7 +118,7 @@ def considered(state: State, one: Node, is_leaf: bool) -> State:
 
 def one_consideration(node: AnyNode) -> None:
     """A node is seen in a message."""
-    one, is_leaf = node.named("node"), bool(z3.Bool("is a leaf"))
+    one, is_leaf = node.named("node"), bool(smt.Bool("is a leaf"))
     with Parts(node).within(INSERT):
         after = node.path.run(considered, node.start, one, is_leaf)
     claim_frame(node, after, "measured", "scores")
@@ -143,8 +142,8 @@ def one_selection(node: AnyNode) -> None:
 
 def any_mask(node: AnyNode) -> Mask:
     """Returns any mask, of one row or of all."""
-    rows: Any = (Number(node.path.integer("asked row")),) if bool(z3.Bool("asks for a row")) else ()
-    wanted: list[Any] = [z3.Bool(f"asks for the {name}") for name in ("routing table", "leaf set", "neighborhood set")]
+    rows: Any = (Number(node.path.integer("asked row")),) if bool(smt.Bool("asks for a row")) else ()
+    wanted: list[Any] = [smt.Bool(f"asks for the {name}") for name in ("routing table", "leaf set", "neighborhood set")]
     return Mask(wanted[0], wanted[1], wanted[2], rows)
 
 
@@ -163,7 +162,7 @@ def any_tables(node: AnyNode, *, at_once: bool = False) -> Tables:
     one: Any = Members(held)
     entries: Any = Entries(one)
     if at_once:
-        return Tables(entries if bool(z3.Bool("has a routing table")) else None, LeafSet(one, ()), one)
+        return Tables(entries if bool(smt.Bool("has a routing table")) else None, LeafSet(one, ()), one)
     kind = choice(node.path, "the table of a node", 3)
     if kind == 0:
         return Tables(routing_table=entries)
@@ -236,20 +235,20 @@ def all_that_is_known(node: AnyNode) -> None:
     start: Any = node.start
     tables_ = [start.routing_table, *start.leaf_set, start.neighborhood_set]
     for table in list(combinations(tables_, 2))[choice(node.path, "tables without nodes that are seen", 6)]:
-        node.path.know(z3.Not(table.visible.there))
+        node.path.know(smt.Not(table.visible.there))
     known = vars(State)["known"].func(start)
     nodes = shown_in(start)
     for is_there, one in nodes:
-        node.path.claim("each is known", z3.Implies(is_there, truth(one.id in known)))
+        node.path.claim("each is known", smt.Implies(is_there, truth(one.id in known)))
     for one in known.values():
-        node.path.claim("each is in a table", z3.Or(*(z3.And(is_there, same_node(one, other)) for is_there, other in nodes)))
+        node.path.claim("each is in a table", smt.Or(*(smt.And(is_there, same_node(one, other)) for is_there, other in nodes)))
 
 
 class AnyHost:
     """A host that may be that of any node: of each that is compared with it, or of none."""
 
     def __init__(self, node: AnyNode) -> None:
-        self.is_same = bool(z3.Bool(node.path.fresh("is the host")))
+        self.is_same = bool(smt.Bool(node.path.fresh("is the host")))
 
     def __getitem__(self, _: slice) -> AnyHost:
         return self
@@ -280,14 +279,14 @@ def those_at_an_address(node: AnyNode) -> None:
         found = list(those_at(node.start, address))
     measured: Any = node.start.measured
     for one in found:
-        is_measured = z3.And(measured.visible.there, same_node(one, measured.visible.record))
-        node.path.claim("it satisfies the invariant", z3.Or(held_by(node.start).of(*terms_of(one)), is_measured))
+        is_measured = smt.And(measured.visible.there, same_node(one, measured.visible.record))
+        node.path.claim("it satisfies the invariant", smt.Or(held_by(node.start).of(*terms_of(one)), is_measured))
     node.path.claim("each once at most", truth(len(found) <= 2))  # noqa: PLR2004  # one of each table is seen
 
 
 def same_node(one: Node, other: Node) -> Term:
     """States that two nodes have the same id and the same addresses."""
-    return z3.And(*(mine == its for mine, its in zip(terms_of(one), terms_of(other), strict=True)))
+    return smt.And(*(mine == its for mine, its in zip(terms_of(one), terms_of(other), strict=True)))
 
 
 PARTS: Final = (

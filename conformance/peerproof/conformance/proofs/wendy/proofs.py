@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import ProofTable, Twin
 from peerproof.conformance.proofs.terms import truth
@@ -82,7 +81,7 @@ def distance_is_half_the_ring_at_most(path: Path, *, distance: Distance = as_it_
     ring, a, b = any_places(path, "ab")
 
     found = distance(ring, a, b)
-    path.claim("at most half", z3.And(found >= 0, found <= ring.size // 2))
+    path.claim("at most half", smt.And(found >= 0, found <= ring.size // 2))
 
 
 @PROOFS.add("WZ-05 W-37", RING, Twin("every detour is longer", {"strictly": True}))
@@ -122,8 +121,8 @@ def nobody_is_closer_than_itself(path: Path, *, closer: Closer = by_rank) -> Non
     """No id is closer to a key than itself, and none closer than the key."""
     ring, a, key = any_places(path, ("a", "key"))
 
-    path.claim("than itself", z3.Not(closer(ring, a, a, key)))
-    path.claim("than the key", z3.Not(closer(ring, a, key, key)))
+    path.claim("than itself", smt.Not(closer(ring, a, a, key)))
+    path.claim("than the key", smt.Not(closer(ring, a, key, key)))
 
 
 @PROOFS.add("WZ-07 WA-09", RING, Twin("by the distance alone", {"closer": by_distance}))
@@ -132,8 +131,8 @@ def one_of_two_is_closer(path: Path, *, closer: Closer = by_rank) -> None:
     ring, a, b, key = any_places(path, ("a", "b", "key"))
     path.assume(a != b)
 
-    path.claim("exactly one", closer(ring, a, b, key) == z3.Not(closer(ring, b, a, key)))
-    path.claim("the nearer one", z3.Implies(by_distance(ring, a, b, key), closer(ring, a, b, key)))
+    path.claim("exactly one", closer(ring, a, b, key) == smt.Not(closer(ring, b, a, key)))
+    path.claim("the nearer one", smt.Implies(by_distance(ring, a, b, key), closer(ring, a, b, key)))
 
 
 @PROOFS.add("WZ-08 WA-09", RING, Twin("the lower one", {"closer": whoever_is_lower}))
@@ -152,7 +151,7 @@ def two_ids_are_equally_far(path: Path, *, many: int = 3) -> None:
     path.assume(*(one != other for at, one in enumerate(places) for other in places[:at]))
 
     first, *others = [ring.distance(place, key) for place in places]
-    path.claim("not all", z3.Or(*(other != first for other in others)))
+    path.claim("not all", smt.Or(*(other != first for other in others)))
 
 
 # -- neighbours -------------------------------------------------------------------------------------------------------
@@ -168,7 +167,7 @@ def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = Tru
     ring, before, node, after, other, key = any_places(path, ("before", "node", "after", "other", "key"))
     path.assume(before != node, after != node, other != node)
     if neighbours:  # no node is between them; the one before may be the one after
-        path.assume(z3.Not(is_between(ring, before, other, node)), z3.Not(is_between(ring, node, other, after)))
+        path.assume(smt.Not(is_between(ring, before, other, node)), smt.Not(is_between(ring, node, other, after)))
     path.assume(by_rank(ring, node, before, key), by_rank(ring, node, after, key))
 
     path.claim("closer than any other", by_rank(ring, node, other, key))
@@ -178,11 +177,11 @@ def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = Tru
 def one_of_the_nodes_around_a_key_is_closest(path: Path, *, around: bool = True) -> None:
     """Of a key between two nodes that follow each other on the ring, one of the two is the closest."""
     ring, low, high, other, key = any_places(path, ("low", "high", "other", "key"))
-    path.assume(low != high, other != low, other != high, z3.Not(is_between(ring, low, other, high)))
+    path.assume(low != high, other != low, other != high, smt.Not(is_between(ring, low, other, high)))
     if around:
-        path.assume(z3.Or(key == low, is_between(ring, low, key, high)))
+        path.assume(smt.Or(key == low, is_between(ring, low, key, high)))
 
-    path.claim("closer than any other", z3.Or(by_rank(ring, low, other, key), by_rank(ring, high, other, key)))
+    path.claim("closer than any other", smt.Or(by_rank(ring, low, other, key), by_rank(ring, high, other, key)))
 
 
 @PROOFS.add("WZ-12 W-03 W-25 WA-03 WA-04", RING, Twin("opposite ones are nothing special", {"opposite": True}))
@@ -194,8 +193,8 @@ def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
 
     one, other = ring.is_right(a, b), ring.is_right(b, a)
     path.claim("one of the two", truth(one or other))
-    path.claim("not both", z3.Or(truth(not (one and other)), z3.BoolVal(val=False) if opposite else is_opposite))
-    path.claim("both, if opposite", z3.Implies(is_opposite, truth(one and other)))
+    path.claim("not both", smt.Or(truth(not (one and other)), smt.BoolVal(val=False) if opposite else is_opposite))
+    path.claim("both, if opposite", smt.Implies(is_opposite, truth(one and other)))
 
 
 # -- digits and cells -------------------------------------------------------------------------------------------------
@@ -219,8 +218,8 @@ def distance_is_the_shorter_way(path: Path, *, distance: Callable[[Id, Id], Any]
     a, b = (any_word(path, name) for name in "ab")
 
     found, up, down = (distance or REAL.distance)(a, b), REAL.clockwise(a, b), REAL.clockwise(b, a)
-    path.claim("one of the two ways", z3.Or(found == up, found == down))
-    path.claim("the shorter one", z3.And(found <= up, found <= down))
+    path.claim("one of the two ways", smt.Or(found == up, found == down))
+    path.claim("the shorter one", smt.And(found <= up, found <= down))
 
 
 @PROOFS.add("WZ-04 WD-02", RING, Twin("the lower halves may be equal", {"premise": False}))
@@ -236,7 +235,7 @@ def original_is_right_if_the_low_halves_differ(path: Path, *, premise: bool = Tr
 def prefix_of_the_original(one: Any, other: Any) -> Any:
     """Takes a difference in digit 10 of a half for one in digit 11. [WD-01]"""
     found = common(one, other)
-    return found + either(z3.Or(found == 10, found == 26), 1, 0)  # noqa: PLR2004
+    return found + either(smt.Or(found == 10, found == 26), 1, 0)  # noqa: PLR2004
 
 
 @PROOFS.add("WZ-13 W-14 W-15 WD-01", RING, Twin("the original's prefix (WD-01)", {"prefix": prefix_of_the_original}), logic=WORDS)
@@ -245,9 +244,9 @@ def digits_agree_as_far_as_the_prefix(path: Path, *, prefix: Prefix = common) ->
     a, b, index = any_word(path, "a"), any_word(path, "b"), any_word(path, "index", 8)
 
     shared = prefix(a, b)
-    path.claim("32 of equal ids only", z3.And(shared <= REAL.digits, (shared == REAL.digits) == (a == b)))
-    path.claim("the digits before", z3.Implies(index < shared, REAL.digit(a, index) == REAL.digit(b, index)))
-    path.claim("not the next one", z3.Implies(a != b, REAL.digit(a, shared) != REAL.digit(b, shared)))
+    path.claim("32 of equal ids only", smt.And(shared <= REAL.digits, (shared == REAL.digits) == (a == b)))
+    path.claim("the digits before", smt.Implies(index < shared, REAL.digit(a, index) == REAL.digit(b, index)))
+    path.claim("not the next one", smt.Implies(a != b, REAL.digit(a, shared) != REAL.digit(b, shared)))
 
 
 @PROOFS.add("WZ-13 W-40 WA-13", RING, Twin("any column", {"same_column": False}), logic=WORDS)
@@ -280,7 +279,7 @@ def the_own_column_is_empty(path: Path, *, digit: int = 0) -> None:
     path.assume(own != node)
 
     row, column = REAL.cell(own, node)
-    path.claim("a row and a column", z3.And(row < REAL.digits, column < REAL.base))
+    path.claim("a row and a column", smt.And(row < REAL.digits, column < REAL.base))
     path.claim("not the own digit", column != REAL.digit(own, row + digit))
 
 
@@ -305,8 +304,8 @@ def the_two_shortest_prefixes_are_equal(path: Path, *, longest: bool = False) ->
     a, b, c = (any_word(path, name) for name in "abc")
 
     one, two, three = common(a, b), common(b, c), common(a, c)
-    shorter = z3.And(three > one, three > two) if longest else z3.And(three < one, three < two)
-    path.claim("not by itself", z3.Not(shorter))
+    shorter = smt.And(three > one, three > two) if longest else smt.And(three < one, three < two)
+    path.claim("not by itself", smt.Not(shorter))
 
 
 @PROOFS.add("WZ-18 W-15", RING, Twin("16 times as near", {"digits": REAL.digits - 1}))
@@ -337,7 +336,7 @@ def others_know_who_fits(path: Path, *, later: bool = False, premise: bool = Tru
         path.assume(at > row if later else at == row)
 
     fits = REAL.cell(own, node)
-    path.claim("the same cell", z3.And(node != own, fits[0] == row, fits[1] == column))
+    path.claim("the same cell", smt.And(node != own, fits[0] == row, fits[1] == column))
 
 
 PROOFS.extend([*TABLES, *ANY_CLUSTER_PROOFS])

@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import choice, same_row, truth
@@ -70,13 +69,13 @@ def inserting_keeps_the_nearest_leaves(path: Path, *, places: int, bisect: Calla
     on_right = state.config.ring.is_right(state.id, node.id)
     for is_right, old, new in zip((False, True), state.leaf_set, after, strict=True):
         steps = [away(state, one, is_right=is_right) for one in new]
-        path.claim("nearest first", z3.And(*(one < other for one, other in pairwise(steps))))
+        path.claim("nearest first", smt.And(*(one < other for one, other in pairwise(steps))))
         path.claim("no more than there is room for", truth(len(new) <= places))
         offered = [*old, *([node] if on_right == is_right else [])]
-        path.claim("no other nodes", z3.And(*(z3.Or(*(one.id == other.id for other in offered)) for one in new)))
+        path.claim("no other nodes", smt.And(*(smt.Or(*(one.id == other.id for other in offered)) for one in new)))
         for one in offered:
-            farther = z3.And(truth(len(new) == places), *(step < away(state, one, is_right=is_right) for step in steps))
-            path.claim("there, or farther than all", z3.Or(farther, *(one.id == other.id for other in new)))
+            farther = smt.And(truth(len(new) == places), *(step < away(state, one, is_right=is_right) for step in steps))
+            path.claim("there, or farther than all", smt.Or(farther, *(one.id == other.id for other in new)))
 
 
 def away(state: State, node: Node, *, is_right: bool) -> Term:
@@ -117,7 +116,7 @@ def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bise
     with overriding(names_in(tables, bisect_left=bisect)):
         way, back = both(one, other), both(other, one)
     path.claim("as many", truth(len(way) == len(back)))
-    path.claim("the same", z3.And(*(mine.id == its.id for mine, its in zip(way, back, strict=True))))
+    path.claim("the same", smt.And(*(mine.id == its.id for mine, its in zip(way, back, strict=True))))
 
 
 # -- tables that go by scores -----------------------------------------------------------------------------------------
@@ -177,7 +176,7 @@ def a_cell_keeps_the_best(path: Path, *, unknown: bool = True) -> None:
         better = one is None and other is not None
         path.claim("known before unknown", truth((kept == node) == (better if unknown else other is None)))
     else:
-        path.claim("the better one", z3.If(truth(kept == node), truth(other < one), truth(one <= other)))
+        path.claim("the better one", smt.If(truth(kept == node), truth(other < one), truth(one <= other)))
 
 
 # -- versions ---------------------------------------------------------------------------------------------------------
@@ -185,7 +184,7 @@ def a_cell_keeps_the_best(path: Path, *, unknown: bool = True) -> None:
 
 def larger(one: Term, other: Term) -> Term:
     """Like `max`."""
-    return z3.If(one >= other, one, other)
+    return smt.If(one >= other, one, other)
 
 
 @TABLES.add(
@@ -206,7 +205,7 @@ def keeping_larger_versions_is_a_join(path: Path, *, most: Callable[[Term, Term]
     path.claim("commutative", same_row(merged(a, b), merged(b, a)))
     path.claim("associative", same_row(merged(once, b), merged(known, merged(a, b))))
     path.claim("idempotent", same_row(merged(once, a), once))
-    path.claim("never less", z3.And(*(mine >= its for mine, its in zip((*once, *once), (*known, *a), strict=True))))
+    path.claim("never less", smt.And(*(mine >= its for mine, its in zip((*once, *once), (*known, *a), strict=True))))
 
 
 @TABLES.add(
@@ -267,7 +266,7 @@ def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
     after, effects = joining.on_node_announcement(state, announcement)
     if any(isinstance(effect, Send) and isinstance(effect.message, NodeRace) for effect in effects):
         path.claim("it is not taken in", truth(after is state))
-        path.claim("something is newer", z3.Not(same_row(own, said)))
+        path.claim("something is newer", smt.Not(same_row(own, said)))
     else:
         path.claim("it is taken in", truth(Id(1) in after.known))
         path.claim("it knows the newest", same_row(own, said))
@@ -315,7 +314,7 @@ def hops_come_closer_but_to_the_cell(
         path.claim("closer", ring.rank(found.id, key) < ring.rank(own, key))
     if found is None or any(found is leaf for leaf in leaves):
         at = own if found is None else found.id
-        path.claim("no leaf is closer", z3.And(*(ring.rank(at, key) <= ring.rank(leaf.id, key) for leaf in leaves)))
+        path.claim("no leaf is closer", smt.And(*(ring.rank(at, key) <= ring.rank(leaf.id, key) for leaf in leaves)))
 
 
 @TABLES.add(

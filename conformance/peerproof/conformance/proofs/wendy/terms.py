@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, cast
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
+from peerproof.conformance.proofs import smt
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, choice
 from peerproof.spec.core import NodeId, Table
@@ -79,7 +78,7 @@ class Steps:
     term: Term
 
     def __mod__(self, size: Size) -> Term:
-        return z3.If(self.term >= 0, self.term, self.term + size.term)
+        return smt.If(self.term >= 0, self.term, self.term + size.term)
 
 
 def any_ring(path: Path) -> Ring:
@@ -127,10 +126,10 @@ class Word:
     __mul__ = __rmul__ = _operator(operator.mul)
     __xor__ = _operator(operator.xor)
     __and__ = _operator(operator.and_)
-    __rshift__ = _operator(z3.LShR)
+    __rshift__ = _operator(smt.LShR)
     __lshift__ = _operator(operator.lshift)
     __rlshift__ = _reflected(operator.lshift)
-    __lt__, __le__, __gt__, __ge__ = map(_comparison, (z3.ULT, z3.ULE, z3.UGT, z3.UGE))
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (smt.ULT, smt.ULE, smt.UGT, smt.UGE))
 
     def __mod__(self, size: int) -> Word:
         return self & (size - 1)  # the size of a ring is a power of two
@@ -150,23 +149,23 @@ class Word:
         """Like `int`, for a number of no more bits than an id."""
         length = bits_of(0)
         for bit in range(BITS):
-            length = z3.If(z3.Extract(bit, bit, self.term) == 1, bits_of(bit + 1), length)
+            length = smt.If(smt.Extract(bit, bit, self.term) == 1, bits_of(bit + 1), length)
         return Word(length)
 
 
 def bits_of(value: Any) -> Term:
     """Returns the bits of a word or of a number."""
-    return value.term if isinstance(value, Word) else z3.BitVecVal(value, WIDTH)
+    return value.term if isinstance(value, Word) else smt.BitVecVal(value, WIDTH)
 
 
 def either(condition: Term, one: Any, other: Any) -> Word:
     """Returns one of two numbers, by a condition."""
-    return Word(z3.If(condition, bits_of(one), bits_of(other)))
+    return Word(smt.If(condition, bits_of(one), bits_of(other)))
 
 
 def any_word(path: Path, name: str, bits: int = BITS) -> Any:
     """Returns any number of this many bits, such as an id."""
-    return Word(z3.ZeroExt(WIDTH - bits, path.any_of(name, z3.BitVecSort(bits))))
+    return Word(smt.ZeroExt(WIDTH - bits, path.any_of(name, smt.BitVecSort(bits))))
 
 
 def node_at(place: Any) -> Node:
@@ -179,7 +178,7 @@ def any_side(path: Path, ring: Ring, own: Id, name: str, most: int, *, is_right:
     places = [any_place(path, ring, f"{name}{number}") for number in range(choice(path, f"nodes {name}", most + 1))]
     steps = [ring.clockwise(own, place) if is_right else ring.clockwise(place, own) for place in places]
     half: Any = ring.size // 2
-    path.assume(*(z3.And(step > 0, step <= half if is_right else step < half) for step in steps))
+    path.assume(*(smt.And(step > 0, step <= half if is_right else step < half) for step in steps))
     path.assume(*(one < other for one, other in pairwise(steps)))
     return tuple(map(node_at, places))
 
@@ -213,19 +212,19 @@ class AnyTable:
 
     def get(self, cell: tuple[Any, Any]) -> Node | None:
         """Returns the node of a cell, if there is one."""
-        if self._path.any_of("the cell is occupied", z3.BoolSort()):
+        if self._path.any_of("the cell is occupied", smt.BoolSort()):
             self.asked = self._found("node of the cell", cell)
         return self.asked
 
     def items(self) -> Iterator[tuple[tuple[Any, Any], Node]]:
         """Yields one entry, or none."""
-        if self._path.any_of("there is another node", z3.BoolSort()):
+        if self._path.any_of("there is another node", smt.BoolSort()):
             yield self._cell, self._found("another node", self._cell)
 
 
 def any_scores(path: Path, among: Iterable[Id]) -> Table[Id, int]:
     """Returns any scores of these nodes; some may be unknown."""
-    known = [node for node in among if path.any_of(f"score of {node} is known", z3.BoolSort())]
+    known = [node for node in among if path.any_of(f"score of {node} is known", smt.BoolSort())]
     return Table({node: cast("int", Number(path.integer(f"score of {node}"))) for node in known})
 
 
@@ -237,4 +236,4 @@ def any_versions(path: Path, name: str, most: int = MOST_VERSION) -> Versions:
 def is_between(ring: Ring, low: Id, middle: Id, high: Id) -> Term:
     """States that an id is met on the way up from one to another, which is all the way round if these are equal."""
     up, far = ring.clockwise(low, middle), ring.clockwise(low, high)
-    return z3.And(up > 0, z3.Or(far == 0, up < far))
+    return smt.And(up > 0, smt.Or(far == 0, up < far))

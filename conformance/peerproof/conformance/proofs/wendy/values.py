@@ -7,9 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-import z3  # type: ignore[import-untyped]  # it has no types
-
-from peerproof.conformance.proofs import values
+from peerproof.conformance.proofs import smt, values
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.terms import Number, term_of
 from peerproof.conformance.proofs.wendy.any_leaves import Side
@@ -61,7 +59,7 @@ class Nodes(Members):
 
     def shown(self) -> Iterator[tuple[Term, Node]]:
         """Yields the nodes, all of which are there."""
-        return ((z3.BoolVal(True), node) for node in self.nodes)
+        return ((smt.BoolVal(True), node) for node in self.nodes)
 
 
 class Values(values.Values):
@@ -118,7 +116,7 @@ class Values(values.Values):
 
     def _address(self, number: int) -> NodeId:
         """Returns the address of a host that has this address on terms."""
-        there = [place for place in self._places if self.number(ADDRESS(z3.IntVal(place))) == number]
+        there = [place for place in self._places if self.number(ADDRESS(smt.IntVal(place))) == number]
         return NodeId(f"{self._host(there[0]) if there else 'nowhere'}:{_PORT}")
 
     def _node(self, node: Node) -> Node:
@@ -139,7 +137,7 @@ class Values(values.Values):
 
     def _side(self, side: Side) -> tuple[Node, ...]:
         places = sorted({self.number(place) for place in side.places if self.truth(side.has(place))})
-        return tuple(self._placed(self.value(side._id_at(z3.IntVal(place)))) for place in places)  # noqa: SLF001
+        return tuple(self._placed(self.value(side._id_at(smt.IntVal(place)))) for place in places)  # noqa: SLF001
 
     def _placed(self, id: Id) -> Node:
         """Returns the node at a place of a ring, with a host of its own."""
@@ -154,7 +152,7 @@ class Values(values.Values):
         return list(dict.fromkeys(self._node(node) for node in nodes))
 
     def _departed(self, departed: Departed) -> frozenset[Id]:
-        return frozenset(self._id(number) for number in [*self._ranks] if self.truth(departed.has(z3.IntVal(number))))
+        return frozenset(self._id(number) for number in [*self._ranks] if self.truth(departed.has(smt.IntVal(number))))
 
     def _state(self, state: State) -> State:
         """Returns a state; its nodes are at the places where they belong."""
@@ -180,11 +178,11 @@ class Values(values.Values):
     def _others_in(self, held: Held) -> Iterator[Node]:
         """Yields the nodes of the counterexample that are in the tables by the model, although no code has looked at them."""
         for number in [*self._ranks]:
-            node = z3.IntVal(number)
-            there = (place for place in [*self._places] if self.truth(held.of(node, z3.IntVal(place))))
+            node = smt.IntVal(number)
+            there = (place for place in [*self._places] if self.truth(held.of(node, smt.IntVal(place))))
             place = next(there, None)
             if place is not None:
-                yield self._node(record(node, z3.IntVal(place)))
+                yield self._node(record(node, smt.IntVal(place)))
 
     def _asked(self, table: Any) -> list[Node]:
         """Returns the node of a cell that code has asked for."""
@@ -234,16 +232,16 @@ class Values(values.Values):
         """Returns an id as a term; other numbers are as they are."""
         if self._is_placed:
             return number
-        return Number(z3.IntVal(self._ids[number])) if number in self._ids else number
+        return Number(smt.IntVal(self._ids[number])) if number in self._ids else number
 
     def lifted(self, value: Any, hint: Any = None) -> Any:
         """Returns a value as terms."""
         if isinstance(value, Node):
             if self._is_placed:
-                place: Any = Place(z3.IntVal(value.id))
+                place: Any = Place(smt.IntVal(value.id))
                 return value._replace(id=place)
             if value.id in self._ids:
-                return record(z3.IntVal(self._ids[value.id]), z3.IntVal(self._hosts.get(value.local_ip, -1)))
+                return record(smt.IntVal(self._ids[value.id]), smt.IntVal(self._hosts.get(value.local_ip, -1)))
         if isinstance(value, Table):
             return Table({key: self.lifted(row) for key, row in value.items()})
         return super().lifted(value, hint)
@@ -264,7 +262,7 @@ class Values(values.Values):
             gone, new = ([term_of(self.lifted(one)) for one in some] for some in (before - after, after - before))
             was: Any = own.departed
             return Departed(
-                self.path, lambda n: z3.And(z3.Or(was.has(n), *(n == one for one in new)), *(n != one for one in gone))
+                self.path, lambda n: smt.And(smt.Or(was.has(n), *(n == one for one in new)), *(n != one for one in gone))
             )
         return self.lifted(after)
 
