@@ -229,9 +229,8 @@ def test_expected_failures_are_a_list_that_is_kept_right(tmp_path: Path) -> None
 
 def ask(path: Path, *lines: str) -> list[dict[str, Any]]:
     """The lines that a served implementation writes."""
-    script = (
-        f'import {{ serve }} from "{RUNNER.as_uri()}/serve.mjs"; await serve((await import(process.argv[1])).implementation);'
-    )
+    runner = f"{RUNNER.as_uri()}/runner.mjs"
+    script = f'import {{ serve }} from "{runner}"; await serve((await import(process.argv[1])).implementation);'
     said = node(script, path, lines="".join(f"{line}\n" for line in lines))
     return [json.loads(line) for line in said.splitlines()]
 

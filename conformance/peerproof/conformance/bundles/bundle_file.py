@@ -101,7 +101,7 @@ def bundle_data(suite: Suite, protocol: str, compress: bool) -> bytes:
 RUNNERS: Final = {
     "go": ("*.go",),
     "java": ("peerproof/vectors/*.java",),
-    "javascript": ("*.mjs",),
+    "javascript": ("**/*.mjs",),
     "rust": ("Cargo.toml", "src/**/*.rs"),
 }
 _EXAMPLES: Final = "*_test.go", "*.test.mjs"

@@ -18,7 +18,7 @@ from peerproof.conformance.vectors.suite import Vector
 #: Integers above it are rounded by many JSON parsers.
 EXACT: Final = 2**53
 
-_CHECKED_AS_LIST: Final = frozenset({"multiset", "one_of"})
+_IN_ANY_ORDER: Final = frozenset({"multiset", "contains"})
 _NAMES: Final = frozenset({"bind", "ref"})
 
 
@@ -57,18 +57,25 @@ def _matcher(name: str, argument: Any) -> Any:
         return {"between": [str(argument), str(argument)]}
     if name == "between":
         return {name: [limit["u64"] if isinstance(limit, dict) else str(limit) for limit in argument]}
-    if name in _CHECKED_AS_LIST:
+    if name in _IN_ANY_ORDER and isinstance(argument, list) and any(map(_has_names, argument)):
+        raise CannotExport(f"in bundles no item of {name} has a name")
+    if name == "contains" and isinstance(argument, dict):
+        return {name: {key: pattern(part) for key, part in argument.items()}}
+    if name in _IN_ANY_ORDER or name == "one_of":
         return {name: [pattern(item) for item in argument]}
-    if name == "contains":
-        whole = isinstance(argument, dict)
-        return {name: {key: pattern(part) for key, part in argument.items()} if whole else [*map(pattern, argument)]}
     if name == "any":
         return {name: True}
     if name in _NAMES:
-        return {name: argument}
+        return {"same": argument}
     if name in ("subset_of", "absent"):
         raise CannotExport(f"bundles have no matcher {name}")
     return None
+
+
+def _has_names(expected: Any) -> bool:
+    if isinstance(expected, list):
+        return any(map(_has_names, expected))
+    return isinstance(expected, dict) and (not _NAMES.isdisjoint(expected) or any(map(_has_names, expected.values())))
 
 
 class _Script:
@@ -112,12 +119,11 @@ class _Script:
 
     def send(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A peer sends a message."""
-        send = step["send"]
+        send, spec = step["send"], specification(self.vector.protocol)
         digits = send.get("bytes")
         if digits is None:
-            message = specification(self.vector.protocol).MESSAGE
-            digits = bytes(message.encode(message.value(send["message"]))).hex()
-        return {"node": send["to"], "from": self.address(send["from"]), "bytes": digits}
+            digits = bytes(spec.MESSAGE.encode(spec.MESSAGE.value(send["message"]))).hex()
+        return _asking(send["to"], "recv", via=spec.TRANSPORT, **{"from": self.address(send["from"])}, bytes=digits)
 
     def sent(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """The outcome of messages that a node has sent."""
@@ -128,12 +134,12 @@ class _Script:
     def stream(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """An event of a connection."""
         stream = dict(step["stream"])
-        return {"node": stream.pop("node"), "stream": stream}
+        return _asking(stream.pop("node"), "stream", **stream)
 
     def call(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A call of the application."""
         call = step["call"]
-        return {"node": call["node"], "name": call["op"], "args": call.get("args", {})}
+        return _asking(call["node"], "call", name=call["op"], args=call.get("args", {}))
 
     def advance(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Time passes."""
@@ -142,7 +148,7 @@ class _Script:
 
     def restart(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A node starts again."""
-        return {"node": step["restart"], "config": step.get("config", {})}
+        return _asking(step["restart"], "restart", **({"config": step["config"]} if "config" in step else {}))
 
     def expect(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the output since the last check."""
@@ -157,27 +163,50 @@ class _Script:
         """One allowed outcome."""
         shown = {name: expect[name] for name in ("branch", "verdict", "because") if name in expect}
         ((order, messages),) = expect.get("messages", {"ordered": []}).items()
-        shown |= {"order": order, "messages": list(map(self.message, messages))}
+        reads = any("message" in message for message in messages)
+        items = [self.message(message, reads) for message in messages]
+        shown |= {"sends": items if order == "ordered" else {"multiset": items}, "reads": reads}
         shown["streams"] = pattern(expect.get("streams", []))
-        return shown | {name: pattern(expect[name]) for name in ("events", "state") if name in expect}
+        shown |= {"reports": self.reports(expect["events"])} if "events" in expect else {}
+        return shown | ({"state": pattern(expect["state"])} if "state" in expect else {})
 
-    def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """An expected message: its bytes, what its decoded form must match, or both."""
-        shown = {"to": self.address(message["to"])}
-        shown |= {"bytes": message["bytes"]} if "bytes" in message else {}
-        return shown | ({"message": pattern(message["message"])} if "message" in message else {})
+    def message(self, message: Mapping[str, Any], reads: bool) -> dict[str, Any]:
+        """An expected message with all members that are compared."""
+        shown = {"to": self.address(message["to"]), "bytes": message.get("bytes", _ANY)}
+        return shown | ({"message": pattern(message.get("message", _ANY))} if reads else {})
+
+    def reports(self, events: Any) -> dict[str, Any]:
+        """Expected events with their kinds, so that those of a kind that is not compared can be left out."""
+        is_ordered = isinstance(events, list)
+        if not is_ordered and events.keys() != {"multiset"}:
+            raise CannotExport(f"{self.vector.id}: bundles have no matcher {min(events)} of events")
+        items = [_report(event) for event in (events if is_ordered else events["multiset"])]
+        return {"order": "ordered" if is_ordered else "unordered", "items": items}
 
     def observe(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the answer to a query."""
         observe = step["observe"]
         args = {"args": observe["args"]} if observe.get("args") else {}
-        return {"node": observe["node"], "query": observe["query"], **args, "equals": pattern(observe["equals"])}
+        return _asking(observe["node"], "query", what=observe["query"], **args) | {"equals": pattern(observe["equals"])}
 
     def told(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the events of a kind that one node reported."""
         told = step["told"]
         return {"node": told["node"], "event": told["event"], "equals": pattern(told["equals"])}
 
+
+def _asking(node: str, op: str, **members: Any) -> dict[str, Any]:
+    """A step that is a request of the adapter protocol to a node, without handle and time."""
+    return {"node": node, "request": {"op": op, **members}}
+
+
+def _report(event: Mapping[str, Any]) -> dict[str, Any]:
+    """An expected event, and its kind if it is fixed."""
+    kind = event.get("contains", event).get("name")
+    return ({"kind": kind} if isinstance(kind, str) else {}) | {"event": pattern(event)}
+
+
+_ANY: Final = {"any": True}
 
 _WHICH: Final = ("to", "type", "bytes")  #: members of a step `sent` that say which message
 
@@ -188,7 +217,7 @@ _STEPS: Final[Mapping[str, Callable[[_Script, Mapping[str, Any]], dict[str, Any]
     "stream": _Script.stream,
     "call": _Script.call,
     "advance": _Script.advance,
-    "crash": lambda _, step: {"node": step["crash"]},
+    "crash": lambda _, step: _asking(step["crash"], "crash"),
     "restart": _Script.restart,
     "cut": lambda _, step: {"groups": step["cut"]},
     "heal": lambda *_: {},

@@ -1,5 +1,6 @@
 //! Plain data against an expectation: the matchers of bundles, and the first difference.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use serde_json::{json, Map, Number, Value};
@@ -26,9 +27,7 @@ pub struct Difference {
     pub(crate) reordered: Option<String>,
 }
 
-const MATCHERS: [&str; 7] = [
-    "any", "between", "multiset", "contains", "one_of", "bind", "ref",
-];
+const MATCHERS: [&str; 6] = ["any", "between", "multiset", "contains", "one_of", "same"];
 
 /// Is called with the names after each way to match, until it returns true.
 type Found<'a> = &'a mut dyn FnMut(&Bound) -> bool;
@@ -68,12 +67,14 @@ fn each_matcher(name: &str, argument: &Value, actual: &Value, bound: &Bound, fou
         ("one_of", Value::Array(wanted), _) => wanted
             .iter()
             .any(|one| each_match(one, Some(actual), bound, found)),
-        ("bind", Value::String(name), _) => found(&Some(Rc::new(Binding {
-            name: name.clone(),
-            value: actual.clone(),
-            rest: bound.clone(),
-        }))),
-        ("ref", Value::String(name), _) => lookup(bound, name) == Some(actual) && found(bound),
+        ("same", Value::String(name), _) => match lookup(bound, name) {
+            Some(known) => known == actual && found(bound),
+            None => found(&Some(Rc::new(Binding {
+                name: name.clone(),
+                value: actual.clone(),
+                rest: bound.clone(),
+            }))),
+        },
         _ => false,
     }
 }
@@ -163,7 +164,7 @@ fn each_pairing(wanted: &[Value], items: &[Value], bound: &Bound, found: Found) 
 
 fn binds(expected: &Value) -> bool {
     match expected {
-        Value::Object(members) => members.contains_key("bind") || members.values().any(binds),
+        Value::Object(members) => members.contains_key("same") || members.values().any(binds),
         Value::Array(items) => items.iter().any(binds),
         _ => false,
     }
@@ -342,16 +343,17 @@ fn member_difference(
         }
     };
     let mut bound = bound.clone();
-    for (name, expected) in wanted {
+    let names: BTreeSet<&String> = wanted.keys().chain(members.keys()).collect();
+    for name in names {
+        let Some(expected) = wanted.get(name) else {
+            return Some(different(place(name), None, members.get(name)));
+        };
         match first_match(expected, members.get(name), &bound) {
             Some(names) => bound = names,
             None => return difference_at(expected, members.get(name), &bound, &place(name)),
         }
     }
-    let (name, surplus) = members
-        .iter()
-        .find(|(name, _)| !wanted.contains_key(*name))?;
-    Some(different(place(name), None, Some(surplus)))
+    None
 }
 
 fn pairing_difference(
@@ -469,7 +471,7 @@ mod tests {
 
     #[test]
     fn names_are_bound_in_any_order_of_the_items() {
-        let wanted = json!({"a": {"multiset": [{"bind": "x"}, 2]}, "b": {"ref": "x"}});
+        let wanted = json!({"a": {"multiset": [{"same": "x"}, 2]}, "b": {"same": "x"}});
         assert_eq!(
             difference(wanted.clone(), json!({"a": [2, 1], "b": 1})),
             None

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use serde_json::{json, Value};
 
-use crate::blake2b::blake2b;
 use crate::bundle::{items, Bundle, Case, LoadError, Vector};
 use crate::checks::check;
 use crate::choices::{unhex, Choices};
@@ -394,14 +393,7 @@ fn work_on(job: Job, bundle: &Bundle, offer: &Offer, subject: &mut dyn Implement
     let vector = &bundle.vectors[job.place.0];
     let case = &vector.cases[job.place.1];
     let content = bundle.content(vector);
-    let seed = blake2b(
-        &format!(
-            "{}/{}",
-            bundle.run["seed"].as_str().unwrap_or_default(),
-            case.id
-        ),
-        8,
-    );
+    let seed = case.seed.clone();
     let mut trial = Trial {
         bundle,
         case,

@@ -90,17 +90,18 @@ impl<'t, 'a> Script<'t, 'a> {
             "call" => self.call(step, place),
             "receive" => {
                 let index = host.find(&step["node"]);
-                host.deliver(trial, index, &step["from"], digits(&step["bytes"]))
+                let request = &step["request"];
+                host.deliver(trial, index, &request["from"], digits(&request["bytes"]))
             }
             "stream" => {
                 let index = host.find(&step["node"]);
-                host.note(
-                    trial,
-                    index,
-                    format!("connection {}", json_text(&step["stream"])),
-                );
+                let mut event = step["request"].clone();
+                if let Some(members) = event.as_object_mut() {
+                    members.shift_remove("op");
+                }
+                host.note(trial, index, format!("connection {}", json_text(&event)));
                 host.act(trial, index, Asked::op("stream"), |node, now| {
-                    node.stream(now, &step["stream"])
+                    node.stream(now, &event)
                 })?;
                 Ok(())
             }
@@ -110,7 +111,7 @@ impl<'t, 'a> Script<'t, 'a> {
             }
             "restart" => {
                 let index = host.find(&step["node"]);
-                let changes = step
+                let changes = step["request"]
                     .get("config")
                     .map(|config| format!(" {}", json_text(config)));
                 host.note(
@@ -118,7 +119,7 @@ impl<'t, 'a> Script<'t, 'a> {
                     index,
                     format!("restarted{}", changes.unwrap_or_default()),
                 );
-                host.restart(trial, index, &step["config"])
+                host.restart(trial, index, &step["request"]["config"])
             }
             other => panic!("the vector has an action {other:?}, which this runner does not know"),
         }
@@ -172,8 +173,8 @@ impl<'t, 'a> Script<'t, 'a> {
     fn call(&mut self, step: &Value, place: &str) -> Checked<()> {
         let (index, name, args) = (
             self.host.find(&step["node"]),
-            step["name"].as_str().unwrap_or_default(),
-            &step["args"],
+            step["request"]["name"].as_str().unwrap_or_default(),
+            &step["request"]["args"],
         );
         self.host.note(
             self.trial,
@@ -214,9 +215,10 @@ impl<'t, 'a> Script<'t, 'a> {
     fn observe(&mut self, step: &Value, place: &str) -> Checked<()> {
         let (index, query) = (
             self.host.find(&step["node"]),
-            step["query"].as_str().unwrap_or_default(),
+            step["request"]["what"].as_str().unwrap_or_default(),
         );
-        let value = self.host.query(self.trial, index, query, &step["args"])?;
+        let args = &step["request"]["args"];
+        let value = self.host.query(self.trial, index, query, args)?;
         self.trial.match_value(
             "observed",
             &format!("{place}.observe.{query}"),
@@ -303,14 +305,14 @@ impl<'t, 'a> Script<'t, 'a> {
         let found = Value::Array(self.host.streams.clone());
         self.trial
             .match_value("streams", &format!("{place}.streams"), &streams, &found)?;
-        if let (Some(events), true) = (outcome.get("events"), self.trial.offer.has("events")) {
+        if let (Some(reports), true) = (outcome.get("reports"), self.trial.offer.has("events")) {
             let compared = self
                 .host
                 .events
                 .iter()
                 .filter(|event| self.trial.compares(digits(&event["name"])));
             let found = Value::Array(compared.cloned().collect());
-            let expected = self.compared_events(events);
+            let expected = self.compared_events(reports);
             self.trial
                 .match_value("events", &format!("{place}.events"), &expected, &found)?;
         }
@@ -323,36 +325,23 @@ impl<'t, 'a> Script<'t, 'a> {
         }
     }
 
-    /// An expectation of events without the kinds that are not compared.
-    fn compared_events(&self, expected: &Value) -> Value {
-        match (matcher_of(expected), expected) {
-            (Some((name, list @ Value::Array(_))), _) => json!({name: self.compared_events(list)}),
-            (None, Value::Array(events)) => {
-                let kind = |event: &'_ Value| match matcher_of(event) {
-                    Some(("contains", members)) => members["name"].as_str().map(String::from),
-                    _ => event["name"].as_str().map(String::from),
-                };
-                let compared =
-                    |event: &&Value| kind(event).is_none_or(|kind| self.trial.compares(&kind));
-                Value::Array(events.iter().filter(compared).cloned().collect())
-            }
-            _ => expected.clone(),
+    /// A pattern of the expected events without the kinds that are not compared.
+    fn compared_events(&self, reports: &Value) -> Value {
+        let is_compared = |item: &&Value| {
+            let kind = item["kind"].as_str();
+            kind.is_none_or(|kind| self.trial.compares(kind))
+        };
+        let compared = items(&reports["items"]).iter().filter(is_compared);
+        let events: Value = compared.map(|item| item["event"].clone()).collect();
+        if reports["order"] == "ordered" {
+            events
+        } else {
+            json!({ "multiset": events })
         }
     }
 
     fn check_messages(&mut self, outcome: &Value, place: &str) -> Checked<()> {
-        let wanted = items(&outcome["messages"]);
-        let is_read = wanted.iter().any(|one| one.get("message").is_some());
-        let mut patterns = Vec::new();
-        for one in wanted {
-            let any = || json!({"any": true});
-            let mut pattern =
-                json!({"to": one["to"], "bytes": one.get("bytes").cloned().unwrap_or_else(any)});
-            if is_read {
-                pattern["message"] = one.get("message").cloned().unwrap_or_else(any);
-            }
-            patterns.push(pattern);
-        }
+        let is_read = outcome["reads"] == true;
         let mut found = Vec::new();
         for message in self.host.messages.clone() {
             let mut shown = json!({"to": message.to, "bytes": message.digits});
@@ -361,10 +350,7 @@ impl<'t, 'a> Script<'t, 'a> {
             }
             found.push(shown);
         }
-        let mut expected = Value::Array(patterns);
-        if outcome["order"] == "unordered" {
-            expected = json!({"multiset": expected});
-        }
+        let expected = outcome.get("sends").cloned().unwrap_or_else(|| json!([]));
         let found = Value::Array(found);
         if let Some(names) = first_match(&expected, Some(&found), &self.trial.bound) {
             self.trial.bound = names;

@@ -14,7 +14,7 @@ use crate::matching::{first_difference, first_match, Bound, Difference};
 use crate::panics::{catch, Panic};
 use crate::reader::Reader;
 use crate::readings::explaining;
-use crate::verdict::fingerprint;
+use crate::verdict::name_of;
 
 /// How a case ends before its end.
 pub(crate) enum Ending {
@@ -134,7 +134,7 @@ impl Trial<'_> {
         } else {
             &place
         };
-        let outcome = fingerprint(failure);
+        let outcome = name_of(self.bundle, failure);
         let mut outcomes = vec![outcome.as_str(), "*", "!"];
         if failure.class == "events" {
             outcomes.push("*events");

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde_json::{json, Value};
 
-use crate::blake2b::blake2b;
 use crate::bundle::{items, Bundle, Case, Vector};
 use crate::implementation::Offer;
 use crate::matching::{canonical, Difference};
@@ -210,7 +209,7 @@ pub(crate) fn decisions(
     let outcome = match failure.class {
         "error" | "garbled" | "misshapen" => return Vec::new(), // faults of the adapter
         "crashed" | "hung" => "!".to_string(),
-        _ => fingerprint(failure),
+        _ => name_of(bundle, failure),
     };
     let content = bundle.content(vector);
     let basis = basis_at(&content, if place.is_empty() { &case.check } else { place });
@@ -284,8 +283,8 @@ fn basis_at<'a>(content: &'a Value, place: &str) -> &'a Value {
     &basis[next.map_or(AFTER.to_string(), |(name, _)| name)]
 }
 
-/// The hash of an outcome, under which the basis lists the outcomes of other readings.
-pub(crate) fn fingerprint(failure: &Failure) -> String {
+/// The name under which the basis lists an outcome of other readings; empty if it lists none.
+pub(crate) fn name_of(bundle: &Bundle, failure: &Failure) -> String {
     let Difference {
         path,
         actual,
@@ -300,10 +299,21 @@ pub(crate) fn fingerprint(failure: &Failure) -> String {
     } else {
         path
     };
-    blake2b(
-        &canonical(&json!([failure.class, path, without_reasons(actual)])),
-        6,
-    )
+    let path = match path.split_once(", from byte ") {
+        Some((start, rest)) => {
+            start.to_string() + rest.trim_start_matches(|one: char| one.is_ascii_digit())
+        }
+        None => path.to_string(),
+    };
+    let came = without_reasons(actual);
+    let is_outcome = |outcome: &Value| {
+        let value = outcome[2].as_u64().map(|at| &bundle.values[at as usize]);
+        outcome[0] == failure.class && outcome[1] == path && value == Some(&came)
+    };
+    let mut outcomes = bundle.outcomes.as_object().into_iter().flatten();
+    outcomes
+        .find(|(_, outcome)| is_outcome(outcome))
+        .map_or(String::new(), |(name, _)| name.clone())
 }
 
 /// A path without an index at its end.

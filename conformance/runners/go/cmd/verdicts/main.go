@@ -6,7 +6,6 @@ package main
 import (
 	"log"
 	"os"
-	"time"
 
 	vectors "peerproof.example/vectors"
 )
@@ -16,11 +15,12 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	behind := &adapter{bundle: bundle, command: os.Args[2:]}
-	if err := behind.start(); err != nil {
+	behind := &adapter{command: os.Args[2:]}
+	offer, err := behind.hello(bundle.Protocol)
+	if err != nil {
 		log.Fatal(err)
 	}
-	if err := vectors.Verdicts(bundle, behind, os.Stdout, time.Hour); err != nil { // the adapter ends calls that take too long
+	if err := vectors.VerdictsOf(bundle, offer, behind.handle, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 	behind.stop()

@@ -3,19 +3,19 @@ package peerproof.vectors;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Compares plain data with patterns: a closed list of matchers. */
 final class Matching {
-    private static final Set<String> MATCHERS = Set.of("any", "between", "multiset", "contains", "one_of", "bind", "ref");
+    private static final Set<String> MATCHERS = Set.of("any", "between", "multiset", "contains", "one_of", "same");
     private static final Pattern DIGITS = Pattern.compile("[0-9]{1,20}");
     private static final Object NOTHING = new Object(); // stands for a member that is not there
 
@@ -24,6 +24,10 @@ final class Matching {
     /** A list of names and what they stand for. */
     record Bound(String name, Object value, Bound rest) {
         static final Bound NONE = new Bound(null, null, null);
+
+        boolean names(String wanted) {
+            return wanted.equals(name) || rest != null && rest.names(wanted);
+        }
 
         boolean isBoundTo(String wanted, Object actual) {
             Bound found = this;
@@ -78,8 +82,9 @@ final class Matching {
             case "any" -> onlyIf(actual != NOTHING, bound);
             case "between" -> onlyIf(isBetween((List<?>) argument, integer(actual)), bound);
             case "one_of" -> ((List<?>) argument).stream().flatMap(one -> ways(one, actual, bound));
-            case "bind" -> onlyIf(actual != NOTHING, new Bound((String) argument, actual, bound));
-            case "ref" -> onlyIf(bound.isBoundTo((String) argument, actual), bound);
+            case "same" -> bound.names((String) argument)
+                    ? onlyIf(bound.isBoundTo((String) argument, actual), bound)
+                    : onlyIf(actual != NOTHING, new Bound((String) argument, actual, bound));
             case "contains" -> {
                 if (argument instanceof Map<?, ?> wanted) {
                     yield actual instanceof Map<?, ?> found ? members(wanted, selected(wanted, found), bound) : Stream.empty();
@@ -115,7 +120,7 @@ final class Matching {
         for (int at = 0; at < expected.size(); at++) {
             Object wanted = expected.get(at);
             Object found = actual.get(at);
-            if (!mentions(wanted, "bind") && !mentions(wanted, "ref")) { // one way at most, so that long lists need no deep stack
+            if (!mentions(wanted, "same")) { // one way at most, so that long lists need no deep stack
                 if (!fits(wanted, found, bound)) {
                     return Stream.empty();
                 }
@@ -128,7 +133,7 @@ final class Matching {
 
     /** Every assignment of items to expected items; only one if no names are bound. */
     private static Stream<Bound> pairings(List<?> expected, List<?> actual, Bound bound) {
-        if (!mentions(expected, "bind")) {
+        if (!mentions(expected, "same")) {
             return onlyIf(eachHasItsOwn(expected, actual, bound), bound);
         }
         return IntStream.range(0, actual.size()).boxed().flatMap(at -> {
@@ -260,16 +265,19 @@ final class Matching {
     private static Difference memberDifference(Map<?, ?> expected, Map<?, ?> actual, Bound before, String where) {
         String prefix = where.isEmpty() ? "" : where + ".";
         Bound bound = before;
-        for (Object name : expected.keySet()) {
+        Set<Object> names = new TreeSet<>(expected.keySet());
+        names.addAll(actual.keySet());
+        for (Object name : names) {
+            if (!expected.containsKey(name)) {
+                return new Difference(prefix + name, null, actual.get(name));
+            }
             Optional<Bound> way = firstWay(expected.get(name), member(actual, name), bound);
             if (way.isEmpty()) {
                 return firstDifference(expected.get(name), member(actual, name), bound, prefix + name);
             }
             bound = way.get();
         }
-        Set<Object> surplus = new LinkedHashSet<>(actual.keySet());
-        surplus.removeAll(expected.keySet());
-        return surplus.stream().findFirst().map(name -> new Difference(prefix + name, null, actual.get(name))).orElse(null);
+        return null;
     }
 
     /** Whether each expected item has an item of its own, in another order. */

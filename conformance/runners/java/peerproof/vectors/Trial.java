@@ -119,7 +119,7 @@ final class Trial {
         Set<String> named = new LinkedHashSet<>();
         Set<String> resting = new LinkedHashSet<>();
         boolean isOpen = false;
-        String came = fingerprint(unmet);
+        String came = nameOf(unmet);
         for (Map.Entry<String, Map<String, String>> entry : basis().entrySet()) {
             List<String> together = List.of(entry.getKey().split(" "));
             Set<String> outcomes = entry.getValue().keySet();
@@ -145,7 +145,7 @@ final class Trial {
 
     /** The readings that the implementation declares and that explain a failure. */
     List<String> declared(Failure unmet) {
-        List<String> outcomes = new ArrayList<>(List.of(fingerprint(unmet), "*", "!"));
+        List<String> outcomes = new ArrayList<>(List.of(nameOf(unmet), "*", "!"));
         if (unmet.kind.equals("events")) {
             outcomes.add("*events");
         }
@@ -175,8 +175,8 @@ final class Trial {
         return vector.basis().getOrDefault(AFTER, Map.of());
     }
 
-    /** The hash of an outcome, under which the basis lists the outcomes of other readings. */
-    private static String fingerprint(Failure unmet) {
+    /** The name under which the basis lists an outcome of other readings; empty if it lists none. */
+    private String nameOf(Failure unmet) {
         if (unmet.kind.equals("crashed") || unmet.kind.equals("hung")) {
             return "!";
         }
@@ -184,10 +184,15 @@ final class Trial {
         if (found.isOtherForm()) {
             return "=";
         }
-        String where = unmet.kind.equals("events") ? found.where().replaceFirst("\\[\\d+\\]$", "") : found.where();
-        List<Object> hashed = new ArrayList<>(List.of(unmet.kind, where));
-        hashed.add(withoutReasons(found.actual()));
-        return Blake2b.digest(Json.canonical(hashed), 6);
+        String place = found.where().replaceFirst(", from byte \\d+", "");
+        String where = unmet.kind.equals("events") ? place.replaceFirst("\\[\\d+\\]$", "") : place;
+        Object came = withoutReasons(found.actual());
+        return bundle.outcomes().entrySet().stream()
+                .filter(outcome -> outcome.getValue().get(0).equals(unmet.kind) && outcome.getValue().get(1).equals(where))
+                .filter(outcome -> Objects.equals(bundle.values().get(((Number) outcome.getValue().get(2)).intValue()), came))
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElse("");
     }
 
     /** An outcome without why a message was rejected, and without the words in which a call was refused. */
