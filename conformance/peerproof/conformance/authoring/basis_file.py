@@ -16,7 +16,7 @@ from peerproof.conformance.readings.experiment import Progress, find_basis
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.output import write_whole
-from peerproof.conformance.vectors.basis import FILE, OUTCOMES_FILE, Basis, basis_text, outcomes_text
+from peerproof.conformance.vectors.basis import FILE, OUTCOMES_FILE, Basis, basis_text, outcomes_text, select_outcomes
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import Suite, Vector, load_basis, load_outcomes
 
@@ -59,14 +59,16 @@ def _find_changed(suite: Suite, protocol: str, files: dict[str, str], on_progres
     vectors = tuple(one for one in suite.vectors if one.protocol == protocol)
     again = tuple(one for one in vectors if files[one.file] != kept.files.get(one.file))
     if not again:
-        return replace(kept, decisions=_of(vectors, kept.decisions), weak=_of(vectors, kept.weak), outcomes=outcomes)
+        decisions = _of(vectors, kept.decisions)
+        return replace(kept, decisions=decisions, weak=_of(vectors, kept.weak), outcomes=select_outcomes(outcomes, decisions))
     found = find_basis(replace(suite, vectors=again), protocol, on_progress)
     others = tuple(one for one in vectors if one not in again)
+    decisions = {**_of(others, kept.decisions), **found.decisions}
     return Basis(
         tried=found.tried,
-        decisions={**_of(others, kept.decisions), **found.decisions},
+        decisions=decisions,
         weak={**_of(others, kept.weak), **found.weak},
-        outcomes={**outcomes, **found.outcomes},
+        outcomes=select_outcomes({**outcomes, **found.outcomes}, decisions),
     )
 
 

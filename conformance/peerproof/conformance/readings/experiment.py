@@ -25,7 +25,16 @@ from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
 from peerproof.conformance.runner.trial import Case, Failure, Trial
 from peerproof.conformance.runner.worker import RunningTrial
-from peerproof.conformance.vectors.basis import ANOTHER_FORM, ANYTHING, OR, THE_END, Basis, is_decision, open_keys
+from peerproof.conformance.vectors.basis import (
+    ANOTHER_FORM,
+    ANYTHING,
+    OR,
+    THE_END,
+    Basis,
+    is_decision,
+    open_keys,
+    select_outcomes,
+)
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -269,11 +278,5 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
         tried=tuple(sorted({reading.clause for reading in readings})),
         decisions=decisions,
         weak={vector: tuple(sorted(clauses)) for vector, clauses in weak.items()},
-        outcomes=_select_outcomes(outcomes, decisions),
+        outcomes=select_outcomes(outcomes, decisions),
     )
-
-
-def _select_outcomes(outcomes: _Outcomes, decisions: _Found) -> _Outcomes:
-    """Returns the outcomes that a basis names."""
-    named = {came for places in decisions.values() for at in places.values() for others in at.values() for came in others}
-    return {came: outcomes[came] for came in sorted(named & outcomes.keys())}

@@ -129,6 +129,18 @@ def basis_text(basis: Basis) -> str:
     return "\n".join(lines) + "\n"
 
 
+def select_outcomes(outcomes: Outcomes, decisions: Mapping[str, Places]) -> Outcomes:
+    """
+    Returns the outcomes that the basis of some vectors names.
+
+    >>> basis = {"scuttlebutt/codec/delta-empty": {"decode": {"BA-12": {"a1": "descending", "*": "any-order"}}}}
+    >>> select_outcomes({"a1": ("value", "type", None), "b2": ("value", "type", 1)}, basis)
+    {'a1': ('value', 'type', None)}
+    """
+    named = {came for places in decisions.values() for at in places.values() for others in at.values() for came in others}
+    return {came: outcomes[came] for came in sorted(named & outcomes.keys())}
+
+
 def outcomes_text(outcomes: Outcomes) -> str:
     """The content of a file of outcomes: one line an outcome, by fingerprint; equal values are listed once and have numbers."""
     values: dict[str, int] = {}
