@@ -64,7 +64,10 @@ func RunAll(t *testing.T, plugs []Plug, settings Settings) {
 func runBundle(t *testing.T, bundle *Bundle, plug Plug, list *known, settings Settings) {
 	t.Helper()
 	plug.Protocol, plug.Transport = bundle.Protocol, bundle.Run.Transport
-	kept := &recorder{protocol: bundle.Protocol}
+	kept := &recorder{}
+	if slices.Contains(plug.Implementation.Offer().Capabilities, "codec") {
+		kept.protocol = bundle.Protocol
+	}
 	handle := kept.record(limited(func() Handle { return HandlerOf(plug) }, settings.Limit))
 	runner, results := NewRunner(bundle, plug.Implementation.Offer(), handle), []Result{}
 	hung := 0

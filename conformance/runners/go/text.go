@@ -15,7 +15,7 @@ const (
 
 // recorder keeps what happens in a case, for the text of its failure.
 type recorder struct {
-	protocol string
+	protocol string // empty if the implementation cannot say what a message is
 	handle   Handle
 	input    string // of the codec
 	lines    []string
@@ -114,7 +114,7 @@ func (k *recorder) message(digits any) string {
 // kind returns the type of the message in a line, as the implementation decodes it.
 func (k *recorder) kind(line int) string {
 	digits, isMessage := k.digits[line]
-	if !isMessage {
+	if !isMessage || k.protocol == "" {
 		return ""
 	}
 	var answer reply

@@ -23,7 +23,8 @@ export function* run(bundle, implementation, known) {
   checkReadings(bundle, implementation);
   const recorder = new Recorder(handler(implementation));
   for (const result of runCases(bundle, implementation, recorder.handle)) {
-    const shown = { ...result, ...recorder.take(bundle.protocol, result.difference !== undefined) };
+    const isRead = result.difference !== undefined && implementation.capabilities.includes("codec");
+    const shown = { ...result, ...recorder.take(isRead ? bundle.protocol : null) };
     yield known ? known.applyTo(shown) : shown;
   }
 }

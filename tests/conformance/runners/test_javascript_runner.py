@@ -325,7 +325,7 @@ def test_questions_have_sorted_options_each_once(tmp_path: Path) -> None:
         (None, "cannot be read: ENOENT"),
         ("no JSON", "cannot be read: Unexpected token"),
         ("[]", "is not a bundle of vectors"),
-        ('{"format": 2}', "has format 2; this runner reads 1"),
+        ('{"format": 3}', "has format 3; this runner reads 2"),
     ],
 )
 def test_what_is_no_bundle_is_said(content: str | None, said: str, tmp_path: Path) -> None:

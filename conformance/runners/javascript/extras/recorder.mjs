@@ -1,6 +1,6 @@
 /** Keeps what happened in a case, for the text of its failure. */
 
-import { MOST_EVENTS, asJson, word } from "./text.mjs";
+import { MOST_EVENTS, asJson, cut, word } from "./text.mjs";
 
 export class Recorder {
   #case; // whose nodes are open
@@ -12,10 +12,11 @@ export class Recorder {
     this.inner = handle;
   }
 
-  /** Returns what happened since the last case: {happened, input}; messages with their types, if those are needed for a text. */
-  take(protocol, isShown) {
+  /** Returns what happened since the last case: {happened, input}; messages with their types, if a protocol is given. */
+  take(protocol) {
     const taken = { happened: this.#happened, input: this.#case ? undefined : this.#input };
-    for (const event of isShown ? this.#happened.slice(-MOST_EVENTS) : []) event.type = event.digits && this.#typeOf(protocol, event.digits);
+    const shown = protocol ? this.#happened.slice(-MOST_EVENTS) : [];
+    for (const event of shown) event.type = event.digits && this.#typeOf(protocol, event.digits);
     this.#case = undefined;
     this.#happened = [];
     return taken;
@@ -35,7 +36,8 @@ export class Recorder {
     Object.assign(node, { timer: reply.next_timer_ms, now: request.now_ms ?? node.now });
     for (const { send, stream, event } of reply.effects ?? []) {
       if (send) note(`-> ${word(send.to)}`, send.bytes);
-      if (stream) note(stream.event === "data" ? `writes on connection ${stream.conn}:` : `closes connection ${stream.conn}`, stream.bytes);
+      if (stream?.event === "data") note(` writes on connection ${stream.conn}: ${cut(stream.bytes)}`);
+      else if (stream) note(` closes connection ${stream.conn}`);
       if (event) note(` reports ${asJson(event)}`);
     }
     if (reply.refused) note(` refuses ${asJson(reply.refused)}`);

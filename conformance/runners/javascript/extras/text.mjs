@@ -65,11 +65,14 @@ function linesOf(events) {
   return [
     `  what happened${isAll ? "" : ` (the last ${MOST_EVENTS} of ${events.length} events)`}`,
     ...events.slice(-MOST_EVENTS).map(({ at, node, what, digits, type }) => {
-      const shown = digits ? `  ${shorten(digits, MOST_DIGITS)}` : "";
+      const shown = digits ? `  ${cut(digits)}` : "";
       return `    ${String(at).padStart(6)} ms  ${node} ${what}${shown}${type ? `  (${type})` : ""}`;
     }),
   ];
 }
+
+/** The beginning of long digits. */
+export const cut = (digits) => shorten(digits, MOST_DIGITS);
 
 /** The beginning of a long text. */
 function shorten(text, most, note = () => "") {
