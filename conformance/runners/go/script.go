@@ -341,7 +341,11 @@ func (s *script) expect(one step) {
 	}
 	var first *failure
 	for at, each := range allowed {
-		failed, isFailure := catch(func() { s.check(each, state) }).(*failure)
+		ended := catch(func() { s.check(each, state) })
+		failed, isFailure := ended.(*failure)
+		if ended != nil && !isFailure {
+			panic(ended)
+		}
 		if !isFailure {
 			if len(allowed) > 1 && each.Verdict == "tolerated" {
 				s.tolerated = append(s.tolerated, each.Branch+": "+each.Because)

@@ -80,7 +80,7 @@ fn each_matcher(name: &str, argument: &Value, actual: &Value, bound: &Bound, fou
 }
 
 /// The name and the argument of the matcher that an object is, if it is one.
-pub(crate) fn matcher_of(expected: &Value) -> Option<(&str, &Value)> {
+fn matcher_of(expected: &Value) -> Option<(&str, &Value)> {
     let members = expected.as_object().filter(|members| members.len() == 1)?;
     let (name, argument) = members.iter().next()?;
     MATCHERS

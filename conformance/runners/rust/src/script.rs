@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 
 use crate::bundle::items;
 use crate::host::{Host, Message};
-use crate::matching::{first_difference, first_match, json_text, matcher_of, Difference};
+use crate::matching::{first_difference, first_match, json_text, Difference};
 use crate::trial::{fail, Asked, Checked, Ending, Failure, Trial};
 
 pub(crate) const AFTER: &str = "after the last step";

@@ -1,6 +1,5 @@
 package peerproof.vectors;
 
-import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
