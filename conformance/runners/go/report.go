@@ -65,11 +65,11 @@ func runBundle(t *testing.T, bundle *Bundle, plug Plug, list *known, settings Se
 	t.Helper()
 	plug.Protocol, plug.Transport = bundle.Protocol, bundle.Run.Transport
 	kept := &recorder{}
-	if slices.Contains(plug.Implementation.Offer().Capabilities, "codec") {
-		kept.protocol = bundle.Protocol
-	}
 	handle := kept.record(limited(func() Handle { return HandlerOf(plug) }, settings.Limit))
 	runner, results := NewRunner(bundle, plug.Implementation.Offer(), handle), []Result{}
+	if runner.doubt == "" && slices.Contains(runner.offer.Capabilities, "codec") {
+		kept.protocol = bundle.Protocol
+	}
 	hung := 0
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {

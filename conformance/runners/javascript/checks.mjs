@@ -59,8 +59,8 @@ export const CHECKS = {
     trial.match("unserving", "messages", alone, after);
   },
 
-  exchange: (trial) => new Script(trial, trial.vector.nodes, explain(trial)).play(trial.vector),
-  cluster: (trial) => new Network(trial, trial.vector.nodes, explain(trial)).play(trial.vector),
+  exchange: (trial) => new Script(trial, trial.vector.nodes, explain(trial)).open().play(trial.vector),
+  cluster: (trial) => new Network(trial, trial.vector.nodes, explain(trial)).open().play(trial.vector),
 };
 
 const explain = (trial) => (failed) => declaredReadings(trial, failed);
@@ -68,7 +68,7 @@ const explain = (trial) => (failed) => declaredReadings(trial, failed);
 /** A node that receives lists of messages; only the output since the last list is kept. */
 function receiver(trial, lists) {
   const { addr, config } = trial.vector.receiver;
-  const script = new Script(trial, [{ name: "node", addr, config }]);
+  const script = new Script(trial, [{ name: "node", addr, config }]).open();
   for (const list of lists) {
     script.clear();
     deliver(script, list.map((each) => (typeof each === "string" ? { bytes: each } : each)));

@@ -17,7 +17,7 @@ export class Network extends Script {
     this.unsettled.push(message);
     const { run } = this.trial.bundle;
     const receivers = message.to === run.everybody ? this.nodes.map(({ addr }) => addr) : [message.to];
-    (this.onTheWay ??= []).push(...receivers.map((to) => ({ at: this.now + this.trial.vector.delay, message, to })));
+    this.onTheWay.push(...receivers.map((to) => ({ at: this.now + this.trial.vector.delay, message, to })));
   }
 
   /** Timers come before messages that arrive at the same instant. */

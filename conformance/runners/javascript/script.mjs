@@ -17,16 +17,19 @@ export class Script {
   constructor(trial, nodes, explain) {
     Object.assign(this, { trial, explain, nodes: nodes.map((node) => ({ ...node, now: 0, nextTimer: null, isUp: true })) });
     this.clear();
-    for (const node of this.nodes) this.open(node);
   }
 
-  open(node) {
+  /** Opens all nodes. */
+  open() {
     const { id, seed } = this.trial.each;
-    const { name, addr, config, state, timers } = node;
-    const about = { case: id, node: name, addr, now_ms: 0, config, seed };
-    const reply = this.trial.ask(state ? { op: "load", ...about, state, timers } : { op: "open", ...about }, name);
-    node.handle = reply.handle;
-    this.take(node, reply);
+    for (const node of this.nodes) {
+      const { name, addr, config, state, timers } = node;
+      const about = { case: id, node: name, addr, now_ms: 0, config, seed };
+      const reply = this.trial.ask(state ? { op: "load", ...about, state, timers } : { op: "open", ...about }, name);
+      node.handle = reply.handle;
+      this.take(node, reply);
+    }
+    return this;
   }
 
   /** Forgets all output that was not checked. */
@@ -34,6 +37,7 @@ export class Script {
     Object.assign(this, { messages: [], events: [], streams: [] });
   }
 
+  /** Runs all steps. */
   play({ setup = [], steps }) {
     for (const step of setup) this.act(step, "setup");
     this.clear();
@@ -106,6 +110,7 @@ export class Script {
     if (Object.values(counts).reduce((sum, each) => sum + each) > limit) fail("flooded", what, { "at most": limit }, counts);
   }
 
+  /** Keeps a message that a node has sent. */
   send(message) {
     this.messages.push(message);
     this.unsettled.push(message);
@@ -123,6 +128,7 @@ export class Script {
     for (const message of to === undefined ? meant : meant.slice(0, 1)) this.settle(message, took);
   }
 
+  /** Tells a sender how many microseconds its message took; null if it did not arrive. */
   settle(message, took) {
     this.unsettled = this.unsettled.filter((each) => each !== message);
     this.ask(message.sender, { op: "sent", to: message.to, bytes: message.bytes, took_us: took });
@@ -191,11 +197,13 @@ export class Script {
     this.expectNothing();
   }
 
+  /** Checks that no output is left. */
   expectNothing() {
     this.check({ sends: [], streams: [] });
     this.clear();
   }
 
+  /** Compares the output with an outcome; `found` is the state of the node, if an outcome asks for it. */
   check({ sends, reads, streams, reports, state }, found) {
     const { trial } = this;
     this.checkMessages(sends, reads);
@@ -221,6 +229,7 @@ export class Script {
     throw new End({ failure: "messages", difference });
   }
 
+  /** The first difference of messages, and whether it is one of form only. */
   messageDifference(expected, found) {
     const { trial } = this;
     const difference = firstDifference(expected, found, trial.names, `${trial.place}.messages`);

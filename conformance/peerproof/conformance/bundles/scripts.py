@@ -18,7 +18,7 @@ from peerproof.conformance.vectors.suite import Vector
 #: Integers above it are rounded by many JSON parsers.
 EXACT: Final = 2**53
 
-_IN_ANY_ORDER: Final = frozenset({"multiset", "contains"})
+_ALTERNATIVES: Final = frozenset({"multiset", "contains", "one_of"})
 _NAMES: Final = frozenset({"bind", "ref"})
 
 
@@ -57,11 +57,11 @@ def _matcher(name: str, argument: Any) -> Any:
         return {"between": [str(argument), str(argument)]}
     if name == "between":
         return {name: [limit["u64"] if isinstance(limit, dict) else str(limit) for limit in argument]}
-    if name in _IN_ANY_ORDER and isinstance(argument, list) and any(map(_has_names, argument)):
-        raise CannotExport(f"in bundles no item of {name} has a name")
+    if name in _ALTERNATIVES and isinstance(argument, list) and any(map(_has_names, argument)):
+        raise CannotExport(f"in bundles no pattern within {name} gives or uses a name")
     if name == "contains" and isinstance(argument, dict):
         return {name: {key: pattern(part) for key, part in argument.items()}}
-    if name in _IN_ANY_ORDER or name == "one_of":
+    if name in _ALTERNATIVES:
         return {name: [pattern(item) for item in argument]}
     if name == "any":
         return {name: True}

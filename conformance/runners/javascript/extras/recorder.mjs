@@ -46,8 +46,7 @@ export class Recorder {
 
   /** What the implementation says that a message is; undefined if it does not. */
   #typeOf(protocol, bytes) {
-    const { value, rejected } = this.inner({ op: "decode", protocol, bytes });
-    return rejected ? "no message" : value?.type;
+    return this.inner({ op: "decode", protocol, bytes }).value?.type;
   }
 
   #noteRequest(request, node, note) {

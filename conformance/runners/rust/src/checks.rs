@@ -7,7 +7,7 @@ use serde_json::{json, Map, Value};
 use crate::bundle::{items, texts};
 use crate::choices::Choices;
 use crate::host::Host;
-use crate::matching::{canonical, first_difference, json_text};
+use crate::matching::{canonical, json_text, plain_difference};
 use crate::script::Script;
 use crate::trial::{fail, Checked, Trial};
 
@@ -57,7 +57,7 @@ fn check_decode(trial: &mut Trial) -> Checked<Value> {
             )
         }
     };
-    match first_difference(expected, &message, &None, "") {
+    match plain_difference(expected, &message, "") {
         Some(difference) => Err(("value", difference).into()),
         None => Ok(message),
     }
@@ -130,7 +130,7 @@ fn check_unchanged(trial: &mut Trial) -> Checked<()> {
             );
         }
     }
-    match first_difference(&before, &receiver.observed()?, &None, "") {
+    match plain_difference(&before, &receiver.observed()?, "") {
         Some(difference) => Err(("changed", difference).into()),
         None => Ok(()),
     }
@@ -153,7 +153,7 @@ fn check_serves(trial: &mut Trial) -> Checked<()> {
         }
         twins.push(receiver.comparable()?);
     }
-    match first_difference(&twins[0], &twins[1], &None, "messages") {
+    match plain_difference(&twins[0], &twins[1], "messages") {
         Some(difference) => Err(("unserving", difference).into()),
         None => Ok(()),
     }

@@ -402,7 +402,7 @@ fn work_on(job: Job, bundle: &Bundle, offer: &Offer, subject: &mut dyn Implement
         subject,
         reader: &job.reader,
         choices: Rc::new(RefCell::new(Choices::new(seed))),
-        bound: None,
+        names: HashMap::new(),
         tolerated: Vec::new(),
         readings: Vec::new(),
         progress: Arc::clone(&job.progress),

@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 
 use crate::bundle::items;
 use crate::host::{Host, Message};
-use crate::matching::{first_difference, first_match, json_text, Difference};
+use crate::matching::{first_difference, json_text, Difference};
 use crate::trial::{fail, Asked, Checked, Ending, Failure, Trial};
 
 pub(crate) const AFTER: &str = "after the last step";
@@ -267,7 +267,7 @@ impl<'t, 'a> Script<'t, 'a> {
     fn take_branch(&mut self, allowed: &[&Value], place: &str) -> Checked<()> {
         let mut closest: Option<Box<Failure>> = None;
         for outcome in allowed {
-            let before = self.trial.bound.clone();
+            let before = self.trial.names.clone();
             match self.check(outcome, place) {
                 Ok(()) => {
                     if allowed.len() > 1 && outcome["verdict"] == "tolerated" {
@@ -278,7 +278,7 @@ impl<'t, 'a> Script<'t, 'a> {
                     return Ok(());
                 }
                 Err(Ending::Failed(failure)) => {
-                    self.trial.bound = before;
+                    self.trial.names = before;
                     closest.get_or_insert(failure);
                 }
                 Err(other) => return Err(other),
@@ -352,18 +352,17 @@ impl<'t, 'a> Script<'t, 'a> {
         }
         let expected = outcome.get("sends").cloned().unwrap_or_else(|| json!([]));
         let found = Value::Array(found);
-        if let Some(names) = first_match(&expected, Some(&found), &self.trial.bound) {
-            self.trial.bound = names;
-            return Ok(());
-        }
         let path = format!("{place}.messages");
-        let difference = first_difference(&expected, &found, &self.trial.bound, &path)
-            .expect("it does not match");
+        let names = &mut self.trial.names;
+        let Some(difference) = first_difference(&expected, &found, names, &path) else {
+            return Ok(());
+        };
         let mut shown = self.readable(difference)?;
         if shown.is_other_form {
             // Is there a message that differs in more than its form?
             let rewritten = self.rewritten(&found)?;
-            if let Some(other) = first_difference(&expected, &rewritten, &self.trial.bound, &path) {
+            let names = &mut self.trial.names;
+            if let Some(other) = first_difference(&expected, &rewritten, names, &path) {
                 shown = self.readable(other)?;
             }
         }

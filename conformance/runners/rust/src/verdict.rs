@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 
 use crate::bundle::{items, Bundle, Case, Vector};
 use crate::implementation::Offer;
-use crate::matching::{canonical, Difference};
+use crate::matching::{canonical, plain_difference, Difference};
 use crate::script::{AFTER, CHECKING};
 use crate::trial::Failure;
 
@@ -308,7 +308,9 @@ pub(crate) fn name_of(bundle: &Bundle, failure: &Failure) -> String {
     let came = without_reasons(actual);
     let is_outcome = |outcome: &Value| {
         let value = outcome[2].as_u64().map(|at| &bundle.values[at as usize]);
-        outcome[0] == failure.class && outcome[1] == path && value == Some(&came)
+        outcome[0] == failure.class
+            && outcome[1] == path
+            && value.is_some_and(|value| plain_difference(value, &came, "").is_none())
     };
     let mut outcomes = bundle.outcomes.as_object().into_iter().flatten();
     outcomes

@@ -1,6 +1,7 @@
 package peerproof.vectors;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -159,11 +160,11 @@ final class Script {
     private void takeBranch(List<Outcome> allowed) {
         Failure closest = null;
         for (Outcome branch : allowed) {
-            Matching.Bound before = trial.bound;
+            Map<String, Object> before = new HashMap<>(trial.names);
             try {
                 check(branch);
             } catch (Failure unmet) {
-                trial.bound = before;
+                trial.names = before;
                 closest = closest == null ? unmet : closest;
                 continue;
             }
@@ -216,14 +217,16 @@ final class Script {
         }
         Object expected = branch.sends();
         String where = trial.place + ".messages";
-        Matching.firstWay(expected, found, trial.bound).ifPresentOrElse(way -> trial.bound = way, () -> {
-            Difference shown = readable(Matching.firstDifference(expected, found, trial.bound, where));
-            if (shown.isOtherForm()) { // is there a message that differs in more than its form?
-                Difference other = Matching.firstDifference(expected, rewritten(found), trial.bound, where);
-                shown = other == null ? shown : readable(other);
-            }
-            throw new Failure("messages", shown);
-        });
+        Difference different = Matching.firstDifference(expected, found, trial.names, where);
+        if (different == null) {
+            return;
+        }
+        Difference shown = readable(different);
+        if (shown.isOtherForm()) { // is there a message that differs in more than its form?
+            Difference other = Matching.firstDifference(expected, rewritten(found), trial.names, where);
+            shown = other == null ? shown : readable(other);
+        }
+        throw new Failure("messages", shown);
     }
 
     /** Messages in the form in which the implementation would write them itself. */

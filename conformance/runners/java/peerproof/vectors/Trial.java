@@ -1,6 +1,7 @@
 package peerproof.vectors;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -23,7 +24,7 @@ final class Trial {
     final Implementation.Offer offer;
     final List<String> tolerated = new ArrayList<>(); // the branches taken that are only tolerated
     Choices choices;
-    Matching.Bound bound = Matching.Bound.NONE;
+    Map<String, Object> names = new HashMap<>(); // of the matcher same
     volatile String place = ""; // the step that is being checked
     volatile String input; // of the codec: the op, and what it is asked about; null in a case without it
     volatile String op = ""; // the request that is being answered
@@ -312,7 +313,7 @@ final class Trial {
             if (Objects.equals(wanted, found)) {
                 return shown.otherForm();
             }
-            Difference read = Matching.firstDifference(wanted, found, Matching.Bound.NONE, where);
+            Difference read = Matching.firstDifference(wanted, found, where);
             return read == null || shown.reordered() != null ? shown : shown.reordered(read.reordered());
         } catch (Failure.Undetermined | Unsupported silent) {
             return shown;
@@ -321,13 +322,15 @@ final class Trial {
 
     /** Fails if the value does not match, and keeps the names that it binds. */
     void match(String kind, String where, Object expected, Object actual) {
-        bound = Matching.firstWay(expected, actual, bound)
-                .orElseThrow(() -> new Failure(kind, Matching.firstDifference(expected, actual, bound, where)));
+        Difference different = Matching.firstDifference(expected, actual, names, where);
+        if (different != null) {
+            throw new Failure(kind, different);
+        }
     }
 
     /** Fails if the value is not as expected. */
     static void compare(String kind, String where, Object expected, Object actual) {
-        Difference different = Matching.firstDifference(expected, actual, Matching.Bound.NONE, where);
+        Difference different = Matching.firstDifference(expected, actual, where);
         if (different != null) {
             throw new Failure(kind, different);
         }
