@@ -8,6 +8,7 @@ them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -85,6 +86,7 @@ class _Script:
         self.vector = vector
         self.body = vector.body
         self.addresses = {name: node["addr"] for name, node in self.body["nodes"].items()}
+        self.bound: Counter[str] = Counter()  #: how often a name was bound
 
     def plain(self) -> dict[str, Any]:
         """The members of the vector in a bundle."""
@@ -166,44 +168,61 @@ class _Script:
         reads = any("message" in message for message in messages)
         items = [self.message(message, reads) for message in messages]
         shown |= {"sends": items if order == "ordered" else {"multiset": items}, "reads": reads}
-        shown["streams"] = pattern(expect.get("streams", []))
+        shown["streams"] = self.pattern(expect.get("streams", []))
         shown |= {"reports": self.reports(expect["events"])} if "events" in expect else {}
-        return shown | ({"state": pattern(expect["state"])} if "state" in expect else {})
+        return shown | ({"state": self.pattern(expect["state"])} if "state" in expect else {})
 
     def message(self, message: Mapping[str, Any], reads: bool) -> dict[str, Any]:
         """An expected message with all members that are compared."""
         shown = {"to": self.address(message["to"]), "bytes": message.get("bytes", _ANY)}
-        return shown | ({"message": pattern(message.get("message", _ANY))} if reads else {})
+        return shown | ({"message": self.pattern(message.get("message", _ANY))} if reads else {})
 
     def reports(self, events: Any) -> dict[str, Any]:
         """Expected events with their kinds, so that those of a kind that is not compared can be left out."""
         is_ordered = isinstance(events, list)
         if not is_ordered and events.keys() != {"multiset"}:
             raise CannotExport(f"{self.vector.id}: bundles have no matcher {min(events)} of events")
-        items = [_report(event) for event in (events if is_ordered else events["multiset"])]
+        items = [self.report(event) for event in (events if is_ordered else events["multiset"])]
         return {"order": "ordered" if is_ordered else "unordered", "items": items}
+
+    def report(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """An expected event, and its kind if it is fixed."""
+        kind = event.get("contains", event).get("name")
+        return ({"kind": kind} if isinstance(kind, str) else {}) | {"event": self.pattern(event)}
+
+    def pattern(self, expected: Any) -> Any:
+        """A pattern in which a name that is bound again is another one."""
+        return pattern(self.renamed(expected))
+
+    def renamed(self, expected: Any) -> Any:
+        """An expectation with a number behind each name, of how often it was bound."""
+        match expected:
+            case {"bind": name}:
+                self.bound[name] += 1
+                return {"bind": f"{name}-{self.bound[name]}"}
+            case {"ref": name}:
+                return {"ref": f"{name}-{self.bound[name]}"}
+            case dict():
+                return {name: self.renamed(part) for name, part in expected.items()}
+            case list():
+                return [self.renamed(item) for item in expected]
+        return expected
 
     def observe(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the answer to a query."""
         observe = step["observe"]
         args = {"args": observe["args"]} if observe.get("args") else {}
-        return _asking(observe["node"], "query", what=observe["query"], **args) | {"equals": pattern(observe["equals"])}
+        return _asking(observe["node"], "query", what=observe["query"], **args) | {"equals": self.pattern(observe["equals"])}
 
     def told(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the events of a kind that one node reported."""
         told = step["told"]
-        return {"node": told["node"], "event": told["event"], "equals": pattern(told["equals"])}
+        return {"node": told["node"], "event": told["event"], "equals": self.pattern(told["equals"])}
 
 
 def _asking(node: str, op: str, **members: Any) -> dict[str, Any]:
     """A step that is a request of the adapter protocol to a node, without handle and time."""
     return {"node": node, "request": {"op": op, **members}}
-
-
-def _report(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An expected event, and its kind if it is fixed."""
-    kind = event.get("contains", event).get("name")
-    return ({"kind": kind} if isinstance(kind, str) else {}) | {"event": pattern(event)}
 
 
 _ANY: Final = {"any": True}
