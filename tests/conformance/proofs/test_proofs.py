@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
+from pathlib import Path as FilePath
 from types import FunctionType
 from typing import Any
 
 import pytest
 from tests.conformance.conftest import Capture
+from tests.support.unchanged import Memory, digest_of, digest_of_proofs
 
 from peerproof.cli.main import main
 from peerproof.conformance.clauses import catalogue as prose
@@ -33,16 +35,49 @@ SECONDS = 60.0 * float(os.environ.get("PEERPROOF_PATIENCE", "1"))  #: by the clo
 EVERY = [pytest.param(proof, id=f"{proof.item} {proof.name}") for protocol in proven_protocols() for proof in load(protocol)]
 
 
+@pytest.fixture(scope="session")
+def proved_before(pytestconfig: pytest.Config) -> Memory:
+    """The proofs that have been shown by the same code, on this machine."""
+    return Memory(pytestconfig, digest_of_proofs())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("proof", EVERY)
-def test_statement_is_proved_and_its_twin_refuted(proof: Proof) -> None:
+def test_statement_is_proved_and_its_twin_refuted(proof: Proof, proved_before: Memory) -> None:
     """Every path comes to its end, some to a claim; what refutes the twin is said."""
+    name = f"{proof.item} {proof.name}"
+    if proved_before.has(name):
+        pytest.skip("it was proved before, and nothing has changed that it depends on")
+
     found = prove(proof, SECONDS)
 
     assert found.outcome.verdict == "proved", found.outcome.detail
     assert found.outcome.claims > 0
     assert found.twin.verdict == "refuted", found.twin.detail
     assert found.twin.detail != "no path reaches a claim"
+    proved_before.keep(name)
+
+
+def test_a_proof_is_remembered_until_a_function_changes(
+    tmp_path: FilePath, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any file of the specifications or of the proofs counts; in continuous integration nothing is remembered."""
+    for variable in ("CI", "PEERPROOF_STRICT"):
+        monkeypatch.delenv(variable, raising=False)
+    (tmp_path / "swim").mkdir()
+    (tmp_path / "swim" / "table.py").write_text("def key(): return 1\n")
+    before = Memory(pytestconfig, digest_of([tmp_path]))
+    name = f"a test of the memory itself {tmp_path}"
+    assert not before.has(name)
+
+    before.keep(name)
+
+    assert Memory(pytestconfig, digest_of([tmp_path])).has(name)
+    monkeypatch.setenv("CI", "true")
+    assert not Memory(pytestconfig, digest_of([tmp_path])).has(name)
+    monkeypatch.delenv("CI")
+    (tmp_path / "swim" / "table.py").write_text("def key(): return 2\n")
+    assert not Memory(pytestconfig, digest_of([tmp_path])).has(name)
 
 
 @pytest.mark.parametrize("proof", EVERY)
