@@ -237,12 +237,8 @@ def any_row(when: str = "") -> Callable[[Term], Row]:
 # -- a node -----------------------------------------------------------------------------------------------------------
 
 
-#: The facts that hold of terms, and these terms: their numbers stay theirs as long as they are kept.
-_FACTS: Final[dict[Any, tuple[list[Term], list[Term]]]] = {}
-
-
-def _number_of(term: Term) -> int:
-    return int(term.id)
+#: The facts about terms, by the numbers of these.
+_FACTS: Final[dict[tuple[Any, ...], list[Term]]] = {}
 
 
 class Node:
@@ -256,7 +252,7 @@ class Node:
         self.change = Change(path.integer("any node"), path.integer("any tick"))  #: what is claimed of it holds of all
         self.at = Place(path.integer("any path"))
         self.has_received: _Of = smt.Function("has received", _INT, _INT, _BOOL)  #: the changes that it has received or made
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[Term, Entry] = {}
         self._known_of: set[tuple[Any, ...]] = set()
         self._row_of = any_row()
         self._tick_of = smt.Function("tick", _INT, _INT)
@@ -271,15 +267,16 @@ class Node:
         """Knows what holds of a change and this node."""
         self.path.note(change)
         self.path.prefer_small(lambda: (*change, self.cluster.issued(change.node), self.cluster.tock(*change)))
-        self._know_once(("change", *map(_number_of, change)), change, lambda: self._facts(change))
+        self._know_once("change", change, lambda: self._facts(change))
 
-    def _know_once(self, about: tuple[Any, ...], terms: Iterable[Term], facts: Callable[[], list[Term]]) -> None:
+    def _know_once(self, about: str, terms: Iterable[Term], facts: Callable[[], list[Term]]) -> None:
         """Knows facts about these terms, once on a path; they are the same on all paths, and made once."""
-        if about not in self._known_of:
-            self._known_of.add(about)
-            if (about, self.lost) not in _FACTS:
-                _FACTS[about, self.lost] = [*terms], facts()
-            self.path.know(*_FACTS[about, self.lost][1])
+        key = (about, self.lost, *(term.id for term in terms))
+        if key not in self._known_of:
+            self._known_of.add(key)
+            if key not in _FACTS:
+                _FACTS[key] = facts()
+            self.path.know(*_FACTS[key])
 
     def _facts(self, change: Change) -> list[Term]:
         cluster, (node, tick) = self.cluster, change
@@ -314,8 +311,8 @@ class Node:
         """Knows what holds of an entry, or of an update, and of each change on its chain."""
         terms = [at, *(term for element in entry.chain.elements for term in change_of(element))]
         self._know_once(
-            ("entry", *map(_number_of, terms)),
-            [*terms, entry.value, term_of(entry.tock)],
+            "entry",
+            terms,
             lambda: [goal for goals in of_entry(self.cluster, at, entry).values() for goal in goals.values()],
         )
         for element in entry.chain.elements:
@@ -388,10 +385,9 @@ class Node:
 
     def _any_entry(self, at: Number) -> Entry:
         """Returns the entry at a path, where there is one; the same one each time."""
-        number = _number_of(at.term)
-        if number not in self._entries:
-            self._entries[number] = self._make_entry(at)
-        return self._entries[number]
+        if at.term not in self._entries:
+            self._entries[at.term] = self._make_entry(at)
+        return self._entries[at.term]
 
     def _make_entry(self, at: Number) -> Entry:
         row = self._row_of(at.term)

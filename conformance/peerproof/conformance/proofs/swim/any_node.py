@@ -62,16 +62,13 @@ class Cluster:
     def __init__(self, when: str = "") -> None:
         self._restart = smt.Function(f"restart of{when}", _INT, _INT)
         self._tx = smt.Function(f"tx of{when}", _INT, _INT)
-        self._issued: dict[int, tuple[Term, Incarnation]] = {}  #: by the number of the term, as long as that is kept here
         self.suspected = smt.Function(f"was suspicious{when}", _INT, _BOOL)
         self.suspected_at = smt.Function(f"was suspicious at{when}", _INT, _INT, _INT, _BOOL)
         self.has_set = smt.Function(f"has set{when}", _INT, _INT, Data, _BOOL)  #: node, restart counter, data
 
     def issued(self, node: Term) -> Incarnation:
-        """Returns the last incarnation that a node has given itself; the same terms each time."""
-        if node.id not in self._issued:
-            self._issued[node.id] = node, incarnation(self._restart(node), self._tx(node))
-        return self._issued[node.id][1]
+        """Returns the last incarnation that a node has given itself."""
+        return incarnation(self._restart(node), self._tx(node))
 
 
 _CLUSTER: Final = Cluster()

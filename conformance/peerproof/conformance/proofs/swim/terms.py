@@ -185,7 +185,7 @@ class Neighbours:
         self._name = name
         self._facts = facts
         self._looked_up: list[tuple[Term, AnyRow | None]] = []
-        self._seen: dict[int, tuple[Term, Seen]] = {}  #: by the number of the term, as long as that is kept here
+        self._seen: dict[Term, Seen] = {}
         self._functions: dict[str, Term] = {}
         self._changes: tuple[tuple[Term, AnyRow | None], ...] = ()
         self._origin = self
@@ -201,13 +201,13 @@ class Neighbours:
 
     def before(self, node: Term) -> Seen:
         """Returns what the table said of a node at first."""
-        if node.id not in self._seen:
+        if node not in self._seen:
             found = Seen(*(self._function(field, kind)(node) for field, kind in _FIELDS.items()))
-            self._seen[node.id] = node, found
+            self._seen[node] = found
             self._path.prefer_small(lambda: found.incarnation)
             self._path.know(found.status >= 0, found.status < len(STATUSES), found.restart >= 0, found.tx >= 0)
             self._path.know(*self._facts(node, found))
-        return self._seen[node.id][1]
+        return self._seen[node]
 
     def _function(self, field: str, kind: Term) -> Term:
         if field not in self._functions:
@@ -297,16 +297,16 @@ class AnySet:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._asked: dict[int, tuple[Term, bool]] = {}  #: by the number of the term, as long as that is kept here
+        self._asked: dict[Term, bool] = {}
 
     def _any(self, what: str) -> bool:
         return bool(smt.Bool(self._path.fresh(what)))
 
     def __contains__(self, member: object) -> bool:
         term = term_of(member)
-        if term.id not in self._asked:
-            self._asked[term.id] = term, self._any("contains it")
-        return self._asked[term.id][1]
+        if term not in self._asked:
+            self._asked[term] = self._any("contains it")
+        return self._asked[term]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())

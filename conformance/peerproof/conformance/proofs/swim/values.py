@@ -82,7 +82,7 @@ class Values(values.Values):
     def _table(self, table: Neighbours) -> Table[Uuid, Row]:
         origin = table._origin  # noqa: SLF001  # what code, and claims, have looked at
         found: dict[Uuid, Row] = {}
-        for node, seen in origin._seen.values():  # noqa: SLF001
+        for node, seen in origin._seen.items():  # noqa: SLF001
             if self.truth(seen.has):
                 number = self.number(node)
                 found[self._uuid(number)] = self._seen_row(origin, node, seen, number)
@@ -131,7 +131,7 @@ class Values(values.Values):
         )
 
     def _set(self, members: AnySet, hint: Any) -> Any:
-        asked = [term for term, answer in members._asked.values() if answer]  # noqa: SLF001
+        asked = [term for term, answer in members._asked.items() if answer]  # noqa: SLF001
         if "tuple" in str(hint):
             return tuple(dict.fromkeys(self.number(term) for term in asked))
         return frozenset(self._uuid(self.number(term)) for term in asked)
