@@ -35,7 +35,7 @@ class Memory:
     """Remembers in pytest's cache with which digest a test has passed last."""
 
     def __init__(self, config: pytest.Config, digest: str) -> None:
-        self._cache = config.cache
+        self._cache: pytest.Cache | None = getattr(config, "cache", None)  # without it, nothing is remembered
         self._digest = digest
         self._is_used = not ({"CI", "PEERPROOF_STRICT"} & os.environ.keys())
 

@@ -23,7 +23,7 @@ from peerproof.conformance.proofs.values import NoValue, Values, WholeStep
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 #: Counterexamples that are replayed, until one is confirmed.
-MOST: Final = 40
+MOST: Final = 200
 
 
 @dataclass(frozen=True)
