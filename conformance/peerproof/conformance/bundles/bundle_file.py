@@ -35,7 +35,7 @@ def bundle_text(suite: Suite, protocol: str) -> str:
 
     >>> from peerproof.conformance.vectors.suite import load
     >>> bundle_text(load(), "peter").splitlines()[1]
-    '"format": 1,'
+    '"format": 2,'
     """
     content = ",\n".join(_members(make_bundle(suite, protocol))) + "\n}\n"
     digest = sha256(content.encode()).hexdigest()
