@@ -17,7 +17,7 @@ HOW_TO = Path(__file__).parents[3] / "docs/how-to"
 
 @pytest.mark.slow
 @pytest.mark.minute
-@pytest.mark.parametrize(("language", "programs"), [("python", ()), ("go", ("go", "gofmt")), ("rust", ("cargo",))])
+@pytest.mark.parametrize(("language", "programs"), [("python", ()), ("go", ("go", "gofmt")), ("rust", ("cargo",)), ("java", ("mvn",))])
 def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, ...], tmp_path: Path) -> None:
     for program in programs:
         require(program)
