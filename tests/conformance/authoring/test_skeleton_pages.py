@@ -13,11 +13,12 @@ from tests.support.walkthrough import follow
 from peerproof.cli.main import main
 
 HOW_TO = Path(__file__).parents[3] / "docs/how-to"
+PROGRAMS: dict[str, tuple[str, ...]] = {"python": (), "go": ("go", "gofmt"), "rust": ("cargo",), "java": ("mvn",)}
 
 
 @pytest.mark.slow
 @pytest.mark.minute
-@pytest.mark.parametrize(("language", "programs"), [("python", ()), ("go", ("go", "gofmt")), ("rust", ("cargo",)), ("java", ("mvn",))])
+@pytest.mark.parametrize(("language", "programs"), PROGRAMS.items())
 def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, ...], tmp_path: Path) -> None:
     for program in programs:
         require(program)
