@@ -56,7 +56,7 @@ def parse_verdicts(lines: str) -> Verdicts:
 def verdicts_of(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
     """Verdicts from records of cases; others are left out."""
     return {
-        row["id"]: Verdict(row["status"], row.get("failure") or None, tuple(sorted(row.get("decisions") or ())))
+        row["id"]: Verdict(row["status"], row.get("failure") or None, tuple(row.get("decisions") or ()))
         for row in rows
         if "status" in row
     }
@@ -88,8 +88,7 @@ def of_javascript(bundle: Path, *ports: Path) -> list[Verdicts]:
     """The verdicts of the runner in JavaScript on each port in these folders, all in one process."""
     plugs = [str(port / "plug.mjs") for port in ports]
     rows = [
-        json.loads(line)
-        for line in _output([require("node"), RUNNERS / "javascript/extras/verdicts.mjs", bundle, *plugs]).splitlines()
+        json.loads(line) for line in _output([require("node"), RUNNERS / "javascript/verdicts.mjs", bundle, *plugs]).splitlines()
     ]
     return [verdicts_of(row for row in rows if row["plug"] == plug) for plug in plugs]
 

@@ -13,33 +13,32 @@ import (
 // Bundle is what `peerproof vectors export` writes for a protocol; docs/reference/bundle.md describes it.
 type Bundle struct {
 	Format   int
+	Package  string
+	Digest   string
 	Protocol string
 	Run      struct {
-		Transport, Everybody string
-		Queries              []string
-		OptionalEvents       []string          `json:"optional_events"`
-		RequiredConfig       []string          `json:"required_config"`
-		CoveredBy            map[string]string `json:"covered_by"`
-		Limits               struct {
-			Messages, Happenings int
-			AtOnce               int `json:"at_once"`
-			MessageBytes         int `json:"message_bytes"`
+		Transport      string
+		Everybody      string
+		Seed           string
+		Queries        []string
+		OptionalEvents []string `json:"optional_events"`
+		RequiredConfig []string `json:"required_config"`
+		Limits         struct {
+			Messages     int
+			AtOnce       int `json:"at_once"`
+			MessageBytes int `json:"message_bytes"`
+			Happenings   int
 		}
 	}
-	Clauses map[string]struct {
-		Level, Text, Read string
-		Decision          bool
-	}
+	Clauses  map[string]struct{ Level, Text, Read string }
 	Readings map[string]map[string]string // clause -> name of another reading -> what it means
-	Outcomes map[string][]any             // class of a failure, place, and number of a value
-	Values   []any
 	Messages []struct {
 		Bytes string
 		Value json.RawMessage
 	}
 	Vectors []*Vector
 	Tables  []struct {
-		States  []any
+		States  []json.RawMessage
 		Nodes   []nodeSpec
 		Steps   []step
 		Vectors []struct {
@@ -52,18 +51,21 @@ type Bundle struct {
 
 // Vector is one fact about a protocol, with one or several cases.
 type Vector struct {
-	ID, Title, Level string
-	Clauses          []string
-	Cases            []Case
-	Basis            map[string]map[string]map[string]string // place -> decisions -> outcome -> readings
+	ID      string
+	Title   string
+	Level   string
+	Clauses []string
+	Cases   []Case
+	Basis   json.RawMessage
 
 	Bytes     string // of a vector of the codec
 	Value     json.RawMessage
-	Datagrams []struct{ Name, Bytes string } // of one with malformed messages
+	Datagrams []datagram // of one with malformed messages
 	Class     string
 	Receiver  struct {
-		Addr, Config, Peer any
-		Legal              []string
+		Addr, Config json.RawMessage
+		Peer         string
+		Legal        []string
 	}
 	Nodes        []nodeSpec // of one with nodes
 	Delay        int64
@@ -72,52 +74,55 @@ type Vector struct {
 
 // Case is a separately checked part of a vector.
 type Case struct {
-	ID, Check, Seed string
-	Needs           []string
+	ID    string
+	Check string
+	Needs []string
 }
+
+type datagram struct{ Name, Bytes string }
 
 type nodeSpec struct {
 	Name          string
-	Addr          any
-	Config        object
-	State, Timers any
+	Addr, Config  json.RawMessage
+	State, Timers json.RawMessage
 }
 
 type step struct {
-	Do, Node   string
-	At         int64
-	Nodes      []string
-	Request    map[string]json.RawMessage // without handle and time
-	Refused    any                        // true, or a class
-	Picks      []pick
-	To         any
-	Bytes      *string
-	Type       string
-	Took       any `json:"took_us"`
-	Groups     [][]string
+	Do      string
+	At      int64
+	Node    string
+	Nodes   []string
+	From    json.RawMessage
+	To      json.RawMessage
+	Bytes   *string
+	Type    string
+	Took    *int64 `json:"took_us"`
+	Stream  json.RawMessage
+	Name    string
+	Args    json.RawMessage
+	Config  json.RawMessage
+	Refused any // true, or a class
+	Groups  [][]string
+	Picks   []struct {
+		Site string
+		Pick json.RawMessage
+	}
 	Outcomes   []outcome
 	Picked     string
 	QuietUntil *int64 `json:"quiet_until"`
+	Query      string
 	Event      string
-	Equals     any
-}
-
-type pick struct {
-	Site string
-	Pick []any
+	Equals     json.RawMessage
 }
 
 type outcome struct {
 	Branch, Verdict, Because string
-	Sends, Streams, State    any
-	Reads                    bool
-	Reports                  *struct {
-		Order string
-		Items []struct {
-			Kind  *string
-			Event any
-		}
+	Order                    string
+	Messages                 []struct {
+		To, Message json.RawMessage
+		Bytes       *string
 	}
+	Streams, Events, State json.RawMessage
 }
 
 // Load reads a bundle, compressed if its name ends in .gz.
@@ -129,16 +134,29 @@ func Load(path string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	bundle, decoder := &Bundle{}, json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(bundle); err != nil {
+	bundle := &Bundle{}
+	if err := json.Unmarshal(text, bundle); err != nil {
 		return nil, fmt.Errorf("%s is not a bundle: %w", path, err)
 	}
-	if bundle.Format != 2 {
-		return nil, fmt.Errorf("%s has format %d, this runner reads 2: write both with the same peerproof vectors export", path, bundle.Format)
+	if bundle.Format != 1 {
+		return nil, fmt.Errorf("%s has format %d, this runner reads 1: write both with the same peerproof vectors export", path, bundle.Format)
 	}
 	bundle.expand()
 	return bundle, nil
+}
+
+// messages returns the messages of the bundle by their bytes.
+func (bundle *Bundle) messages() map[string]any {
+	found := map[string]any{}
+	for _, one := range bundle.Messages {
+		found[one.Bytes] = parse(one.Value)
+	}
+	for _, vector := range bundle.Vectors {
+		if vector.Value != nil {
+			found[vector.Bytes] = parse(vector.Value)
+		}
+	}
+	return found
 }
 
 func decompress(data []byte) ([]byte, error) {
@@ -151,20 +169,20 @@ func decompress(data []byte) ([]byte, error) {
 
 // expand adds the vectors of tables, with their nodes, states and steps in place of numbers.
 func (bundle *Bundle) expand() {
-	for _, table := range bundle.Tables {
-		loaded := func(state any) any {
-			if number, isNumber := state.(json.Number); isNumber {
-				at, _ := number.Int64()
-				return table.States[at]
+	for at := range bundle.Tables {
+		table := &bundle.Tables[at]
+		loaded := func(state *json.RawMessage) {
+			var number int
+			if *state != nil && json.Unmarshal(*state, &number) == nil {
+				*state = table.States[number]
 			}
-			return state
 		}
 		for at := range table.Nodes {
-			table.Nodes[at].State = loaded(table.Nodes[at].State)
+			loaded(&table.Nodes[at].State)
 		}
 		for _, step := range table.Steps {
 			for at := range step.Outcomes {
-				step.Outcomes[at].State = loaded(step.Outcomes[at].State)
+				loaded(&step.Outcomes[at].State)
 			}
 		}
 		for at := range table.Vectors {

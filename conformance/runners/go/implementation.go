@@ -134,10 +134,6 @@ type Rejected struct {
 	Message string `json:"message,omitempty"`
 }
 
-func (rejected *Rejected) plain() object {
-	return object{"class": rejected.Class, "message": rejected.Message}
-}
-
 func (rejected *Rejected) Error() string { return rejected.Class + ": " + rejected.Message }
 
 // Unsupported is what an implementation panics with if it cannot do what a case asks for. The case is skipped, unless the

@@ -5,245 +5,342 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
+	"regexp"
 )
 
-// object is an object of JSON; numbers in it are json.Number.
-type object = map[string]any
+// bound is a list of names and what they stand for.
+type bound struct {
+	name  string
+	value any
+	rest  *bound
+}
+
+func (b *bound) lookup(name string) (any, bool) {
+	for ; b != nil; b = b.rest {
+		if b.name == name {
+			return b.value, true
+		}
+	}
+	return nil, false
+}
 
 // nothing stands for a member that is not there.
 type nothing struct{}
 
-// difference is the first place where a value does not match a pattern.
+// difference is the first place where an outcome is not as expected.
 type difference struct {
 	where            string
 	expected, actual any
-	otherForm        bool        // whether it is the same message in other bytes
-	whole            *difference // all that was compared, or both messages, for the text of a failure
+	otherForm        bool   // the same message in other bytes
+	reordered        string // the place of the list around it that has the expected items in another order; empty if none has
 }
 
-// parse returns JSON as plain data.
-func parse(text []byte) (value any) {
-	unmarshal(text, &value)
-	return value
-}
+// yields is called with the bindings of each way to match, until it returns true.
+type yields func(*bound) bool
 
-// fits returns whether a value matches a pattern that names nothing.
-func fits(expected, actual any) bool { return firstDifference(expected, actual, object{}, "") == nil }
+var matchers map[string]func(argument, actual any, b *bound, yield yields) bool
 
-// firstDifference returns the first place, as deep as possible, where a value does not match a pattern; nil if it matches. `names` has
-// the values to which patterns give names.
-func firstDifference(expected, actual any, names object, where string) *difference {
-	here := &difference{where: where, expected: expected, actual: actual}
-	if actual == any(nothing{}) {
-		here.actual = nil
+func init() { // not a literal, since matchers nest
+	matchers = map[string]func(argument, actual any, b *bound, yield yields) bool{
+		"any":      matchAny,
+		"between":  matchBetween,
+		"multiset": matchMultiset,
+		"contains": matchContains,
+		"one_of":   matchOneOf,
+		"bind":     matchBind,
+		"ref":      matchRef,
 	}
-	isEqual := false
-	switch wanted := expected.(type) {
+}
+
+func matchAny(_, actual any, b *bound, yield yields) bool {
+	return actual != nothing{} && yield(b)
+}
+
+func matchBetween(argument, actual any, b *bound, yield yields) bool {
+	number := integer(actual)
+	if number == nil {
+		return false
+	}
+	limits := [2]*big.Int{}
+	for at, digits := range argument.([]any) {
+		limits[at], _ = new(big.Int).SetString(digits.(string), 10)
+	}
+	return limits[0].Cmp(number) <= 0 && number.Cmp(limits[1]) <= 0 && yield(b)
+}
+
+func matchMultiset(argument, actual any, b *bound, yield yields) bool {
+	expected := argument.([]any)
+	items, isList := actual.([]any)
+	return isList && len(items) == len(expected) && pairings(expected, items, b, yield)
+}
+
+func matchContains(argument, actual any, b *bound, yield yields) bool {
+	if expected, isObject := argument.(object); isObject {
+		found, isObject := actual.(object)
+		return isObject && matchMembers(expected, selected(expected, found), b, yield)
+	}
+	expected := argument.([]any)
+	items, isList := actual.([]any)
+	return isList && len(items) >= len(expected) && pairings(expected, items, b, yield)
+}
+
+func matchOneOf(argument, actual any, b *bound, yield yields) bool {
+	for _, wanted := range argument.([]any) {
+		if match(wanted, actual, b, yield) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchBind(argument, actual any, b *bound, yield yields) bool {
+	return actual != nothing{} && yield(&bound{argument.(string), actual, b})
+}
+
+func matchRef(argument, actual any, b *bound, yield yields) bool {
+	value, known := b.lookup(argument.(string))
+	return known && actual != nothing{} && same(value, actual) && yield(b)
+}
+
+// matcherOf returns the name and the argument of the matcher that an object is; an empty name if it is none.
+func matcherOf(expected any) (string, any) {
+	if shown, isObject := expected.(object); isObject && len(shown.names) == 1 {
+		if name := shown.names[0]; matchers[name] != nil {
+			return name, shown.values[name]
+		}
+	}
+	return "", nil
+}
+
+// match yields the bindings of every way in which actual matches, until yield returns true; returns whether it did.
+func match(expected, actual any, b *bound, yield yields) bool {
+	if name, argument := matcherOf(expected); name != "" {
+		return matchers[name](argument, actual, b, yield)
+	}
+	switch expected := expected.(type) {
 	case object:
-		if name, argument := matcherOf(wanted); name != "" {
-			return matchers[name](argument, actual, names, here)
-		}
-		if found, isObject := actual.(object); isObject {
-			return firstMember(wanted, found, sortedNames(wanted, found), names, where)
-		}
+		found, isObject := actual.(object)
+		return isObject && matchMembers(expected, found, b, yield)
 	case []any:
-		if found, isList := actual.([]any); isList {
-			return firstItem(wanted, found, names, where)
+		items, isList := actual.([]any)
+		return isList && len(items) == len(expected) && matchInOrder(expected, items, b, yield)
+	}
+	return isEqual(expected, actual) && yield(b)
+}
+
+func firstBinding(expected, actual any, b *bound) (found *bound, fits bool) {
+	fits = match(expected, actual, b, func(after *bound) bool {
+		found = after
+		return true
+	})
+	return found, fits
+}
+
+func fits(expected, actual any, b *bound) bool {
+	_, fits := firstBinding(expected, actual, b)
+	return fits
+}
+
+func matchMembers(expected, actual object, b *bound, yield yields) bool {
+	for _, name := range actual.names {
+		if _, known := expected.values[name]; !known {
+			return false
 		}
-	case json.Number:
-		isEqual = isSameNumber(wanted, actual)
-	default:
-		isEqual = expected == actual
 	}
-	return differenceUnless(isEqual, here)
+	wanted, found := []any{}, []any{}
+	for _, name := range expected.names {
+		wanted, found = append(wanted, expected.values[name]), append(found, member(actual, name))
+	}
+	return matchInOrder(wanted, found, b, yield)
 }
 
-func differenceUnless(isEqual bool, here *difference) *difference {
-	if isEqual {
-		return nil
+func matchInOrder(expected, actual []any, b *bound, yield yields) bool {
+	for len(expected) > 0 { // what binds no names has one way to match, and needs no recursion
+		after, fits := firstBinding(expected[0], actual[0], b)
+		if !fits {
+			return false
+		}
+		if after != b {
+			return match(expected[0], actual[0], b, func(first *bound) bool {
+				return matchInOrder(expected[1:], actual[1:], first, yield)
+			})
+		}
+		expected, actual = expected[1:], actual[1:]
 	}
-	return here
+	return yield(b)
 }
 
-// isSameNumber returns whether a value is this number, or a text of its digits. A large fraction may come without a point.
-func isSameNumber(wanted json.Number, actual any) bool {
-	if found, isNumber := actual.(json.Number); isNumber && integer(wanted) == nil {
-		one, _ := wanted.Float64()
-		other, _ := found.Float64()
-		return one == other && (integer(found) == nil || math.Abs(one) >= 1<<53)
+// pairings yields every assignment of items to expected items; an item that equals one that was tried is not tried again.
+func pairings(expected, actual []any, b *bound, yield yields) bool {
+	if len(expected) == 0 {
+		return yield(b)
 	}
-	return fmt.Sprint(actual) == wanted.String()
+	tried := map[string]bool{}
+	for at, item := range actual {
+		if tried[canonical(item)] {
+			continue
+		}
+		tried[canonical(item)] = true
+		rest := append(append([]any{}, actual[:at]...), actual[at+1:]...)
+		isDone, isOnly := false, false
+		match(expected[0], item, b, func(first *bound) bool {
+			return pairings(expected[1:], rest, first, func(all *bound) bool {
+				isDone = yield(all)
+				isOnly = all == b // no names are bound, so every other way is the same
+				return isDone || isOnly
+			})
+		})
+		if isDone || isOnly {
+			return isDone
+		}
+	}
+	return false
 }
+
+func member(shown object, name string) any {
+	if value, known := shown.values[name]; known {
+		return value
+	}
+	return nothing{}
+}
+
+func selected(wanted, actual object) object {
+	some := newObject()
+	for _, name := range actual.names {
+		if _, known := wanted.values[name]; known {
+			some.set(name, actual.values[name])
+		}
+	}
+	return some
+}
+
+var digits = regexp.MustCompile(`^[0-9]{1,20}$`)
 
 // integer returns the integer of a number, or of up to 20 decimal digits; nil if it is none.
 func integer(value any) *big.Int {
 	text, isText := value.(string)
 	if number, isNumber := value.(json.Number); isNumber {
 		text = number.String()
-	} else if !isText || len(text) > 20 || len(text) == 0 || text[0] < '0' || text[0] > '9' {
+	} else if !isText || !digits.MatchString(text) {
 		return nil
 	}
-	if found, isInteger := new(big.Int).SetString(text, 10); isInteger {
-		return found
-	}
-	return nil
-}
-
-// matcherOf returns name and argument of the matcher that an object is; none if it is another object.
-func matcherOf(pattern object) (string, any) {
-	for name, argument := range pattern {
-		if matchers[name] != nil && len(pattern) == 1 {
-			return name, argument
-		}
-	}
-	return "", nil
-}
-
-// matchers has the difference that each matcher finds: `here`, unless it is deeper.
-var matchers map[string]func(argument, actual any, names object, here *difference) *difference
-
-func init() { // not a literal, since matchers contain patterns
-	matchers = map[string]func(argument, actual any, names object, here *difference) *difference{
-		"any": func(_, actual any, _ object, here *difference) *difference {
-			return differenceUnless(actual != any(nothing{}), here)
-		},
-		"between": func(limits, actual any, _ object, here *difference) *difference {
-			low, high, number := integer(limits.([]any)[0]), integer(limits.([]any)[1]), integer(actual)
-			return differenceUnless(number != nil && low.Cmp(number) <= 0 && number.Cmp(high) <= 0, here)
-		},
-		"one_of": func(patterns, actual any, names object, here *difference) *difference {
-			isOne := func(pattern any) bool { return firstDifference(pattern, actual, names, "") == nil }
-			return differenceUnless(slices.ContainsFunc(patterns.([]any), isOne), here)
-		},
-		"multiset": func(items, actual any, names object, here *difference) *difference {
-			return firstUnpaired(items.([]any), actual, names, here, true)
-		},
-		"contains": matchContents,
-		"same":     matchSame,
-	}
-}
-
-// matchContents matches an object with at least these members, or a list with at least these items.
-func matchContents(wanted, actual any, names object, here *difference) *difference {
-	members, isObject := wanted.(object)
-	if found, both := actual.(object); isObject && both {
-		return firstMember(members, found, sortedNames(members), names, here.where)
-	} else if isObject {
-		return here
-	}
-	return firstUnpaired(wanted.([]any), actual, names, here, false)
-}
-
-// matchSame gives a value a name; where it has been given, only an equal value matches.
-func matchSame(name, actual any, names object, here *difference) *difference {
-	known, isKnown := names[name.(string)]
-	if isKnown || actual == any(nothing{}) {
-		return differenceUnless(isKnown && fits(known, actual), here)
-	}
-	names[name.(string)] = actual
-	return nil
-}
-
-func sortedNames(objects ...object) []string {
-	names := []string{}
-	for _, each := range objects {
-		for name := range each {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// firstMember returns the first difference of the named members of two objects. One that is not expected must be missing.
-func firstMember(expected, actual object, members []string, names object, where string) *difference {
-	for _, member := range members {
-		place := member
-		if where != "" {
-			place = where + "." + member
-		}
-		wanted, isExpected := expected[member]
-		found, isThere := actual[member]
-		if !isExpected {
-			return &difference{where: place, actual: found}
-		}
-		if !isThere {
-			found = nothing{}
-		}
-		if different := firstDifference(wanted, found, names, place); different != nil {
-			return different
-		}
-	}
-	return nil
-}
-
-// firstItem returns the first difference of two lists: of an item, or where only one of them has an item.
-func firstItem(expected, actual []any, names object, where string) *difference {
-	for at := 0; at < max(len(expected), len(actual)); at++ {
-		place := fmt.Sprintf("%s[%d]", where, at)
-		switch {
-		case at >= len(expected):
-			return &difference{where: place, actual: actual[at]}
-		case at >= len(actual):
-			return &difference{where: place, expected: expected[at]}
-		}
-		if different := firstDifference(expected[at], actual[at], names, place); different != nil {
-			return different
-		}
-	}
-	return nil
-}
-
-// firstUnpaired compares lists in any order. The difference is the first item that is left if each expected item takes the first one
-// that matches; if none is left, or others are allowed, the expected item that is missing.
-func firstUnpaired(expected []any, actual any, names object, here *difference, isWhole bool) *difference {
-	items, isList := actual.([]any)
-	if !isList {
-		return here
-	}
-	if len(expected) <= len(items) && (!isWhole || len(expected) == len(items)) && isPaired(expected, items, names) {
+	number, isInteger := new(big.Int).SetString(text, 10)
+	if !isInteger {
 		return nil
 	}
-	left, missing := []int{}, any(nil)
-	for at := range items {
-		left = append(left, at)
+	return number
+}
+
+// isEqual returns whether literals are equal; an integer also equals the text of its digits, which is how plain data holds 64 bits.
+func isEqual(expected, actual any) bool {
+	number, isNumber := expected.(json.Number)
+	if digits, isText := actual.(string); isNumber && isText {
+		return digits == number.String()
+	}
+	other, both := actual.(json.Number)
+	if isNumber && both && integer(number) == nil {
+		one, _ := number.Float64()
+		two, _ := other.Float64()
+		isFraction := integer(other) == nil || math.Abs(one) >= 1<<53 // JavaScript writes a large one without a point
+		return isFraction && one == two
+	}
+	return expected == actual
+}
+
+// firstDifference returns the first place where actual does not match, as deep as possible; nil if it matches.
+func firstDifference(expected, actual any, b *bound, where string) *difference {
+	if fits(expected, actual, b) {
+		return nil
+	}
+	name, argument := matcherOf(expected)
+	wantedItems, isList := argument.([]any)
+	items, hasItems := actual.([]any)
+	if (name == "multiset" || name == "contains") && isList && hasItems {
+		return pairingDifference(name, wantedItems, items, b, where)
+	}
+	wanted, isObject := argument.(object)
+	found, hasMembers := actual.(object)
+	if name == "contains" && isObject && hasMembers {
+		return firstDifference(wanted, selected(wanted, found), b, where)
+	}
+	if name != "" {
+		return &difference{where: where, expected: expected, actual: actual}
+	}
+	if wanted, isList := expected.([]any); isList && hasItems {
+		isOther := isReordered(wanted, items, b, where)
+		for at := 0; at < len(wanted) && at < len(items); at++ {
+			place := fmt.Sprintf("%s[%d]", where, at)
+			if different := firstDifference(wanted[at], items[at], b, place); different != nil {
+				if isOther {
+					different.reordered = where
+				}
+				return different
+			}
+			b, _ = firstBinding(wanted[at], items[at], b)
+		}
+		both := min(len(wanted), len(items))
+		return &difference{where: fmt.Sprintf("%s[%d]", where, both), expected: itemAt(wanted, both), actual: itemAt(items, both)}
+	}
+	if wanted, isObject := expected.(object); isObject && hasMembers {
+		return memberDifference(wanted, found, b, where)
+	}
+	return &difference{where: where, expected: expected, actual: actual}
+}
+
+func memberDifference(expected, actual object, b *bound, where string) *difference {
+	if where != "" {
+		where += "."
+	}
+	for _, name := range expected.names {
+		found := member(actual, name)
+		if different := firstDifference(expected.values[name], found, b, where+name); different != nil {
+			if different.actual == (nothing{}) {
+				different.actual = nil
+			}
+			return different
+		}
+		b, _ = firstBinding(expected.values[name], found, b)
+	}
+	for _, name := range actual.names {
+		if _, known := expected.values[name]; !known {
+			return &difference{where: where + name, actual: actual.values[name]}
+		}
+	}
+	return nil
+}
+
+func itemAt(items []any, at int) any {
+	if at < len(items) {
+		return items[at]
+	}
+	return nil
+}
+
+// isReordered returns whether each expected item has an item of its own, in another order.
+func isReordered(expected, actual []any, b *bound, where string) bool {
+	return len(expected) == len(actual) && pairingDifference("multiset", expected, actual, b, where).where == where
+}
+
+func pairingDifference(name string, expected, actual []any, b *bound, where string) *difference {
+	different := &difference{where: where}
+	left, isMissing := append([]any{}, actual...), false
+	places := []int{}
+	for at := range actual {
+		places = append(places, at)
 	}
 	for _, wanted := range expected {
-		takes := func(at int) bool { return firstDifference(wanted, items[at], names, "") == nil }
-		if place := slices.IndexFunc(left, takes); place >= 0 {
-			left = slices.Delete(left, place, place+1)
-		} else if missing == nil {
-			missing = wanted
+		at := 0
+		for at < len(left) && !fits(wanted, left[at], b) {
+			at++
+		}
+		if at < len(left) {
+			left, places = append(left[:at:at], left[at+1:]...), append(places[:at:at], places[at+1:]...)
+		} else if !isMissing {
+			different.expected, isMissing = wanted, true
 		}
 	}
-	if !isWhole || len(left) == 0 {
-		return &difference{where: here.where, expected: missing}
+	if name == "multiset" && len(left) > 0 {
+		different.where, different.actual = fmt.Sprintf("%s[%d]", where, places[0]), left[0]
 	}
-	return &difference{where: fmt.Sprintf("%s[%d]", here.where, left[0]), expected: missing, actual: items[left[0]]}
-}
-
-// isPaired returns whether each expected item can have an item of its own; they take over items by augmenting paths.
-func isPaired(expected, items []any, names object) bool {
-	owner := map[int]int{}
-	var settle func(row int, tried map[int]bool) bool
-	settle = func(row int, tried map[int]bool) bool {
-		for column, item := range items {
-			if tried[column] || firstDifference(expected[row], item, names, "") != nil {
-				continue
-			}
-			tried[column] = true
-			if other, isTaken := owner[column]; !isTaken || settle(other, tried) {
-				owner[column] = row
-				return true
-			}
-		}
-		return false
-	}
-	for row := range expected {
-		if !settle(row, map[int]bool{}) {
-			return false
-		}
-	}
-	return true
+	return different
 }

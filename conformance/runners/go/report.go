@@ -13,8 +13,6 @@ import (
 	"time"
 )
 
-const mostHung = 20 // cases; each of them may keep a processor busy
-
 // Settings change how Run runs the cases.
 type Settings struct {
 	KnownFailing string        // the file of known failures, if there is one
@@ -57,47 +55,32 @@ func RunAll(t *testing.T, plugs []Plug, settings Settings) {
 		settings.Limit = 10 * time.Second
 	}
 	for at, bundle := range bundles {
-		runBundle(t, bundle, plugs[at], list, settings)
+		runBundle(t, bundle, plugs[at].Implementation, list, settings)
 	}
 }
 
-func runBundle(t *testing.T, bundle *Bundle, plug Plug, list *known, settings Settings) {
+func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list *known, settings Settings) {
 	t.Helper()
-	plug.Protocol, plug.Transport = bundle.Protocol, bundle.Run.Transport
-	kept := &recorder{}
-	handle := kept.record(limited(func() Handle { return HandlerOf(plug) }, settings.Limit))
-	runner, results := NewRunner(bundle, plug.Implementation.Offer(), handle), []Result{}
-	if runner.doubt == "" && slices.Contains(runner.offer.Capabilities, "codec") {
-		kept.protocol = bundle.Protocol
-	}
-	hung := 0
+	runner, results := NewRunner(bundle, implementation, settings.Limit), []Result{}
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {
 			t.Run(one.ID, func(t *testing.T) {
-				kept.forget()
-				result := Result{ID: one.ID, Status: "undetermined", Reason: fmt.Sprintf("not run: %d cases before it hung", hung), Vector: vector}
-				if hung < mostHung {
-					result = list.apply(runner.Check(vector, one))
-				}
-				if result.Failure == "hung" {
-					hung++
-				}
+				result := list.apply(runner.Check(vector, one))
 				results = append(results, result)
-				text := func() string { return describe(bundle, result, kept) }
 				switch {
 				case result.IsViolation() || settings.Strict && result.Status == "differs":
-					t.Error(text())
+					t.Error(runner.Text(result))
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)
 				case result.Status == "known":
-					t.Skip(text())
+					t.Skip(runner.Text(result))
 				case result.Status != "passed":
-					t.Log(text())
+					t.Log(runner.Text(result))
 				}
 			})
 		}
 	}
-	for _, problem := range unconfirmed(plug.Implementation.Offer().Readings, results) {
+	for _, problem := range unconfirmed(runner.offer.Readings, results) {
 		t.Error(problem)
 	}
 	fmt.Fprintln(os.Stdout, summary(bundle, results))
@@ -138,28 +121,46 @@ func byCount(counts map[string]int) []string {
 	return names
 }
 
-// Verdicts writes the verdict of each case as a line of JSON, to be compared with those of `peerproof run --format jsonl`.
-func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer, limit time.Duration) error {
-	plug := Plug{Protocol: bundle.Protocol, Transport: bundle.Run.Transport, Implementation: implementation}
-	return VerdictsOf(bundle, implementation.Offer(), limited(func() Handle { return HandlerOf(plug) }, limit), output)
+// Text describes a result: what is expected, the clauses behind it, the first difference, what happened, and where to read on.
+func (r *Runner) Text(result Result) string {
+	lines := []string{fmt.Sprintf("%s: %s", result.Status, result.Vector.Title)}
+	rests := result.Vector.Clauses
+	if len(result.Decisions) > 0 {
+		rests = result.Decisions
+	}
+	for _, name := range rests {
+		clause := r.bundle.Clauses[name]
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", name, clause.Level, clause.Text), "    in "+clause.Read)
+	}
+	if result.Reason != "" {
+		lines = append(lines, "  "+result.Reason)
+	}
+	if result.input != "" {
+		lines = append(lines, "  input: "+shortened(result.input))
+	}
+	if result.Failure != "" {
+		lines = append(lines, "  first difference ("+result.Failure+"): "+result.Where, "    expected  "+result.Expected, "    actual    "+result.Actual)
+	}
+	if result.reordered != "" {
+		lines = append(lines, "    "+result.reordered+": the same items in another order")
+	}
+	lines = append(append(lines, stackLines(result.Stack)...), r.whatHappened(result)...)
+	return strings.Join(append(lines, "  read on: peerproof explain "+rests[0]+"; peerproof vectors show "+result.Vector.ID), "\n")
 }
 
-// VerdictsOf writes the same of any implementation that answers requests.
-func VerdictsOf(bundle *Bundle, offer Offer, handle Handle, output io.Writer) error {
-	if err := bundle.CheckReadings(offer.Readings); err != nil {
+// Verdicts writes the verdict of each case as a line of JSON, to be compared with those of `peerproof run --format jsonl`.
+func Verdicts(bundle *Bundle, implementation Implementation, output io.Writer, limit time.Duration) error {
+	if err := bundle.CheckReadings(implementation.Offer().Readings); err != nil {
 		return err
 	}
 	buffered := bufio.NewWriter(output)
-	lines, runner := json.NewEncoder(buffered), NewRunner(bundle, offer, handle)
+	lines, runner := json.NewEncoder(buffered), NewRunner(bundle, implementation, limit)
 	for _, vector := range bundle.Vectors {
 		for _, one := range vector.Cases {
 			result := runner.Check(vector, one)
 			shown := map[string]any{
 				"id": result.ID, "status": result.Status, "failure": result.Failure, "decisions": result.Decisions,
-				"reason": result.Reason, "readings": result.Readings,
-			}
-			if result.different != nil {
-				shown["where"] = result.different.where
+				"where": result.Where, "reason": result.Reason, "readings": result.Readings,
 			}
 			if err := lines.Encode(shown); err != nil {
 				return err
@@ -167,21 +168,4 @@ func VerdictsOf(bundle *Bundle, offer Offer, handle Handle, output io.Writer) er
 		}
 	}
 	return buffered.Flush()
-}
-
-// limited makes a Handle that gives each request this much time. One that takes longer is left behind, and answered with the error
-// hung; requests after it go to a new implementation.
-func limited(open func() Handle, limit time.Duration) Handle {
-	handle := open()
-	return func(request []byte, choose func(Question) []int) []byte {
-		answer, inner := make(chan []byte, 1), handle
-		go func() { answer <- inner(request, choose) }()
-		select {
-		case reply := <-answer:
-			return reply
-		case <-time.After(limit):
-			handle = open()
-			return marshal(problem("hung", fmt.Sprintf("no answer within %v", limit)))
-		}
-	}
 }

@@ -7,453 +7,359 @@ import (
 	"strings"
 )
 
-const after = "after the last step"
-
-var checking = []string{"expect", "observe", "told"} // steps that check something
-
-// actor is a node under test.
-type actor struct {
-	nodeSpec
-	handle    json.RawMessage
-	now       int64
-	nextTimer *int64
-	isDown    bool
-}
-
-// message is one that a node has sent.
-type message struct {
-	at     int64
-	sender *actor
-	to     any
-	bytes  string
-}
-
-// report is an event that a node has reported.
-type report struct {
-	node   *actor
-	event  object
-	isTold bool // whether a step told has checked it
-}
-
-// script runs the steps of a vector with nodes, under virtual time.
+// script runs the steps of a vector.
 type script struct {
 	*trial
-	network   *network // of a cluster
-	nodes     []*actor
-	now       int64
-	happened  int        // timers and arrivals
-	unsettled []*message // whose outcome the sender has not learnt
-	counts    map[string]object
-	messages  []*message // not checked yet, as are the next two
-	events    []*report
-	streams   []any
+	host  *host
+	state any // of the node, if an outcome asks for it
 }
 
-// newScript opens the nodes of a case.
-func newScript(t *trial, nodes []nodeSpec) *script {
-	s := &script{trial: t, counts: map[string]object{}}
-	if t.Case.Check == "cluster" {
-		s.network = &network{}
-	}
-	for _, spec := range nodes {
-		node := &actor{nodeSpec: spec}
-		s.nodes = append(s.nodes, node)
-		request := object{
-			"op": "open", "case": t.Case.ID, "node": spec.Name, "addr": spec.Addr, "now_ms": 0, "config": spec.Config, "seed": t.Case.Seed,
-		}
-		if spec.State != nil {
-			request["op"], request["state"], request["timers"] = "load", spec.State, spec.Timers
-		}
-		answer := s.ask(spec.Name, request)
-		node.handle = answer.Handle
-		s.take(node, answer)
-	}
-	return s
-}
-
-// named returns a node by its name.
-func (s *script) named(name string) *actor {
-	at := slices.IndexFunc(s.nodes, func(node *actor) bool { return node.Name == name })
-	if at < 0 {
-		return nil
-	}
-	return s.nodes[at]
-}
-
-// clear forgets all output that was not checked.
-func (s *script) clear() { s.messages, s.events, s.streams = nil, nil, nil }
-
-// play runs all steps.
 func (s *script) play() {
-	for _, one := range s.vector.Setup {
-		s.act(one)
+	s.host.open()
+	for at, one := range s.vector.Setup {
+		s.act(one, fmt.Sprintf("setup[%d]", at))
 	}
 	s.clear()
 	for at, one := range s.vector.Steps {
-		s.playStep(fmt.Sprintf("steps[%d]", at), func() {
-			switch one.Do {
-			case "expect":
-				s.expect(one)
-			case "observe":
-				s.observe(one)
-			case "told":
-				s.told(one)
-			default:
-				s.act(one)
-			}
-		})
+		s.playStep(fmt.Sprintf("steps[%d]", at), func() { s.step(one) })
 	}
-	s.playStep(after, s.expectNothing)
+	s.playStep(after, s.checkNothingIsLeft)
 }
 
-// playStep runs a step, and goes on after a failure that declared readings explain.
-func (s *script) playStep(place string, run func()) {
+// playStep goes on after a failure that readings explain which the implementation declares.
+func (s *script) playStep(place string, step func()) {
 	s.place = place
-	ended := catch(run)
-	failed, isFailure := ended.(*failure)
-	if ended == nil {
-		return
-	}
-	if !isFailure {
-		panic(ended)
-	}
-	readings := s.declared(failed)
-	if len(readings) == 0 {
-		panic(failed)
-	}
-	s.readings = append(s.readings, readings...)
-	s.clear()
-}
-
-// act runs an action at its time, after everything that is due by then.
-func (s *script) act(one step) {
-	s.picks = one.Picks
-	s.advance(one.At)
-	for _, node := range s.nodes {
-		if slices.Contains(one.Nodes, node.Name) && !node.isDown && node.now < one.At {
-			s.request(node, object{"op": "advance"})
-		}
-	}
-	node := s.named(one.Node)
-	switch {
-	case one.Do == "sent":
-		s.settleMeant(one, node)
-	case one.Do == "cut" || one.Do == "heal":
-		s.network.groups = one.Groups
-	case one.Request != nil:
-		s.carryOut(one, node)
-	}
-}
-
-// carryOut sends the request of a step to a node, which may refuse a call only if the step says so.
-func (s *script) carryOut(one step, node *actor) {
-	request := object{}
-	for name, member := range one.Request {
-		request[name] = member
-		if name == "op" || name == "config" || name == "name" {
-			request[name] = parse(member)
-		}
-	}
-	node.isDown = one.Do == "crash"
-	refused := s.request(node, request).Refused
-	if node.isDown {
-		s.unsettled = slices.DeleteFunc(s.unsettled, func(sent *message) bool { return sent.sender == node })
-	}
-	isAnnounced := one.Refused != nil && one.Refused != false
-	class, isFixed := one.Refused.(string)
-	if isAnnounced == (refused != nil) && (!isFixed || class == refused.Class) {
-		return
-	}
-	expected, actual := any("the call is carried out"), any("the call was carried out")
-	if isAnnounced {
-		expected = object{"refused": one.Refused}
-	}
-	if refused != nil {
-		actual = object{"refused": refused.plain()}
-	}
-	fail("refused", s.place+".call", expected, actual)
-}
-
-// request sends a request to a node at the present time, and takes what it does.
-func (s *script) request(node *actor, request object) reply {
-	node.now = max(node.now, s.now)
-	request["handle"], request["now_ms"] = node.handle, node.now
-	answer := s.ask(node.Name, request)
-	s.take(node, answer)
-	return answer
-}
-
-// take takes the effects of a reply, within the limits of a case, and the time of the next timer.
-func (s *script) take(node *actor, answer reply) {
-	limits := s.bundle.Run.Limits
-	for _, effect := range answer.Effects[:min(len(answer.Effects), limits.AtOnce)] {
-		digits, _ := effect.Stream["bytes"].(string)
-		if effect.Send != nil {
-			digits = effect.Send.Bytes
-		}
-		s.count(node, "messages in this case", 1, limits.Messages)
-		s.count(node, "bytes of messages in this case", len(digits)/2, limits.MessageBytes)
-		switch {
-		case effect.Send != nil:
-			s.send(&message{s.now, node, effect.Send.To, digits})
-		case effect.Stream != nil:
-			s.streams = append(s.streams, effect.Stream)
+	defer func() {
+		switch raised := recover().(type) {
+		case nil:
+		case *failure:
+			declared := s.declared(raised)
+			if len(declared) == 0 {
+				panic(raised)
+			}
+			s.readings = append(s.readings, declared...)
+			s.clear()
 		default:
-			s.events = append(s.events, &report{node: node, event: effect.Event})
+			panic(raised)
 		}
-	}
-	if len(answer.Effects) > limits.AtOnce {
-		fail("flooded", "messages in reply to one request", object{"at most": limits.AtOnce}, object{node.Name: number(len(answer.Effects))})
-	}
-	node.nextTimer = answer.NextTimer
-	if next := node.nextTimer; next != nil && *next < node.now {
-		fail("clock", node.Name+": next_timer_ms", fmt.Sprintf("at least %d", node.now), number(int(*next)))
+	}()
+	step()
+}
+
+func (s *script) step(one step) {
+	switch one.Do {
+	case "expect":
+		s.expect(one)
+	case "observe":
+		value := s.host.query(s.host.find(one.Node), one.Query, one.Args)
+		s.match("observed", s.place+".observe."+one.Query, parse(one.Equals), value)
+	case "told":
+		s.told(one)
+	default:
+		s.act(one, s.place)
 	}
 }
 
-func number(value int) json.Number { return json.Number(fmt.Sprint(value)) }
-
-// count counts output. That of all nodes has a limit.
-func (s *script) count(node *actor, what string, amount, limit int) {
-	if s.counts[what] == nil {
-		s.counts[what] = object{}
+// act runs an action at its time, after everything that is due earlier.
+func (s *script) act(one step, where string) {
+	s.choices.script = nil
+	for _, answer := range one.Picks {
+		s.choices.script = append(s.choices.script, pick{answer.Site, parse(answer.Pick).([]any)})
 	}
-	total := amount
-	for _, counted := range s.counts[what] {
-		total += int(integer(counted).Int64())
+	if _, happens := s.host.due(one.At); one.Do == "advance" || happens != nil {
+		s.host.advance(one.At, one.Nodes)
 	}
-	before, _ := s.counts[what][node.Name].(json.Number)
-	own, _ := before.Int64()
-	s.counts[what][node.Name] = number(int(own) + amount)
-	if total > limit {
-		fail("flooded", what, object{"at most": limit}, s.counts[what])
+	s.host.now = max(s.host.now, one.At)
+	node := s.host.find(one.Node)
+	switch one.Do {
+	case "receive":
+		s.host.deliver(node, one.From, *one.Bytes)
+	case "sent":
+		s.sent(one, where)
+	case "stream":
+		s.host.note(node, "connection "+text(parse(one.Stream)))
+		s.host.act(node, "stream", "stream", func(node Node, now int64) Reaction { return node.Stream(now, one.Stream) })
+	case "call":
+		s.call(one, where)
+	case "crash":
+		s.host.crash(node)
+	case "restart":
+		node.isDown = false
+		s.host.note(node, strings.TrimSpace("restarted "+string(one.Config)))
+		s.host.act(node, "restart", s.claim("restart", one.Config), func(node Node, now int64) Reaction { return node.Restart(now, one.Config) })
+	case "cut", "heal":
+		s.host.net.groups = one.Groups
+		s.host.noteNetwork(one.Groups)
 	}
 }
 
-// send keeps a message that a node has sent; a cluster carries it.
-func (s *script) send(sent *message) {
-	s.unsettled = append(s.unsettled, sent)
-	if s.network != nil {
-		s.network.carry(s, sent)
-		return
+// sent reports the outcome of the oldest message that is meant, or of all if no receiver is named.
+func (s *script) sent(one step, where string) {
+	sender, isAll := s.host.find(one.Node), one.To == nil
+	var to any
+	if !isAll {
+		to = parse(one.To)
 	}
-	s.messages = append(s.messages, sent)
-}
-
-// settleMeant tells a node the outcome of its oldest message that is meant, or of all if no receiver is named.
-func (s *script) settleMeant(one step, node *actor) {
 	meant := []*message{}
-	for _, sent := range s.unsettled {
-		isTo := one.To == nil || fits(one.To, sent.to) && (one.Type == "" || s.kind(sent.bytes) == one.Type)
-		if sent.sender == node && isTo && (one.Bytes == nil || sent.bytes == *one.Bytes) {
+	for _, sent := range s.host.openEnded {
+		isMeant := isAll || (same(sent.to, to) && (one.Type == "" || s.kind(sent.digits) == one.Type))
+		if sent.sender == sender && isMeant && (one.Bytes == nil || *one.Bytes == sent.digits) {
 			meant = append(meant, sent)
 		}
 	}
-	if one.Bytes != nil && len(meant) == 0 { // sent before the case began
-		meant = append(meant, &message{sender: node, to: one.To, bytes: *one.Bytes})
+	if len(meant) == 0 && one.Bytes != nil { // a loaded node sent it before the vector began
+		meant = []*message{{s.host.now, sender, to, *one.Bytes}}
 	}
 	if len(meant) == 0 {
-		fail("messages", s.place+".sent", object{"node": one.Node, "to": one.To, "type": one.Type}, nil)
+		fail("messages", where+".sent", newObject("node", one.Node, "to", to), nil)
 	}
-	if one.To != nil {
+	if !isAll {
 		meant = meant[:1]
 	}
 	for _, sent := range meant {
-		s.settle(sent, one.Took)
+		s.host.settle(sent, one.Took)
 	}
 }
 
-// settle tells a sender how many microseconds its message took, or nil: it did not arrive.
-func (s *script) settle(sent *message, took any) {
-	s.unsettled = slices.DeleteFunc(s.unsettled, func(one *message) bool { return one == sent })
-	s.request(sent.sender, object{"op": "sent", "to": sent.to, "bytes": sent.bytes, "took_us": took})
-}
-
-// advance advances time, and runs all that is due by then, the earliest first.
-func (s *script) advance(until int64) {
-	for {
-		at, run := s.due(until)
-		if run == nil {
-			break
-		}
-		s.now = max(s.now, at)
-		s.happened++
-		if most := s.bundle.Run.Limits.Happenings; s.happened > most {
-			fail("clock", fmt.Sprintf("at %d ms", s.now), "an end of timers and messages", fmt.Sprintf("%d of them", most))
-		}
-		run()
+func (s *script) call(one step, where string) {
+	node := s.host.find(one.Node)
+	s.host.note(node, fmt.Sprintf("call %s %s", one.Name, text(parse(one.Args))))
+	reaction := s.host.act(node, "call", "api."+one.Name, func(node Node, now int64) Reaction {
+		return node.Call(now, one.Name, one.Args)
+	})
+	if reaction.Refused != nil {
+		s.host.note(node, "refuses "+text(plain(reaction.Refused)))
 	}
-	s.now = max(s.now, until)
-}
-
-// due returns what is due first, and when; timers come before messages that arrive at the same instant.
-func (s *script) due(until int64) (at int64, run func()) {
-	var first *actor
-	for _, node := range s.nodes {
-		if next := node.nextTimer; next != nil && *next <= until && (first == nil || *next < *first.nextTimer) {
-			first = node
-		}
-	}
-	if s.network != nil && s.network.isDue(until, first) {
-		return s.network.onTheWay[0].at, func() { s.network.arrive(s) }
-	}
-	if first == nil {
-		return 0, nil
-	}
-	return *first.nextTimer, func() { s.request(first, object{"op": "advance"}) }
-}
-
-// observe checks the answer to a query.
-func (s *script) observe(one step) {
-	request := object{"handle": s.named(one.Node).handle}
-	for name, member := range one.Request {
-		request[name] = parse(member)
-	}
-	where := fmt.Sprintf("%s.observe.%s", s.place, request["what"])
-	s.match("observed", where, one.Equals, parse(s.ask(one.Node, request).Value))
-}
-
-// told checks the events of a kind that a node has reported since the last check.
-func (s *script) told(one step) {
-	if !s.compares(one.Event) {
+	class, isNamed := one.Refused.(string)
+	isRefused, isAnnounced := reaction.Refused != nil, one.Refused != nil
+	if isRefused == isAnnounced && (!isNamed || class == reaction.Refused.Class) {
 		return
 	}
-	found := []any{}
-	for _, reported := range s.events {
-		if reported.node.Name == one.Node && reported.event["name"] == one.Event && !reported.isTold {
-			reported.isTold = true
-			found = append(found, reported.event)
-		}
+	var expected, actual any = "the call is carried out", "the call was carried out"
+	if isAnnounced {
+		expected = newObject("refused", one.Refused)
 	}
-	s.match("events", s.place+".told."+one.Event, one.Equals, found)
+	if isRefused {
+		actual = newObject("refused", plain(reaction.Refused))
+	}
+	fail("refused", where+".call", expected, actual)
 }
 
-// expect checks all output since the last check: the first allowed outcome that matches is taken.
+// told checks the events of a kind that one node's application received since the last check.
+func (s *script) told(one step) {
+	if !s.tells(one.Event) {
+		return
+	}
+	node, found, others := s.host.find(one.Node), []any{}, []any{}
+	for _, event := range node.told {
+		if event.(object).values["name"] == one.Event {
+			found = append(found, event)
+		} else {
+			others = append(others, event)
+		}
+	}
+	node.told = others
+	s.match("events", s.place+".told."+one.Event, parse(one.Equals), found)
+}
+
+// expect checks the output since the last check: the first allowed outcome that matches is taken.
 func (s *script) expect(one step) {
-	allowed, branches, state := []outcome{}, []string{}, any(nil)
-	for _, each := range one.Outcomes {
-		if one.Picked == "" || !s.offer.Oracle || each.Branch == one.Picked {
-			allowed, branches = append(allowed, each), append(branches, each.Branch)
-		}
-		if each.State != nil && state == nil {
-			state = parse(s.ask(s.nodes[0].Name, object{"op": "query", "what": "state", "handle": s.nodes[0].handle}).Value)
-		}
+	allowed := one.Outcomes
+	if slices.ContainsFunc(allowed, func(branch outcome) bool { return branch.State != nil }) {
+		s.state = s.host.query(s.host.actors[0], "state", nil)
 	}
-	var first *failure
-	for at, each := range allowed {
-		ended := catch(func() { s.check(each, state) })
-		failed, isFailure := ended.(*failure)
-		if ended != nil && !isFailure {
-			panic(ended)
-		}
-		if !isFailure {
-			if len(allowed) > 1 && each.Verdict == "tolerated" {
-				s.tolerated = append(s.tolerated, each.Branch+": "+each.Because)
-			}
-			break
-		}
-		if first == nil {
-			first = failed
-		}
-		if at == len(allowed)-1 {
-			if len(allowed) > 1 {
-				first.where += fmt.Sprintf(" (none of the branches %s fits; shown against the first)", strings.Join(branches, ", "))
-			}
-			panic(first)
-		}
+	if one.Picked != "" && s.offer.Oracle {
+		at := slices.IndexFunc(allowed, func(branch outcome) bool { return branch.Branch == one.Picked })
+		allowed = allowed[at : at+1]
 	}
+	s.takeBranch(allowed)
 	s.clear()
 	if one.QuietUntil != nil {
-		s.picks = nil
-		s.advance(*one.QuietUntil)
-		s.expectNothing()
+		s.choices.script = nil
+		s.host.advance(*one.QuietUntil, nil)
+		s.checkNothingIsLeft()
 	}
 }
 
-// expectNothing checks that no output is left; in a cluster only queries and events are checked.
-func (s *script) expectNothing() {
-	if s.network == nil {
-		s.check(outcome{Sends: []any{}, Streams: []any{}}, nil)
+func (s *script) takeBranch(allowed []outcome) {
+	var closest *failure
+	names := []string{}
+	for _, branch := range allowed {
+		unmet := s.try(branch)
+		if unmet == nil {
+			if len(allowed) > 1 && branch.Verdict == "tolerated" {
+				s.tolerated = append(s.tolerated, branch.Branch+": "+branch.Because)
+			}
+			return
+		}
+		if closest == nil {
+			closest = unmet
+		}
+		names = append(names, branch.Branch)
+	}
+	if len(allowed) > 1 {
+		closest.where += fmt.Sprintf(" (none of the branches %s fits; shown against the first)", strings.Join(names, ", "))
+	}
+	panic(closest)
+}
+
+// try returns the failure of a branch; names are bound only if it has none.
+func (s *script) try(branch outcome) (unmet *failure) {
+	before := s.bound
+	defer func() {
+		switch raised := recover().(type) {
+		case nil:
+		case *failure:
+			s.bound, unmet = before, raised
+		default:
+			panic(raised)
+		}
+	}()
+	s.check(branch)
+	return nil
+}
+
+func (s *script) check(branch outcome) {
+	s.checkMessages(branch)
+	streams := any([]any{})
+	if branch.Streams != nil {
+		streams = parse(branch.Streams)
+	}
+	s.match("streams", s.place+".streams", streams, append([]any{}, s.host.streams...))
+	if branch.Events != nil && s.offers("events") {
+		found := []any{}
+		for _, event := range s.host.events {
+			if kind, _ := event.(object).values["name"].(string); s.tells(kind) {
+				found = append(found, event)
+			}
+		}
+		s.match("events", s.place+".events", s.comparedEvents(parse(branch.Events)), found)
+	}
+	if branch.State != nil {
+		s.match("observed", s.place+".state", parse(branch.State), s.state)
+	}
+}
+
+// comparedEvents returns an expectation of events without the kinds that the implementation does not report.
+func (s *script) comparedEvents(expected any) any {
+	if name, argument := matcherOf(expected); name != "" {
+		if _, isList := argument.([]any); isList {
+			return newObject(name, s.comparedEvents(argument))
+		}
+		return expected
+	}
+	return slices.DeleteFunc(expected.([]any), func(event any) bool {
+		if name, argument := matcherOf(event); name == "contains" {
+			event = argument
+		}
+		kind, isText := event.(object).values["name"].(string)
+		return isText && !s.tells(kind)
+	})
+}
+
+func (s *script) checkMessages(branch outcome) {
+	isRead := false
+	for _, wanted := range branch.Messages {
+		isRead = isRead || wanted.Message != nil
+	}
+	wanted, found := []any{}, []any{}
+	for _, one := range branch.Messages {
+		pattern := newObject("to", parse(one.To), "bytes", newObject("any", true))
+		if one.Bytes != nil {
+			pattern.set("bytes", *one.Bytes)
+		}
+		if isRead {
+			pattern.set("message", newObject("any", true))
+		}
+		if one.Message != nil {
+			pattern.set("message", parse(one.Message))
+		}
+		wanted = append(wanted, pattern)
+	}
+	for _, sent := range s.host.messages {
+		shown := newObject("to", sent.to, "bytes", sent.digits)
+		if isRead {
+			shown.set("message", s.read(sent.digits))
+		}
+		found = append(found, shown)
+	}
+	expected, where := any(wanted), s.place+".messages"
+	if branch.Order == "unordered" {
+		expected = newObject("multiset", wanted)
+	}
+	named, fits := firstBinding(expected, found, s.bound)
+	if fits {
+		s.bound = named
+		return
+	}
+	shown := s.readable(firstDifference(expected, found, s.bound, where))
+	if shown.otherForm { // is there a message that differs in more than its form?
+		if other := firstDifference(expected, s.rewritten(found), s.bound, where); other != nil {
+			shown = s.readable(other)
+		}
+	}
+	demand("messages", shown)
+}
+
+// rewritten returns messages in the form in which the implementation would write them itself.
+func (s *script) rewritten(found []any) []any {
+	written := []any{}
+	for _, one := range found {
+		shown := newObject()
+		for _, name := range one.(object).names {
+			shown.set(name, one.(object).values[name])
+		}
+		digits, _ := s.encode(json.RawMessage(text(s.read(shown.values["bytes"].(string)))))
+		shown.set("bytes", digits)
+		written = append(written, shown)
+	}
+	return written
+}
+
+// readable returns a difference of messages without what only serves their comparison.
+func (s *script) readable(different *difference) *difference {
+	expected, isText := different.expected.(string)
+	if actual, both := different.actual.(string); strings.HasSuffix(different.where, ".bytes") && isText && both {
+		shown := s.bytesDifference(different.where, expected, actual)
+		if different.reordered != "" {
+			shown.reordered = different.reordered
+		}
+		return shown
+	}
+	if one, other := bytesOf(different.expected), bytesOf(different.actual); one != "" && other != "" {
+		s.compareMessages(different, one, other, different.where+".message")
+	}
+	different.expected, different.actual = readableSide(different.expected), readableSide(different.actual)
+	return different
+}
+
+func bytesOf(side any) string {
+	shown, _ := side.(object)
+	digits, _ := shown.values["bytes"].(string)
+	return digits
+}
+
+func readableSide(side any) any {
+	shown, isObject := side.(object)
+	if _, isMessage := shown.values["bytes"]; !isObject || !isMessage {
+		return side
+	}
+	if digits := bytesOf(side); digits != "" {
+		return newObject("to", shown.values["to"], "bytes", digits)
+	}
+	return newObject("to", shown.values["to"], "message", shown.values["message"])
+}
+
+func (s *script) checkNothingIsLeft() {
+	if s.host.net == nil {
+		s.check(outcome{})
 		s.clear()
 	}
 }
 
-// check compares the output with an outcome.
-func (s *script) check(wanted outcome, state any) {
-	s.checkMessages(wanted)
-	s.match("streams", s.place+".streams", wanted.Streams, append([]any{}, s.streams...))
-	if wanted.Reports != nil && s.offers("events") {
-		items, events := []any{}, []any{}
-		for _, item := range wanted.Reports.Items {
-			if item.Kind == nil || s.compares(*item.Kind) {
-				items = append(items, item.Event)
-			}
-		}
-		for _, reported := range s.events {
-			if kind, _ := reported.event["name"].(string); s.compares(kind) {
-				events = append(events, reported.event)
-			}
-		}
-		pattern := any(items)
-		if wanted.Reports.Order != "ordered" {
-			pattern = object{"multiset": items}
-		}
-		s.match("events", s.place+".events", pattern, events)
+func (s *script) clear() {
+	s.host.messages, s.host.events, s.host.streams = nil, nil, nil
+	for _, one := range s.host.actors {
+		one.told = nil
 	}
-	if wanted.State != nil {
-		s.match("observed", s.place+".state", wanted.State, state)
-	}
-}
-
-// checkMessages compares messages. One in another form is the difference only if none differs in more than its form.
-func (s *script) checkMessages(wanted outcome) {
-	found, written := []any{}, []any{}
-	for _, sent := range s.messages {
-		shown := object{"to": sent.to, "bytes": sent.bytes}
-		if wanted.Reads {
-			shown["message"] = parse(s.read(sent.bytes))
-		}
-		found = append(found, shown)
-	}
-	different := s.messageDifference(wanted.Sends, found)
-	if different == nil {
-		return
-	}
-	if different.otherForm {
-		for at, sent := range s.messages {
-			shown := found[at].(object)
-			again := object{"to": sent.to, "bytes": s.ask("", object{"op": "encode", "value": s.read(sent.bytes)}).Bytes}
-			if message, isRead := shown["message"]; isRead {
-				again["message"] = message
-			}
-			written = append(written, again)
-		}
-		if other := s.messageDifference(wanted.Sends, written); other != nil {
-			different = other
-		}
-	}
-	panic(&failure{"messages", different})
-}
-
-// messageDifference returns the first difference of messages, and whether it is one of form only.
-func (s *script) messageDifference(expected any, found []any) *difference {
-	different := firstDifference(expected, found, s.names, s.place+".messages")
-	if different == nil {
-		return nil
-	}
-	if place, isBytes := strings.CutSuffix(different.where, ".bytes"); isBytes {
-		wanted, isText := different.expected.(string)
-		if digits, both := different.actual.(string); isText && both {
-			return s.compareMessages(different, wanted, digits, place+".message")
-		}
-		return different
-	}
-	wanted, _ := different.expected.(object)
-	if shown, isMessage := different.actual.(object); isMessage && shown["bytes"] != nil {
-		different.actual = object{"to": shown["to"], "bytes": shown["bytes"]}
-		if digits, isText := wanted["bytes"].(string); isText {
-			return s.compareMessages(different, digits, shown["bytes"].(string), different.where+".message")
-		}
-	}
-	return different
 }

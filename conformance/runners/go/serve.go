@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"runtime"
 	"runtime/debug"
@@ -48,46 +49,13 @@ type served struct {
 
 // server answers the requests of adapter protocol 1 for implementations, one of each protocol.
 type server struct {
-	plugs  []Plug
-	answer func(question object) []int // answers random choices
-	nodes  map[int]*served
-	opened int
-	id     json.RawMessage
-	asked  int
-}
-
-// HandlerOf makes a Handle of an implementation in this process.
-func HandlerOf(plug Plug) Handle {
-	s := &server{plugs: []Plug{plug}, nodes: map[int]*served{}}
-	return func(line []byte, choose func(Question) []int) []byte {
-		s.answer = func(question object) []int {
-			var asked Question
-			unmarshal(marshal(question), &asked)
-			return choose(asked)
-		}
-		reply, _ := s.respond(line)
-		return marshal(reply)
-	}
-}
-
-// marshal writes JSON, which never fails for what plugs return unless it is none.
-func marshal(value any) []byte {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err)
-	}
-	return text.Bytes()
-}
-
-// unmarshal reads JSON that this package has written; numbers keep all digits.
-func unmarshal(text []byte, value any) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(value); err != nil {
-		panic(err)
-	}
+	plugs    []Plug
+	requests *bufio.Reader
+	replies  *json.Encoder
+	nodes    map[int]*served
+	opened   int
+	id       json.RawMessage
+	asked    int
 }
 
 // Serve makes an adapter of an implementation, so that `peerproof run`, `fuzz` and `doctor` can test the same one, until the
@@ -98,49 +66,31 @@ func Serve(protocol, transport string, implementation Implementation, requests i
 
 // ServeAll makes one adapter of the implementations of several protocols. Its name and version are those of the first.
 func ServeAll(plugs []Plug, requests io.Reader, replies io.Writer) error {
-	s, lines, output := &server{plugs: plugs, nodes: map[int]*served{}}, bufio.NewReader(requests), json.NewEncoder(replies)
-	s.answer = func(question object) []int {
-		if err := output.Encode(object{"choice": question}); err != nil {
-			panic(err)
-		}
-		var answer request
-		line, err := lines.ReadBytes('\n')
-		if err == nil {
-			err = json.Unmarshal(line, &answer)
-		}
-		if err != nil {
-			panic(AdapterError{"internal", fmt.Sprintf("no answer to a choice: %v", err)})
-		}
-		return answer.Choice.Pick
+	s := &server{
+		plugs: plugs, requests: bufio.NewReader(requests), replies: json.NewEncoder(replies), nodes: map[int]*served{},
 	}
 	for {
-		line, err := lines.ReadBytes('\n')
+		line, err := s.requests.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) == 0 && errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		reply, op := s.respond(line)
-		if err := output.Encode(reply); err != nil || op == "bye" {
+		var asked request
+		reply := problem("bad_request", "this line is no request")
+		if err := json.Unmarshal(line, &asked); err == nil {
+			reply = s.answer(&asked)
+		}
+		reply["id"] = asked.ID
+		if err := s.replies.Encode(reply); err != nil || asked.Op == "bye" {
 			return err
 		}
 	}
 }
 
-// respond returns the reply to a line, and its op.
-func (s *server) respond(line []byte) (reply object, op string) {
-	var asked request
-	reply = problem("bad_request", "this line is no request")
-	if err := json.Unmarshal(line, &asked); err == nil {
-		reply = s.reply(&asked)
-	}
-	reply["id"] = asked.ID
-	return reply, asked.Op
-}
-
-// reply returns the reply to a request, without its id. There is one even if the implementation panics.
-func (s *server) reply(asked *request) (reply map[string]any) {
+// answer returns the reply to a request, without its id. There is one even if the implementation panics.
+func (s *server) answer(asked *request) (reply map[string]any) {
 	defer func() {
 		switch raised := recover().(type) {
 		case nil:
@@ -149,7 +99,8 @@ func (s *server) reply(asked *request) (reply map[string]any) {
 		case AdapterError:
 			reply = problem(raised.Code, raised.Message)
 		default:
-			reply = problem("panic", fmt.Sprintf("%v\n%s", raised, trace(string(debug.Stack()))))
+			log.Printf("panic: %v\n%s", raised, debug.Stack())
+			reply = problem("panic", fmt.Sprint(raised))
 		}
 	}()
 	if asked.ID != nil { // also of an item of a batch that may ask
@@ -169,7 +120,7 @@ func (s *server) carryOut(asked *request) map[string]any {
 	case "batch":
 		results := []any{}
 		for _, item := range asked.Items {
-			results = append(results, s.reply(item))
+			results = append(results, s.answer(item))
 		}
 		return map[string]any{"results": results}
 	case "decode":
@@ -268,11 +219,11 @@ func (s *server) ofNode(asked *request) map[string]any {
 	case "sent":
 		return one.reacted(node.Sent(asked.Now, asked.To, asked.datagram(), asked.Took))
 	case "stream":
-		event := object{"conn": asked.Conn, "event": asked.Event}
+		event := newObject("conn", asked.Conn, "event", asked.Event)
 		if asked.Bytes != nil {
-			event["bytes"] = *asked.Bytes
+			event.set("bytes", *asked.Bytes)
 		}
-		return one.reacted(node.Stream(asked.Now, marshal(event)))
+		return one.reacted(node.Stream(asked.Now, json.RawMessage(text(event))))
 	case "crash":
 		node.Crash()
 		one.isDown = true
@@ -332,62 +283,31 @@ func (s *server) hello(asked *request) map[string]any {
 	return hello
 }
 
-// choose asks for a random choice among the different options in their order; returns the indices among those that were given. A
-// single option is no question.
+// choose asks the runner in the middle of a request.
 func (s *server) choose(site, kind string, among []any, some int) []int {
-	var plain []any
-	unmarshal(marshal(among), &plain)
-	options, places := inOrder(plain)
-	if len(options) < 2 {
-		return places
-	}
-	s.asked++
-	question := object{"for": s.id, "n": s.asked, "kind": kind, "site": site, "of": options}
-	if kind == "sample" {
-		question["some"] = some
-	}
-	picked := []int{}
-	for _, at := range s.answer(question) {
-		picked = append(picked, places[at])
-	}
-	return picked
-}
-
-// inOrder returns the different options in the order of their numbers, or of the bytes of their texts, and where each one stood.
-// Other options stay in their order.
-func inOrder(among []any) (options []any, places []int) {
-	seen := map[string]bool{}
-	for at, option := range among {
-		if shown := string(marshal(option)); !seen[shown] {
-			seen[shown] = true
-			places = append(places, at)
+	return chooseInOrder(kind, among, some, func(options []any, some int) []int {
+		s.asked++
+		shown := []json.RawMessage{}
+		for _, option := range options {
+			shown = append(shown, json.RawMessage(text(option)))
 		}
-	}
-	slices.SortStableFunc(places, func(one, other int) int { return compareOptions(among[one], among[other]) })
-	for _, at := range places {
-		options = append(options, among[at])
-	}
-	return options, places
-}
-
-func compareOptions(one, other any) int {
-	_, isNumber := one.(json.Number)
-	_, both := other.(json.Number)
-	if isNumber && both {
-		return integer(one).Cmp(integer(other))
-	}
-	return strings.Compare(contentOf(one), contentOf(other))
-}
-
-// contentOf returns the bytes of a text in plain form; none of anything else.
-func contentOf(option any) string {
-	if shown, isObject := option.(object); isObject && len(shown) == 1 {
-		digits, _ := shown["hex"].(string)
-		content, _ := hex.DecodeString(digits)
-		return string(content)
-	}
-	content, _ := option.(string)
-	return content
+		question := map[string]any{"for": s.id, "n": s.asked, "kind": kind, "site": site, "of": shown}
+		if kind == "sample" {
+			question["some"] = some
+		}
+		if err := s.replies.Encode(map[string]any{"choice": question}); err != nil {
+			panic(err)
+		}
+		var answer request
+		line, err := s.requests.ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &answer)
+		}
+		if err != nil {
+			panic(AdapterError{"internal", fmt.Sprintf("no answer to a choice: %v", err)})
+		}
+		return answer.Choice.Pick
+	})
 }
 
 // plug returns the plug of the protocol that the request names.
@@ -412,28 +332,8 @@ func (asked *request) datagram() []byte {
 	return data
 }
 
-// trace returns the stack of a panic, without the frames of the runtime that come first, and those of this package.
-func trace(stack string) string {
-	_, frames, _ := strings.Cut(stack, "\npanic(")
-	lines := strings.Split(strings.TrimSpace(frames), "\n")
-	end := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, ".(*server).") })
-	if end < 0 {
-		end = len(lines)
-	}
-	return strings.Join(lines[min(2, end):end], "\n")
-}
-
 func problem(code, what string) map[string]any {
 	return map[string]any{"error": map[string]string{"code": code, "message": what}}
-}
-
-// rejection returns why a message is rejected; nil if it is not.
-func rejection(err error) *Rejected {
-	var rejected *Rejected
-	if err != nil && !errors.As(err, &rejected) {
-		return &Rejected{Class: "other", Message: err.Error()}
-	}
-	return rejected
 }
 
 func either(name string, value any, err error) map[string]any {

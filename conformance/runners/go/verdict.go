@@ -1,7 +1,6 @@
 package vectors
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,10 +14,16 @@ type Result struct {
 	Status    string
 	Failure   string   // its class, as in docs/explanation/failing-vector.md
 	Decisions []string // on which a failed expectation rests; none if the document's words require it
+	Where     string   // the first difference, and both sides as JSON
+	Expected  string
+	Actual    string
 	Reason    string
 	Readings  []string // declared ones that the case confirms, such as "BA-12: descending"
+	Stack     string   // of a panic
 	Vector    *Vector
-	different *difference // the first difference
+	reordered string // the list whose order alone differs
+	input     string // of the codec
+	happened  []happening
 }
 
 // IsViolation returns whether the case must fail a test: the document's own words are violated, or a known failure passes.
@@ -32,73 +37,176 @@ func isBroken(failure string) bool { return isEnd(failure) || failure == "floode
 // isEnd returns whether nothing came: readings of the document cannot differ in that.
 func isEnd(failure string) bool { return failure == "crashed" || failure == "hung" }
 
-// judge sets the verdict on a failure: by what the expectation rests on, the level, and the readings that the implementation declares.
-func (t *trial) judge(failed *failure, result *Result) {
-	if result.Readings = t.declared(failed); len(result.Readings) > 0 {
-		return
+// CheckReadings returns an error if an implementation declares a reading that is not described.
+func (bundle *Bundle) CheckReadings(declared map[string]string) error {
+	for clause, name := range declared {
+		names := []string{}
+		for known := range bundle.Readings[clause] {
+			names = append(names, known)
+		}
+		slices.Sort(names)
+		switch {
+		case slices.Contains(names, name) || !bundle.isOwn(clause):
+		case len(names) == 0:
+			return fmt.Errorf("the offer declares %s as '%s'; no other reading of it is described", clause, name)
+		default:
+			return fmt.Errorf("the offer declares %s as '%s'; described are %s", clause, name, strings.Join(names, ", "))
+		}
 	}
-	result.Status, result.Failure, result.different = "failed", failed.class, failed.difference
-	if failed.class != "error" {
-		result.Decisions = t.decisions(failed)
+	return nil
+}
+
+// isOwn returns whether a clause is one of this protocol, which all begin with one letter; an adapter can have several protocols.
+func (bundle *Bundle) isOwn(clause string) bool {
+	for own := range bundle.Readings {
+		if own[:1] == clause[:1] {
+			return true
+		}
 	}
+	return false
+}
+
+// unconfirmed returns what is wrong with declared readings: no case confirms them, though some of these results could.
+func unconfirmed(declared map[string]string, results []Result) []string {
+	found := []string{}
+	for clause, name := range declared {
+		count, isConfirmed := 0, false
+		for _, result := range results {
+			if result.Status != "skipped" && result.Status != "undetermined" && slices.Contains(result.Vector.Clauses, clause) {
+				count++
+			}
+			isConfirmed = isConfirmed || slices.Contains(result.Readings, clause+": "+name)
+		}
+		if count > 0 && !isConfirmed {
+			found = append(found, fmt.Sprintf("the offer declares %s as '%s', but none of %d cases that cite it confirms that", clause, name, count))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func (t *trial) judge(unmet *failure, result *Result) {
+	result.Failure, result.Stack, result.input, result.happened = unmet.class, unmet.stack, t.input, t.happened
+	if unmet.class != "error" { // no reading of the document
+		result.Decisions = t.decisions(unmet)
+	}
+	result.Where, result.Expected, result.Actual = unmet.where, canonical(unmet.expected), canonical(unmet.actual)
+	result.reordered = unmet.reordered
 	switch {
-	case !isBroken(failed.class) && t.vector.Level != "must":
+	case !isBroken(unmet.class) && t.vector.Level != "must":
 		result.Status = "tolerated"
 	case len(result.Decisions) > 0:
 		result.Status = "differs"
-	case isBroken(failed.class):
-		result.Status = failed.class
+	case isBroken(unmet.class):
+		result.Status = unmet.class
+	default:
+		result.Status = "failed"
 	}
 }
 
-var index = regexp.MustCompile(`\[\d+\]$`)
+var (
+	lastIndex  = regexp.MustCompile(`\[\d+\]$`)
+	isDecision = regexp.MustCompile(`^[A-Z]A-\d+$`)
+)
 
-// isOutcome returns whether a failure is an outcome that the basis names.
-func (t *trial) isOutcome(name string, failed *failure) bool {
-	outcome, isKnown := t.bundle.Outcomes[name]
-	if failed.otherForm || !isKnown {
-		return name == "=" && failed.otherForm
+// fingerprint returns the hash of an outcome, under which the basis lists the outcomes of other readings.
+func fingerprint(unmet *failure) string {
+	where := unmet.where
+	if isEnd(unmet.class) {
+		return "!"
 	}
-	where := failed.where
-	if failed.class == "events" {
-		where = index.ReplaceAllString(where, "")
+	if unmet.otherForm {
+		return "="
 	}
-	at, _ := outcome[2].(json.Number).Int64()
-	return outcome[0] == failed.class && outcome[1] == where && fits(t.bundle.Values[at], withoutReasons(failed.actual))
+	if unmet.class == "events" {
+		where = lastIndex.ReplaceAllString(where, "")
+	}
+	return blake2b(canonical([]any{unmet.class, where, withoutReasons(unmet.actual)}), 6)
 }
 
-// withoutReasons leaves out why a message was rejected, and the words in which a call was refused: no document says them.
+// withoutReasons returns an outcome without why a message was rejected, and without the words in which a call was refused.
 func withoutReasons(actual any) any {
-	shown, _ := actual.(object)
-	if _, isRejected := shown["rejected"].(object); isRejected {
-		return object{"rejected": true}
+	found, isObject := actual.(object)
+	if !isObject {
+		return actual
 	}
-	if refused, isRefused := shown["refused"].(object); isRefused {
-		return object{"refused": object{"class": refused["class"]}}
+	made := newObject()
+	for _, name := range found.names {
+		made.set(name, found.values[name])
 	}
-	return actual
-}
-
-// isOpen returns whether an outcome stands for any failure of a class: the document is silent, or allows an implementation even to end.
-func isOpen(name, class string) bool {
-	return name == "!" || name == "*" || name == "*events" && class == "events"
-}
-
-// declared returns the readings that the implementation declares and that explain a failure. No case confirms one that hangs.
-func (t *trial) declared(failed *failure) []string {
-	for _, key := range sortedKeys(t.vector.Basis[t.at()]) {
-		for name, readings := range t.vector.Basis[t.at()][key] {
-			if failed.class == "hung" || !isOpen(name, failed.class) && !t.isOutcome(name, failed) {
-				continue
+	if _, isReason := found.values["rejected"].(object); isReason {
+		made.set("rejected", true)
+	}
+	if reason, isReason := found.values["refused"].(object); isReason {
+		kept := newObject()
+		for _, part := range reason.names {
+			if part != "message" {
+				kept.set(part, reason.values[part])
 			}
-			decisions, found := strings.Split(key, " "), []string{}
-			for at, names := range strings.Split(readings, " ") {
-				declared := t.offer.Readings[decisions[at]]
-				if slices.Contains(strings.Split(names, "|"), declared) {
-					found = append(found, fmt.Sprintf("%s: %s", decisions[at], declared))
+		}
+		made.set("refused", kept)
+	}
+	return made
+}
+
+// decisions returns the decisions on which the unmet expectation rests.
+func (t *trial) decisions(unmet *failure) []string {
+	only := t.vector.Clauses
+	if slices.ContainsFunc(only, func(clause string) bool { return !isDecision.MatchString(clause) }) {
+		only = nil
+	}
+	came, basis := fingerprint(unmet), t.basis()
+	named, resting, isOpen := []string{}, []string{}, false
+	for _, key := range basis.names {
+		others := basis.values[key].(object)
+		if _, known := others.values[came]; known {
+			named = append(named, strings.Fields(key)...)
+		}
+		if len(others.names) == 1 && others.names[0] == "=" {
+			continue
+		}
+		resting = append(resting, strings.Fields(key)...)
+		for _, name := range others.names {
+			isOpen = isOpen || name == "!" || name == "*" || (name == "*events" && unmet.class == "events")
+		}
+	}
+	named, resting = distinct(named), distinct(resting)
+	isAlone := t.offer.Oracle || !slices.Contains(t.Case.Needs, "choices.oracle")
+	switch {
+	case len(named) > 0:
+		return named
+	case came == "!" || (isAlone && !isOpen) || len(resting) == 0:
+		return only
+	}
+	return resting
+}
+
+// checkedAt returns the step that is being checked, or the check of a case without steps.
+func (t *trial) checkedAt() string {
+	if t.place == "" {
+		return t.Case.Check
+	}
+	return t.place
+}
+
+// declared returns the readings that the implementation declares and that explain a failure.
+func (t *trial) declared(unmet *failure) []string {
+	if len(t.offer.Readings) == 0 || t.vector.Basis == nil {
+		return nil
+	}
+	at, _ := parse(t.vector.Basis).(object).values[t.checkedAt()].(object)
+	outcomes := []string{fingerprint(unmet), "*", "!"}
+	if unmet.class == "events" {
+		outcomes = append(outcomes, "*events")
+	}
+	for _, key := range at.names {
+		for _, outcome := range outcomes {
+			names, isListed := at.values[key].(object).values[outcome].(string)
+			if isListed && t.areDeclared(strings.Fields(key), strings.Fields(names)) {
+				found := []string{}
+				for _, decision := range strings.Fields(key) {
+					found = append(found, decision+": "+t.offer.Readings[decision])
 				}
-			}
-			if len(found) == len(decisions) {
 				return found
 			}
 		}
@@ -106,73 +214,41 @@ func (t *trial) declared(failed *failure) []string {
 	return nil
 }
 
-// at returns the place of the basis that is being checked: a step, or the check of a case without steps.
-func (t *trial) at() string {
-	if t.place == "" {
-		return t.Case.Check
+// areDeclared returns whether the implementation declares one of the readings of each decision; their names have | between them.
+func (t *trial) areDeclared(decisions, names []string) bool {
+	for at, decision := range decisions {
+		if !slices.Contains(strings.Split(names[at], "|"), t.offer.Readings[decision]) {
+			return false
+		}
 	}
-	return t.place
+	return true
 }
 
-// basis returns what the expectation rests on that is checked now or next: decisions, outcome, readings.
-func (t *trial) basis() map[string]map[string]string {
-	found, isKnown := t.vector.Basis[t.at()]
+// basis returns the decisions behind the expectation at this place, or behind the next one in the script.
+func (t *trial) basis() object {
+	if t.vector.Basis == nil {
+		return newObject()
+	}
+	basis, place, judge := parse(t.vector.Basis).(object), t.checkedAt(), after
+	if found, known := basis.values[place]; known {
+		return found.(object)
+	}
 	isReached := false
-	for at, one := range t.vector.Steps {
-		place := fmt.Sprintf("steps[%d]", at)
-		isReached = isReached || place == t.place
-		if isReached && !isKnown && slices.Contains(checking, one.Do) {
-			return t.vector.Basis[place]
+	for at, step := range t.vector.Steps {
+		name := fmt.Sprintf("steps[%d]", at)
+		isReached = isReached || name == place
+		if isReached && (step.Do == "expect" || step.Do == "observe" || step.Do == "told") {
+			judge = name
+			break
 		}
 	}
-	if !isKnown {
-		return t.vector.Basis[after]
+	if found, known := basis.values[judge]; known {
+		return found.(object)
 	}
-	return found
+	return newObject()
 }
 
-// decisions returns those on which the failed expectation rests; none if the document's words require it.
-func (t *trial) decisions(failed *failure) []string {
-	named, rest, isSilent := []string{}, []string{}, !t.offer.Oracle && slices.Contains(t.Case.Needs, "choices.oracle")
-	basis := t.basis()
-	for _, key := range sortedKeys(basis) {
-		isNamed, isForm := false, len(basis[key]) == 1
-		for name := range basis[key] {
-			isNamed = isNamed || isEnd(failed.class) && name == "!" || !isEnd(failed.class) && t.isOutcome(name, failed)
-			isSilent = isSilent || isOpen(name, failed.class)
-			isForm = isForm && name == "="
-		}
-		if isNamed {
-			named = append(named, strings.Split(key, " ")...)
-		}
-		if !isForm {
-			rest = append(rest, strings.Split(key, " ")...)
-		}
-	}
-	isWords := func(clause string) bool { return !t.bundle.Clauses[clause].Decision }
-	switch {
-	case len(named) > 0:
-		return unique(named)
-	case !isEnd(failed.class) && isSilent && len(rest) > 0:
-		return unique(rest)
-	case slices.ContainsFunc(t.vector.Clauses, isWords):
-		return nil
-	}
-	return t.vector.Clauses
-}
-
-// sortedKeys returns the decisions of a table in their order.
-func sortedKeys(table map[string]map[string]string) []string {
-	keys := []string{}
-	for key := range table {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// unique returns names without repetitions.
-func unique(names []string) []string {
+func distinct(names []string) []string {
 	found := []string{}
 	for _, name := range names {
 		if !slices.Contains(found, name) {

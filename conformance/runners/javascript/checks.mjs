@@ -1,102 +1,121 @@
 /** The checks of cases: of the codec, of a node that receives malformed datagrams, and of scripts. */
 
-import { Network } from "./network.mjs";
+import { Choices } from "./choices.mjs";
+import { Failure, fail } from "./failure.mjs";
+import { Host, Network } from "./host.mjs";
+import { asJson } from "./happened.mjs";
+import { canonical, firstDifference } from "./matching.mjs";
 import { Script } from "./script.mjs";
-import { End, fail } from "./trial.mjs";
-import { declaredReadings } from "./verdict.mjs";
-
-const LATER = 60_000; // milliseconds after which timers of any protocol have run
 
 export const CHECKS = {
   decode(trial) {
     const { bytes, value } = trial.vector;
-    const answer = trial.ask({ op: "decode", bytes });
+    trial.input = `decode ${bytes}`;
+    const answer = trial.decode(bytes);
     if (answer.rejected) fail("rejected", "decode", { value }, { rejected: answer.rejected });
-    trial.match("value", "", value, answer.value);
+    const difference = firstDifference(value, answer.value, {});
+    if (difference) throw new Failure("value", difference);
     return answer.value;
   },
 
   encode(trial, value = trial.vector.value) {
     const { bytes } = trial.vector;
-    const answer = trial.ask({ op: "encode", value });
+    trial.input = `encode ${asJson(value)}`;
+    const answer = trial.encode(value);
     if (answer.rejected) fail("rejected", "encode", { bytes }, { rejected: answer.rejected });
-    if (answer.bytes !== bytes) throw new End({ failure: "bytes", difference: trial.bytesDifference("bytes", bytes, answer.bytes) });
+    if (answer.bytes !== bytes) throw new Failure("bytes", trial.bytesDifference("bytes", bytes, answer.bytes));
   },
 
-  reencode: (trial) => CHECKS.encode(trial, CHECKS.decode(trial)),
+  reencode(trial) {
+    CHECKS.encode(trial, CHECKS.decode(trial));
+  },
 
-  /** All datagrams are decoded before an answer is judged. */
   rejects(trial) {
-    const { datagrams, class: wanted } = trial.vector;
-    const answers = datagrams.map((datagram) => ({ ...datagram, ...trial.ask({ op: "decode", bytes: datagram.bytes }) }));
+    const answers = trial.vector.datagrams.map((datagram) => {
+      trial.input = `decode ${datagram.bytes}`;
+      return { ...datagram, ...trial.decode(datagram.bytes) };
+    });
     for (const { name, bytes, rejected, value } of answers) {
+      trial.input = `decode ${bytes}`;
+      const wanted = trial.vector.class;
       if (!rejected) fail("accepted", name, { rejected: "no message" }, { bytes, value });
       if (wanted && rejected.class !== wanted) fail("class", `${name}: rejected.class`, wanted, rejected.class);
     }
   },
 
-  survives: (trial) => void receiver(trial, [trial.vector.datagrams]),
+  survives(trial) {
+    new Receiver(trial).deliver(trial.vector.datagrams);
+  },
 
   unchanged(trial) {
-    const { datagrams, receiver: { legal } } = trial.vector;
-    const script = receiver(trial, [legal]);
-    const before = answers(script);
-    const answered = deliver(script, datagrams).find(({ messages }) => messages.length > 0);
-    const [message] = answered?.messages ?? [];
-    if (message) fail("changed", `${answered.name}: messages`, null, { to: message.to, bytes: message.bytes });
-    trial.match("changed", "", before, answers(script));
-  },
-
-  /** After malformed datagrams it sends what a twin sends without them; both get the same answers to their random choices. */
-  serves(trial) {
-    const { datagrams, receiver: { legal } } = trial.vector;
-    const [alone, after] = [[legal], [datagrams, legal]].map((lists) => {
-      trial.asked.clear();
-      const script = receiver(trial, lists);
-      script.advance(Math.min(LATER, script.nodes[0].nextTimer ?? 0));
-      return comparable(script);
+    const receiver = new Receiver(trial);
+    receiver.deliver(receiver.legal);
+    receiver.host.messages = [];
+    const before = receiver.observed();
+    receiver.deliver(trial.vector.datagrams, ({ name }) => {
+      const [message] = receiver.host.messages;
+      if (message) fail("changed", `${name}: messages`, null, { to: message.to, bytes: message.bytes });
     });
-    trial.match("unserving", "messages", alone, after);
+    const difference = firstDifference(before, receiver.observed(), {});
+    if (difference) throw new Failure("changed", difference);
   },
 
-  exchange: (trial) => new Script(trial, trial.vector.nodes, explain(trial)).open().play(trial.vector),
-  cluster: (trial) => new Network(trial, trial.vector.nodes, explain(trial)).open().play(trial.vector),
+  serves(trial) {
+    const [alone, after] = [[], trial.vector.datagrams].map((datagrams) => {
+      trial.choices = new Choices(trial.choices.seed);
+      const receiver = new Receiver(trial);
+      receiver.deliver(datagrams);
+      receiver.host.messages = [];
+      receiver.deliver(receiver.legal);
+      receiver.host.advance(Math.min(60_000, receiver.actor.nextTimer ?? 0));
+      return receiver.comparable();
+    });
+    const difference = firstDifference(alone, after, {}, "messages");
+    if (difference) throw new Failure("unserving", difference);
+  },
+
+  exchange(trial) {
+    new Script(trial, new Host(trial, trial.vector.nodes)).play();
+  },
+
+  cluster(trial) {
+    new Script(trial, new Network(trial, trial.vector.nodes)).play();
+  },
 };
 
-const explain = (trial) => (failed) => declaredReadings(trial, failed);
-
-/** A node that receives lists of messages; only the output since the last list is kept. */
-function receiver(trial, lists) {
-  const { addr, config } = trial.vector.receiver;
-  const script = new Script(trial, [{ name: "node", addr, config }]).open();
-  for (const list of lists) {
-    script.clear();
-    deliver(script, list.map((each) => (typeof each === "string" ? { bytes: each } : each)));
+/** The node of a vector with malformed datagrams. */
+class Receiver {
+  constructor(trial) {
+    const { addr, config, peer, legal } = trial.vector.receiver;
+    this.host = new Host(trial, [{ name: "node", addr, config }]);
+    this.host.open();
+    this.actor = this.host.actors.get("node");
+    this.legal = legal.map((bytes) => ({ bytes }));
+    this.trial = trial;
+    this.peer = peer;
   }
-  return script;
-}
 
-/** Delivers messages to a node; returns them with the messages that are sent after each. */
-function deliver(script, datagrams) {
-  const { bundle, vector } = script.trial;
-  return datagrams.map(({ name, bytes }) => {
-    const before = script.messages.length;
-    script.ask(script.nodes[0], { op: "recv", via: bundle.run.transport, from: vector.receiver.peer, bytes });
-    return { name, messages: script.messages.slice(before) };
-  });
-}
+  /** Delivers messages; `judge` is called after each. */
+  deliver(datagrams, judge = (_datagram) => {}) {
+    for (const datagram of datagrams) {
+      this.host.deliver(this.actor, this.peer, datagram.bytes);
+      judge(datagram);
+    }
+  }
 
-/** What a node answers to all queries that are offered, and its next timer. */
-function answers({ trial, nodes: [{ handle, name, nextTimer }] }) {
-  const queries = trial.bundle.run.queries.filter((what) => trial.offer.capabilities.includes(`observe.${what}`));
-  const found = queries.map((what) => [what, trial.ask({ op: "query", handle, what }, name).value]);
-  return { ...Object.fromEntries(found), next_timer_ms: nextTimer };
-}
+  observed() {
+    const { settings, implementation } = this.trial;
+    const queries = settings.queries.filter((what) => implementation.capabilities.includes(`observe.${what}`));
+    const answers = queries.map((what) => [what, this.host.query(this.actor, what)]);
+    return { ...Object.fromEntries(answers), next_timer_ms: this.actor.nextTimer };
+  }
 
-/** The messages that were sent; only time, receiver and type, in any order, if the node makes random choices of its own. */
-function comparable({ trial, messages }) {
-  if (trial.offer.choices === "oracle") return messages.map(({ to, bytes }) => ({ to, bytes }));
-  const shown = messages.map(({ at, to, bytes }) => ({ at, to, type: trial.kind(bytes) }));
-  const key = ({ at, to, type }) => `${String(at).padStart(20)} ${JSON.stringify(to)} ${type}`;
-  return shown.sort((one, other) => (key(one) < key(other) ? -1 : 1));
+  /** Whole messages, or receivers and types if the node makes random choices of its own. */
+  comparable() {
+    const { trial, host } = this;
+    if (trial.implementation.choices === "oracle") return host.messages.map(({ to, bytes }) => ({ to, bytes }));
+    const shown = host.messages.map(({ at, to, bytes }) => ({ at, to, type: trial.kind(bytes) }));
+    const key = ({ at, to, type }) => `${String(at).padStart(20)} ${canonical(to)} ${type}`;
+    return shown.sort((one, other) => (key(one) < key(other) ? -1 : 1));
+  }
 }

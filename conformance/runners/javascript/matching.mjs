@@ -1,103 +1,169 @@
-/** Plain data against patterns: the matchers of bundles, and the first difference (docs/reference/bundle.md). */
+/** Plain data against an expectation: the matchers of bundles, and the first difference (docs/reference/bundle.md). */
 
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const NOTHING = Symbol("nothing"); // stands for a member that is not there
+
+export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
+
+/** The text of JSON with sorted members and without other characters than ASCII: equal for equal data, and what is hashed. */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(", ")}]`;
+  if (isObject(value)) {
+    const members = Object.keys(value).sort().map((name) => `${canonical(name)}: ${canonical(value[name])}`);
+    return `{${members.join(", ")}}`;
+  }
+  return typeof value === "string" ? ascii(value) : String(value);
+}
+
+/** A text in JSON without other characters than ASCII. */
+export const ascii = (text) =>
+  JSON.stringify(text).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+export const same = (one, other) => canonical(one) === canonical(other);
 
 /** The integer of a number, or of up to 20 decimal digits; null if it is none. */
 function integer(value) {
-  const isInteger = isNumber(value) ? /^-?[0-9]+$/.test(String(value)) : typeof value === "string" && /^[0-9]{1,20}$/.test(value);
-  return isInteger ? BigInt(value) : null;
+  if (isNumber(value)) return typeof value === "bigint" || Number.isInteger(value) ? BigInt(value) : null;
+  return typeof value === "string" && /^[0-9]{1,20}$/.test(value) ? BigInt(value) : null;
 }
 
-/** Whether literals are equal; a number also equals its digits, which is how plain data holds integers of 64 bits. */
-function isEqual(expected, actual) {
+/** Whether literals are equal; an integer also equals the text of its digits, which is how plain data holds 64 bits. */
+function equal(expected, actual) {
   if (isNumber(expected)) return (isNumber(actual) || typeof actual === "string") && String(expected) === String(actual);
   return expected === actual;
 }
 
-/** The differences that matchers find: each is called with its argument, the actual value, the names in use, and the place. */
 const MATCHERS = {
-  any: (_, actual, names, here) => (actual === undefined ? here : null),
-  between([low, high], actual, names, here) {
+  *any(_, actual, bound) {
+    if (actual !== NOTHING) yield bound;
+  },
+  *between([low, high], actual, bound) {
     const number = integer(actual);
-    return number !== null && BigInt(low) <= number && number <= BigInt(high) ? null : here;
+    if (number !== null && BigInt(low) <= number && number <= BigInt(high)) yield bound;
   },
-  one_of: (patterns, actual, names, here) => (patterns.some((each) => fits(each, actual, names)) ? null : here),
-  same(name, actual, names, here) {
-    if (!names.has(name) && actual !== undefined) names.set(name, actual);
-    return names.has(name) && fits(names.get(name), actual, names) ? null : here;
+  *multiset(expected, actual, bound) {
+    if (Array.isArray(actual) && actual.length === expected.length) yield* pairings(expected, actual, bound);
   },
-  multiset: (items, actual, names, here) => (Array.isArray(actual) ? firstUnpaired(items, actual, names, here, true) : here),
-  contains(wanted, actual, names, here) {
-    if (Array.isArray(wanted)) return Array.isArray(actual) ? firstUnpaired(wanted, actual, names, here, false) : here;
-    return isObject(actual) ? firstMember(wanted, actual, Object.keys(wanted), names, here.where) : here;
+  *contains(expected, actual, bound) {
+    if (isObject(expected)) {
+      if (isObject(actual)) yield* members(expected, selected(expected, actual), bound);
+    } else if (Array.isArray(actual) && actual.length >= expected.length) yield* pairings(expected, actual, bound);
+  },
+  *one_of(expected, actual, bound) {
+    for (const wanted of expected) yield* bindings(wanted, actual, bound);
+  },
+  *bind(name, actual, bound) {
+    if (actual !== NOTHING) yield { ...bound, [name]: actual };
+  },
+  *ref(name, actual, bound) {
+    if (Object.hasOwn(bound, name) && actual !== NOTHING && same(bound[name], actual)) yield bound;
   },
 };
 
-/** The first place where a value does not match a pattern, as deep as possible: {where, expected, actual}; null if it matches. */
-export function firstDifference(expected, actual, names = new Map(), where = "") {
-  const here = { where, expected: expected ?? null, actual: actual ?? null };
-  const members = isObject(expected) ? Object.keys(expected) : [];
-  if (members.length === 1 && Object.hasOwn(MATCHERS, members[0])) {
-    return MATCHERS[members[0]](expected[members[0]], actual, names, here);
-  }
-  if (isObject(expected) && isObject(actual)) {
-    return firstMember(expected, actual, [...new Set([...members, ...Object.keys(actual)])], names, where);
-  }
-  if (Array.isArray(expected) && Array.isArray(actual)) return firstItem(expected, actual, names, where);
-  return isEqual(expected, actual) ? null : here;
+/** The name of the matcher that an object is, if it is one. */
+function matcherOf(expected) {
+  const names = isObject(expected) ? Object.keys(expected) : [];
+  return names.length === 1 && Object.hasOwn(MATCHERS, names[0]) ? names[0] : null;
 }
 
-export const fits = (expected, actual, names = new Map()) => firstDifference(expected, actual, names) === null;
-
-/** The first difference of the named members of two objects, in the order of their names. One that is not expected must be missing. */
-function firstMember(expected, actual, members, names, where) {
-  for (const member of members.sort()) {
-    const place = where ? `${where}.${member}` : member;
-    const found = Object.hasOwn(actual, member) ? actual[member] : undefined;
-    if (!Object.hasOwn(expected, member)) return { where: place, expected: null, actual: found };
-    const difference = firstDifference(expected[member], found, names, place);
-    if (difference) return difference;
-  }
-  return null;
+/** Yields the bindings of every way in which `actual` matches. */
+export function* bindings(expected, actual, bound) {
+  const name = matcherOf(expected);
+  if (name) yield* MATCHERS[name](expected[name], actual, bound);
+  else if (isObject(expected)) {
+    if (isObject(actual)) yield* members(expected, actual, bound);
+  } else if (Array.isArray(expected)) {
+    if (Array.isArray(actual) && actual.length === expected.length) yield* inOrder(expected, actual, bound);
+  } else if (equal(expected, actual)) yield bound;
 }
 
-/** The first difference of two lists: of an item, or where only one list has another item. */
-function firstItem(expected, actual, names, where) {
-  const both = Math.min(expected.length, actual.length);
-  for (let at = 0; at < both; at += 1) {
-    const difference = firstDifference(expected[at], actual[at], names, `${where}[${at}]`);
-    if (difference) return difference;
-  }
-  if (expected.length === actual.length) return null;
-  return { where: `${where}[${both}]`, expected: expected[both] ?? null, actual: actual[both] ?? null };
+export const firstBinding = (expected, actual, bound) => bindings(expected, actual, bound).next().value;
+const fits = (expected, actual, bound) => firstBinding(expected, actual, bound) !== undefined;
+const memberOf = (object, name) => (Object.hasOwn(object, name) ? object[name] : NOTHING);
+const selected = (wanted, actual) => Object.fromEntries(Object.entries(actual).filter(([name]) => Object.hasOwn(wanted, name)));
+
+function* members(expected, actual, bound) {
+  if (Object.keys(actual).some((name) => !Object.hasOwn(expected, name))) return;
+  const names = Object.keys(expected);
+  yield* inOrder(names.map((name) => expected[name]), names.map((name) => memberOf(actual, name)), bound);
 }
 
-/** Whether each expected item can have an item of its own: takes over items by augmenting paths. */
-function isPaired(expected, actual, names) {
-  const owner = new Map();
-  const settle = (row, tried) =>
-    actual.some((item, column) => {
-      if (tried.has(column) || !fits(expected[row], item, names)) return false;
-      tried.add(column);
-      if (owner.has(column) && !settle(owner.get(column), tried)) return false;
-      owner.set(column, row);
-      return true;
-    });
-  return expected.every((_, row) => settle(row, new Set()));
+/** Depth first without recursion: a list may be longer than the stack is deep. */
+function* inOrder(expected, actual, bound) {
+  const ways = [[bound][Symbol.iterator]()];
+  while (ways.length > 0) {
+    const { value, done } = ways.at(-1).next();
+    const index = ways.length - 1;
+    if (done) ways.pop();
+    else if (index === expected.length) yield value;
+    else ways.push(bindings(expected[index], actual[index], value));
+  }
 }
 
-/** The first item that is left if each expected item takes the first one that matches; then the first that is missing. */
-function firstUnpaired(expected, actual, names, { where }, isWhole) {
-  if (isWhole ? expected.length === actual.length : expected.length <= actual.length) {
-    if (isPaired(expected, actual, names)) return null;
+/** Every assignment of items to expected items; an item that equals one that was tried is not tried again. */
+function* pairings(expected, actual, bound) {
+  if (expected.length === 0) yield bound;
+  const tried = new Set();
+  for (const [index, item] of actual.entries()) {
+    if (tried.has(canonical(item))) continue;
+    tried.add(canonical(item));
+    for (const first of bindings(expected[0], item, bound)) {
+      for (const all of pairings(expected.slice(1), actual.toSpliced(index, 1), first)) {
+        yield all;
+        if (all === bound) return; // no names are bound, so every other way is the same
+      }
+    }
   }
+}
+
+/**
+ * The first place where `actual` does not match, as deep as possible: {where, expected, actual}; null if it matches. If it is in a list
+ * with the expected items in another order, `reordered` is the place of that list.
+ */
+export function firstDifference(expected, actual, bound, where = "") {
+  if (fits(expected, actual, bound)) return null;
+  const name = matcherOf(expected);
+  if ((name === "multiset" || name === "contains") && Array.isArray(expected[name]) && Array.isArray(actual)) {
+    return pairingDifference(name, expected[name], actual, bound, where);
+  }
+  if (name === "contains" && isObject(expected[name]) && isObject(actual)) {
+    return firstDifference(expected[name], selected(expected[name], actual), bound, where);
+  }
+  if (!name && Array.isArray(expected) && Array.isArray(actual)) {
+    const both = Math.min(expected.length, actual.length);
+    const reordered = isReordered(expected, actual, bound, where) && where;
+    for (let index = 0; index < both; index += 1) {
+      const difference = firstDifference(expected[index], actual[index], bound, `${where}[${index}]`);
+      if (difference) return { ...difference, reordered: reordered || difference.reordered };
+      bound = firstBinding(expected[index], actual[index], bound);
+    }
+    return { where: `${where}[${both}]`, expected: expected[both] ?? null, actual: actual[both] ?? null };
+  }
+  if (!name && isObject(expected) && isObject(actual)) {
+    for (const member of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+      const found = memberOf(actual, member);
+      const place = where ? `${where}.${member}` : member;
+      if (!Object.hasOwn(expected, member)) return { where: place, expected: null, actual: found };
+      const difference = firstDifference(expected[member], found, bound, place);
+      if (difference) return { ...difference, actual: difference.actual === NOTHING ? null : difference.actual };
+      bound = firstBinding(expected[member], found, bound);
+    }
+  }
+  return { where, expected, actual };
+}
+
+/** Whether each expected item has an item of its own, in another order. */
+const isReordered = (expected, actual, bound, where) =>
+  expected.length === actual.length && pairingDifference("multiset", expected, actual, bound, where).where === where;
+
+function pairingDifference(name, expected, actual, bound, where) {
   const left = [...actual.keys()];
   const missing = expected.filter((wanted) => {
-    const at = left.findIndex((index) => fits(wanted, actual[index], names));
-    if (at >= 0) left.splice(at, 1);
-    return at < 0;
+    const place = left.findIndex((index) => fits(wanted, actual[index], bound));
+    if (place >= 0) left.splice(place, 1);
+    return place < 0;
   });
-  if (!isWhole || left.length === 0) return { where, expected: missing[0] ?? null, actual: null };
-  return { where: `${where}[${left[0]}]`, expected: missing[0] ?? null, actual: actual[left[0]] };
+  const surplus = name === "multiset" ? left : [];
+  const at = surplus.length > 0 ? `${where}[${surplus[0]}]` : where;
+  return { where: at, expected: missing[0] ?? null, actual: surplus.length > 0 ? actual[surplus[0]] : null };
 }

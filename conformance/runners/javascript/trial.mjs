@@ -1,113 +1,223 @@
-/** A running case: what it asks the implementation, what messages are, and the answers to random choices. */
+/** A running case: what it asks the implementation, and how its verdict follows from a difference (docs/reference/bundle.md). */
 
-import { blake2b } from "./extras/blake2b.mjs";
-import { firstDifference, fits } from "./matching.mjs";
+import { blake2b } from "./blake2b.mjs";
+import { Choices } from "./choices.mjs";
+import { ERRORS, Failure, Undetermined, Unsupported, invoke } from "./failure.mjs";
+import { cut, linesOf } from "./happened.mjs";
+import { canonical, firstBinding, firstDifference, same } from "./matching.mjs";
+import { declaredReadings } from "./readings.mjs";
 
-/** Ends a case: by an unmet expectation (`failure` and the first `difference`), or without a verdict (`status`). */
-export class End extends Error {
-  constructor(about, reason = "") {
-    super(reason);
-    Object.assign(this, about);
-  }
+/** The capability that covers an op; those of calls and queries have names. States are never covered. */
+const COVERED_BY = { decode: "codec", encode: "codec", sent: "sent", stream: "stream" };
+for (const op of ["open", "recv", "advance"]) COVERED_BY[op] = "exchange";
+for (const op of ["crash", "restart"]) COVERED_BY[op] = "restart";
+
+export const JUDGING = ["expect", "observe", "told"]; // steps that check something
+export const AFTER = "after the last step";
+const BROKEN = ["crashed", "flooded"]; // failures that are statuses of their own
+
+/** An outcome without why a message was rejected, and without the words in which a call was refused. */
+function withoutReasons(actual) {
+  const { rejected, refused } = actual ?? {};
+  if (rejected !== null && typeof rejected === "object") return { ...actual, rejected: true };
+  if (refused === null || typeof refused !== "object") return actual;
+  const { message, ...reason } = refused;
+  return { ...actual, refused: reason };
 }
 
-/** Ends a case by an unmet expectation. */
-export function fail(failure, where, expected, actual) {
-  throw new End({ failure, difference: { where, expected, actual } });
-}
-
+/** A running case. */
 export class Trial {
-  place = ""; // of the step that runs
-  names = new Map(); // of the matcher `same`
-  tolerated = []; // why outcomes that occurred are only tolerated
-  readings = []; // that the implementation declares, and that explain failures
-  picks = []; // the answers of the vector to random choices
-  asked = new Map(); // the number of random choices by site
-  wrong = null; // the first random choice that does not fit the vector's answer
+  place = "";
+  input; // of the codec: the op, and what it is asked about
+  bound = {};
+  told = []; // branches that are only tolerated
+  readings = []; // those that the implementation declares, and that explain failures
+  happened = []; // what happened at nodes
 
-  constructor(bundle, offer, handle, reader, vector, each) {
-    Object.assign(this, { bundle, offer, handle, reader, vector, each });
+  /** `reader`: what says what a message is. */
+  constructor(bundle, vector, each, implementation, reader) {
+    this.settings = bundle.run;
+    this.vector = vector;
+    this.each = each;
+    this.implementation = implementation;
+    this.reader = reader;
+    this.choices = new Choices(blake2b(`${bundle.run.seed}/${each.id}`, 8));
+  }
+
+  /** Runs the case by one of the checks; returns the members of its result. */
+  result(checks) {
+    const reason = this.missing();
+    if (reason) return { status: "skipped", reason };
+    try {
+      checks[this.each.check](this);
+    } catch (error) {
+      if (error instanceof Unsupported) return { status: "skipped", reason: error.message };
+      if (error instanceof Undetermined) return { status: "undetermined", reason: error.message };
+      if (!(error instanceof Failure)) throw error;
+      const readings = this.declared(error);
+      if (readings.length > 0) return { status: "passed", readings };
+      return { ...this.failed(error), input: this.input, happened: linesOf(this.happened, (digits) => this.kindOrNone(digits)) };
+    }
+    const { readings } = this;
+    return this.told.length > 0 ? { status: "tolerated", reason: this.told.join("; "), readings } : { status: "passed", readings };
+  }
+
+  missing() {
+    const { capabilities, limits = {}, choices, exact } = this.implementation;
+    const has = (need) => capabilities.includes(need) || (need.startsWith("events.") && this.tells(need.slice(7)));
+    const lacking = this.each.needs.filter((need) => !has(need) && !(need === "choices.oracle" && choices === "oracle"));
+    if (lacking.length > 0) return `the implementation does not offer ${lacking.join(", ")}`;
+    if (this.vector.exact && !exact) return "the bundle was not read by an exact JSON parser";
+    const configured = (this.vector.nodes ?? []).flatMap(({ config }) => Object.entries(config));
+    const beyond = configured.find(([name, value]) => value > (limits[name] ?? Infinity));
+    if (beyond) return `the implementation takes at most ${limits[beyond[0]]} for ${beyond[0]}`;
+    const blind = !capabilities.some((word) => word.startsWith("observe."));
+    return this.each.check === "unchanged" && blind ? "the implementation offers nothing to observe" : null;
   }
 
   /** Whether events of this kind are compared. */
-  isCompared(kind) {
-    const { capabilities, events } = this.offer;
-    return capabilities.includes("events") && (events ? events.includes(kind) : !this.bundle.run.optional_events.includes(kind));
+  tells(kind) {
+    const { capabilities, events } = this.implementation;
+    return capabilities.includes("events") && (events ? events.includes(kind) : !this.settings.optional_events.includes(kind));
   }
 
-  /** Returns the reply to a request. An error ends the case; as skipped, if the offer does not cover what is not supported. */
-  ask(request, node) {
-    const { error, ...reply } = this.handle({ protocol: this.bundle.protocol, ...request }, (question) => this.choose(question));
-    if (error?.code === "unsupported" && !this.isCovered(request)) throw new End({ status: "skipped" }, error.message);
-    const failure = { panic: "crashed", hung: "hung" }[error?.code] ?? "error";
-    if (error) fail(failure, `reply to ${request.op}`, { ok: true }, failure === "error" ? { error } : error.message);
-    if (this.wrong) fail("choice", `${node}: choice`, "the options that the vector answers", this.wrong);
-    return reply;
+  failed(error) {
+    const { failure, difference } = error;
+    const decisions = failure === "error" ? [] : this.decisions(error); // an error is no reading of the document
+    const broken = BROKEN.includes(failure) ? failure : null;
+    if (!broken && this.vector.level !== "must") return { status: "tolerated", failure, decisions, difference };
+    return { status: decisions.length > 0 ? "differs" : (broken ?? "failed"), failure, decisions, difference };
   }
 
-  /** Whether the offer covers a request. A configuration other than the default one is not covered. */
-  isCovered({ op, name, what, config = {} }) {
-    const { covered_by: coveredBy, required_config: required } = this.bundle.run;
-    const capability = { call: `api.${name}`, query: `observe.${what}` }[op] ?? coveredBy[op];
-    return this.offer.capabilities.includes(capability) && Object.keys(config).every((member) => required.includes(member));
+  fingerprint({ failure, difference }) {
+    if (difference.otherForm) return "=";
+    const where = failure === "events" ? difference.where.replace(/\[\d+\]$/, "") : difference.where;
+    return blake2b(canonical([failure, where, withoutReasons(difference.actual)]), 6);
   }
 
-  /** Returns the indices of the options to take: as the vector says, else by weights that follow from seed, site and number. */
-  choose({ site, kind, of, some: wanted }) {
-    const some = { one: 1, permutation: of.length }[kind] ?? wanted;
-    const number = this.asked.get(site) ?? 0;
-    this.asked.set(site, number + 1);
-    const at = this.picks.findIndex((answer) => answer.site === site);
-    if (at >= 0) {
-      const [{ pick }] = this.picks.splice(at, 1);
-      const picked = pick.map((option) => of.findIndex((each) => fits(option, each)));
-      if (picked.length === some && !picked.includes(-1)) return picked;
-      this.wrong ??= { site, some, of, pick };
+  /** The readings that the implementation declares and that explain a failure. */
+  declared(error) {
+    const basis = this.vector.basis?.[this.place || this.each.check] ?? {};
+    const outcomes = [this.fingerprint(error), "*", ...(error.failure === "events" ? ["*events"] : []), "!"];
+    return declaredReadings(this.implementation.readings ?? {}, basis, outcomes);
+  }
+
+  /** The decisions on which the failed expectation rests; none if the document's words require it. */
+  decisions(error) {
+    const { basis = {}, clauses, steps = [] } = this.vector;
+    const place = this.place || this.each.check;
+    const index = steps.findIndex((_, at) => `steps[${at}]` === place);
+    const judge = index < 0 ? -1 : steps.findIndex((step, at) => at >= index && JUDGING.includes(step.do));
+    const found = Object.entries(basis[place] ?? basis[judge < 0 ? AFTER : `steps[${judge}]`] ?? {});
+    const only = clauses.every((clause) => /^[A-Z]A-\d+$/.test(clause)) ? clauses : [];
+    const of = (entries) => [...new Set(entries.flatMap(([key]) => key.split(" ")))];
+    const came = error.failure === "crashed" ? "!" : this.fingerprint(error);
+    const named = of(found.filter(([, others]) => Object.hasOwn(others, came)));
+    if (named.length > 0 || came === "!") return named.length > 0 ? named : only;
+    const real = found.filter(([, others]) => Object.keys(others).join() !== "=");
+    const open = ["!", "*", ...(error.failure === "events" ? ["*events"] : [])];
+    const alone = this.implementation.choices === "oracle" || !this.each.needs.includes("choices.oracle");
+    if (alone && !real.some(([, others]) => open.some((key) => Object.hasOwn(others, key)))) return only;
+    return real.length > 0 ? of(real) : only;
+  }
+
+  // ---- the implementation ---------------------------------------------------------------------------------------------
+
+  /**
+   * What the implementation does about a request, an op of the adapter protocol. An exception is a crash, unless its `code` says
+   * something else: what is not supported skips the case, if the capabilities do not cover the request.
+   */
+  ask(op, request, action) {
+    try {
+      return action(this.implementation);
+    } catch (error) {
+      const { code, message, stack } = error ?? {};
+      if (error instanceof Failure) throw error;
+      if (code === "unsupported" && !this.covers(op, request)) throw new Unsupported(message);
+      const isAnswer = ERRORS.includes(code);
+      const difference = { where: `reply to ${op}`, expected: { ok: true } };
+      if (isAnswer) throw new Failure("error", { ...difference, actual: { error: { code, message } } });
+      throw new Failure("crashed", { ...difference, actual: String(error), stack });
     }
-    const weigh = (index) => blake2b(`${this.each.seed}/${site}/${number}/${index}`, 8);
-    const weighed = [...of.keys()].map((index) => ({ index, weight: weigh(index) })).sort((a, b) => (a.weight < b.weight ? -1 : 1));
-    return weighed.slice(0, some).map(({ index }) => index);
+  }
+
+  /** Whether the capabilities cover a request. A configuration other than the default one is not covered. */
+  covers(op, { name, config = {} }) {
+    const named = { call: `api.${name}`, query: `observe.${name}` };
+    const isDefault = Object.keys(config).every((member) => this.settings.required_config.includes(member));
+    return isDefault && this.implementation.capabilities.includes(named[op] ?? COVERED_BY[op]);
+  }
+
+  decode(digits) {
+    return this.ask("decode", {}, (codec) => invoke(codec, "decode", Buffer.from(digits, "hex")));
+  }
+
+  encode(value) {
+    const answer = this.ask("encode", {}, (codec) => invoke(codec, "encode", value));
+    return answer.rejected ? answer : { bytes: Buffer.from(answer.bytes).toString("hex") };
   }
 
   /** The message of some bytes: one of the bundle, or what the implementation decodes, if that can be relied on. */
-  read(bytes) {
-    const { known, doubt, written } = this.reader;
-    if (known.has(bytes)) return known.get(bytes);
-    if (!this.offer.capabilities.includes("codec")) throw new End({ status: "skipped" }, "to read messages the codec is needed");
+  read(digits) {
+    const { known, doubt } = this.reader;
+    if (known.has(digits)) return known.get(digits);
+    if (!this.implementation.capabilities.includes("codec")) throw new Unsupported("to read messages the codec is needed");
     try {
-      const { value, rejected } = this.ask({ op: "decode", bytes });
-      if (doubt === null) return rejected ? `no message: ${rejected.class}` : value;
-      if (written.has(value?.type) && this.ask({ op: "encode", value }).bytes === bytes) return value;
-    } catch (end) {
-      if (doubt === null) throw new End({ status: "undetermined" }, `it depends on a message on which the decoder ends: ${bytes}`);
+      const answer = this.decode(digits);
+      if (doubt === null) return answer.rejected ? `no message: ${answer.rejected.class}` : answer.value;
+      if (!answer.rejected && this.writes(answer.value, digits)) return answer.value;
+    } catch (error) {
+      if (!(error instanceof Failure || error instanceof Unsupported)) throw error;
+      if (doubt === null) throw new Undetermined(`it depends on a message on which the decoder ends: ${cut(digits)}`);
     }
-    throw new End({ status: "undetermined" }, `it depends on how the decoder reads a message, and the decoder fails ${doubt}`);
+    throw new Undetermined(`it depends on how the decoder reads a message, and the decoder fails ${doubt}: see that case first`);
   }
 
-  /** The type of a message. */
-  kind(bytes) {
-    return this.read(bytes).type ?? "an invalid message";
+  /** Whether an encoder that is right for this type writes these bytes for a message. */
+  writes(message, digits) {
+    return this.reader.written.has(message?.type) && this.encode(message).bytes === digits;
   }
 
-  /** A difference of bytes. */
+  kind(digits) {
+    return this.read(digits).type ?? "an invalid message";
+  }
+
+  /** The type of a message for the text of a failure; null if the decoder cannot be asked, trusted, or fails. */
+  kindOrNone(digits) {
+    try {
+      const answer = this.read(digits);
+      return answer.type ?? "no message";
+    } catch {
+      return null;
+    }
+  }
+
   bytesDifference(where, expected, actual) {
-    return { where, expected, actual, ...this.compare(expected, actual, where.replace(/bytes$/, "message")) };
+    let at = 0;
+    while (at < expected.length && expected.slice(at, at + 2) === actual.slice(at, at + 2)) at += 2;
+    const compared = this.compareMessages(expected, actual, where.replace(/bytes$/, "message"));
+    return { where: `${where}, from byte ${at / 2}`, expected, actual, ...compared };
   }
 
-  /** Two datagrams as messages: whether they are the same one in another form, as far as the decoder can say. */
-  compare(one, other, where) {
+  /**
+   * Two datagrams as messages: `otherForm`, whether they are the same one, and `reordered`, the place of the list whose order alone
+   * differs; neither if the decoder cannot say.
+   */
+  compareMessages(one, other, where) {
     try {
-      const [expected, actual] = [this.read(one), this.read(other)];
-      return { isOtherForm: fits(expected, actual), compared: { expected, actual, where } };
-    } catch (end) {
-      if (end.status) return { isOtherForm: false };
-      throw end;
+      const [wanted, found] = [this.read(one), this.read(other)];
+      if (same(wanted, found)) return { otherForm: true };
+      return { otherForm: false, reordered: firstDifference(wanted, found, {}, where)?.reordered };
+    } catch (error) {
+      if (error instanceof Undetermined || error instanceof Unsupported) return { otherForm: false };
+      throw error;
     }
   }
 
-  /** Fails unless a value matches a pattern. */
+  /** Raises a failure if the value does not match; keeps the names that it binds. */
   match(failure, where, expected, actual) {
-    const difference = firstDifference(expected, actual, this.names, where);
-    if (difference) throw new End({ failure, difference: { compared: { expected, actual, where }, ...difference } });
+    const after = firstBinding(expected, actual, this.bound);
+    if (after === undefined) throw new Failure(failure, firstDifference(expected, actual, this.bound, where));
+    this.bound = after;
   }
 }

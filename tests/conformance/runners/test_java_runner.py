@@ -156,8 +156,8 @@ messages, misshapen, observed, refused, rejected, streams, unserving, value, fou
   known.txt:9: expected a date such as 2027-06-30, or -, found soon
   known.txt:3: no case matches 'scuttlebutt/codec/delta-[!e]*#?encode': remove the entry
   known.txt:6: scuttlebutt/codec/delta-empty#encode expired on 2020-01-01: fix the bug, or set a new date
-broken.json has format 3; this runner reads 2; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip
-known.txt is not a bundle of vectors of format 2; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip
+broken.json has format 2; this runner reads 1; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip
+known.txt is not a bundle of vectors of format 1; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip
 none.json does not exist; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip
 """
 
@@ -173,7 +173,7 @@ def in_java(program: str, folder: Path, *arguments: str | Path) -> str:
 def test_what_the_runner_does_by_itself(tmp_path: Path) -> None:
     """Against implementations that do not keep what they offer, or do not end, and with lists of known failures."""
     (tmp_path / "known.txt").write_text(LIST)
-    (tmp_path / "broken.json").write_text('{"format": 3}')
+    (tmp_path / "broken.json").write_text('{"format": 2}')
     path = selected_bundle("scuttlebutt", tmp_path, FEW.__contains__)
 
     assert in_java("Claims.java", tmp_path, path, "known.txt", "broken.json") == SAID

@@ -229,8 +229,9 @@ def test_expected_failures_are_a_list_that_is_kept_right(tmp_path: Path) -> None
 
 def ask(path: Path, *lines: str) -> list[dict[str, Any]]:
     """The lines that a served implementation writes."""
-    runner = f"{RUNNER.as_uri()}/runner.mjs"
-    script = f'import {{ serve }} from "{runner}"; await serve((await import(process.argv[1])).implementation);'
+    script = (
+        f'import {{ serve }} from "{RUNNER.as_uri()}/serve.mjs"; await serve((await import(process.argv[1])).implementation);'
+    )
     said = node(script, path, lines="".join(f"{line}\n" for line in lines))
     return [json.loads(line) for line in said.splitlines()]
 
@@ -325,7 +326,7 @@ def test_questions_have_sorted_options_each_once(tmp_path: Path) -> None:
         (None, "cannot be read: ENOENT"),
         ("no JSON", "cannot be read: Unexpected token"),
         ("[]", "is not a bundle of vectors"),
-        ('{"format": 3}', "has format 3; this runner reads 2"),
+        ('{"format": 2}', "has format 2; this runner reads 1"),
     ],
 )
 def test_what_is_no_bundle_is_said(content: str | None, said: str, tmp_path: Path) -> None:

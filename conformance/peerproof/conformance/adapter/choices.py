@@ -42,7 +42,7 @@ class Choices:
     def __init__(self, seed: str) -> None:
         self.seed = seed
         self.asked: list[tuple[str, list[Any]]] = []  #: site and answer as options, in the order of the questions
-        self.wrong: Mapping[str, Any] | None = None  #: the first question that does not match the vector's picks, and its `pick`
+        self.wrong: str | None = None  #: the first question that does not match the vector's picks
         self._script: dict[str, deque[list[Any]]] = {}
         self._count: Counter[str] = Counter()
 
@@ -64,7 +64,9 @@ class Choices:
             if len(wanted) == some and all(option in options for option in wanted):
                 picked = [options.index(option) for option in wanted]
             elif self.wrong is None:
-                self.wrong = {"site": site, "some": some, "of": options, "pick": wanted}  # basis.json digests it
+                self.wrong = (
+                    f"asked at {site} for {some} of {options}, where the vector answers {wanted}"  # basis.json digests it
+                )
         if picked is None:
             picked = pick_indices(self.seed, site, n, len(options), some)
         self.asked.append((site, [options[index] for index in picked]))

@@ -16,9 +16,9 @@ from peerproof.conformance.readings.experiment import Progress, find_basis
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.output import write_whole
-from peerproof.conformance.vectors.basis import FILE, OUTCOMES_FILE, Basis, basis_text, outcomes_text, select_outcomes
+from peerproof.conformance.vectors.basis import FILE, Basis, basis_text
 from peerproof.conformance.vectors.model_table import LAYER
-from peerproof.conformance.vectors.suite import Suite, Vector, load_basis, load_outcomes
+from peerproof.conformance.vectors.suite import Suite, Vector, load_basis
 
 T = TypeVar("T")
 
@@ -44,8 +44,7 @@ def write_basis(
     files = digest_files(suite, protocol)
     found = _find_changed(suite, protocol, files, on_progress) if only_changed else find_basis(suite, protocol, on_progress)
     found = replace(found, files=files)
-    folder = suite.root / protocol
-    texts = {folder / FILE: basis_text(found), folder / OUTCOMES_FILE: outcomes_text(found.outcomes)}
+    texts = {suite.root / protocol / FILE: basis_text(found)}
     for path in sorted((suite.root / protocol).glob("*/*.yaml")):
         texts[path] = _CITING.sub(lambda at: _cite(found, at), path.read_text(encoding="utf-8"))
     changed = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
@@ -55,20 +54,17 @@ def write_basis(
 
 
 def _find_changed(suite: Suite, protocol: str, files: dict[str, str], on_progress: Progress) -> Basis:
-    kept, outcomes = load_basis(suite.root, protocol), load_outcomes(suite.root, protocol)
+    kept = load_basis(suite.root, protocol)
     vectors = tuple(one for one in suite.vectors if one.protocol == protocol)
     again = tuple(one for one in vectors if files[one.file] != kept.files.get(one.file))
     if not again:
-        decisions = _of(vectors, kept.decisions)
-        return replace(kept, decisions=decisions, weak=_of(vectors, kept.weak), outcomes=select_outcomes(outcomes, decisions))
+        return replace(kept, decisions=_of(vectors, kept.decisions), weak=_of(vectors, kept.weak))
     found = find_basis(replace(suite, vectors=again), protocol, on_progress)
     others = tuple(one for one in vectors if one not in again)
-    decisions = {**_of(others, kept.decisions), **found.decisions}
     return Basis(
         tried=found.tried,
-        decisions=decisions,
+        decisions={**_of(others, kept.decisions), **found.decisions},
         weak={**_of(others, kept.weak), **found.weak},
-        outcomes=select_outcomes({**outcomes, **found.outcomes}, decisions),
     )
 
 
@@ -110,14 +106,17 @@ def _cite(found: Basis, at: re.Match[str]) -> str:
 def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) -> Iterator[Finding]:
     """Yields a finding if running the other readings now gives another result than the file says."""
     path = suite.root / protocol / FILE
-    kept = replace(load_basis(suite.root, protocol), outcomes=load_outcomes(suite.root, protocol))
+    kept = load_basis(suite.root, protocol)
     now = replace(find_basis(suite, protocol, on_progress), files=kept.files)
     if kept == now:
         return
     vectors = [one for one in {**kept.decisions, **now.decisions} if kept.decisions.get(one) != now.decisions.get(one)]
     vectors += [one for one in {**kept.weak, **now.weak} if kept.weak.get(one) != now.weak.get(one)]
-    readings = ", ".join(sorted({*kept.tried} ^ {*now.tried})) or OUTCOMES_FILE
-    about = f"of {len({*vectors})} vectors, {vectors[0]} first" if vectors else f"of {readings}"
+    about = (
+        f"of {len({*vectors})} vectors, {vectors[0]} first"
+        if vectors
+        else f"of {', '.join(sorted({*kept.tried} ^ {*now.tried}))}"
+    )
     yield Finding(
         path_text(path), 1, 1, "basis", f"the experiment gives another result now {about}; run peerproof vectors lint --basis"
     )

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import Any, Final
 
-from peerproof.conformance.adapter.choices import case_seed
-from peerproof.conformance.bundles.scripts import CannotExport, is_inexact, script
+from peerproof.conformance.bundles.scripts import is_inexact, script
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import in_order, specification
 from peerproof.conformance.readings import readings_of
@@ -21,16 +20,16 @@ from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.virtual_host import MOST_HAPPENINGS
 from peerproof.conformance.suite.bounds import USUAL
-from peerproof.conformance.vectors.basis import ANOTHER_FORM, ANY_EVENTS, ANYTHING, OUTCOMES_FILE, THE_END, is_decision
+from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.model_table import LAYER, Expanded
 from peerproof.conformance.vectors.plain_data import canonical
 from peerproof.conformance.vectors.plain_forms import has_matchers
-from peerproof.conformance.vectors.suite import Suite, Vector, load_outcomes
+from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.protocols import PROTOCOLS
 
-FORMAT: Final = 2  #: raised when a runner of the former format would give another verdict, or none
+FORMAT: Final = 1  #: raised when a runner of the former format would give another verdict, or none
 SEED: Final = "0"  #: of random choices that no vector fixes; the default of `peerproof run`
 
 
@@ -57,29 +56,10 @@ def make_bundle(suite: Suite, protocol: str) -> dict[str, Any]:
         "flags": flags,
         "former": {old: new for old, new in sorted(suite.aliases.items()) if new.partition("/")[0] == protocol},
         "withdrawn": {old: why for old, why in sorted(suite.withdrawn.items()) if old.partition("/")[0] == protocol},
-        **_outcomes(suite, protocol, chosen),
         "messages": list(_messages(protocol, chosen)),
         "vectors": plain,
         "tables": tables,
     }
-
-
-def _outcomes(suite: Suite, protocol: str, vectors: Iterable[Vector]) -> dict[str, Any]:
-    """What implementations with other readings do, by the fingerprints in the basis; equal values are listed once."""
-    named = {
-        came
-        for vector in vectors
-        for at in vector.rests_on.values()
-        for others in at.values()
-        for came in others
-        if came not in (ANYTHING, ANY_EVENTS, THE_END, ANOTHER_FORM)
-    }
-    values = _Pool()
-    outcomes = load_outcomes(suite.root, protocol)
-    if missing := named - outcomes.keys():
-        raise CannotExport(f"{OUTCOMES_FILE} of {protocol} lacks {min(missing)}: peerproof vectors lint --basis writes it again")
-    found = {came: [*outcomes[came][:2], values.number(outcomes[came][2])] for came in sorted(named)}
-    return {"outcomes": found, "values": values.values}
 
 
 def _is_virtual(vector: Vector) -> bool:
@@ -98,7 +78,6 @@ def _run_settings(protocol: str) -> dict[str, Any]:
         "seed": SEED,
         "queries": queries,
         "optional_events": sorted({"malformed", *PROTOCOLS[protocol].optional_events}),
-        "covered_by": _COVERED_BY,
         "required_config": sorted(set(form.forms) - form.optional),
         "limits": {
             "messages": USUAL.messages,
@@ -107,20 +86,6 @@ def _run_settings(protocol: str) -> dict[str, Any]:
             "happenings": MOST_HAPPENINGS,
         },
     }
-
-
-#: Op of the adapter protocol -> the capability that covers it. Those of calls and queries have names; states are never covered.
-_COVERED_BY: Final = {
-    "decode": "codec",
-    "encode": "codec",
-    "open": "exchange",
-    "recv": "exchange",
-    "advance": "exchange",
-    "crash": "restart",
-    "restart": "restart",
-    "sent": "sent",
-    "stream": "stream",
-}
 
 
 def _clauses(vectors: Iterable[Vector]) -> dict[str, dict[str, Any]]:
@@ -149,15 +114,13 @@ def _readings(protocol: str) -> dict[str, dict[str, str]]:
 
 def _messages(protocol: str, vectors: Iterable[Vector]) -> Iterator[dict[str, Any]]:
     """
-    The messages of the codec and expected ones without matchers, each once, with the bytes that the specification writes.
+    The expected messages without matchers, each once, with the bytes in which the specification writes them.
 
     With them a runner reads what a right node sends without the implementation's own decoder.
     """
     found: dict[str, Any] = {}
     message = specification(protocol).MESSAGE
     for vector in vectors:
-        if vector.layer == "codec" and "message" in vector.body:
-            found.setdefault(vector.body["bytes"], _canonical(protocol, vector.body["message"]))
         for plain in _literal_messages(vector):
             value = message.value(plain)
             found.setdefault(bytes(message.encode(value)).hex(), message.plain(value))
@@ -188,13 +151,8 @@ def _head(vector: Vector, found: Sequence[Case]) -> dict[str, Any]:
     shown["clauses"] = list(vector.clauses)
     if vector.flags:
         shown["flags"] = list(vector.flags)
-    shown["cases"] = [_case(case) for case in found]
+    shown["cases"] = [{"id": case.id, "check": _CHECKS.get(case.part, case.part), "needs": sorted(case.needs)} for case in found]
     return shown | ({"basis": vector.rests_on} if vector.rests_on else {})
-
-
-def _case(case: Case) -> dict[str, Any]:
-    shown = {"id": case.id, "check": _CHECKS.get(case.part, case.part), "needs": sorted(case.needs)}
-    return shown if case.codec else shown | {"seed": case_seed(SEED, case.id)}
 
 
 _CHECKS: Final = {LAYER: "exchange"}  #: a vector made from a model is an exchange

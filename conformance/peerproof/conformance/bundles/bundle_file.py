@@ -35,7 +35,7 @@ def bundle_text(suite: Suite, protocol: str) -> str:
 
     >>> from peerproof.conformance.vectors.suite import load
     >>> bundle_text(load(), "peter").splitlines()[1]
-    '"format": 2,'
+    '"format": 1,'
     """
     content = ",\n".join(_members(make_bundle(suite, protocol))) + "\n}\n"
     digest = sha256(content.encode()).hexdigest()
@@ -101,7 +101,7 @@ def bundle_data(suite: Suite, protocol: str, compress: bool) -> bytes:
 RUNNERS: Final = {
     "go": ("*.go",),
     "java": ("peerproof/vectors/*.java",),
-    "javascript": ("**/*.mjs",),
+    "javascript": ("*.mjs",),
     "rust": ("Cargo.toml", "src/**/*.rs"),
 }
 _EXAMPLES: Final = "*_test.go", "*.test.mjs"

@@ -8,7 +8,6 @@ them.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from peerproof.conformance.vectors.suite import Vector
 #: Integers above it are rounded by many JSON parsers.
 EXACT: Final = 2**53
 
-_ALTERNATIVES: Final = frozenset({"multiset", "contains", "one_of"})
+_CHECKED_AS_LIST: Final = frozenset({"multiset", "one_of"})
 _NAMES: Final = frozenset({"bind", "ref"})
 
 
@@ -58,25 +57,18 @@ def _matcher(name: str, argument: Any) -> Any:
         return {"between": [str(argument), str(argument)]}
     if name == "between":
         return {name: [limit["u64"] if isinstance(limit, dict) else str(limit) for limit in argument]}
-    if name in _ALTERNATIVES and isinstance(argument, list) and any(map(_has_names, argument)):
-        raise CannotExport(f"in bundles no pattern within {name} gives or uses a name")
-    if name == "contains" and isinstance(argument, dict):
-        return {name: {key: pattern(part) for key, part in argument.items()}}
-    if name in _ALTERNATIVES:
+    if name in _CHECKED_AS_LIST:
         return {name: [pattern(item) for item in argument]}
+    if name == "contains":
+        whole = isinstance(argument, dict)
+        return {name: {key: pattern(part) for key, part in argument.items()} if whole else [*map(pattern, argument)]}
     if name == "any":
         return {name: True}
     if name in _NAMES:
-        return {"same": argument}
+        return {name: argument}
     if name in ("subset_of", "absent"):
         raise CannotExport(f"bundles have no matcher {name}")
     return None
-
-
-def _has_names(expected: Any) -> bool:
-    if isinstance(expected, list):
-        return any(map(_has_names, expected))
-    return isinstance(expected, dict) and (not _NAMES.isdisjoint(expected) or any(map(_has_names, expected.values())))
 
 
 class _Script:
@@ -86,7 +78,6 @@ class _Script:
         self.vector = vector
         self.body = vector.body
         self.addresses = {name: node["addr"] for name, node in self.body["nodes"].items()}
-        self.bound: Counter[str] = Counter()  #: how often a name was bound
 
     def plain(self) -> dict[str, Any]:
         """The members of the vector in a bundle."""
@@ -121,11 +112,12 @@ class _Script:
 
     def send(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A peer sends a message."""
-        send, spec = step["send"], specification(self.vector.protocol)
+        send = step["send"]
         digits = send.get("bytes")
         if digits is None:
-            digits = bytes(spec.MESSAGE.encode(spec.MESSAGE.value(send["message"]))).hex()
-        return _asking(send["to"], "recv", via=spec.TRANSPORT, **{"from": self.address(send["from"])}, bytes=digits)
+            message = specification(self.vector.protocol).MESSAGE
+            digits = bytes(message.encode(message.value(send["message"]))).hex()
+        return {"node": send["to"], "from": self.address(send["from"]), "bytes": digits}
 
     def sent(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """The outcome of messages that a node has sent."""
@@ -136,12 +128,12 @@ class _Script:
     def stream(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """An event of a connection."""
         stream = dict(step["stream"])
-        return _asking(stream.pop("node"), "stream", **stream)
+        return {"node": stream.pop("node"), "stream": stream}
 
     def call(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A call of the application."""
         call = step["call"]
-        return _asking(call["node"], "call", name=call["op"], args=call.get("args", {}))
+        return {"node": call["node"], "name": call["op"], "args": call.get("args", {})}
 
     def advance(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Time passes."""
@@ -150,7 +142,7 @@ class _Script:
 
     def restart(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """A node starts again."""
-        return _asking(step["restart"], "restart", **({"config": step["config"]} if "config" in step else {}))
+        return {"node": step["restart"], "config": step.get("config", {})}
 
     def expect(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the output since the last check."""
@@ -165,67 +157,27 @@ class _Script:
         """One allowed outcome."""
         shown = {name: expect[name] for name in ("branch", "verdict", "because") if name in expect}
         ((order, messages),) = expect.get("messages", {"ordered": []}).items()
-        reads = any("message" in message for message in messages)
-        items = [self.message(message, reads) for message in messages]
-        shown |= {"sends": items if order == "ordered" else {"multiset": items}, "reads": reads}
-        shown["streams"] = self.pattern(expect.get("streams", []))
-        shown |= {"reports": self.reports(expect["events"])} if "events" in expect else {}
-        return shown | ({"state": self.pattern(expect["state"])} if "state" in expect else {})
+        shown |= {"order": order, "messages": list(map(self.message, messages))}
+        shown["streams"] = pattern(expect.get("streams", []))
+        return shown | {name: pattern(expect[name]) for name in ("events", "state") if name in expect}
 
-    def message(self, message: Mapping[str, Any], reads: bool) -> dict[str, Any]:
-        """An expected message with all members that are compared."""
-        shown = {"to": self.address(message["to"]), "bytes": message.get("bytes", _ANY)}
-        return shown | ({"message": self.pattern(message.get("message", _ANY))} if reads else {})
-
-    def reports(self, events: Any) -> dict[str, Any]:
-        """Expected events with their kinds, so that those of a kind that is not compared can be left out."""
-        is_ordered = isinstance(events, list)
-        if not is_ordered and events.keys() != {"multiset"}:
-            raise CannotExport(f"{self.vector.id}: bundles have no matcher {min(events)} of events")
-        items = [self.report(event) for event in (events if is_ordered else events["multiset"])]
-        return {"order": "ordered" if is_ordered else "unordered", "items": items}
-
-    def report(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """An expected event, and its kind if it is fixed."""
-        kind = event.get("contains", event).get("name")
-        return ({"kind": kind} if isinstance(kind, str) else {}) | {"event": self.pattern(event)}
-
-    def pattern(self, expected: Any) -> Any:
-        """A pattern in which a name that is bound again is another one."""
-        return pattern(self.renamed(expected))
-
-    def renamed(self, expected: Any) -> Any:
-        """An expectation with a number behind each name, of how often it was bound."""
-        match expected:
-            case {"bind": name}:
-                self.bound[name] += 1
-                return {"bind": f"{name}-{self.bound[name]}"}
-            case {"ref": name}:
-                return {"ref": f"{name}-{self.bound[name]}"}
-            case dict():
-                return {name: self.renamed(part) for name, part in expected.items()}
-            case list():
-                return [self.renamed(item) for item in expected]
-        return expected
+    def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """An expected message: its bytes, what its decoded form must match, or both."""
+        shown = {"to": self.address(message["to"])}
+        shown |= {"bytes": message["bytes"]} if "bytes" in message else {}
+        return shown | ({"message": pattern(message["message"])} if "message" in message else {})
 
     def observe(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the answer to a query."""
         observe = step["observe"]
         args = {"args": observe["args"]} if observe.get("args") else {}
-        return _asking(observe["node"], "query", what=observe["query"], **args) | {"equals": self.pattern(observe["equals"])}
+        return {"node": observe["node"], "query": observe["query"], **args, "equals": pattern(observe["equals"])}
 
     def told(self, step: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the events of a kind that one node reported."""
         told = step["told"]
-        return {"node": told["node"], "event": told["event"], "equals": self.pattern(told["equals"])}
+        return {"node": told["node"], "event": told["event"], "equals": pattern(told["equals"])}
 
-
-def _asking(node: str, op: str, **members: Any) -> dict[str, Any]:
-    """A step that is a request of the adapter protocol to a node, without handle and time."""
-    return {"node": node, "request": {"op": op, **members}}
-
-
-_ANY: Final = {"any": True}
 
 _WHICH: Final = ("to", "type", "bytes")  #: members of a step `sent` that say which message
 
@@ -236,7 +188,7 @@ _STEPS: Final[Mapping[str, Callable[[_Script, Mapping[str, Any]], dict[str, Any]
     "stream": _Script.stream,
     "call": _Script.call,
     "advance": _Script.advance,
-    "crash": lambda _, step: _asking(step["crash"], "crash"),
+    "crash": lambda _, step: {"node": step["crash"]},
     "restart": _Script.restart,
     "cut": lambda _, step: {"groups": step["cut"]},
     "heal": lambda *_: {},

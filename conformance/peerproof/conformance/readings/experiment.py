@@ -25,36 +25,22 @@ from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
 from peerproof.conformance.runner.trial import Case, Failure, Trial
 from peerproof.conformance.runner.worker import RunningTrial
-from peerproof.conformance.vectors.basis import (
-    ANOTHER_FORM,
-    ANYTHING,
-    OR,
-    THE_END,
-    Basis,
-    is_decision,
-    open_keys,
-    select_outcomes,
-)
+from peerproof.conformance.vectors.basis import ANYTHING, OR, THE_END, Basis, is_decision, open_keys
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.protocols import PROTOCOLS
 
 SEED: Final = "0"
 MOST_TOGETHER: Final = 256  #: maximum number of combinations of readings run for a case; above it, any outcome is accepted
 
-_Outcomes: TypeAlias = dict[str, tuple[str, str, Any]]  #: `Basis.outcomes` under construction
 _Found: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]  #: `Basis.decisions` under construction
 
 #: Called with the reading, the number of readings done, and their total.
 Progress = Callable[[Reading, int, int], None]
 
 
-def try_reading(
-    protocol: str, reading: Reading, chosen: Iterable[Case], outcomes: _Outcomes | None = None
-) -> dict[str, dict[str, str]]:
+def try_reading(protocol: str, reading: Reading, chosen: Iterable[Case]) -> dict[str, dict[str, str]]:
     """
     Runs cases on a variant with another reading. Returns case -> place -> the different outcome, in the form of `Others`.
-
-    Outcomes with a fingerprint are added to `outcomes`.
 
     A place is a step, `steps[2]`, or the part of a codec vector, `decode`. Cases that pass are left out. Exceptions of the
     variant pass through, unless the reading allows it to end.
@@ -67,20 +53,14 @@ def try_reading(
     [['steps[1]']]
     """
     found = _try_variant(reading.variant(protocol), chosen, ends=reading.ends)
-    kept: _Outcomes = {} if outcomes is None else outcomes
-    return {case: {place: _key(reading, miss, kept) for place, miss in places.items()} for case, places in found.items()}
+    return {case: {place: _key(reading, miss) for place, miss in places.items()} for case, places in found.items()}
 
 
-def _key(reading: Reading, miss: Failure | None, outcomes: _Outcomes) -> str:
-    """Returns the key in a basis for a variant's outcome, and keeps the outcome; None means that it came to an end."""
+def _key(reading: Reading, miss: Failure | None) -> str:
+    """Returns the key in a basis for a variant's outcome; None means that it came to an end."""
     if reading.ends or miss is None:
         return THE_END
-    if reading.is_open:
-        return open_keys(miss.failure)[-1]
-    came = miss.fingerprint
-    if came != ANOTHER_FORM:
-        outcomes[came] = miss.outcome
-    return came
+    return open_keys(miss.failure)[-1] if reading.is_open else miss.fingerprint
 
 
 def _try_variant(variant: Any, chosen: Iterable[Case], *, ends: bool = False) -> dict[str, dict[str, Failure | None]]:
@@ -182,15 +162,10 @@ def _from(trial: Trial) -> Sequence[str]:
 
 
 def _try_together(
-    protocol: str,
-    readings: Sequence[Reading],
-    closed: dict[str, list[int]],
-    every: Mapping[str, Case],
-    decisions: _Found,
-    outcomes: _Outcomes,
+    protocol: str, readings: Sequence[Reading], closed: dict[str, list[int]], every: Mapping[str, Case], decisions: _Found
 ) -> None:
     """
-    Adds to `decisions` and `outcomes` the outcomes of several readings at once that no subset of them causes.
+    Adds to `decisions` the outcomes of several readings at once that no subset of them causes.
 
     `closed` has the numbers of the readings that change each case to a known outcome.
     """
@@ -205,7 +180,7 @@ def _try_together(
         taken = {one.clause: one.name for one in together}
         for name, places in _try_variant(combine(protocol, together), [every[name] for name in chosen]).items():
             for place, miss in places.items():
-                at, came = decisions[every[name].vector.id].setdefault(place, {}), _key(together[0], miss, outcomes)
+                at, came = decisions[every[name].vector.id].setdefault(place, {}), _key(together[0], miss)
                 if not any(came in others for key, others in at.items() if taken.keys() >= {*key.split()}):
                     at.setdefault(" ".join(taken), {})[came] = " ".join(taken.values())
 
@@ -255,13 +230,12 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
     decisions: _Found = {}
     weak: dict[str, set[str]] = {}
     closed: dict[str, list[int]] = {}
-    outcomes: _Outcomes = {}
     if readings:
         on_progress(readings[0], 0, len(readings))
     calls = _find_calls(protocol, readings, every) if readings else {}
     for number, reading in enumerate(readings):
         on_progress(reading, number, len(readings))
-        for name, places in try_reading(protocol, reading, _choose_cases(reading, calls, every), outcomes).items():
+        for name, places in try_reading(protocol, reading, _choose_cases(reading, calls, every)).items():
             vector = every[name].vector.id
             if is_decision(reading.clause) and not (reading.is_open or reading.ends):
                 closed.setdefault(name, []).append(number)
@@ -272,11 +246,10 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
                     at[reading.clause][came] = OR.join(dict.fromkeys(filter(None, [*names, reading.name])))
             if levels[reading.clause].level == "should":
                 weak.setdefault(vector, set()).add(reading.clause)
-    _try_together(protocol, readings, closed, every, decisions, outcomes)
+    _try_together(protocol, readings, closed, every, decisions)
     on_progress(readings[-1], len(readings), len(readings)) if readings else None
     return Basis(
         tried=tuple(sorted({reading.clause for reading in readings})),
         decisions=decisions,
         weak={vector: tuple(sorted(clauses)) for vector, clauses in weak.items()},
-        outcomes=select_outcomes(outcomes, decisions),
     )

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from peerproof.conformance.adapter.choices import Choices, case_seed
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.basis import ANOTHER_FORM, OR, THE_END, fingerprint, open_keys, without_reasons
+from peerproof.conformance.vectors.basis import ANOTHER_FORM, OR, THE_END, fingerprint, open_keys
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
@@ -46,7 +46,6 @@ FAILURES: Final[Mapping[str, str]] = {
 }
 
 _EVENT: Final = re.compile(r"\[\d+\]$")
-_OFFSET: Final = re.compile(r", from byte \d+")
 
 _DIGITS: Final = 400  #: the most hexadecimal digits of connection data that are shown
 
@@ -75,14 +74,10 @@ class Failure(Exception):
         All other forms of one message have the same fingerprint. The index of an event is left out, since it depends on the
         hello.
         """
-        return ANOTHER_FORM if self.difference.is_other_form else fingerprint(*self.outcome)
-
-    @property
-    def outcome(self) -> tuple[str, str, Any]:
-        """What the fingerprint is of: the class, the place of the difference without an offset of bytes, and what is there."""
-        where = _OFFSET.sub("", self.difference.where)
-        where = _EVENT.sub("", where) if self.failure == "events" else where
-        return self.failure, where, without_reasons(self.difference.actual)
+        if self.difference.is_other_form:
+            return ANOTHER_FORM
+        where = self.difference.where
+        return fingerprint(self.failure, _EVENT.sub("", where) if self.failure == "events" else where, self.difference.actual)
 
 
 class Unsupported(Exception):

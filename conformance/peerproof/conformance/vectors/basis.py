@@ -1,9 +1,9 @@
 """
 The basis of expectations: the document's words, or a decision of this project between several readings.
 
-`PROTOCOL/basis.json` below the root of the vectors lists each expectation that rests on a decision, with the fingerprints of the
-outcomes under the decision's other readings. `PROTOCOL/outcomes.json` has the outcomes themselves, for bundles. Both are measured
-(`peerproof.conformance.readings`), never written by hand; `peerproof vectors lint` measures them again and compares.
+`PROTOCOL/basis.json` below the root of the vectors lists each expectation that rests on a decision, with the outcomes under
+the decision's other readings. It is measured (`peerproof.conformance.readings`), never written by hand; `peerproof vectors
+lint` measures it again and compares.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import in_order
 
-#: Fingerprint -> class of the failure, place of the difference, and what is there, as `fingerprint` digests them.
-Outcomes: TypeAlias = Mapping[str, tuple[str, str, Any]]
-
 FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
-OUTCOMES_FILE: Final = "outcomes.json"  #: beside it
 FORMAT: Final = 2
 _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
@@ -60,17 +56,11 @@ def fingerprint(failure: str, where: str, actual: Any) -> str:
     >>> fingerprint("rejected", "decode", one) == fingerprint("rejected", "decode", other)
     True
     """
-    plain = json.dumps([failure, where, without_reasons(actual)], sort_keys=True)
+    plain = json.dumps([failure, where, _without_reasons(actual)], sort_keys=True)
     return blake2b(plain.encode(), digest_size=6).hexdigest()
 
 
-def without_reasons(actual: Any) -> Any:
-    """
-    Returns an actual outcome without why a message was rejected, and without the words in which a call was refused.
-
-    >>> without_reasons({"rejected": {"class": "bad_value"}}), without_reasons({"refused": {"class": "other", "message": "no"}})
-    ({'rejected': True}, {'refused': {'class': 'other'}})
-    """
+def _without_reasons(actual: Any) -> Any:
     match actual:
         case {"rejected": {}}:
             return {**actual, "rejected": True}
@@ -92,7 +82,6 @@ class Basis:
     decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
     weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must that it needs
     files: Mapping[str, str] = field(default_factory=dict)  #: file of measured vectors -> digest of their expectations
-    outcomes: Outcomes = field(default_factory=dict)  #: those that are not in the file itself
 
     def needed(self, vector: str) -> set[str]:
         """The decisions, and clauses below must, without which the vector would expect something else."""
@@ -127,40 +116,6 @@ def basis_text(basis: Basis) -> str:
         rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(member[key])}" for key in sorted(member))
         lines.append(f'"{name}": {{\n{rows}\n}}' + ("}" if name == "weak" else ","))
     return "\n".join(lines) + "\n"
-
-
-def select_outcomes(outcomes: Outcomes, decisions: Mapping[str, Places]) -> Outcomes:
-    """
-    Returns the outcomes that the basis of some vectors names.
-
-    >>> basis = {"scuttlebutt/codec/delta-empty": {"decode": {"BA-12": {"a1": "descending", "*": "any-order"}}}}
-    >>> select_outcomes({"a1": ("value", "type", None), "b2": ("value", "type", 1)}, basis)
-    {'a1': ('value', 'type', None)}
-    """
-    named = {came for places in decisions.values() for at in places.values() for others in at.values() for came in others}
-    return {came: outcomes[came] for came in sorted(named & outcomes.keys())}
-
-
-def outcomes_text(outcomes: Outcomes) -> str:
-    """The content of a file of outcomes: one line an outcome, by fingerprint; equal values are listed once and have numbers."""
-    values: dict[str, int] = {}
-    rows = []
-    for came, (failure, where, actual) in sorted(outcomes.items()):
-        number = values.setdefault(json.dumps(actual, sort_keys=True), len(values))
-        rows.append(f"{json.dumps(came)}: {json.dumps([failure, where, number])}")
-    return '{"outcomes": {\n' + ",\n".join(rows) + '\n},\n"values": [\n' + ",\n".join(values) + "\n]}\n"
-
-
-def parse_outcomes(content: bytes) -> Outcomes:
-    """
-    Parses the content of a file of outcomes.
-
-    >>> outcomes = {"a1": ("events", "steps[0].events", None), "b2": ("events", "steps[1].events", None)}
-    >>> parse_outcomes(outcomes_text(outcomes).encode()) == outcomes
-    True
-    """
-    plain = json.loads(content)
-    return {came: (failure, where, plain["values"][number]) for came, (failure, where, number) in plain["outcomes"].items()}
 
 
 def decisions_at(

@@ -92,11 +92,7 @@ def fits(expected: Any, actual: Any, bound: Bound | None = None) -> bool:
 
 
 def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") -> Difference | None:
-    """
-    The first place where `actual` does not match, as deep as possible; None if it matches.
-
-    Members of objects are compared in the order of their names.
-    """
+    """The first place where `actual` does not match, as deep as possible; None if it matches."""
     if fits(expected, actual, bound):
         return None
     name = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else None
@@ -114,7 +110,7 @@ def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") 
             bound = next(bindings(wanted, found, bound))
         return _beyond(expected, actual, where)
     if isinstance(expected, dict) and isinstance(actual, dict):
-        for member in sorted({*expected, *actual}):
+        for member in [*expected, *(member for member in actual if member not in expected)]:
             wanted, found = expected.get(member, ABSENT), actual.get(member, _NOTHING)
             if difference := first_difference(wanted, found, bound, f"{where}.{member}".lstrip(".")):
                 return replace(

@@ -9,21 +9,19 @@ authoritative: indexes and forms are keyed by their digests, and a missing cache
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors import basis, compiled, model_table
-from peerproof.conformance.vectors.basis import Basis, Outcomes, Places
+from peerproof.conformance.vectors.basis import Basis, Places
 from peerproof.conformance.vectors.vector_source import RETIRED, Source, is_table
 from peerproof.spec.collector import no_collector
-
-T = TypeVar("T")
 
 __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
 
@@ -201,8 +199,6 @@ def _contents(root: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
         relative = path.relative_to(root).as_posix()
-        if _is_beside_vectors(relative, basis.OUTCOMES_FILE):
-            continue  # only an export of bundles needs it
         is_vectors = path.suffix == ".yaml" and relative.count("/") == 2  # noqa: PLR2004  # as the message says
         if not (is_vectors or relative == RETIRED or is_table(relative) or _is_basis(relative)):
             expected = f"PROTOCOL/LAYER/TOPIC.yaml, or PROTOCOL/{model_table.LAYER}/CONFIGURATION.json,"
@@ -232,11 +228,7 @@ def _content(file: Path) -> dict[str, bytes]:
 
 
 def _is_basis(relative: str) -> bool:
-    return _is_beside_vectors(relative, basis.FILE)
-
-
-def _is_beside_vectors(relative: str, name: str) -> bool:
-    return relative.count("/") == 1 and relative.endswith(f"/{name}")
+    return relative.count("/") == 1 and relative.endswith(f"/{basis.FILE}")
 
 
 def _bases(root: Path, contents: Mapping[str, bytes]) -> dict[str, Basis]:
@@ -250,19 +242,9 @@ def load_basis(root: Path, protocol: str) -> Basis:
     return _parse_basis(path, path.read_bytes()) if path.exists() else Basis()
 
 
-def load_outcomes(root: Path, protocol: str) -> Outcomes:
-    """Loads the outcomes that the basis of a protocol's vectors names; empty if there is no file. Raises VectorError."""
-    path = root / protocol / basis.OUTCOMES_FILE
-    return _parse(path, path.read_bytes(), basis.parse_outcomes) if path.exists() else {}
-
-
 def _parse_basis(path: Path, content: bytes) -> Basis:
-    return _parse(path, content, basis.parse_basis)
-
-
-def _parse(path: Path, content: bytes, parse: Callable[[bytes], T]) -> T:
     try:
-        return parse(content)
+        return basis.parse_basis(content)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         message = f"invalid basis: {type(error).__name__}: {error}; peerproof vectors lint --basis writes it again"
         raise VectorError(locations.path_text(path), None, message) from None

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 1;
 
 /// The vectors of a protocol.
 pub struct Bundle {
@@ -22,9 +22,6 @@ pub struct Bundle {
     pub(crate) readings: Value,
     /// Expected messages, each with its bytes.
     pub(crate) messages: Value,
-    /// What implementations with other readings do: class of a failure, place, and the number of a value.
-    pub(crate) outcomes: Value,
-    pub(crate) values: Value,
     tables: Vec<Value>,
 }
 
@@ -44,8 +41,6 @@ pub struct Case {
     pub id: String,
     pub check: String,
     pub needs: Vec<String>,
-    /// Of its random choices; empty for the codec.
-    pub(crate) seed: String,
 }
 
 /// A file that cannot be used. It says why, and what to do.
@@ -148,8 +143,6 @@ impl Bundle {
             clauses: plain["clauses"].take(),
             readings: plain["readings"].take(),
             messages: plain["messages"].take(),
-            outcomes: plain["outcomes"].take(),
-            values: plain["values"].take(),
             tables,
         }
     }
@@ -197,7 +190,6 @@ impl Vector {
             id: text(&one["id"]),
             check: text(&one["check"]),
             needs: texts(&one["needs"]),
-            seed: text(&one["seed"]),
         });
         Vector {
             id: text(&plain["id"]),

@@ -7,7 +7,7 @@ use serde_json::{json, Map, Value};
 use crate::bundle::{items, texts};
 use crate::choices::Choices;
 use crate::host::Host;
-use crate::matching::{canonical, json_text, plain_difference};
+use crate::matching::{canonical, first_difference, json_text};
 use crate::script::Script;
 use crate::trial::{fail, Checked, Trial};
 
@@ -57,7 +57,7 @@ fn check_decode(trial: &mut Trial) -> Checked<Value> {
             )
         }
     };
-    match plain_difference(expected, &message, "") {
+    match first_difference(expected, &message, &None, "") {
         Some(difference) => Err(("value", difference).into()),
         None => Ok(message),
     }
@@ -130,7 +130,7 @@ fn check_unchanged(trial: &mut Trial) -> Checked<()> {
             );
         }
     }
-    match plain_difference(&before, &receiver.observed()?, "") {
+    match first_difference(&before, &receiver.observed()?, &None, "") {
         Some(difference) => Err(("changed", difference).into()),
         None => Ok(()),
     }
@@ -153,7 +153,7 @@ fn check_serves(trial: &mut Trial) -> Checked<()> {
         }
         twins.push(receiver.comparable()?);
     }
-    match plain_difference(&twins[0], &twins[1], "messages") {
+    match first_difference(&twins[0], &twins[1], &None, "messages") {
         Some(difference) => Err(("unserving", difference).into()),
         None => Ok(()),
     }

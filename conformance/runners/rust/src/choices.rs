@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{json, Value};
+use serde_json::Value;
 
 use crate::blake2b::blake2b;
 use crate::implementation::Question;
@@ -13,7 +13,7 @@ pub(crate) struct Choices {
     count: HashMap<String, usize>,
     script: Vec<(String, Vec<Value>)>,
     /// The first question that the vector answers otherwise.
-    pub wrong: Option<Value>,
+    pub wrong: Option<String>,
 }
 
 impl Choices {
@@ -60,7 +60,13 @@ impl Choices {
             if answer.len() == some && picked.len() == some {
                 return picked;
             }
-            let wrong = json!({"site": site, "some": some, "of": options, "pick": answer});
+            let (asked, answers) = (
+                literal(&Value::Array(options.clone())),
+                literal(&Value::Array(answer)),
+            );
+            let wrong = format!(
+                "asked at {site} for {some} of {asked}, where the vector answers {answers}"
+            );
             self.wrong.get_or_insert(wrong);
         }
         let mut indices: Vec<usize> = (0..options.len()).collect();
@@ -71,6 +77,25 @@ impl Choices {
         }
         indices.truncate(some);
         indices
+    }
+}
+
+/// A value in the notation in which outcomes with options are hashed: texts in single quotes.
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(literal).collect::<Vec<_>>().join(", ")
+        ),
+        Value::Object(members) => {
+            let shown: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("'{name}': {}", literal(value)))
+                .collect();
+            format!("{{{}}}", shown.join(", "))
+        }
+        Value::String(text) => format!("'{text}'"),
+        other => other.to_string(),
     }
 }
 

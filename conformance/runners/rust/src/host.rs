@@ -256,7 +256,7 @@ impl Host {
                 "choice",
                 format!("{name}: choice"),
                 "the options that the vector answers".into(),
-                wrong,
+                wrong.into(),
             );
         }
         let (at_once, number) = (trial.bundle.limit("at_once"), reaction.effects.len());

@@ -107,8 +107,7 @@ pub trait Node {
         Err(Problem::unsupported("datagrams have no outcome"))
     }
 
-    /// Handles an event of a connection that a peer has opened. `event` has its name, `conn`; what happens, `event`: "open", "data"
-    /// (perhaps a part of a message), "eof" or "reset"; and `bytes`, hexadecimal digits. The answer is an `Effect::Stream`.
+    /// Handles an event of a connection that a peer has opened: `conn`, `event`, and perhaps `bytes`.
     fn stream(&mut self, _now: i64, _event: &Value) -> Result<Reaction, Problem> {
         Err(Problem::unsupported("datagrams have no connections"))
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde_json::{json, Value};
 
+use crate::blake2b::blake2b;
 use crate::bundle::{items, Bundle, Case, LoadError, Vector};
 use crate::checks::check;
 use crate::choices::{unhex, Choices};
@@ -393,7 +394,14 @@ fn work_on(job: Job, bundle: &Bundle, offer: &Offer, subject: &mut dyn Implement
     let vector = &bundle.vectors[job.place.0];
     let case = &vector.cases[job.place.1];
     let content = bundle.content(vector);
-    let seed = case.seed.clone();
+    let seed = blake2b(
+        &format!(
+            "{}/{}",
+            bundle.run["seed"].as_str().unwrap_or_default(),
+            case.id
+        ),
+        8,
+    );
     let mut trial = Trial {
         bundle,
         case,
@@ -402,7 +410,7 @@ fn work_on(job: Job, bundle: &Bundle, offer: &Offer, subject: &mut dyn Implement
         subject,
         reader: &job.reader,
         choices: Rc::new(RefCell::new(Choices::new(seed))),
-        names: HashMap::new(),
+        bound: None,
         tolerated: Vec::new(),
         readings: Vec::new(),
         progress: Arc::clone(&job.progress),

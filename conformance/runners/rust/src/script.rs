@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 
 use crate::bundle::items;
 use crate::host::{Host, Message};
-use crate::matching::{first_difference, json_text, Difference};
+use crate::matching::{first_difference, first_match, json_text, matcher_of, Difference};
 use crate::trial::{fail, Asked, Checked, Ending, Failure, Trial};
 
 pub(crate) const AFTER: &str = "after the last step";
@@ -90,18 +90,17 @@ impl<'t, 'a> Script<'t, 'a> {
             "call" => self.call(step, place),
             "receive" => {
                 let index = host.find(&step["node"]);
-                let request = &step["request"];
-                host.deliver(trial, index, &request["from"], digits(&request["bytes"]))
+                host.deliver(trial, index, &step["from"], digits(&step["bytes"]))
             }
             "stream" => {
                 let index = host.find(&step["node"]);
-                let mut event = step["request"].clone();
-                if let Some(members) = event.as_object_mut() {
-                    members.shift_remove("op");
-                }
-                host.note(trial, index, format!("connection {}", json_text(&event)));
+                host.note(
+                    trial,
+                    index,
+                    format!("connection {}", json_text(&step["stream"])),
+                );
                 host.act(trial, index, Asked::op("stream"), |node, now| {
-                    node.stream(now, &event)
+                    node.stream(now, &step["stream"])
                 })?;
                 Ok(())
             }
@@ -111,7 +110,7 @@ impl<'t, 'a> Script<'t, 'a> {
             }
             "restart" => {
                 let index = host.find(&step["node"]);
-                let changes = step["request"]
+                let changes = step
                     .get("config")
                     .map(|config| format!(" {}", json_text(config)));
                 host.note(
@@ -119,7 +118,7 @@ impl<'t, 'a> Script<'t, 'a> {
                     index,
                     format!("restarted{}", changes.unwrap_or_default()),
                 );
-                host.restart(trial, index, &step["request"]["config"])
+                host.restart(trial, index, &step["config"])
             }
             other => panic!("the vector has an action {other:?}, which this runner does not know"),
         }
@@ -173,8 +172,8 @@ impl<'t, 'a> Script<'t, 'a> {
     fn call(&mut self, step: &Value, place: &str) -> Checked<()> {
         let (index, name, args) = (
             self.host.find(&step["node"]),
-            step["request"]["name"].as_str().unwrap_or_default(),
-            &step["request"]["args"],
+            step["name"].as_str().unwrap_or_default(),
+            &step["args"],
         );
         self.host.note(
             self.trial,
@@ -215,10 +214,9 @@ impl<'t, 'a> Script<'t, 'a> {
     fn observe(&mut self, step: &Value, place: &str) -> Checked<()> {
         let (index, query) = (
             self.host.find(&step["node"]),
-            step["request"]["what"].as_str().unwrap_or_default(),
+            step["query"].as_str().unwrap_or_default(),
         );
-        let args = &step["request"]["args"];
-        let value = self.host.query(self.trial, index, query, args)?;
+        let value = self.host.query(self.trial, index, query, &step["args"])?;
         self.trial.match_value(
             "observed",
             &format!("{place}.observe.{query}"),
@@ -267,7 +265,7 @@ impl<'t, 'a> Script<'t, 'a> {
     fn take_branch(&mut self, allowed: &[&Value], place: &str) -> Checked<()> {
         let mut closest: Option<Box<Failure>> = None;
         for outcome in allowed {
-            let before = self.trial.names.clone();
+            let before = self.trial.bound.clone();
             match self.check(outcome, place) {
                 Ok(()) => {
                     if allowed.len() > 1 && outcome["verdict"] == "tolerated" {
@@ -278,7 +276,7 @@ impl<'t, 'a> Script<'t, 'a> {
                     return Ok(());
                 }
                 Err(Ending::Failed(failure)) => {
-                    self.trial.names = before;
+                    self.trial.bound = before;
                     closest.get_or_insert(failure);
                 }
                 Err(other) => return Err(other),
@@ -305,14 +303,14 @@ impl<'t, 'a> Script<'t, 'a> {
         let found = Value::Array(self.host.streams.clone());
         self.trial
             .match_value("streams", &format!("{place}.streams"), &streams, &found)?;
-        if let (Some(reports), true) = (outcome.get("reports"), self.trial.offer.has("events")) {
+        if let (Some(events), true) = (outcome.get("events"), self.trial.offer.has("events")) {
             let compared = self
                 .host
                 .events
                 .iter()
                 .filter(|event| self.trial.compares(digits(&event["name"])));
             let found = Value::Array(compared.cloned().collect());
-            let expected = self.compared_events(reports);
+            let expected = self.compared_events(events);
             self.trial
                 .match_value("events", &format!("{place}.events"), &expected, &found)?;
         }
@@ -325,23 +323,36 @@ impl<'t, 'a> Script<'t, 'a> {
         }
     }
 
-    /// A pattern of the expected events without the kinds that are not compared.
-    fn compared_events(&self, reports: &Value) -> Value {
-        let is_compared = |item: &&Value| {
-            let kind = item["kind"].as_str();
-            kind.is_none_or(|kind| self.trial.compares(kind))
-        };
-        let compared = items(&reports["items"]).iter().filter(is_compared);
-        let events: Value = compared.map(|item| item["event"].clone()).collect();
-        if reports["order"] == "ordered" {
-            events
-        } else {
-            json!({ "multiset": events })
+    /// An expectation of events without the kinds that are not compared.
+    fn compared_events(&self, expected: &Value) -> Value {
+        match (matcher_of(expected), expected) {
+            (Some((name, list @ Value::Array(_))), _) => json!({name: self.compared_events(list)}),
+            (None, Value::Array(events)) => {
+                let kind = |event: &'_ Value| match matcher_of(event) {
+                    Some(("contains", members)) => members["name"].as_str().map(String::from),
+                    _ => event["name"].as_str().map(String::from),
+                };
+                let compared =
+                    |event: &&Value| kind(event).is_none_or(|kind| self.trial.compares(&kind));
+                Value::Array(events.iter().filter(compared).cloned().collect())
+            }
+            _ => expected.clone(),
         }
     }
 
     fn check_messages(&mut self, outcome: &Value, place: &str) -> Checked<()> {
-        let is_read = outcome["reads"] == true;
+        let wanted = items(&outcome["messages"]);
+        let is_read = wanted.iter().any(|one| one.get("message").is_some());
+        let mut patterns = Vec::new();
+        for one in wanted {
+            let any = || json!({"any": true});
+            let mut pattern =
+                json!({"to": one["to"], "bytes": one.get("bytes").cloned().unwrap_or_else(any)});
+            if is_read {
+                pattern["message"] = one.get("message").cloned().unwrap_or_else(any);
+            }
+            patterns.push(pattern);
+        }
         let mut found = Vec::new();
         for message in self.host.messages.clone() {
             let mut shown = json!({"to": message.to, "bytes": message.digits});
@@ -350,19 +361,23 @@ impl<'t, 'a> Script<'t, 'a> {
             }
             found.push(shown);
         }
-        let expected = outcome.get("sends").cloned().unwrap_or_else(|| json!([]));
+        let mut expected = Value::Array(patterns);
+        if outcome["order"] == "unordered" {
+            expected = json!({"multiset": expected});
+        }
         let found = Value::Array(found);
-        let path = format!("{place}.messages");
-        let names = &mut self.trial.names;
-        let Some(difference) = first_difference(&expected, &found, names, &path) else {
+        if let Some(names) = first_match(&expected, Some(&found), &self.trial.bound) {
+            self.trial.bound = names;
             return Ok(());
-        };
+        }
+        let path = format!("{place}.messages");
+        let difference = first_difference(&expected, &found, &self.trial.bound, &path)
+            .expect("it does not match");
         let mut shown = self.readable(difference)?;
         if shown.is_other_form {
             // Is there a message that differs in more than its form?
             let rewritten = self.rewritten(&found)?;
-            let names = &mut self.trial.names;
-            if let Some(other) = first_difference(&expected, &rewritten, names, &path) {
+            if let Some(other) = first_difference(&expected, &rewritten, &self.trial.bound, &path) {
                 shown = self.readable(other)?;
             }
         }

@@ -10,11 +10,11 @@ use crate::bundle::{texts, Bundle, Case};
 use crate::choices::{hex, unhex, Choices};
 use crate::host::shortened;
 use crate::implementation::{CodecError, Implementation, Offer, Problem, Rejected};
-use crate::matching::{first_difference, plain_difference, Difference, Names};
+use crate::matching::{first_difference, first_match, Bound, Difference};
 use crate::panics::{catch, Panic};
 use crate::reader::Reader;
 use crate::readings::explaining;
-use crate::verdict::name_of;
+use crate::verdict::fingerprint;
 
 /// How a case ends before its end.
 pub(crate) enum Ending {
@@ -111,7 +111,7 @@ pub(crate) struct Trial<'a> {
     pub subject: &'a mut dyn Implementation,
     pub reader: &'a Reader,
     pub choices: Rc<RefCell<Choices>>,
-    pub names: Names,
+    pub bound: Bound,
     /// The branches taken that are only tolerated.
     pub tolerated: Vec<String>,
     /// The readings that the implementation declares, and that explain failures.
@@ -134,7 +134,7 @@ impl Trial<'_> {
         } else {
             &place
         };
-        let outcome = name_of(self.bundle, failure);
+        let outcome = fingerprint(failure);
         let mut outcomes = vec![outcome.as_str(), "*", "!"];
         if failure.class == "events" {
             outcomes.push("*events");
@@ -305,7 +305,7 @@ impl Trial<'_> {
         match (self.read(one), self.read(other)) {
             (Ok(one), Ok(other)) => {
                 shown.is_other_form = one == other;
-                let read = plain_difference(&one, &other, path);
+                let read = first_difference(&one, &other, &None, path);
                 let reordered = read.and_then(|difference| difference.reordered);
                 shown.reordered = shown.reordered.take().or(reordered);
                 Ok(())
@@ -325,10 +325,13 @@ impl Trial<'_> {
         expected: &Value,
         actual: &Value,
     ) -> Checked<()> {
-        match first_difference(expected, actual, &mut self.names, path) {
-            Some(difference) => Err((class, difference).into()),
-            None => Ok(()),
+        if let Some(names) = first_match(expected, Some(actual), &self.bound) {
+            self.bound = names;
+            return Ok(());
         }
+        let difference =
+            first_difference(expected, actual, &self.bound, path).expect("it does not match");
+        Err((class, difference).into())
     }
 }
 

@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde_json::{json, Value};
 
+use crate::blake2b::blake2b;
 use crate::bundle::{items, Bundle, Case, Vector};
 use crate::implementation::Offer;
-use crate::matching::{canonical, plain_difference, Difference};
+use crate::matching::{canonical, Difference};
 use crate::script::{AFTER, CHECKING};
 use crate::trial::Failure;
 
@@ -209,7 +210,7 @@ pub(crate) fn decisions(
     let outcome = match failure.class {
         "error" | "garbled" | "misshapen" => return Vec::new(), // faults of the adapter
         "crashed" | "hung" => "!".to_string(),
-        _ => name_of(bundle, failure),
+        _ => fingerprint(failure),
     };
     let content = bundle.content(vector);
     let basis = basis_at(&content, if place.is_empty() { &case.check } else { place });
@@ -283,8 +284,8 @@ fn basis_at<'a>(content: &'a Value, place: &str) -> &'a Value {
     &basis[next.map_or(AFTER.to_string(), |(name, _)| name)]
 }
 
-/// The name under which the basis lists an outcome of other readings; empty if it lists none.
-pub(crate) fn name_of(bundle: &Bundle, failure: &Failure) -> String {
+/// The hash of an outcome, under which the basis lists the outcomes of other readings.
+pub(crate) fn fingerprint(failure: &Failure) -> String {
     let Difference {
         path,
         actual,
@@ -299,23 +300,10 @@ pub(crate) fn name_of(bundle: &Bundle, failure: &Failure) -> String {
     } else {
         path
     };
-    let path = match path.split_once(", from byte ") {
-        Some((start, rest)) => {
-            start.to_string() + rest.trim_start_matches(|one: char| one.is_ascii_digit())
-        }
-        None => path.to_string(),
-    };
-    let came = without_reasons(actual);
-    let is_outcome = |outcome: &Value| {
-        let value = outcome[2].as_u64().map(|at| &bundle.values[at as usize]);
-        outcome[0] == failure.class
-            && outcome[1] == path
-            && value.is_some_and(|value| plain_difference(value, &came, "").is_none())
-    };
-    let mut outcomes = bundle.outcomes.as_object().into_iter().flatten();
-    outcomes
-        .find(|(_, outcome)| is_outcome(outcome))
-        .map_or(String::new(), |(name, _)| name.clone())
+    blake2b(
+        &canonical(&json!([failure.class, path, without_reasons(actual)])),
+        6,
+    )
 }
 
 /// A path without an index at its end.

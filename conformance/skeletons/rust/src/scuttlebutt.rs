@@ -100,6 +100,30 @@ impl Node for MyNode {
         )))
     }
 
-    // Optional: `crash` and `restart`, and over connections `sent` and `stream`. `Node` in vectors/src/implementation.rs describes
-    // them; what is not here is not supported.
+    /// Ends the node. All that it does not keep on a disk is lost.
+    fn crash(&mut self) -> Result<(), Problem> {
+        Err(Problem::unsupported("crash is not written yet"))
+    }
+
+    /// Starts the node again, with these changes to the configuration of `open`.
+    fn restart(&mut self, _now: i64, _config: &Value) -> Result<Reaction, Problem> {
+        Err(Problem::unsupported("restart is not written yet"))
+    }
+
+    /// Optional: a message that the node sent has arrived after `took` microseconds; None: it has not arrived.
+    fn sent(
+        &mut self,
+        _now: i64,
+        _to: &Value,
+        _datagram: &[u8],
+        _took: Option<i64>,
+    ) -> Result<Reaction, Problem> {
+        Err(Problem::unsupported("sent is not written yet"))
+    }
+
+    /// Optional: an event of a connection that a peer has opened. `event` has its name, `conn`; what happens, `event`: "open",
+    /// "data" (perhaps a part of a message), "eof" or "reset"; and `bytes`, hexadecimal digits. Answer with `Effect::Stream`.
+    fn stream(&mut self, _now: i64, _event: &Value) -> Result<Reaction, Problem> {
+        Err(Problem::unsupported("stream is not written yet"))
+    }
 }

@@ -6,6 +6,7 @@ package main
 import (
 	"log"
 	"os"
+	"time"
 
 	vectors "peerproof.example/vectors"
 )
@@ -15,12 +16,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	behind := &adapter{command: os.Args[2:]}
-	offer, err := behind.hello(bundle.Protocol)
-	if err != nil {
+	behind := &adapter{bundle: bundle, command: os.Args[2:]}
+	if err := behind.start(); err != nil {
 		log.Fatal(err)
 	}
-	if err := vectors.VerdictsOf(bundle, offer, behind.handle, os.Stdout); err != nil {
+	if err := vectors.Verdicts(bundle, behind, os.Stdout, time.Hour); err != nil { // the adapter ends calls that take too long
 		log.Fatal(err)
 	}
 	behind.stop()

@@ -17,12 +17,11 @@ import java.util.zip.ZipException;
 /** What {@code peerproof vectors export} writes for a protocol; docs/reference/bundle.md describes it. */
 public record Bundle(
         int format, String digest, String protocol, Run run, Map<String, Clause> clauses,
-        Map<String, Map<String, String>> readings, Map<String, List<Object>> outcomes, List<Object> values, List<Known> messages, List<Vector> vectors, List<Table> tables) {
-    private static final int FORMAT = 2;
+        Map<String, Map<String, String>> readings, List<Known> messages, List<Vector> vectors, List<Table> tables) {
+    private static final int FORMAT = 1;
 
     public Bundle {
         readings = readings == null ? Map.of() : readings;
-        outcomes = outcomes == null ? Map.of() : outcomes;
         messages = listed(messages);
     }
 
@@ -67,11 +66,14 @@ public record Bundle(
     }
 
     record Step(
-            @JsonProperty("do") String action, long at, String node, List<String> nodes, Map<String, Object> request, Object to,
-            String bytes, String type, Long tookUs, Object refused, List<List<String>> groups, List<Pick> picks,
-            List<Outcome> outcomes, String picked, Long quietUntil, String event, Object equals) {
+            @JsonProperty("do") String action, long at, String node, List<String> nodes, Object from, Object to, String bytes,
+            String type, Long tookUs, Map<String, Object> stream, String name, Map<String, Object> args,
+            Map<String, Object> config, Object refused, List<List<String>> groups, List<Pick> picks,
+            List<Outcome> outcomes, String picked, Long quietUntil, String query, String event, Object equals) {
         Step {
             nodes = listed(nodes);
+            args = args == null ? Map.of() : args;
+            config = config == null ? Map.of() : config;
             groups = listed(groups);
             picks = listed(picks);
         }
@@ -83,29 +85,25 @@ public record Bundle(
 
         Step withOutcomes(List<Outcome> others) {
             return new Step(
-                    action, at, node, nodes, request, to, bytes, type, tookUs, refused, groups, picks, others, picked, quietUntil,
-                    event, equals);
+                    action, at, node, nodes, from, to, bytes, type, tookUs, stream, name, args, config, refused, groups, picks,
+                    others, picked, quietUntil, query, event, equals);
         }
     }
 
     record Pick(String site, List<Object> pick) {}
 
     record Outcome(
-            String branch, String verdict, String because, Object sends, boolean reads, Object streams, Reports reports,
-            Object state) {
-        static final Outcome NOTHING = new Outcome(null, null, null, null, false, null, null, null);
+            String branch, String verdict, String because, String order, List<Message> messages,
+            Object streams, Object events, Object state) {
+        static final Outcome NOTHING = new Outcome(null, null, null, null, null, null, null, null);
 
         Outcome {
-            sends = sends == null ? List.of() : sends;
+            messages = listed(messages);
             streams = streams == null ? List.of() : streams;
         }
     }
 
-    /** The expected events, in this order or in any. */
-    record Reports(String order, List<Report> items) {}
-
-    /** An expected event, and its kind if it is fixed. */
-    record Report(String kind, Object event) {}
+    record Message(Object to, String bytes, Object message) {}
 
     /** Vectors made from a model, in which numbers stand for states, nodes and steps. */
     record Table(List<Object> states, List<NodeSpec> nodes, List<Step> steps, List<Row> vectors) {
@@ -123,8 +121,8 @@ public record Bundle(
 
         private Outcome expand(Outcome outcome) {
             return new Outcome(
-                    outcome.branch, outcome.verdict, outcome.because, outcome.sends, outcome.reads, outcome.streams,
-                    outcome.reports, stateOf(outcome.state));
+                    outcome.branch, outcome.verdict, outcome.because, outcome.order, outcome.messages, outcome.streams,
+                    outcome.events, stateOf(outcome.state));
         }
 
         private Object stateOf(Object number) {
@@ -168,7 +166,7 @@ public record Bundle(
     private Bundle expand() {
         List<Vector> all = new ArrayList<>(vectors);
         tables.forEach(table -> all.addAll(table.expand()));
-        return new Bundle(format, digest, protocol, run, clauses, readings, outcomes, values, messages, all, List.of());
+        return new Bundle(format, digest, protocol, run, clauses, readings, messages, all, List.of());
     }
 
     /** All cases of all vectors, in their order. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import peerproof.vectors.Bundle.Datagram;
 import peerproof.vectors.Bundle.NodeSpec;
 import peerproof.vectors.Bundle.Receiver;

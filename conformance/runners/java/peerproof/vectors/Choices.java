@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** Answers random choices: as the vector says, else from a stream of the seed, the site, and its number of questions. */
@@ -13,7 +14,7 @@ final class Choices implements Choose {
     final String seed;
     private final Map<String, Integer> count = new HashMap<>();
     private List<Bundle.Pick> script = new ArrayList<>();
-    private Map<String, Object> wrong;
+    private String wrong;
 
     Choices(String seed) {
         this.seed = seed;
@@ -25,7 +26,7 @@ final class Choices implements Choose {
     }
 
     /** The first question that the vector answers otherwise; null if there is none. */
-    Map<String, Object> wrong() {
+    String wrong() {
         return wrong;
     }
 
@@ -46,7 +47,8 @@ final class Choices implements Choose {
                 return answer.stream().<Integer>map(options::indexOf).toList();
             }
             if (wrong == null) {
-                wrong = Map.of("site", site, "some", Json.integer(wanted), "of", options, "pick", answer);
+                String asked = "asked at %s for %d of %s".formatted(site, wanted, literal(options));
+                wrong = asked + ", where the vector answers " + literal(answer);
             }
         }
         if (options.size() == 1) {
@@ -58,5 +60,18 @@ final class Choices implements Choose {
                 .sorted(Comparator.comparing(weights::get))
                 .limit(wanted)
                 .toList();
+    }
+
+    /** A value in the notation in which outcomes with options are hashed: texts in single quotes. */
+    private static String literal(Object value) {
+        if (value instanceof List<?> items) {
+            return items.stream().map(Choices::literal).collect(Collectors.joining(", ", "[", "]"));
+        }
+        if (value instanceof Map<?, ?> object) {
+            return object.entrySet().stream()
+                    .map(member -> literal(member.getKey()) + ": " + literal(member.getValue()))
+                    .collect(Collectors.joining(", ", "{", "}"));
+        }
+        return value instanceof String text ? "'" + text + "'" : String.valueOf(value);
     }
 }

@@ -1,5 +1,6 @@
 package peerproof.vectors;
 
+import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

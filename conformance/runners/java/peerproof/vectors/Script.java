@@ -1,6 +1,7 @@
 package peerproof.vectors;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -11,6 +12,8 @@ import peerproof.vectors.Bundle.Step;
 
 /** The steps of a vector with nodes. */
 final class Script {
+    private static final Map<String, Object> ANY = Map.of("any", true);
+
     private final Trial trial;
     private final Host host;
     private Object state; // of the node, if an outcome asks for it
@@ -69,12 +72,12 @@ final class Script {
         Host.Actor actor = host.find(step.node());
         switch (step.action()) {
             case "advance" -> { }
-            case "receive" -> host.deliver(actor, step.request().get("from"), (String) step.request().get("bytes"));
+            case "receive" -> host.deliver(actor, step.from(), step.bytes());
             case "sent" -> reportOutcome(step, actor, where);
-            case "stream" -> host.stream(actor, withoutOp(step.request()));
+            case "stream" -> host.stream(actor, step.stream());
             case "call" -> call(step, actor, where);
             case "crash" -> host.crash(actor);
-            case "restart" -> host.restart(actor, members(step, "config"));
+            case "restart" -> host.restart(actor, step.config());
             case "cut", "heal" -> ((Host.Network) host).cut(step.groups());
             default -> throw new IllegalArgumentException("this runner does not know the step " + step.action());
         }
@@ -99,7 +102,7 @@ final class Script {
     }
 
     private void call(Step step, Host.Actor actor, String where) {
-        Reaction.Reason refused = host.call(actor, (String) step.request().get("name"), members(step, "args")).refused();
+        Reaction.Reason refused = host.call(actor, step.name(), step.args()).refused();
         boolean isAnnounced = step.refused() != null;
         boolean isClass = !(step.refused() instanceof String) || refused == null || refused.kind().equals(step.refused());
         if ((refused != null) == isAnnounced && isClass) {
@@ -110,21 +113,9 @@ final class Script {
         throw new Failure("refused", where + ".call", expected, actual);
     }
 
-    /** A member of the request of a step; empty if it is missing. */
-    private static Map<String, Object> members(Step step, String name) {
-        return Json.members(step.request().getOrDefault(name, Map.of()));
-    }
-
-    private static Map<String, Object> withoutOp(Map<String, Object> request) {
-        Map<String, Object> event = Json.members(request);
-        event.remove("op");
-        return event;
-    }
-
     private void observe(Step step) {
-        String query = (String) step.request().get("what");
-        Object answer = host.query(host.find(step.node()), query, members(step, "args"));
-        trial.match("observed", trial.place + ".observe." + query, step.equals(), answer);
+        Object answer = host.query(host.find(step.node()), step.query(), step.args());
+        trial.match("observed", trial.place + ".observe." + step.query(), step.equals(), answer);
     }
 
     /** Checks the events of a kind that one node's application received since the last check. */
@@ -160,11 +151,11 @@ final class Script {
     private void takeBranch(List<Outcome> allowed) {
         Failure closest = null;
         for (Outcome branch : allowed) {
-            Map<String, Object> before = new HashMap<>(trial.names);
+            Matching.Bound before = trial.bound;
             try {
                 check(branch);
             } catch (Failure unmet) {
-                trial.names = before;
+                trial.bound = before;
                 closest = closest == null ? unmet : closest;
                 continue;
             }
@@ -184,9 +175,9 @@ final class Script {
     private void check(Outcome branch) {
         checkMessages(branch);
         trial.match("streams", trial.place + ".streams", branch.streams(), host.streams);
-        if (branch.reports() != null && trial.offers("events")) {
+        if (branch.events() != null && trial.offers("events")) {
             List<Object> found = host.events.stream().filter(this::isCompared).toList();
-            trial.match("events", trial.place + ".events", comparedEvents(branch.reports()), found);
+            trial.match("events", trial.place + ".events", comparedEvents(branch.events()), found);
         }
         if (branch.state() != null) {
             trial.match("observed", trial.place + ".state", branch.state(), state);
@@ -197,36 +188,50 @@ final class Script {
         return Json.member(event, "name") instanceof String kind && trial.tells(kind);
     }
 
-    /** A pattern of the expected events without the kinds that are not compared. */
-    private Object comparedEvents(Bundle.Reports reports) {
-        List<Object> compared = reports.items().stream()
-                .filter(item -> item.kind() == null || trial.tells(item.kind()))
-                .map(Bundle.Report::event)
-                .toList();
-        return reports.order().equals("ordered") ? compared : Map.of("multiset", compared);
+    /** An expectation of events without the kinds that are not compared. */
+    private Object comparedEvents(Object expected) {
+        if (expected instanceof Map<?, ?> matcher) { // of a list, such as {"multiset": […]}
+            Map<String, Object> compared = new LinkedHashMap<>(Json.members(matcher));
+            compared.replaceAll((name, argument) -> argument instanceof List ? comparedEvents(argument) : argument);
+            return compared;
+        }
+        List<Object> compared = new ArrayList<>((List<?>) expected);
+        compared.removeIf(event -> {
+            Object named = event instanceof Map<?, ?> object && object.size() == 1 && object.containsKey("contains")
+                    ? object.get("contains") : event;
+            return Json.member(named, "name") instanceof String kind && !trial.tells(kind);
+        });
+        return compared;
     }
 
     private void checkMessages(Outcome branch) {
+        boolean isRead = branch.messages().stream().anyMatch(wanted -> wanted.message() != null);
+        List<Object> wanted = new ArrayList<>();
+        for (Bundle.Message one : branch.messages()) {
+            Map<String, Object> pattern = Json.object("to", one.to(), "bytes", one.bytes() == null ? ANY : one.bytes());
+            if (isRead) {
+                pattern.put("message", one.message() == null ? ANY : one.message());
+            }
+            wanted.add(pattern);
+        }
         List<Map<String, Object>> found = new ArrayList<>();
         for (Host.Message sent : host.messages) {
             Map<String, Object> shown = Json.object("to", sent.to, "bytes", sent.digits);
-            if (branch.reads()) {
+            if (isRead) {
                 shown.put("message", trial.read(sent.digits));
             }
             found.add(shown);
         }
-        Object expected = branch.sends();
+        Object expected = "unordered".equals(branch.order()) ? Map.of("multiset", wanted) : wanted;
         String where = trial.place + ".messages";
-        Difference different = Matching.firstDifference(expected, found, trial.names, where);
-        if (different == null) {
-            return;
-        }
-        Difference shown = readable(different);
-        if (shown.isOtherForm()) { // is there a message that differs in more than its form?
-            Difference other = Matching.firstDifference(expected, rewritten(found), trial.names, where);
-            shown = other == null ? shown : readable(other);
-        }
-        throw new Failure("messages", shown);
+        Matching.firstWay(expected, found, trial.bound).ifPresentOrElse(way -> trial.bound = way, () -> {
+            Difference shown = readable(Matching.firstDifference(expected, found, trial.bound, where));
+            if (shown.isOtherForm()) { // is there a message that differs in more than its form?
+                Difference other = Matching.firstDifference(expected, rewritten(found), trial.bound, where);
+                shown = other == null ? shown : readable(other);
+            }
+            throw new Failure("messages", shown);
+        });
     }
 
     /** Messages in the form in which the implementation would write them itself. */

@@ -1,7 +1,6 @@
 package peerproof.vectors;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -24,7 +23,7 @@ final class Trial {
     final Implementation.Offer offer;
     final List<String> tolerated = new ArrayList<>(); // the branches taken that are only tolerated
     Choices choices;
-    Map<String, Object> names = new HashMap<>(); // of the matcher same
+    Matching.Bound bound = Matching.Bound.NONE;
     volatile String place = ""; // the step that is being checked
     volatile String input; // of the codec: the op, and what it is asked about; null in a case without it
     volatile String op = ""; // the request that is being answered
@@ -120,7 +119,7 @@ final class Trial {
         Set<String> named = new LinkedHashSet<>();
         Set<String> resting = new LinkedHashSet<>();
         boolean isOpen = false;
-        String came = nameOf(unmet);
+        String came = fingerprint(unmet);
         for (Map.Entry<String, Map<String, String>> entry : basis().entrySet()) {
             List<String> together = List.of(entry.getKey().split(" "));
             Set<String> outcomes = entry.getValue().keySet();
@@ -146,7 +145,7 @@ final class Trial {
 
     /** The readings that the implementation declares and that explain a failure. */
     List<String> declared(Failure unmet) {
-        List<String> outcomes = new ArrayList<>(List.of(nameOf(unmet), "*", "!"));
+        List<String> outcomes = new ArrayList<>(List.of(fingerprint(unmet), "*", "!"));
         if (unmet.kind.equals("events")) {
             outcomes.add("*events");
         }
@@ -176,8 +175,8 @@ final class Trial {
         return vector.basis().getOrDefault(AFTER, Map.of());
     }
 
-    /** The name under which the basis lists an outcome of other readings; empty if it lists none. */
-    private String nameOf(Failure unmet) {
+    /** The hash of an outcome, under which the basis lists the outcomes of other readings. */
+    private static String fingerprint(Failure unmet) {
         if (unmet.kind.equals("crashed") || unmet.kind.equals("hung")) {
             return "!";
         }
@@ -185,15 +184,10 @@ final class Trial {
         if (found.isOtherForm()) {
             return "=";
         }
-        String place = found.where().replaceFirst(", from byte \\d+", "");
-        String where = unmet.kind.equals("events") ? place.replaceFirst("\\[\\d+\\]$", "") : place;
-        Object came = withoutReasons(found.actual());
-        return bundle.outcomes().entrySet().stream()
-                .filter(outcome -> outcome.getValue().get(0).equals(unmet.kind) && outcome.getValue().get(1).equals(where))
-                .filter(outcome -> Objects.equals(bundle.values().get(((Number) outcome.getValue().get(2)).intValue()), came))
-                .map(Map.Entry::getKey)
-                .findFirst()
-                .orElse("");
+        String where = unmet.kind.equals("events") ? found.where().replaceFirst("\\[\\d+\\]$", "") : found.where();
+        List<Object> hashed = new ArrayList<>(List.of(unmet.kind, where));
+        hashed.add(withoutReasons(found.actual()));
+        return Blake2b.digest(Json.canonical(hashed), 6);
     }
 
     /** An outcome without why a message was rejected, and without the words in which a call was refused. */
@@ -313,7 +307,7 @@ final class Trial {
             if (Objects.equals(wanted, found)) {
                 return shown.otherForm();
             }
-            Difference read = Matching.firstDifference(wanted, found, where);
+            Difference read = Matching.firstDifference(wanted, found, Matching.Bound.NONE, where);
             return read == null || shown.reordered() != null ? shown : shown.reordered(read.reordered());
         } catch (Failure.Undetermined | Unsupported silent) {
             return shown;
@@ -322,15 +316,13 @@ final class Trial {
 
     /** Fails if the value does not match, and keeps the names that it binds. */
     void match(String kind, String where, Object expected, Object actual) {
-        Difference different = Matching.firstDifference(expected, actual, names, where);
-        if (different != null) {
-            throw new Failure(kind, different);
-        }
+        bound = Matching.firstWay(expected, actual, bound)
+                .orElseThrow(() -> new Failure(kind, Matching.firstDifference(expected, actual, bound, where)));
     }
 
     /** Fails if the value is not as expected. */
     static void compare(String kind, String where, Object expected, Object actual) {
-        Difference different = Matching.firstDifference(expected, actual, where);
+        Difference different = Matching.firstDifference(expected, actual, Matching.Bound.NONE, where);
         if (different != null) {
             throw new Failure(kind, different);
         }

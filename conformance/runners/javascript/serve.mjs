@@ -1,20 +1,14 @@
 /**
- * The adapter protocol in front of an implementation (implementation.mjs): `handler` answers requests in this process, for the runner;
- * `serve` those on standard input, so that `peerproof run`, `fuzz` and `doctor` reach the same one.
+ * Serves an implementation over adapter protocol 1 (docs/how-to/write-an-adapter.md), so that `peerproof run`, `fuzz` and `doctor`
+ * reach the same one. It reads requests from standard input and writes replies to standard output; logs belong on standard error.
  */
 
+import { ordered } from "./choices.mjs";
+import { ERRORS, Unsupported, invoke } from "./failure.mjs";
 import { awaitLine, readLine, writeLine } from "./lines.mjs";
 
 const PROTOCOL = 1;
-const NOT_IN_A_BATCH = ["hello", "batch", "serve", "bye"];
-
-/** Words by which the `code` of an exception says that it is an answer to an impossible request, and no crash. */
-const ERRORS = ["bad_request", "unsupported", "unknown_op", "no_handle", "version"];
-
-/** Thrown by an implementation for what it does not support: the case is skipped, unless its capabilities cover this. */
-export class Unsupported extends Error {
-  code = "unsupported";
-}
+const NOT_IN_A_BATCH = ["hello", "batch", "bye"];
 
 /** The adapter cannot carry out a request; the code is one of the protocol's. */
 class RequestError extends Error {
@@ -22,12 +16,6 @@ class RequestError extends Error {
     super(message);
     this.code = code;
   }
-}
-
-/** A function that answers requests for implementations, one of each protocol: handle(request, choose) returns the reply. */
-export function handler(...implementations) {
-  const server = new Server(implementations);
-  return (request, choose) => server.answer(request, choose);
 }
 
 /**
@@ -39,16 +27,10 @@ export async function serve(...implementations) {
   const parse = implementations.find((each) => each.parse)?.parse ?? JSON.parse;
   for (let line = await awaitLine(); line !== null; line = await awaitLine()) {
     const request = requestOf(line, parse);
-    writeLine(rendered(request?.id ?? null, await server.answer(request, askRunner)));
+    writeLine(rendered(request?.id ?? null, await server.answer(request)));
     if (request?.op === "bye") break;
   }
   server.close(); // or open sockets would keep the program alive
-}
-
-/** Asks the runner in the middle of a request; waits for the answer. */
-function askRunner(question) {
-  writeLine(JSON.stringify({ choice: question }));
-  return JSON.parse(readLine()).choice.pick;
 }
 
 /** The request of a line; null if it has none. */
@@ -63,24 +45,6 @@ function requestOf(line, parse) {
 
 const trouble = (code, message) => ({ error: { code, message } });
 
-/** The reply after an exception: an answer, if its `code` is one of the protocol's, or a crash. */
-function troubleOf(error) {
-  const { code, message, stack } = error ?? {};
-  return ERRORS.includes(code) ? trouble(code, message) : trouble("panic", String(stack ?? error));
-}
-
-/** Calls a method of an implementation or of a node; one that is missing is not supported. */
-function invoke(subject, method, ...args) {
-  if (typeof subject[method] !== "function") throw new Unsupported(`there is no ${method}`);
-  return subject[method](...args);
-}
-
-const contentOf = (text) => (typeof text === "string" ? Buffer.from(text, "utf8") : Buffer.from(text.hex, "hex"));
-const compare = (one, other) => (typeof one === "number" ? one - other : Buffer.compare(contentOf(one), contentOf(other)));
-
-/** The options of a question: each once, numbers by their size, texts by their bytes. */
-const ordered = (options) => [...new Map(options.map((each) => [JSON.stringify(each), each])).values()].sort(compare);
-
 /** A reply as JSON, which may not be able to hold what the implementation has returned. */
 function rendered(id, reply) {
   try {
@@ -93,36 +57,34 @@ function rendered(id, reply) {
 class Server {
   #lives = new Map(); // handle → {node, via, isUp}
   #opened = 0;
-  #asking; // the request that is being answered: its id, the number of its questions, and what answers them
+  #asking = { id: null, n: 0 }; // the request that is being answered, and the number of its questions
 
   constructor(implementations) {
     this.implementations = implementations;
   }
 
-  /**
-   * The reply to a request without its id; that of `serve` is a promise. Every request gets one, whatever the implementation throws.
-   * `choose` answers its random choices.
-   */
-  answer(request, choose) {
+  /** The reply to a request without its id. Every request gets one, whatever the implementation throws. */
+  async answer(request) {
     if (request === null) return trouble("bad_request", "the line is not a JSON object");
-    this.#asking = { id: request.id ?? null, n: 0, choose };
+    this.#asking = { id: request.id ?? null, n: 0 };
     try {
       if (!Object.hasOwn(OPS, request.op)) throw new RequestError("unknown_op", `there is no op ${request.op}`);
-      const reply = OPS[request.op](this, request, choose);
-      return reply instanceof Promise ? reply.then((shown) => ({ ok: true, ...shown })).catch(troubleOf) : { ok: true, ...reply };
+      return { ok: true, ...(await OPS[request.op](this, request)) };
     } catch (error) {
-      return troubleOf(error);
+      const { code, message, stack } = error ?? {};
+      return ERRORS.includes(code) ? trouble(code, message) : trouble("panic", String(stack ?? error));
     }
   }
 
-  /** Asks for a random choice among the different options; returns those that are chosen, in the order to use. */
+  /** Asks the runner for a random choice in the middle of a request; waits for the answer. */
   choose = (site, kind, among, some) => {
     const options = ordered(among);
     if (options.length < 2) return options;
-    const { id, n, choose } = this.#asking;
-    this.#asking.n = n + 1;
-    const question = { for: id, n: n + 1, kind, site, of: options, ...(kind === "sample" && { some }) };
-    return choose(question).map((index) => options[index]);
+    this.#asking.n += 1;
+    const { id, n } = this.#asking;
+    writeLine(JSON.stringify({ choice: { for: id, n, kind, site, of: options, ...(kind === "sample" && { some }) } }));
+    const { choice } = JSON.parse(readLine());
+    return choice.pick.map((index) => options[index]);
   };
 
   of(protocol) {
@@ -263,10 +225,13 @@ const OPS = {
   },
 
   /** Each item has an id of its own, which is what a question in the middle of the batch is for. */
-  batch(server, { items }, choose) {
-    const answer = (item) =>
-      NOT_IN_A_BATCH.includes(item?.op) ? trouble("unknown_op", `there is no op ${item.op} in a batch`) : server.answer(item, choose);
-    return { results: items.map(answer) };
+  async batch(server, { items }) {
+    const results = [];
+    for (const item of items) {
+      const isOne = !NOT_IN_A_BATCH.includes(item?.op);
+      results.push(isOne ? await server.answer(item) : trouble("unknown_op", `there is no op ${item.op} in a batch`));
+    }
+    return { results };
   },
 
   bye: () => ({}),

@@ -7,7 +7,7 @@
 
 import { pathToFileURL } from "node:url";
 
-import { load, run } from "../runner.mjs";
+import { load, run } from "./runner.mjs";
 
 const [path, ...plugs] = process.argv.slice(2);
 for (const plug of plugs) {

@@ -10,6 +10,20 @@ export function checkReadings({ readings = {} }, { readings: declared = {} }) {
   }
 }
 
+/** The declared readings that explain a failure with one of these outcomes; `basis` is that of the place where it was. */
+export function declaredReadings(declared, basis, outcomes) {
+  for (const [key, others] of Object.entries(basis)) {
+    const decisions = key.split(" ");
+    for (const outcome of outcomes.filter((one) => Object.hasOwn(others, one))) {
+      const names = others[outcome].split(" ");
+      if (decisions.every((decision, at) => names[at].split("|").includes(declared[decision]))) {
+        return decisions.map((decision) => `${decision}: ${declared[decision]}`);
+      }
+    }
+  }
+  return [];
+}
+
 /** What is wrong with declared readings: no case confirms them, though some of these results could. */
 export function unconfirmed({ readings: declared = {} }, results) {
   const ran = results.filter(({ status }) => !["skipped", "undetermined"].includes(status));

@@ -1,0 +1,39 @@
+/** Results as text. */
+
+import { asJson } from "./happened.mjs";
+
+const MOST_LINES = 20; // of a stack trace
+const MOST_INPUT = 400; // characters of what the codec is asked about
+
+/** Whether a result makes a test fail: the document's own words are violated, or a list of expected failures is out of date. */
+export const isViolation = ({ status }) => ["failed", "crashed", "flooded", "stale"].includes(status);
+
+/** A result as text: what is expected, the clauses behind it, the first difference, what happened, and where to read on. */
+export function describe(bundle, { status, failure, decisions, difference, reason, input, happened = [], vector }) {
+  const rests = decisions.length > 0 ? decisions : vector.clauses;
+  const known = rests.filter((name) => bundle.clauses[name]);
+  return [
+    `${status}: ${vector.title}`,
+    ...known.flatMap((name) => {
+      const { level, text, read } = bundle.clauses[name];
+      return [`  ${name} ${level}: ${text}`, `    in ${read}`];
+    }),
+    ...(reason ? [`  ${reason}`] : []),
+    ...(input ? [`  input: ${shortened(input)}`] : []),
+    ...(difference ? [`  first difference (${failure}): ${difference.where}`, ...sides(difference)] : []),
+    ...happened,
+    `  read on: peerproof explain ${rests[0]}; peerproof vectors show ${vector.id}`,
+  ].join("\n");
+}
+
+/** The beginning of what the codec is asked about, and its length. */
+function shortened(input) {
+  const characters = [...input];
+  return characters.length > MOST_INPUT ? `${characters.slice(0, MOST_INPUT).join("")}… (${characters.length} characters)` : input;
+}
+
+function sides({ expected, actual, reordered, stack }) {
+  const trace = stack ? ["  stack", ...stack.split("\n").slice(0, MOST_LINES).map((line) => `    ${line.trim()}`)] : [];
+  const order = reordered ? [`    ${reordered}: the same items in another order`] : [];
+  return [`    expected  ${asJson(expected)}`, `    actual    ${asJson(actual)}`, ...order, ...trace];
+}
