@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-
-import pytest
+from typing import Any, Protocol
 
 
 def digest_of(folders: Iterable[Path]) -> str:
@@ -31,21 +30,30 @@ def digest_of_proofs() -> str:
     return f"{digest_of(folders)} {sys.version} {version('z3-solver')}"
 
 
-class Memory:
-    """Remembers in pytest's cache with which digest a test has passed last."""
+class Cache(Protocol):
+    """What keeps values between runs: pytest's cache."""
 
-    def __init__(self, config: pytest.Config, digest: str) -> None:
-        self._cache: pytest.Cache | None = getattr(config, "cache", None)  # without it, nothing is remembered
+    def get(self, key: str, default: Any) -> Any:
+        """Returns a kept value, or `default`."""
+
+    def set(self, key: str, value: object) -> None:
+        """Keeps a value."""
+
+
+class Memory:
+    """Remembers with which digest a test has passed last; nothing without a cache, and where all has to be shown."""
+
+    def __init__(self, cache: Cache | None, digest: str) -> None:
+        self._cache = None if {"CI", "PEERPROOF_STRICT"} & os.environ.keys() else cache
         self._digest = digest
-        self._is_used = not ({"CI", "PEERPROOF_STRICT"} & os.environ.keys())
 
     def has(self, name: str) -> bool:
         """Whether this passed with the same digest."""
-        return self._is_used and self._cache is not None and self._cache.get(_key(name), None) == self._digest
+        return self._cache is not None and self._cache.get(_key(name), None) == self._digest
 
     def keep(self, name: str) -> None:
         """Remembers that this has passed."""
-        if self._is_used and self._cache is not None:
+        if self._cache is not None:
             self._cache.set(_key(name), self._digest)
 
 

@@ -38,7 +38,7 @@ EVERY = [pytest.param(proof, id=f"{proof.item} {proof.name}") for protocol in pr
 @pytest.fixture(scope="session")
 def proved_before(pytestconfig: pytest.Config) -> Memory:
     """The proofs that have been shown by the same code, on this machine."""
-    return Memory(pytestconfig, digest_of_proofs())
+    return Memory(getattr(pytestconfig, "cache", None), digest_of_proofs())
 
 
 @pytest.mark.slow
@@ -58,28 +58,32 @@ def test_statement_is_proved_and_its_twin_refuted(proof: Proof, proved_before: M
     proved_before.keep(name)
 
 
-def test_a_proof_is_remembered_until_a_function_changes(
-    tmp_path: FilePath, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Kept(dict[str, Any]):
+    """A cache for this test alone."""
+
+    def set(self, key: str, value: object) -> None:
+        """Keeps a value."""
+        self[key] = value
+
+
+def test_a_proof_is_remembered_until_a_function_changes(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any file of the specifications or of the proofs counts; in continuous integration nothing is remembered."""
-    if not hasattr(pytestconfig, "cache"):
-        pytest.skip("pytest runs without its cache")
     for variable in ("CI", "PEERPROOF_STRICT"):
         monkeypatch.delenv(variable, raising=False)
     (tmp_path / "swim").mkdir()
     (tmp_path / "swim" / "table.py").write_text("def key(): return 1\n")
-    before = Memory(pytestconfig, digest_of([tmp_path]))
-    name = f"a test of the memory itself {tmp_path}"
+    cache, name = Kept(), "a proof"
+    before = Memory(cache, digest_of([tmp_path]))
     assert not before.has(name)
 
     before.keep(name)
 
-    assert Memory(pytestconfig, digest_of([tmp_path])).has(name)
+    assert Memory(cache, digest_of([tmp_path])).has(name)
     monkeypatch.setenv("CI", "true")
-    assert not Memory(pytestconfig, digest_of([tmp_path])).has(name)
+    assert not Memory(cache, digest_of([tmp_path])).has(name)
     monkeypatch.delenv("CI")
     (tmp_path / "swim" / "table.py").write_text("def key(): return 2\n")
-    assert not Memory(pytestconfig, digest_of([tmp_path])).has(name)
+    assert not Memory(cache, digest_of([tmp_path])).has(name)
 
 
 @pytest.mark.parametrize("proof", EVERY)

@@ -7,6 +7,7 @@ the request that was not answered: the implementation exited, hung, or wrote a l
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -46,22 +47,22 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _DETAIL else f"{text[:_DETAIL]}… ({len(text):,} characters)"
 
 
-class Adapter:
+class Adapter(ABC):
     """The interface of all adapters, with the methods of one that has no process of its own."""
 
+    @abstractmethod
     def start(self) -> Hello:
         """Starts or restarts the implementation. Raises AdapterUnavailable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
         """Returns the replies to independent requests. Raises AdapterError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
         """The same as fast as possible; `choosing` has a chooser for each request. Raises AdapterError."""
-        raise NotImplementedError
 
-    def stretch(self, times: float) -> None:
+    def stretch(self, times: float) -> None:  # noqa: B027  # nothing to do without a process
         """Multiplies the initial time limit of requests by this factor from now on."""
 
     def take_errors(self) -> bytes:
@@ -72,10 +73,10 @@ class Adapter:
         """Sends `bye`, then kills the process. Returns True if it exited by itself. Never raises."""
         return True
 
-    def kill(self) -> None:
+    def kill(self) -> None:  # noqa: B027  # nothing to do without a process
         """Kills the implementation. Never raises."""
 
-    def abort(self) -> None:
+    def abort(self) -> None:  # noqa: B027  # nothing to do without a process
         """Makes a request that another thread waits for fail soon with AdapterError. Never raises."""
 
 
