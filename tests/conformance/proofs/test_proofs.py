@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path as FilePath
@@ -20,7 +21,7 @@ from tests.support.unchanged import Memory, digest_of, digest_of_proofs
 
 from peerproof.cli.main import main
 from peerproof.conformance.clauses import catalogue as prose
-from peerproof.conformance.proofs.paths import Path
+from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.proof import Defined, Evaluated, Proof, Twin, load, prove, proven_protocols
 from peerproof.conformance.proofs.scuttlebutt import proofs
 from peerproof.spec.core import Step, Table
@@ -56,6 +57,19 @@ def test_statement_is_proved_and_its_twin_refuted(proof: Proof, proved_before: M
     assert found.twin.verdict == "refuted", found.twin.detail
     assert found.twin.detail != "no path reaches a claim"
     proved_before.keep(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "distkv"])
+def test_a_counterexample_does_not_depend_on_what_was_asked_before(protocol: str) -> None:
+    """Else the code would confirm it in one order of the proofs, and in another not."""
+    one, other = load(protocol), [*reversed(load(protocol))]
+
+    def refuted(proofs: Iterable[Proof]) -> dict[tuple[str, str], str]:
+        twins = [(proof, partial(proof.statement, **{**proof.arguments, **proof.twin.arguments})) for proof in proofs]
+        return {(proof.item, proof.name): follow(twin, SECONDS, proof.logic).detail for proof, twin in twins}
+
+    assert refuted(one) == refuted(other)
 
 
 class Kept(dict[str, Any]):

@@ -80,7 +80,7 @@ def run(args: Namespace) -> int:
     replays: list[dict[str, Any]] = []
     for protocol, proof in chosen:
         found = prove(proof, args.seconds)
-        results.append((protocol, found))
+        results.append((protocol, found.without_values()))
         here = _replayed(protocol, found, args.seconds) if args.verbose or args.save else {}
         replays.append(here)
         if not as_json:

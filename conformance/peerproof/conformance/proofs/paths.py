@@ -114,12 +114,14 @@ class _Questions:
     """
 
     def __init__(self, seconds: float, logic: str) -> None:
-        self.solver = z3.SolverFor(logic) if logic else z3.Solver()
+        self.context = z3.Context()  #: of its own, so that what was asked before has no influence on what the solver finds
+        self.solver = z3.SolverFor(logic, self.context) if logic else z3.Solver(ctx=self.context)
         self._deadline = time.monotonic() + seconds
         self._timeout = 0.0  #: seconds, as the solver has it
         self._new: list[Term] = []  #: facts that the solver does not have yet
         self._model: smt.Model | None = None
         self._unseen: list[Term] = []  #: facts that the model may not have
+        self._found: list[smt.Model] = []  #: kept: Z3 would number terms as those of a freed one, whenever Python frees it
         self.solver.push()
 
     def return_to(self, level: int, model: smt.Model | None) -> None:
@@ -172,7 +174,13 @@ class _Questions:
             if "keyboard" in reason or (reason == "canceled" and time.monotonic() < self._deadline - _TIMER_ERROR):
                 raise KeyboardInterrupt  # Z3 catches the signal while it works
             raise _Undecided("out of time" if reason in ("timeout", "canceled") else f"the solver reports {reason}")
-        return smt.Model(self.solver.model()) if found == z3.sat else None
+        return self._model_of(found)
+
+    def _model_of(self, answer: Any) -> smt.Model | None:
+        if answer != z3.sat:
+            return None
+        self._found.append(found := smt.Model(self.solver.model()))
+        return found
 
     def is_consistent(self) -> bool:
         """Whether all facts can be true."""
@@ -203,8 +211,7 @@ class _Questions:
         """Returns a model with these facts, if it is found at once."""
         self.solver.set("timeout", _QUICK)
         self._timeout = 0.0
-        is_possible = self.solver.check(*(fact.raw for fact in facts)) == z3.sat
-        return smt.Model(self.solver.model()) if is_possible else None
+        return self._model_of(self.solver.check(*(fact.raw for fact in facts)))
 
 
 @dataclass(frozen=True)
@@ -397,6 +404,11 @@ class Path:
         model = self._asked.possible()
         return self.values(model) if model else "nothing leads here"
 
+    def leave(self) -> None:
+        """Drops what has been asked and found: the path refers to itself, so that Python would keep it for a while."""
+        self._asked, self._script = None, Script()
+        self.forks.clear()
+
     @property
     def _replays(self) -> bool:
         return len(self._taken) < len(self._script.answers)
@@ -443,11 +455,15 @@ def _followed(statement: Callable[[Path], None], seconds: float, logic: str) -> 
     questions, scripts = _Questions(seconds, logic), [Script()]
     while scripts:
         script = scripts.pop()
-        questions.return_to(max(0, len(script.answers) - 1), script.model)
         path = Path(questions, script)
-        ended = _run(statement, path)
+        with smt.within(questions.context):
+            questions.return_to(max(0, len(script.answers) - 1), script.model)
+            ended = _run(statement, path)
         scripts += path.forks
-        yield path, ended
+        try:
+            yield path, ended
+        finally:
+            path.leave()
 
 
 def _run(statement: Callable[[Path], None], path: Path) -> _Ended:

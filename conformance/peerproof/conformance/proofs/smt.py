@@ -15,34 +15,74 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from math import gcd
 from typing import Any, ClassVar, Final, Self
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
+#: Where terms are made for Z3: the last one. What Z3 finds depends on what was made there before.
+_context: Final[list[z3.Context]] = [z3.main_ctx()]
 
-class Sort:
+
+@contextmanager
+def within(context: z3.Context) -> Iterator[None]:
+    """Makes terms for Z3 in a context of Z3."""
+    _context.append(context)
+    try:
+        yield
+    finally:
+        _context.pop()
+
+
+class _MadeForZ3:
+    """Something that Z3 gets when a question needs it."""
+
+    __slots__ = ("_raw",)
+
+    _raw: Any
+
+    @property
+    def raw(self) -> Any:
+        """The same as Z3 has it."""
+        if self._raw is None or self._raw.ctx is not _context[-1]:
+            self._raw = self._make()
+        return self._raw
+
+    def forget(self) -> None:
+        """Lets Z3 have it anew."""
+        self._raw = None
+
+    def _make(self) -> Any:
+        raise AssertionError("each kind of thing is made in its own way")
+
+
+class Sort(_MadeForZ3):
     """A set of values, such as the integers."""
 
-    __slots__ = ("name", "raw")
+    __slots__ = ("_how", "name")
 
-    def __init__(self, name: str, raw: Any) -> None:
+    def __init__(self, name: str, how: Callable[[z3.Context], Any]) -> None:
         self.name = name
-        self.raw = raw
+        self._how = how
+        self._raw = None
+
+    def _make(self) -> Any:
+        return self._how(_context[-1])
 
     def __str__(self) -> str:
         return self.name
 
 
-_INT: Final = Sort("Int", z3.IntSort())
-_BOOL: Final = Sort("Bool", z3.BoolSort())
+_INT: Final = Sort("Int", z3.IntSort)
+_BOOL: Final = Sort("Bool", z3.BoolSort)
 _SORTS: Final = {_INT.name: _INT, _BOOL.name: _BOOL}
 
 
-def _sort(name: str, make: Callable[[], Any]) -> Sort:
+def _sort(name: str, make: Callable[[z3.Context], Any]) -> Sort:
     if name not in _SORTS:
-        _SORTS[name] = Sort(name, make())
+        _SORTS[name] = Sort(name, make)
     return _SORTS[name]
 
 
@@ -58,35 +98,37 @@ def BoolSort() -> Sort:
 
 def DeclareSort(name: str) -> Sort:
     """Returns a set of which nothing is known."""
-    return _sort(name, lambda: z3.DeclareSort(name))
+    return _sort(name, lambda context: z3.DeclareSort(name, context))
 
 
 def BitVecSort(bits: int) -> Sort:
     """Returns the words of this many bits."""
-    return _sort(f"BitVec {bits}", lambda: z3.BitVecSort(bits))
+    return _sort(f"BitVec {bits}", lambda context: z3.BitVecSort(bits, context))
 
 
-class Function:
+class Function(_MadeForZ3):
     """A function of which nothing is known: from values of all but the last sort to one of the last."""
 
-    _known: ClassVar[dict[tuple[str, ...], Any]] = {}
+    known: ClassVar[dict[tuple[str, ...], Self]] = {}
 
     def __new__(cls, name: str, *sorts: Sort) -> Self:
         """Returns the function of this name and of these sorts; each is made once."""
         key = (name, *[sort.name for sort in sorts])
-        if (found := cls._known.get(key)) is None:
-            found = cls._known[key] = super().__new__(cls)
+        if (found := cls.known.get(key)) is None:
+            found = cls.known[key] = super().__new__(cls)
             found.name, found.key = name, key
             *found.arguments, found.result = sorts
-            raw = [sort.raw for sort in sorts]
-            found.raw = z3.Function(name, *raw) if found.arguments else z3.Const(name, *raw)
+            found._raw = None
         return found
 
     name: str
     key: tuple[str, ...]
     arguments: list[Sort]
     result: Sort
-    raw: Any
+
+    def _make(self) -> Any:
+        raw = [*(sort.raw for sort in self.arguments), self.result.raw]
+        return z3.Function(self.name, *raw) if self.arguments else z3.Const(self.name, *raw)
 
     def __call__(self, *args: Any) -> Any:
         """Returns the value of the function for some arguments."""
@@ -94,10 +136,10 @@ class Function:
         return _term("app", self.key, parts, self.result, self)
 
 
-class Term:
+class Term(_MadeForZ3):
     """A formula, a number, a word or a value of another sort. Equal terms are the same object."""
 
-    __slots__ = ("_not", "_raw", "_verdict", "args", "data", "function", "id", "op", "sort")
+    __slots__ = ("_not", "_verdict", "args", "data", "function", "id", "op", "sort")
 
     def __init__(self, op: str, data: Any, args: tuple[Term, ...], sort: Sort, function: Any) -> None:
         self.op = op
@@ -106,16 +148,12 @@ class Term:
         self.sort = sort
         self.function = function  #: an application's function, or what makes a word's raw term
         self.id = next(_numbers)
-        self._raw: Any = None
+        self._raw = None
         self._not: Term | None = None
         self._verdict: bool | str | None = "unasked"
 
-    @property
-    def raw(self) -> Any:
-        """The term as Z3 has it."""
-        if self._raw is None:
-            self._raw = _RAW[self.op](self)
-        return self._raw
+    def _make(self) -> Any:
+        return _RAW[self.op](self)
 
     def __str__(self) -> str:
         return str(self.raw)
@@ -222,6 +260,8 @@ _TERMS: Final[dict[tuple[Any, ...], Term]] = {}
 
 def forget_terms() -> None:
     """Begins anew: what was made before has no influence on the order of what is made from now on, and takes no memory."""
+    for made in (*_TERMS.values(), *_SORTS.values(), *Function.known.values()):
+        made.forget()  # or the whole context stays in memory
     for table in (_TERMS, _BINARY):
         table.clear()
     for term in (_TRUE, _FALSE, _NOUGHT):
@@ -599,8 +639,9 @@ def _raw_sides(number: Term) -> tuple[Any, Any]:
         factor = abs(coefficient)
         sides[coefficient < 0].append(part.raw if factor == 1 else factor * part.raw)
     if constant or not all(sides):
-        sides[constant < 0].append(z3.IntVal(abs(constant)))
-    one, other = (side[0] if len(side) == 1 else z3.Sum(side) for side in (side or [z3.IntVal(0)] for side in sides))
+        sides[constant < 0].append(z3.IntVal(abs(constant), _context[-1]))
+    nought = [z3.IntVal(0, _context[-1])]
+    one, other = (side[0] if len(side) == 1 else z3.Sum(side) for side in (side or nought for side in sides))
     return one, other
 
 
@@ -610,7 +651,7 @@ def _raw_sum(term: Term) -> Any:
         part.raw if coefficient == 1 else coefficient * part.raw
         for coefficient, part in zip(coefficients, term.args, strict=True)
     ]
-    parts = [*parts, z3.IntVal(constant)] if constant else parts
+    parts = [*parts, z3.IntVal(constant, _context[-1])] if constant else parts
     return parts[0] if len(parts) == 1 else z3.Sum(parts)
 
 
@@ -619,11 +660,11 @@ def _raw_of_parts(make: Callable[..., Any]) -> Callable[[Term], Any]:
 
 
 _RAW: Final[Mapping[str, Callable[[Term], Any]]] = {
-    "int": lambda term: z3.IntVal(term.data),
-    "bool": lambda term: z3.BoolVal(term.data),
-    "word": lambda term: z3.BitVecVal(*term.data),
+    "int": lambda term: z3.IntVal(term.data, _context[-1]),
+    "bool": lambda term: z3.BoolVal(term.data, _context[-1]),
+    "word": lambda term: z3.BitVecVal(*term.data, _context[-1]),
     "app": lambda term: term.function.raw(*[part.raw for part in term.args]) if term.args else term.function.raw,
-    "value": lambda term: term.function,
+    "value": lambda term: _translated(term.function, _context[-1]),
     "sum": _raw_sum,
     "at least": lambda term: operator.ge(*_raw_sides(term.args[0])),
     "nought": lambda term: operator.eq(*_raw_sides(term.args[0])),
@@ -642,8 +683,12 @@ _RAW: Final[Mapping[str, Callable[[Term], Any]]] = {
 }
 
 
+def _translated(raw: Any, context: z3.Context) -> Any:
+    return raw if raw.ctx is context else raw.translate(context)
+
+
 def _sort_of_raw(raw: Any) -> Sort:
-    return _sort(str(raw), lambda: raw)
+    return _sort(str(raw), partial(_translated, raw))
 
 
 def of_raw(raw: Any) -> Any:
@@ -712,12 +757,16 @@ class Model:
 
     def eval(self, term: Term) -> Term:
         """Returns the value of a term."""
-        found: Term = of_raw(self.raw.eval(term.raw, model_completion=True))
+        with within(self.raw.ctx):
+            found: Term = of_raw(self.raw.eval(term.raw, model_completion=True))
         return found
 
     def holds(self, formula: Term) -> bool:
         """Whether a formula is true."""
-        return formula is _TRUE or z3.is_true(self.raw.eval(formula.raw, model_completion=True))
+        if formula is _TRUE:
+            return True
+        with within(self.raw.ctx):
+            return bool(z3.is_true(self.raw.eval(formula.raw, model_completion=True)))
 
     def functions(self) -> Iterator[tuple[Function, list[list[Term]]]]:
         """Yields the functions that the model has values of, each with the arguments for which it has them."""

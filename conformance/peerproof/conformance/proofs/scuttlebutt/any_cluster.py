@@ -44,8 +44,10 @@ PROOFS: Final = ProofTable()
 _INT, _BOOL = smt.IntSort(), smt.BoolSort()
 _NOW: Final = Instant(0)
 
-#: The window of an answer begins with its first pair; otherwise its pairs are any two neighbours.
-_AT_BEGINNING: Final = smt.Bool("the window is at the beginning")
+
+def at_beginning() -> Term:
+    """Returns that the window of an answer begins with its first pair; otherwise its pairs are any two neighbours."""
+    return smt.Bool("the window is at the beginning")
 
 
 @dataclass(frozen=True)
@@ -406,7 +408,7 @@ def neighbours(node: Node, owner: Term, since: Term, window: tuple[Term, ...], k
         version = table.row(key).version
         is_between = smt.And(
             table.has(key),
-            smt.If(_AT_BEGINNING, smt.And(since < version, version < first), smt.And(first < version, version < second)),
+            smt.If(at_beginning(), smt.And(since < version, version < first), smt.And(first < version, version < second)),
         )
         yield smt.Not(is_between)
 
@@ -487,7 +489,7 @@ def what_is_known_has_no_gap(path: Path, *, late: bool = False) -> None:
         path.claim(name, kept[name])
     for place, (entry, since) in enumerate(taken.sent):
         if isinstance(entry, DeltaEntry) and since is not None:
-            follows = _AT_BEGINNING if place == 0 else smt.Not(_AT_BEGINNING)
+            follows = at_beginning() if place == 0 else smt.Not(at_beginning())
             path.claim(
                 "a pair follows what comes before it",
                 smt.Implies(follows, in_delta(taken.after.cluster, entry, since, taken.key)),
