@@ -64,6 +64,19 @@ def add_select(parser: Options, what: str) -> None:
     parser.add_argument("-k", "--select", metavar="WORDS", default="", help=what)
 
 
+def add_decisions(parser: Options) -> None:
+    """Adds `--decisions WHAT`."""
+    from peerproof.conformance.runner.runner import DECISIONS
+
+    parser.add_argument(
+        "--decisions",
+        choices=tuple(DECISIONS),
+        default="report",
+        help="if a case violates only a decision of the specification, not the document: report that it differs (default), fail "
+        "it (strict), or tolerate it (ignore). strict is for an implementation that is to agree with the reference everywhere",
+    )
+
+
 def add_all(parser: Options) -> None:
     """Adds `--all`."""
     about = "show every failure in full, not three of each group with the same first difference (text, md)"

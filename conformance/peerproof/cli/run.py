@@ -64,7 +64,7 @@ from peerproof.conformance.report.session import RunVerdict, Session, begin_repo
 from peerproof.conformance.runner import expected_failures, worker
 from peerproof.conformance.runner.cases import case_ids, select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
-from peerproof.conformance.runner.runner import DECISIONS, Settings
+from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.suite import output
 from peerproof.conformance.suite.printable import count_text
 from peerproof.conformance.vectors.suite import Suite
@@ -158,13 +158,7 @@ def _add_comparison(group: options.Options) -> None:
         help="fail also where a vector says should, instead of tolerating it. For an implementation that is to follow the "
         "document's recommendations as well",
     )
-    add(
-        "--decisions",
-        choices=tuple(DECISIONS),
-        default="report",
-        help="if a case violates only a decision of the specification, not the document: report that it differs (default), fail "
-        "it (strict), or tolerate it (ignore). strict is for an implementation that is to agree with the reference everywhere",
-    )
+    options.add_decisions(group)
     add(
         "--assume",
         metavar="FILE",

@@ -94,6 +94,16 @@ def test_what_cannot_be_started_is_refused_with_the_reason_and_what_to_do(
     assert all(words.replace("FOLDER", str(folder)) in shown for words in said)
 
 
+def test_a_package_that_the_adapter_needs_and_that_is_not_found_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "needy.py").write_text("import my_own_package\n")
+    monkeypatch.chdir(folder)
+
+    shown = refused("py:needy:Adapter")
+
+    assert "no module 'my_own_package', which it imports" in shown
+    assert "in this folder and on PYTHONPATH" in shown
+
+
 def test_a_program_of_this_folder_is_written_with_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 

@@ -183,6 +183,22 @@ def test_a_replay_shows_the_protocol_of_the_vector_in_hello(options: list[str], 
 
 
 @pytest.mark.parametrize(
+    ("options", "code", "status", "again"),
+    [([], 0, "DIFFERS", "divergence:BD-04"), (["--decisions", "strict"], 1, "CRASHED", "divergence:BD-04 --decisions strict")],
+)
+def test_a_replay_of_what_only_a_decision_demands_has_the_verdict_of_the_run(
+    options: list[str], code: int, status: str, again: str, capsys: Capture
+) -> None:
+    arguments = ["scuttlebutt/codec/reject-empty-datagram#rejects", "--impl", "divergence:BD-04", *options]
+
+    assert main(["vectors", "replay", *arguments]) == code
+
+    shown = capsys.readouterr().out
+    assert f"\n{status} scuttlebutt/codec/reject-empty-datagram#rejects" in shown
+    assert shown.endswith(f" --impl {again}\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "shown"),
     [
         (["--help"], "\n  B scuttlebutt, S swim, W wendy, P peter, D distkv\n"),

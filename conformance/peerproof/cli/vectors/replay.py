@@ -31,7 +31,7 @@ from peerproof.cli.implementation import (
 )
 from peerproof.conformance.runner.cases import CaseNotFound, find_cases
 from peerproof.conformance.runner.result import STATUSES, Result
-from peerproof.conformance.runner.runner import replay_cases
+from peerproof.conformance.runner.runner import Settings, apply_settings, replay_cases
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.selection import VectorNotFound
 
@@ -50,6 +50,7 @@ def configure(parser: ArgumentParser) -> None:
     add_implementation(parser)
     add_bounds(parser)
     options.add_vectors(parser)
+    options.add_decisions(parser)
     add("--seed", default="0", help="random seed, that of the run to be repeated (default 0)")
     add("--emit", choices=("stdin",), help="print only the lines that go to the implementation")
 
@@ -62,7 +63,8 @@ def run(args: Namespace) -> int:
     with refuse_unavailable():
         show = _show if is_verbose() else partial(_show_briefly, chosen[0].vector.protocol)
         watch = _emit if args.emit else show
-        results = replay_cases(chosen, make_reach(args, suite.version, watch)(), args.seed, bounds(args))
+        replayed = replay_cases(chosen, make_reach(args, suite.version, watch)(), args.seed, bounds(args))
+    results = [apply_settings(Settings(decisions=args.decisions), result) for result in replayed]
     if not args.emit:
         for case, result in zip(chosen, results, strict=True):
             _print_outcome(case, result, args)
@@ -111,7 +113,8 @@ def _print_outcome(case: Case, result: Result, args: Namespace) -> None:
 
     print()
     if STATUSES[result.status] or result.failure:
-        print(explain(result, case.vector.title, arguments_of_replay(args)), end="")
+        decisions = {"decisions": args.decisions} if args.decisions != "report" else {}
+        print(explain(result, case.vector.title, {**arguments_of_replay(args), **decisions}), end="")
         return
     reason = f": {result.reason}" if result.reason else ""
     print(f"{result.status.upper()} {result.id}{reason}")

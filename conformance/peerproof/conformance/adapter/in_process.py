@@ -99,10 +99,11 @@ class InProcess(Adapter):
         try:
             found = import_module(module)
         except ModuleNotFoundError as error:
-            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-                raise  # one that the module imports
+            if error.name is None:
+                raise
+            wanted = "" if f"{module}.".startswith(f"{error.name}.") else ", which it imports"
             tip = "modules are looked for in this folder and on PYTHONPATH"
-            raise AdapterUnavailable(f"py:{self._name}: no module {error.name!r}", tip=tip) from None
+            raise AdapterUnavailable(f"py:{self._name}: no module {error.name!r}{wanted}", tip=tip) from None
         if not hasattr(found, name):
             close = get_close_matches(name, vars(found), n=1)
             tip = f"did you mean py:{module}:{close[0]}?" if close else f"{module} must define it"

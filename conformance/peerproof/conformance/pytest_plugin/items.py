@@ -81,11 +81,10 @@ class CaseTest(PeerproofTest):
 
     def _text(self, result: Result) -> str:
         """The runner's text of a failure. Its first line is what pytest adds to the name of the test in its summary."""
-        run = self.implementation.run
-        first, rest = explain(result, self.case.vector.title, run.arguments).split("\n", 1)
-        failure = first.removeprefix(f"{result.status.upper()} {result.id}").strip().removeprefix("(").removesuffix(")")
         if result.status == "stale":
-            rest += f"  fixed?   delete this line of {run.expected.file}\n"
+            return f"stale: {result.reason}"
+        first, rest = explain(result, self.case.vector.title, self.implementation.run.arguments).split("\n", 1)
+        failure = first.removeprefix(f"{result.status.upper()} {result.id}").strip().removeprefix("(").removesuffix(")")
         return f"{failure or result.status}\n{rest}"
 
 

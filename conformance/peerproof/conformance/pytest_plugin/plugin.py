@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,13 +12,14 @@ import pytest
 from peerproof.conformance.pytest_plugin.implementation import Implementation, Run
 from peerproof.conformance.pytest_plugin.items import NAME, CaseTest, PeerproofTest, collect_cases
 from peerproof.conformance.readings.reading import unseen_claims
+from peerproof.conformance.report.failure_text import run_command
 from peerproof.conformance.report.record import Report, as_json_lines, read
 from peerproof.conformance.report.summary import summary
 from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures
 from peerproof.conformance.runner.result import SILENT
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.suite import output
-from peerproof.conformance.suite.printable import escape_controls
+from peerproof.conformance.suite.printable import count_text, escape_controls
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -151,5 +152,13 @@ class Plugin:
         """Prints the end of the report, as `peerproof run` does."""
         if self._report is not None:
             terminalreporter.section(NAME)
-            for line in summary(self._report, "--peerproof-decisions"):
+            for line in (*self._stale(self._report), *summary(self._report, "--peerproof-decisions")):
                 terminalreporter.write_line(escape_controls(line))
+
+    def _stale(self, report: Report) -> Iterator[str]:
+        """Yields how to remove what passes from the list of expected failures."""
+        if stale := report.totals["stale"]:
+            run = self._implementation.run
+            command = run_command(run.arguments, run.arguments.get("protocol", ""), [], ["--update-known-failing"])
+            yield f"stale: {count_text(stale, 'case')} in {run.expected.file}. This removes what passes from it:"
+            yield f"  {command}"

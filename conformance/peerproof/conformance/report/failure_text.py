@@ -195,7 +195,7 @@ def _process(result: Result) -> list[str]:
 
 
 def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields two commands to paste: the same trial, and the smallest reproduction without the suite, after its messages."""
+    """Yields commands to paste: the same trial; and for a program the smallest reproduction without the suite."""
     implementation = arguments.get("impl")
     options = _options(arguments)
     if "@" in result.id or "connect" in arguments:
@@ -203,26 +203,27 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
         return
     replay = f"peerproof vectors replay {shlex.quote(result.id)}{options}"
     yield "again", replay
-    command = _command(implementation)
-    shell = f" | {command}" if command else ""
+    program = None if implementation and implementation.startswith(WITHOUT_A_PROGRAM) else _command(implementation)
     if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):
         lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
-        if len(lines) <= MOST_PASTED:
-            yield "by hand", f"printf '%s\\n' {lines}{shell}"
+        if program and len(lines) <= MOST_PASTED:
+            yield "by hand", f"printf '%s\\n' {lines} | {program}"
             return
     else:
         for request in result.essence:
             digits = request["bytes"] or _NO_BYTES
             yield "message", digits if len(digits) <= MOST_PASTED else truncate_text(digits)
-    yield "by hand", f"{replay} --emit stdin{shell}"
+    if program:
+        yield "by hand", f"{replay} --emit stdin | {program}"
 
 
 def explore_commands(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields the command that opens a case in the explorer; if an implementation was run, also the one with it beside."""
     command = f"peerproof vectors explore {shlex.quote(result.id.partition('@')[0])}"
-    yield "explore", f"{command}{_options({**arguments, 'impl': None})}"
+    without = {**arguments, "decisions": None}
+    yield "explore", f"{command}{_options({**without, 'impl': None})}"
     if arguments.get("impl"):
-        yield "explore --impl", f"{command}{_options(arguments)}"
+        yield "explore --impl", f"{command}{_options(without)}"
 
 
 def run_command(arguments: Mapping[str, Any], protocol: str, words: Sequence[str], more: Sequence[str]) -> str:
@@ -230,7 +231,7 @@ def run_command(arguments: Mapping[str, Any], protocol: str, words: Sequence[str
     select = " ".join(filter(None, [arguments.get("select"), *words]))
     shown = {**arguments, "select": select, "protocol": None, "annotate": None}
     options = [f"--{name}" if value is True else f"--{name} {shlex.quote(str(value))}" for name, value in shown.items() if value]
-    return " ".join(["peerproof run", protocol, *options, *more]).replace("--select ", "-k ")
+    return " ".join(filter(None, ["peerproof run", protocol, *options, *more])).replace("--select ", "-k ")
 
 
 def _way(result: Result, arguments: Mapping[str, Any]) -> str:
@@ -245,17 +246,17 @@ def _options(arguments: Mapping[str, Any]) -> str:
     return "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
 
 
-_REPEATED: Final = ("impl", "seed", "vectors", "max-messages", "max-at-once", "max-bytes", "max-reply")
+_REPEATED: Final = ("impl", "seed", "vectors", "decisions", "max-messages", "max-at-once", "max-bytes", "max-reply")
 
 
-def _command(implementation: str | None) -> str | None:
-    """The shell command that starts the implementation; None if there is none."""
+def _command(implementation: str | None) -> str:
+    """The shell command that starts the implementation, or connects with it."""
     if implementation is None:
         return "python -m peerproof.reference.harness.harness"
     if implementation.startswith("tcp://"):
         host, _, port = implementation.removeprefix("tcp://").rpartition(":")
         return f"nc {host} {port}"
-    return None if implementation.startswith(WITHOUT_A_PROGRAM) else implementation
+    return implementation
 
 
 def value_text(value: Any) -> str:

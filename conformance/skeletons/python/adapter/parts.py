@@ -11,7 +11,11 @@ Choose = Callable[[dict[str, Any]], list[int]]
 
 
 class Malformed(Exception):
-    """The bytes are no message: truncated, trailing, bad_type, bad_length, bad_value, too_large or other."""
+    """
+    The bytes are no message, or a message has no bytes: truncated, trailing, bad_type, bad_length, bad_value, too_large or other.
+
+    Any of these will do, unless a vector names the one that it expects.
+    """
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

@@ -1,7 +1,7 @@
 """
 This file connects my-node with the vectors of scuttlebutt. Fill it in from top to bottom; the rest needs no change.
 
-Values are plain data, as `peerproof vectors show` prints them: a message is a dictionary with its `type` and its members, an
+Values are plain data: a message is a dictionary with its `type` and its members, as `peerproof vectors show` prints it; an
 integer of 64 bits is a string of decimal digits, a text whose bytes are not UTF-8 is `{"hex": "fffe"}`. A part that raises
 NotImplementedError is not written yet.
 """
