@@ -24,10 +24,9 @@ PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for folder in FOLDERS 
 ELSEWHERE = {
     "docs/how-to/draw-a-message-graph.md": "tests/conformance/authoring/test_drawing_page.py",
     "docs/how-to/foreign-implementations.md": "tests/conformance/adapters/test_adapter_distkv_pypi.py",
-    "docs/how-to/test-a-javascript-implementation.md": "tests/conformance/adapters/test_adapter_js.py",
     **{
         f"docs/how-to/test-a-{language}-implementation.md": "tests/conformance/authoring/test_skeleton_pages.py"
-        for language in ("go", "java", "python", "rust")
+        for language in ("go", "java", "javascript", "python", "rust")
     },
 }
 
@@ -256,6 +255,6 @@ def test_what_is_not_typed_is_there(page: str, beginning: str) -> None:
 
 @pytest.mark.parametrize("page", ELSEWHERE)
 def test_pages_that_are_typed_elsewhere_are(page: str) -> None:
-    name = re.sub("-(go|java|python|rust)-", "-{language}-", Path(page).name)
+    name = re.sub("-(go|java|javascript|python|rust)-", "-{language}-", Path(page).name)
 
     assert name in (ROOT / ELSEWHERE[page]).read_text("utf-8")

@@ -71,9 +71,7 @@ class KnownFailing {
     const place = `${this.file}:${named[0].line}`;
     if (["passed", "tolerated"].includes(result.status)) {
       const passes = result.status === "passed" ? "passes" : "is tolerated in any case";
-      const command = `peerproof run --impl ADAPTER --known-failing ${this.file} --update-known-failing`;
-      const remedy = `delete this line, or all such lines by ${command}`;
-      return { ...result, status: "stale", reason: `it ${passes}, though ${place} lists it: ${remedy}` };
+      return { ...result, status: "stale", reason: `it ${passes}, though ${place} lists it: delete this line` };
     }
     const entry = named.find(({ failure }) => failure === result.failure);
     if (entry) return { ...result, status: "known", reason: entry.reason };

@@ -8,8 +8,25 @@ const MOST_INPUT = 400; // characters of what the codec is asked about
 /** Whether a result makes a test fail: the document's own words are violated, or a list of expected failures is out of date. */
 export const isViolation = ({ status }) => ["failed", "crashed", "flooded", "stale"].includes(status);
 
+/**
+ * Skipped cases in groups: [{layer, reason, ids}], the largest first. An implementation without nodes skips thousands, for a few
+ * reasons.
+ */
+export function groupSkipped(results) {
+  const groups = new Map();
+  for (const { id, status, reason } of results) {
+    if (status !== "skipped") continue;
+    const layer = id.split("/").slice(0, 2).join("/");
+    const key = `${layer} ${reason}`;
+    if (!groups.has(key)) groups.set(key, { layer, reason, ids: [] });
+    groups.get(key).ids.push(id);
+  }
+  return [...groups.values()].sort((one, other) => other.ids.length - one.ids.length);
+}
+
 /** A result as text: what is expected, the clauses behind it, the first difference, what happened, and where to read on. */
 export function describe(bundle, { status, failure, decisions, difference, reason, input, happened = [], vector }) {
+  if (status === "stale") return `stale: ${reason}`;
   const rests = decisions.length > 0 ? decisions : vector.clauses;
   const known = rests.filter((name) => bundle.clauses[name]);
   return [

@@ -16,8 +16,9 @@ import { Trial } from "./trial.mjs";
 export { Unsupported } from "./failure.mjs";
 export { loadKnownFailing } from "./known-failing.mjs";
 export { unconfirmed } from "./readings.mjs";
-export { describe, isViolation } from "./report.mjs";
+export { describe, groupSkipped, isViolation } from "./report.mjs";
 export { serve } from "./serve.mjs";
+export { Text } from "./text.mjs";
 
 const FORMAT = 1;
 const EXPORT = "To do: write bundle and runner again, with `peerproof vectors export --output FOLDER --runner javascript`";

@@ -1,40 +1,65 @@
 /**
  * Every case of the suite, of all protocols, as a test of Node's own runner: `node --test`, or `node --test
- * --test-name-pattern=/codec` for some of them.
+ * --test-name-pattern=/codec` for some of them. Cases that need what your implementation does not claim are one skipped test for each
+ * layer and reason.
  *
  * A case that `known-failing.txt` lists is shown as TODO as long as it fails as listed. If it passes, its test fails, and says which
- * line to delete. There is nothing to fill in here.
+ * line to delete. There is one choice to make here, STRICT.
  */
 
-import assert from "node:assert/strict";
-import test from "node:test";
+import test, { after } from "node:test";
 
 import { implementations } from "./implementations.js";
-import { describe, isViolation, load, loadKnownFailing, run, unconfirmed } from "./vectors/runner.mjs";
+import { describe, groupSkipped, isViolation, load, loadKnownFailing, run, unconfirmed } from "./vectors/runner.mjs";
 
 /**
  * Whether a case fails also where no document but only a decision of the suite demands more, such as that a malformed datagram does
- * no harm. Otherwise it differs, and is shown as TODO.
+ * no harm: set it to true if you follow the decisions. Otherwise such a case differs, and is shown as TODO.
  */
 const STRICT = false;
 
 const bundles = implementations.map(({ protocol, parse }) => load(new URL(`vectors/${protocol}.json.gz`, import.meta.url), parse));
 const known = loadKnownFailing(new URL("known-failing.txt", import.meta.url), bundles);
+const found = { differs: [], stale: [] }; // ids of cases that ran
+
+/** Fails with this text alone: the stack would be that of this file. */
+function fail(text) {
+  throw Object.assign(new Error(text), { stack: text });
+}
 
 for (const problem of known.problems) {
-  test(problem, () => assert.fail(problem));
+  test(problem, () => fail(problem));
 }
 for (const [index, bundle] of bundles.entries()) {
   const results = [...run(bundle, implementations[index], known)];
   for (const problem of unconfirmed(implementations[index], results)) {
-    test(problem, () => assert.fail(problem));
+    test(problem, () => fail(problem));
   }
-  for (const result of results) {
-    const skip = ["skipped", "undetermined"].includes(result.status) && result.reason;
-    const differs = result.status === "differs" && `differs: only ${result.decisions.join(", ")} asks for more`;
-    const todo = (result.status === "known" && `known to fail: ${result.reason}`) || (!STRICT && differs);
-    test(result.id, { skip, todo }, () => {
-      assert.ok(!isViolation(result) && !differs, describe(bundle, result));
+  for (const { layer, reason, ids } of groupSkipped(results)) {
+    test(`${layer}: ${ids.length} skipped`, { skip: reason });
+  }
+  for (const result of results.filter(({ status }) => status !== "skipped")) {
+    const { id, status, reason, decisions } = result;
+    const todo = {
+      known: `known to fail: ${reason}`,
+      differs: !STRICT && `differs: only ${decisions.join(", ")} asks for more; with STRICT in implementation.test.js it fails`,
+    }[status];
+    test(id, { skip: status === "undetermined" && reason, todo }, () => {
+      found[status]?.push(id);
+      if (isViolation(result) || (STRICT && status === "differs")) fail(describe(bundle, result));
     });
   }
 }
+
+after((context) => {
+  const { differs, stale } = found;
+  if (!STRICT && differs.length > 0) {
+    const remedy = "set STRICT to true in implementation.test.js if you follow the decisions: then they fail";
+    context.diagnostic(`cases that differ: ${differs.length}, such as ${differs[0]}; ${remedy}`);
+  }
+  if (stale.length > 0) {
+    const protocols = implementations.map(({ protocol }) => protocol).join();
+    const command = `peerproof run -k protocol:${protocols} --impl 'node main.js' --known-failing known-failing.txt --update-known-failing`;
+    context.diagnostic(`stale cases: ${stale.length}; this deletes their lines: ${command}`);
+  }
+});

@@ -6,7 +6,8 @@
  * claimed are skipped. Throw Unsupported for what your implementation cannot do.
  *
  * Data has the plain form of the suite: an integer of 64 bits is a string of decimal digits, read with BigInt(…); a text is a string,
- * or {hex: "fffe"} if its bytes are not UTF-8. Bytes are Buffers.
+ * or {hex: "fffe"} if its bytes are not UTF-8: `Text` of vectors/runner.mjs has `Text.plain(bytes)` and `Text.bytes(plain)`. Bytes
+ * are Buffers.
  */
 
 import { Unsupported } from "./vectors/runner.mjs";
@@ -21,7 +22,7 @@ import { Unsupported } from "./vectors/runner.mjs";
  */
 function decode(bytes) {
   // Return { value: message }. Malformed bytes are a result too; the classes are truncated, trailing, bad_type, bad_length, bad_value,
-  // too_large and other.
+  // too_large and other. Any class passes, unless a vector fixes one.
   return { rejected: { class: "other", message: `decode is not written yet; there are ${bytes.length} bytes` } };
 }
 
@@ -95,7 +96,7 @@ class Node {
     throw new Unsupported(`there is no query ${name} yet`);
   }
 
-  /** The node ends, without a last message. Claim "restart". */
+  /** 4. Optional parts: with each, more vectors apply. The node ends, without a last message. Claim "restart". */
   crash() {
     throw new Unsupported("crash is not written yet");
   }

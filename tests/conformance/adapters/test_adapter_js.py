@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
@@ -12,13 +13,11 @@ from typing import ClassVar
 import pytest
 from tests.conformance.conftest import Capture
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
-from tests.support.javascript import ADAPTERS, Mistakes, assert_caught, copy_port, copy_with, judge
+from tests.support.javascript import ADAPTERS, Mistakes, assert_caught, copy_with, judge
 from tests.support.tools import require
-from tests.support.walkthrough import follow, with_free_ports
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[3]
 PORT = ADAPTERS / "scuttlebutt-js"
 
 #: The table of the page.
@@ -90,11 +89,29 @@ def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, tmp_p
     assert_caught(copy_with(tmp_path, "scuttlebutt-js", module, right, wrong), f"scuttlebutt/{vector}", capfd)
 
 
-def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
-    """Who runs all vectors, some of them over its socket too, and fuzzes it finds nothing."""
-    copy_port(tmp_path / "conformance", PORT.name)
-    page = ROOT / "docs/how-to/test-a-javascript-implementation.md"
-    follow(with_free_ports(page.read_text("utf-8")), tmp_path, least=6)
+@pytest.mark.parametrize("command", ["run", "fuzz"])
+def test_neither_the_vectors_nor_the_fuzzer_find_anything(command: str) -> None:
+    assert judge(PORT, command, "scuttlebutt") == 0
+
+
+ON_SOCKETS = ("run", "--decisions", "strict", "--transport", "virtual,udp", "-k")
+
+
+def test_over_its_socket_it_does_the_same(capfd: Capture) -> None:
+    assert judge(PORT, *ON_SOCKETS, "digest") == 0
+
+    assert re.search(r"^virtual time and real sockets: \d+ vectors ran both ways, all agree\n", capfd.readouterr().out, re.M)
+
+
+def test_an_exception_that_ends_the_program_is_seen_over_the_socket_alone(tmp_path: Path, capfd: Capture) -> None:
+    """Under virtual time the adapter catches it."""
+    right = "if (!(error instanceof Malformed)) throw error; // no message: dropped [BA-20]"
+    copied = copy_with(tmp_path, PORT.name, "udp.mjs", right, "throw error;")
+
+    assert judge(copied, *ON_SOCKETS, "malformed-from-many-sources") == 1
+
+    vector = "scuttlebutt/exchange/malformed-from-many-sources"
+    assert f"otherwise: {vector}: passed under virtual time, crashed (crashed) over udp\n" in capfd.readouterr().out
 
 
 class JavaScriptNode(NodeProcess):

@@ -13,7 +13,16 @@ from tests.support.walkthrough import follow
 from peerproof.cli.main import main
 
 HOW_TO = Path(__file__).parents[3] / "docs/how-to"
-PROGRAMS: dict[str, tuple[str, ...]] = {"python": (), "go": ("go", "gofmt"), "rust": ("cargo",), "java": ("mvn",)}
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    "python": (),
+    "go": ("go", "gofmt"),
+    "rust": ("cargo",),
+    "java": ("mvn",),
+    "javascript": ("node",),
+}
+
+#: Nothing comes from a network, and `node --test` prints what it prints at a terminal.
+ENVIRONMENT = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "NODE_OPTIONS": "--test-reporter=spec"}
 
 
 @pytest.mark.slow
@@ -24,7 +33,7 @@ def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, .
         require(program)
     subprocess.run([require("git"), "init", "--quiet", tmp_path], check=True)
     page = HOW_TO / f"test-a-{language}-implementation.md"
-    follow(page.read_text("utf-8"), tmp_path, least=10, GOFLAGS="-mod=mod", GOPROXY="off")
+    follow(page.read_text("utf-8"), tmp_path, least=10, **ENVIRONMENT)
 
 
 @pytest.mark.slow

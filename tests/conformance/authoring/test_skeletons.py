@@ -182,6 +182,32 @@ def test_what_only_differs_is_shown_and_fails_if_the_test_is_strict(language: st
 
 
 @pytest.mark.slow
+def test_in_javascript_the_end_says_what_to_do(tmp_path: Path) -> None:
+    """
+    Where cases differ, how to make them fail; where listed ones pass, the command that deletes their lines. Text of the latter
+    is one line, and skipped cases are one test for each layer and reason.
+    """
+    folder = begun("js", "scuttlebutt", tmp_path / "mine", build=False)
+    typed(folder, "scuttlebutt.js", SHORT["js"][2], SHORT["js"][3] + SHORT["js"][2])
+    passing, list_ = "scuttlebutt/codec/reject-type-4-with-a-digest#rejects", folder / "known-failing.txt"
+    list_.write_text(f"{list_.read_text()}{passing} accepted - - none\n")
+
+    done = shell("node --test --test-reporter=spec", folder)
+    last = re.search(
+        r"^ℹ cases that differ: \d+, such as \S+; set STRICT to .*\nℹ stale cases: 1; .*: (.*)\nℹ tests", done.stdout, re.M
+    )
+    assert last, done.stdout
+    shell(last[1], folder)
+
+    assert done.returncode == 1
+    assert re.search(rf"^✖ {passing} .*\n  \[stale: it passes, though \S+ lists it: delete this line\]\n\n", done.stdout, re.M)
+    skipped = re.findall(r"^﹣ (scuttlebutt/\w+): \d+ skipped .* # (.*)$", done.stdout, re.M)
+    assert ("scuttlebutt/exchange", "the implementation does not offer exchange") in skipped
+    assert len(skipped) == len(set(skipped)) == len(re.findall("^﹣", done.stdout, re.M))
+    assert passing not in list_.read_text()
+
+
+@pytest.mark.slow
 def test_in_python_every_case_is_a_test_of_pytest(tmp_path: Path) -> None:
     """In the process of pytest; none fails, until the list of expected failures loses a line."""
     folder = begun("python", "peter", tmp_path / "mine")
