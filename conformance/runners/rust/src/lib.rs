@@ -18,6 +18,7 @@ mod readings;
 mod runner;
 mod script;
 mod serve;
+pub mod text;
 mod trial;
 mod verdict;
 
