@@ -16,15 +16,16 @@ import (
 // Settings change how Run runs the cases.
 type Settings struct {
 	KnownFailing string        // the file of known failures, if there is one
+	Adapter      string        // the command that runs the vectors by peerproof; texts show it
 	Strict       bool          // whether a case fails also where only a decision of this project demands more (differs)
 	Limit        time.Duration // of each case; 10 seconds if it is 0
 }
 
-// Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated, or if a case passes
-// that is a known failure. A case that differs fails if the settings are strict; else it is a line in the log (go test -v), as one
-// that is only tolerated.
-// At the end it prints how many cases had which verdict. `go test` shows that in the folder of the test; with names of packages,
-// such as ./..., only if it fails, or with -v.
+// Run runs every case of the bundle in a file as a subtest, which fails if the document's words are violated. A case that differs
+// fails if the settings are strict; else it is a line in the log (go test -v), as one that is only tolerated. If known failures
+// pass, the list of them is what is wrong: the test fails, once for all of them.
+// At the end it prints how many cases had which verdict, and how many differ. `go test` shows that in the folder of the test; with
+// names of packages, such as ./..., only if it fails, or with -v.
 func Run(t *testing.T, path string, implementation Implementation, settings Settings) {
 	t.Helper()
 	RunAll(t, []Plug{{Bundle: path, Implementation: implementation}}, settings)
@@ -68,12 +69,16 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 				result := list.apply(runner.Check(vector, one))
 				results = append(results, result)
 				switch {
+				case result.Status == "stale":
+					t.Skip(runner.Text(result))
 				case result.IsViolation() || settings.Strict && result.Status == "differs":
 					t.Error(runner.Text(result))
 				case result.Status == "skipped" || result.Status == "undetermined":
 					t.Skip(result.Reason)
 				case result.Status == "known":
 					t.Skip(runner.Text(result))
+				case result.Status == "differs":
+					t.Log(runner.Text(result) + "\n  " + makeStrict)
 				case result.Status != "passed":
 					t.Log(runner.Text(result))
 				}
@@ -84,7 +89,35 @@ func runBundle(t *testing.T, bundle *Bundle, implementation Implementation, list
 		t.Error(problem)
 	}
 	fmt.Fprintln(os.Stdout, summary(bundle, results))
+	if differing := withStatus(results, "differs"); len(differing) > 0 && !settings.Strict {
+		only := strings.Join(differing[0].Decisions, ", ")
+		fmt.Fprintf(os.Stdout, "%s: only %s asks for more, not the document; %s\n", describeCases(differing), only, makeStrict)
+	}
+	if stale := withStatus(results, "stale"); len(stale) > 0 {
+		adapter := settings.Adapter
+		if adapter == "" {
+			adapter = "peerproof run --impl ADAPTER"
+		}
+		remedy := fmt.Sprintf("%s --known-failing %s --update-known-failing", adapter, list.file)
+		t.Errorf("%s: %s\n  to remove all such lines: %s", describeCases(stale), stale[0].Reason, remedy)
+	}
 }
+
+const makeStrict = "to make that fail, set Strict in the settings of the test"
+
+func withStatus(results []Result, status string) []Result {
+	return slices.DeleteFunc(slices.Clone(results), func(one Result) bool { return one.Status != status })
+}
+
+// describeCases counts results of one status, and names the first.
+func describeCases(results []Result) string {
+	if len(results) == 1 {
+		return results[0].Status + ": " + results[0].ID
+	}
+	return fmt.Sprintf("%s: %d cases, such as %s", results[0].Status, len(results), results[0].ID)
+}
+
+const mostReasons = 3 // that the summary shows
 
 // summary returns how many cases have which verdict, and why most of the skipped ones are.
 func summary(bundle *Bundle, results []Result) string {
@@ -100,8 +133,12 @@ func summary(bundle *Bundle, results []Result) string {
 		shown = append(shown, fmt.Sprintf("%d %s", counts[status], status))
 	}
 	line := fmt.Sprintf("%s: %d cases: %s", bundle.Protocol, len(results), strings.Join(shown, ", "))
-	if common := byCount(reasons); len(common) > 0 {
-		line += fmt.Sprintf(" (%d skipped: %s)", reasons[common[0]], common[0])
+	why := []string{}
+	for _, reason := range byCount(reasons) {
+		why = append(why, fmt.Sprintf("%d skipped: %s", reasons[reason], reason))
+	}
+	if len(why) > 0 {
+		line += fmt.Sprintf(" (%s)", strings.Join(why[:min(len(why), mostReasons)], "; "))
 	}
 	return line
 }
@@ -123,6 +160,9 @@ func byCount(counts map[string]int) []string {
 
 // Text describes a result: what is expected, the clauses behind it, the first difference, what happened, and where to read on.
 func (r *Runner) Text(result Result) string {
+	if result.Status == "stale" {
+		return "stale: " + result.Reason
+	}
 	lines := []string{fmt.Sprintf("%s: %s", result.Status, result.Vector.Title)}
 	rests := result.Vector.Clauses
 	if len(result.Decisions) > 0 {

@@ -107,11 +107,7 @@ impl ExpectedFailures {
                     "is tolerated in any case"
                 };
                 verdict.status = Status::Stale;
-                verdict.reason = Some(format!(
-                    "it {passes}, though {place} lists it: delete this line, or all such lines by peerproof run \
-                     --impl ADAPTER --known-failing {} --update-known-failing",
-                    self.file
-                ));
+                verdict.reason = Some(format!("it {passes}, though {place} lists it"));
             }
             _ => match named
                 .iter()

@@ -40,6 +40,7 @@ pub struct Runner {
     offer: OnceLock<Offer>,
     decoding: OnceLock<Decoding>,
     confirmations: Mutex<Confirmations>,
+    summarized: Mutex<HashMap<String, Verdict>>, // those that differ or are stale, by their ids
 }
 
 /// The verdicts on the cases of the decoder, which run first, and what follows from them.
@@ -79,6 +80,7 @@ impl Runner {
             offer: OnceLock::new(),
             decoding: OnceLock::new(),
             confirmations: Mutex::default(),
+            summarized: Mutex::default(),
         }
     }
 
@@ -135,6 +137,29 @@ impl Runner {
         confirmations.missing(&self.offer().readings)
     }
 
+    /// How many of the cases that were run differ or are stale, with the first of them and the reason; None if there are none.
+    pub fn summary_of(runners: &[&Runner], status: Status) -> Option<String> {
+        let mut found = Vec::new();
+        for runner in runners {
+            let summarized = runner
+                .summarized
+                .lock()
+                .expect("no panic while it is locked");
+            let has_status = |id| {
+                summarized
+                    .get(id)
+                    .filter(|verdict| verdict.status == status)
+            };
+            found.extend(runner.ids().filter_map(has_status).cloned());
+        }
+        let first = found.first()?;
+        let cases = match found.len() {
+            1 => String::new(),
+            count => format!("{count} cases, such as "),
+        };
+        Some(format!("{status}: {cases}{}: {}", first.id, first.why()))
+    }
+
     /// Runs all cases, one after the other.
     pub fn run(&self) -> impl Iterator<Item = Verdict> + '_ {
         self.ids().map(|id| self.check(id))
@@ -159,10 +184,15 @@ impl Runner {
             .lock()
             .expect("no panic while it is locked");
         confirmations.add(&self.offer().readings, &verdict);
-        match &self.expected {
+        let verdict = match &self.expected {
             Some(expected) => expected.apply(verdict),
             None => verdict,
+        };
+        if matches!(verdict.status, Status::Differs | Status::Stale) {
+            let mut summarized = self.summarized.lock().expect("no panic while it is locked");
+            summarized.insert(verdict.id.clone(), verdict.clone());
         }
+        verdict
     }
 
     /// Runs the cases of the decoder first: a wrong one must not say what a message is.

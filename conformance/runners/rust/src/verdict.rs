@@ -126,8 +126,22 @@ impl Verdict {
         self.is_violation() || self.status == Status::Stale
     }
 
+    /// Why the case has its status, in a line.
+    pub fn why(&self) -> String {
+        match self.status {
+            Status::Differs => {
+                let decisions = self.decisions.join(", ");
+                format!("only {decisions} asks for more, not the document")
+            }
+            _ => self.reason.clone().unwrap_or_default(),
+        }
+    }
+
     /// The result as text: the clauses behind it, the first difference, what happened, and where to read on.
     pub fn text(&self, bundle: &Bundle) -> String {
+        if self.status == Status::Stale {
+            return format!("{}: {}", self.status, self.why());
+        }
         let mut lines = vec![format!("{}: {}", self.status, self.title)];
         let rests = if self.decisions.is_empty() {
             &self.clauses

@@ -23,9 +23,6 @@ import java.util.regex.Pattern;
  * </pre>
  */
 public final class KnownFailures {
-    private static final String REMEDY =
-            "delete this line, or all such lines by peerproof run --impl ADAPTER --known-failing %s --update-known-failing";
-
     private static final List<String> COLUMNS = List.of("id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason");
     private static final Set<String> FAILURES = Set.of(
             "crashed", "hung", "flooded", "garbled", "misshapen", "error", "bytes", "value", "rejected", "accepted", "class",
@@ -105,7 +102,7 @@ public final class KnownFailures {
         String place = file + ":" + named.get(0).line;
         if (result.status().equals("passed") || result.status().equals("tolerated")) {
             String passes = result.status().equals("passed") ? "passes" : "is tolerated in any case";
-            return result.with("stale", "it " + passes + ", though " + place + " lists it: " + REMEDY.formatted(file));
+            return result.with("stale", "it " + passes + ", though " + place + " lists it");
         }
         Optional<Entry> known = named.stream().filter(entry -> entry.failure.equals(result.failure())).findFirst();
         if (known.isPresent()) {

@@ -30,6 +30,11 @@ public record Result(
         return FAILING.contains(status);
     }
 
+    /** Why it has its status, in a line. */
+    public String why() {
+        return status.equals("differs") ? "only " + String.join(", ", decisions) + " asks for more, not the document" : reason;
+    }
+
     /** Whether nothing is said about the implementation. */
     public boolean isSilent() {
         return status.equals("skipped") || status.equals("undetermined");

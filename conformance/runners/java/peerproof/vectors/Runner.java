@@ -112,6 +112,9 @@ public final class Runner {
 
     /** A result as text: what is expected, the clauses behind it, the first difference, what happened, and where to read on. */
     public String text(Result result) {
+        if (result.status().equals("stale")) {
+            return "stale: " + result.why();
+        }
         Bundle.Vector vector = result.of().vector();
         List<String> rests = result.decisions().isEmpty() ? vector.clauses() : result.decisions();
         List<String> lines = new ArrayList<>(List.of(result.status() + ": " + vector.title()));
