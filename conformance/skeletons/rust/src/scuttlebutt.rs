@@ -29,7 +29,10 @@ impl Implementation for MyImplementation {
     }
 
     /// Returns the message of a datagram in plain form, as `peerproof vectors show` prints it above its bytes; `json!` makes one. An
-    /// integer of 64 bits is a text of decimal digits, and a text whose bytes are not UTF-8 is {"hex": "fffe"}.
+    /// integer of 64 bits is a text of decimal digits; `peerproof_vectors::text` translates texts whose bytes may not be UTF-8.
+    ///
+    /// The class of `Rejected` is truncated, trailing, bad_type, bad_length, bad_value, too_large or other. Any class passes, unless
+    /// a vector fixes one.
     fn decode(&mut self, datagram: &[u8]) -> Result<Value, CodecError> {
         let why = format!(
             "decode is not written yet; there are {} bytes",
@@ -38,7 +41,8 @@ impl Implementation for MyImplementation {
         Err(Rejected::new("other", why).into())
     }
 
-    /// Returns the datagram of a message in plain form.
+    /// Returns the datagram of a message in plain form; `Problem::unsupported` if there is no message of this type, and `Rejected` if
+    /// my-node cannot send such a message. The case fails either way, since "codec" is claimed.
     fn encode(&mut self, message: &Value) -> Result<Vec<u8>, CodecError> {
         Err(
             Problem::unsupported(format!("encode of {} is not written yet", message["type"]))

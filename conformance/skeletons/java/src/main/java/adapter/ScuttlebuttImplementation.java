@@ -50,14 +50,18 @@ public final class ScuttlebuttImplementation implements peerproof.vectors.Implem
 
     /**
      * Decodes a message: a Map with its "type" and members, as {@code peerproof vectors show} prints them above the bytes of a
-     * vector of the codec. The class of a Rejected is truncated, trailing, bad_type, bad_length, bad_value, too_large or other.
+     * vector of the codec. The class of a Rejected is truncated, trailing, bad_type, bad_length, bad_value, too_large or other. Any
+     * class passes, unless a vector fixes one.
      */
     @Override
     public Object decode(byte[] datagram) throws Rejected {
         throw new Rejected("other", "decode is not written yet; there are " + datagram.length + " bytes");
     }
 
-    /** Encodes a message. */
+    /**
+     * Encodes a message. Throws Unsupported if there is no message of this type, and Rejected if your implementation cannot send
+     * such a message. The case fails either way, since "codec" is claimed.
+     */
     @Override
     public byte[] encode(Object message) throws Rejected {
         throw new Unsupported("encode is not written yet");
