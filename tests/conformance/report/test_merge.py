@@ -23,13 +23,15 @@ def test_shards_of_one_run_become_one_report() -> None:
     """A case that came out alike in two of them counts once."""
     one = report(PASSED, arguments={"impl": "./mine", "select": "protocol:a"}, date="2026-11-03")
     again = replace(PASSED, milliseconds=7.5)
-    other = report(again, MISSED, SKIPPED, arguments={"impl": "./mine", "select": "protocol:b"}, problems=["an entry is dead"])
+    encoded = replace(SKIPPED, id="swim/codec/three#encode")
+    arguments = {"impl": "./mine", "select": "protocol:b"}
+    other = report(again, MISSED, SKIPPED, encoded, arguments=arguments, problems=["an entry is dead"])
     other.date = "2026-11-02"
 
     (whole,) = put_together(one, other)
 
-    assert whole.results == [PASSED, MISSED, SKIPPED]
-    assert (whole.selected, whole.vectors["count"]) == (3, 3)
+    assert whole.results == [PASSED, MISSED, SKIPPED, encoded]
+    assert (whole.selected, whole.vectors["count"]) == (4, 3)
     assert whole.arguments == {"impl": "./mine", "shards": [{"select": "protocol:a"}, {"select": "protocol:b"}]}
     assert whole.problems == ["an entry is dead"]
     assert whole.date == "2026-11-02"
