@@ -67,6 +67,7 @@ def test_what_is_merged_with_a_partial_report_is_partial() -> None:
         (report(SKIPPED, seed="1"), "seed '0' and '1'"),
         (report(SKIPPED, arguments={"impl": "./another"}), "impl './mine --flag' and './another'"),
         (report(SKIPPED, arguments={"impl": "./mine --flag", "strict": True}), "strict none and True"),
+        (report(SKIPPED, arguments={"impl": "./mine --flag", "decisions": "strict"}), "decisions none and 'strict'"),
     ],
 )
 def test_what_contradicts_is_a_conflict(other: Report, said: str) -> None:
