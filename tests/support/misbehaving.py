@@ -118,12 +118,18 @@ SPOILED: dict[str, Callable[[str], None]] = {
 }
 
 
+def refuse_batch(habit: str, request: dict[str, Any]) -> dict[str, Any] | None:
+    """The reply to a batch that it does not carry out; None if it does."""
+    if habit == "no-batch" and request["op"] == "batch":
+        return {"id": request["id"], "error": {"code": "unknown_op", "message": "what is a batch?"}}
+    if habit == "codec-batch" and request["op"] == "batch" and all(item["op"] != "decode" for item in request["items"]):
+        refusal = {"error": {"code": "unknown_op", "message": "not in a batch"}}
+        return {"id": request["id"], "ok": True, "results": [refusal for _ in request["items"]]}
+    return None
+
+
 def spoil(habit: str, argument: str, line: str, reply: dict[str, Any]) -> dict[str, Any]:
     """The reply that it gives instead of the right one."""
-    if habit == "no-batch" and '"op":"batch"' in line:
-        return {"id": reply["id"], "error": {"code": "unknown_op", "message": "what is a batch?"}}
-    if habit == "codec-batch" and '"op":"batch"' in line and '"op":"decode"' not in line:
-        return {**reply, "results": [{"error": {"code": "unknown_op", "message": "not in a batch"}} for _ in reply["results"]]}
     if habit == "errors" and '"op":"hello"' in line:
         return {"id": reply["id"], "error": {"code": "version", "message": "I speak 2"}}
     if argument not in line:
@@ -157,7 +163,8 @@ def main() -> None:
 
     for line in sys.stdin:
         at_request(habit, argument, more, line)
-        reply = spoil(habit, argument, line, harness.handle(json.loads(line), choose))
+        request = json.loads(line)
+        reply = refuse_batch(habit, request) or spoil(habit, argument, line, harness.handle(request, choose))
         padding = " " * int(more) if habit == "large-batch" and '"op":"batch"' in line else ""
         say(json.dumps(reply, separators=(",", ":")) + padding)
         if harness.closing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import threading
@@ -18,6 +19,7 @@ from tests.support.numbered import argv, command, digits
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter, program
+from peerproof.conformance.adapter.line_adapter import FIRST_BATCH
 from peerproof.conformance.adapter.line_channel import KEPT_ERRORS
 from peerproof.conformance.suite.timeouts import SLOWNESS, Timeouts
 from peerproof.reference.harness.harness import Harness
@@ -181,15 +183,17 @@ def acquainted(habit: str) -> tuple[Adapter, dict[str, Any]]:
     return adapter, {"op": "advance", "handle": node["handle"], "now_ms": 1000}
 
 
-def test_choices_are_asked_and_answered_in_the_middle_of_a_request() -> None:
+@pytest.mark.parametrize(("habit", "before"), [("good", 0), ("no-batch", 0), ("codec-batch", FIRST_BATCH)])
+def test_choices_are_asked_and_answered_in_the_middle_of_a_request(habit: str, before: int) -> None:
+    """In a batch, and alone because the batch is refused, also after an answered one."""
     asked = []
 
     def choose(question: dict[str, Any]) -> list[int]:
         asked.append(question["site"])
         return list(range(len(question["of"]))) if question["kind"] == "permutation" else [0]
 
-    adapter, advance = acquainted("good")
-    (reply,) = adapter.ask([advance], choose)
+    adapter, advance = acquainted(habit)
+    *_, reply = adapter.ask_at_once([*map(decode, range(before)), advance], [*[never] * before, choose])
     adapter.stop()
 
     assert asked == ["digest.order"]
@@ -208,6 +212,13 @@ def test_a_choice_for_another_request_is_garbled() -> None:
 @pytest.mark.parametrize(("habit", "ends_by_itself"), [("good", True), pytest.param("deaf", False, marks=pytest.mark.slow)])
 def test_a_program_that_ignores_bye_is_ended_by_force(habit: str, ends_by_itself: bool) -> None:
     assert started(habit, patience=Timeouts(bye=10 if ends_by_itself else 0.2)).stop() is ends_by_itself
+
+
+def test_a_program_that_was_killed_leaves_no_open_file() -> None:
+    before = set(os.listdir("/dev/fd"))
+    started("good").kill()
+
+    assert set(os.listdir("/dev/fd")) <= before
 
 
 def test_it_attaches_to_an_adapter_that_listens_and_reports_when_the_connection_ends() -> None:

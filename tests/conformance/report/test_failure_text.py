@@ -11,7 +11,7 @@ from tests.support.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import window_texts
-from peerproof.conformance.report.failure_text import MOST_PASTED, explore_commands, side_text
+from peerproof.conformance.report.failure_text import MOST_PASTED, MOST_TOLD, explore_commands, side_text
 from peerproof.conformance.report.renderings import as_annotations, as_text
 from peerproof.conformance.report.summary import MOST_STALE, summary
 from peerproof.conformance.vectors.matching import Difference, first_difference
@@ -92,6 +92,13 @@ def test_a_null_of_json_is_not_nothing(expected: object, actual: object, sides: 
 
     assert difference
     assert [side_text(difference, side) for side in ("expected", "actual")] == sides
+
+
+def test_of_a_long_story_the_last_lines_are_shown() -> None:
+    text = as_text(report(replace(MISSED, story=MISSED.story[:1] * MOST_TOLD + MISSED.story)), {})
+
+    assert f"… {len(MISSED.story)} lines before (peerproof vectors replay shows them)" in text
+    assert "event join" in text
 
 
 DELTA = {"type": "delta", "entries": [{"addr": "a:1", "key": "", "version": "1"}]}

@@ -23,13 +23,15 @@ def test_shards_of_one_run_become_one_report() -> None:
     """A case that came out alike in two of them counts once."""
     one = report(PASSED, arguments={"impl": "./mine", "select": "protocol:a"}, date="2026-11-03")
     again = replace(PASSED, milliseconds=7.5)
-    other = report(again, MISSED, SKIPPED, arguments={"impl": "./mine", "select": "protocol:b"}, problems=["an entry is dead"])
+    encoded = replace(SKIPPED, id="swim/codec/three#encode")
+    arguments = {"impl": "./mine", "select": "protocol:b"}
+    other = report(again, MISSED, SKIPPED, encoded, arguments=arguments, problems=["an entry is dead"])
     other.date = "2026-11-02"
 
     (whole,) = put_together(one, other)
 
-    assert whole.results == [PASSED, MISSED, SKIPPED]
-    assert (whole.selected, whole.vectors["count"]) == (3, 3)
+    assert whole.results == [PASSED, MISSED, SKIPPED, encoded]
+    assert (whole.selected, whole.vectors["count"]) == (4, 3)
     assert whole.arguments == {"impl": "./mine", "shards": [{"select": "protocol:a"}, {"select": "protocol:b"}]}
     assert whole.problems == ["an entry is dead"]
     assert whole.date == "2026-11-02"
@@ -65,6 +67,7 @@ def test_what_is_merged_with_a_partial_report_is_partial() -> None:
         (report(SKIPPED, seed="1"), "seed '0' and '1'"),
         (report(SKIPPED, arguments={"impl": "./another"}), "impl './mine --flag' and './another'"),
         (report(SKIPPED, arguments={"impl": "./mine --flag", "strict": True}), "strict none and True"),
+        (report(SKIPPED, arguments={"impl": "./mine --flag", "decisions": "strict"}), "decisions none and 'strict'"),
     ],
 )
 def test_what_contradicts_is_a_conflict(other: Report, said: str) -> None:

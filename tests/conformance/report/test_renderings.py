@@ -92,14 +92,22 @@ def test_a_failing_case_prints_clause_story_difference_and_two_lines_to_paste(re
     assert text.endswith("mine 2, vectors 1.0.0+sha256:00\n3 cases, 3 vectors: 1 passed, 1 failed, 1 crashed\n")
 
 
-def test_junit_is_xml_whatever_an_implementation_has_written_and_counts_what_is_known_as_skipped(report: Report) -> None:
-    report.results.append(replace(reports.MISSED, id="scuttlebutt/exchange/three", status="known", reason="until next week"))
+def test_junit_is_xml_whatever_an_implementation_has_written_and_counts_what_is_not_judged_as_skipped(report: Report) -> None:
+    report.results += [
+        replace(reports.MISSED, id=f"scuttlebutt/exchange/{status}", status=status, reason="for now")
+        for status in ("known", "undetermined")
+    ]
 
     suite = Xml.fromstring(as_junit(report, {}))
 
-    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "1", "1"]
-    assert [case.get("name") for case in suite.iter("testcase")] == ["number-1#decode", "one", "two", "three"]
-    assert [case.get("name") for case in suite.iter("testcase") if case.find("skipped") is not None] == ["three"]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["5", "1", "1", "2"]
+    skipped = {case.get("name"): case.find("skipped") for case in suite.iter("testcase")}
+    assert [*skipped] == ["number-1#decode", "one", "two", "known", "undetermined"]
+    assert [None if one is None else one.get("message") for one in skipped.values()] == [
+        *[None] * 3,
+        "known: for now",
+        "undetermined: for now",
+    ]
 
 
 def test_markdown_tables_hold_no_stray_bars(report: Report) -> None:

@@ -47,7 +47,6 @@ def test_a_case_that_fails_as_the_list_says_is_known(tmp_path: Path, pattern: st
         ([ENTRY, f"{ID} crashed - - at other times"], result("crashed", "crashed"), "known", "at other times"),
         ([ENTRY], result("passed"), "stale", ""),
         ([ENTRY], result("tolerated"), "stale", ""),
-        ([ENTRY, "other value - - it fails"], result("skipped"), "skipped", ""),
         (["other value - - x"], result("failed", "value"), "failed", ""),
     ],
 )
@@ -58,6 +57,11 @@ def test_a_case_that_comes_out_otherwise_is_not_known(
 
     assert judged.status == after
     assert said in str(judged.reason)
+
+
+@pytest.mark.parametrize("before", [result("skipped"), result("undetermined"), result("undetermined", "value")])
+def test_a_case_that_was_not_judged_is_neither_known_nor_stale(tmp_path: Path, before: Result) -> None:
+    assert listed(tmp_path, ENTRY).apply_to(before) == before
 
 
 def test_an_entry_that_no_case_fits_is_dead(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -208,6 +209,31 @@ def test_malformed_datagrams_do_not_keep_a_node_from_answering(node: tuple[str, 
 
     assert code == 0
     assert {case["status"] for case in report["cases"] if not case["id"].endswith("#rejects")} <= {"passed", "undetermined"}
+
+
+def gossip_after_malformed(opened: socket.socket) -> None:
+    """A node of Scuttlebutt that begins a round after malformed datagrams, just before it answers; an empty one ends it."""
+    is_next = False
+    while (got := opened.recvfrom(2**16))[0]:
+        data, peer = got
+        if data == b"\x01":
+            for message in (b"\x01", b"\x03") if is_next else (b"\x03",):
+                opened.sendto(message, peer)
+        is_next = data != b"\x01"
+
+
+@pytest.mark.slow
+def test_what_a_node_sends_besides_is_no_answer(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        opened.bind(("127.0.0.1", 0))
+        host, port = opened.getsockname()
+        node = Thread(target=gossip_after_malformed, args=(opened,))
+        node.start()
+        _, report = ran(tmp_path, "--connect", f"udp://{host}:{port}", "scuttlebutt", "-k", "reject-type", *SLACK[:4])
+        opened.sendto(b"", (host, port))
+        node.join(PATIENCE)
+
+    assert {case["status"] for case in report["cases"] if case["id"].endswith("#serves")} == {"passed"}
 
 
 @pytest.mark.slow

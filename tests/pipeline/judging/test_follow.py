@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,19 @@ def test_faults_of_the_log_are_told(tmp_path: Path) -> None:
 
     assert seen(watch) == [("not_json", None), ("DoubledLine", 4)]
     assert [(row["property"], row["seq"]) for row in watch.end()] == [("LostLine", 6)]
+
+
+def test_what_is_found_in_the_end_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", interrupt)
+    trace, shown = lines(), StringIO()
+    append(tmp_path / "n1.jsonl", *trace[:5], trace[6])
+
+    assert follow.follow(tmp_path, Options(str(tmp_path)), shown) == 1
+    assert "LostLine" in shown.getvalue()
+    assert shown.getvalue().endswith("violations: 1\n")
 
 
 def test_a_line_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,9 +248,10 @@ def test_compressed_log_is_read_as_the_plain_one(tmp_path: Path) -> None:
     assert cut.counts["records"] == cut.counts["traces"] + cut.counts["quarantine"]
 
 
-def test_message_of_a_capture_is_an_event_of_both_its_nodes(tmp_path: Path) -> None:
-    """Numbered by node in the order of the capture, also where the clock is set back."""
-    file = write_frames(tmp_path / "a.pcap", [(5, udp(REQUEST)), (2, udp(EMPTY)), (6, udp(b"\x09")), (7, udp(REQUEST))])
+def test_message_of_a_capture_is_an_event_of_both_its_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbered by node in the order of the capture, also where the clock is set back before the rows of a window are written."""
+    monkeypatch.setattr("peerproof.pipeline.ingest.reading.WINDOW", 4)
+    file = write_frames(tmp_path / "a.pcap", [(5, udp(REQUEST)), (2, udp(EMPTY)), (6, udp(b"\x09")), (4, udp(REQUEST))])
 
     result = ingested(tmp_path / "out", [file], form="pcap", protocol="scuttlebutt", impl="x")
     found = read_events(result.success)
@@ -259,10 +260,10 @@ def test_message_of_a_capture_is_an_event_of_both_its_nodes(tmp_path: Path) -> N
     assert [(e.node, e.seq, e.t_us, e.kind, e.peer, e.msg_type, e.payload) for e in found] == [
         (a, 0, 5_000_000, "send", b, "digest_request", REQUEST),
         (a, 1, 2_000_000, "send", b, "delta", EMPTY),
-        (a, 2, 7_000_000, "send", b, "digest_request", REQUEST),
+        (a, 2, 4_000_000, "send", b, "digest_request", REQUEST),
         (b, 0, 5_000_000, "recv", a, "digest_request", REQUEST),
         (b, 1, 2_000_000, "recv", a, "delta", EMPTY),
-        (b, 2, 7_000_000, "recv", a, "digest_request", REQUEST),
+        (b, 2, 4_000_000, "recv", a, "digest_request", REQUEST),
     ]
     assert {(e.run_id, e.impl, e.bytes == len(e.payload or b""), e.args) for e in found} == {("capture", "x", True, None)}
     assert (result.counts["records"], result.counts["messages"], result.counts["quarantine"]) == (4, 3, 1)

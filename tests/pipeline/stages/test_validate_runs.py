@@ -11,6 +11,7 @@ import pytest
 from tests.pipeline.clusters import judged, lots, place_of, recorded, rows, simulated, validated
 
 from peerproof.cli.main import main
+from peerproof.conformance.traces.events import Event
 from peerproof.pipeline.judging.again import findings
 from peerproof.pipeline.spark.execution import Engine
 from peerproof.pipeline.spark.execution import execute as run_stage
@@ -80,15 +81,21 @@ def test_a_node_leaves_the_cluster_where_it_diverges(tmp_path: Path) -> None:
     assert verdicts[""]["judged"] == len(lines) - len(nodes[0]) + 40
 
 
+def forge_message(events: list[Event]) -> Event:
+    """Changes a value in a message that a node receives; returns the event as it was."""
+    deltas = ((at, event) for at, event in enumerate(events) if (event.kind, event.msg_type) == ("recv", "delta"))
+    at, event = next((at, event) for at, event in deltas if '"value"' in (event.args or ""))
+    args = json.loads(event.args or "")
+    args["entries"][-1]["value"] = "another"
+    events[at] = event._replace(args=json.dumps(args, separators=(",", ":")))
+    return event
+
+
 @pytest.mark.parametrize("is_cut", [False, True], ids=["the sender's log is whole", "it ends before"])
 def test_a_message_that_no_node_has_sent_is_a_fault_of_the_log(is_cut: bool, tmp_path: Path) -> None:
     """What the node did then shows nothing; without the sender's log nothing is known of the message."""
     nodes = lots(simulated(nodes=3))
-    deltas = ((at, event) for at, event in enumerate(nodes[1]) if (event.kind, event.msg_type) == ("recv", "delta"))
-    at, event = next((at, event) for at, event in deltas if '"value"' in (event.args or ""))
-    args = json.loads(event.args or "")
-    args["entries"][-1]["value"] = "another"
-    nodes[1][at] = event._replace(args=json.dumps(args, separators=(",", ":")))
+    event = forge_message(nodes[1])
     if is_cut:
         nodes = [[each for each in node if each.node != event.peer or each.t_us < event.t_us] for node in nodes]
 
@@ -101,6 +108,17 @@ def test_a_message_that_no_node_has_sent_is_a_fault_of_the_log(is_cut: bool, tmp
     options = Validation(tmp_path, complete=True)
     ((again, rows_again),) = findings(options, "seed-v", "n1:1")
     assert (again.verdict, rows_again[0][VIOLATIONS.schema.names.index("severity")]) == (verdicts["n1:1"]["verdict"], severity)
+
+
+def test_a_message_that_no_node_has_sent_is_no_excuse_in_another_run(tmp_path: Path) -> None:
+    nodes = lots(simulated(nodes=3))
+    forge_message(nodes[1])
+    alone = [event._replace(run_id="without the others") for event in nodes[1]]
+
+    _, verdicts = judged(place_of(tmp_path, [*nodes, alone]))
+
+    found = {row["run_id"]: row["verdict"] for row in verdicts if row["node"] == "n1:1"}
+    assert found == {"seed-v": "undetermined", "without the others": "rejected"}
 
 
 @pytest.mark.slow

@@ -264,6 +264,21 @@ async def test_who_does_not_answer_is_given_up_and_may_be_there(monkeypatch: pyt
     server.close()
 
 
+async def test_a_transfer_that_goes_on_is_not_given_up_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, reader, late = asyncio.get_running_loop(), asyncio.StreamReader(), 0.0
+    real_time = loop.time
+    monkeypatch.setattr(loop, "time", lambda: real_time() + late)
+    received = asyncio.ensure_future(downloads._receive(reader, downloads.MOST_GIVEN))
+    answer = framed(("node", "n1"))
+    reader.feed_data(answer[:4])
+    for at in range(4, len(answer)):
+        await asyncio.sleep(0.001)
+        late += 0.6 * downloads.PATIENCE
+        reader.feed_data(answer[at : at + 1])
+
+    assert await received == {"node": "n1"}
+
+
 @pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:x", "127.0.0.1:{port}"])
 async def test_who_cannot_be_reached_is_not_there(address: str) -> None:
     place = NodeId(address.format(port=free_port()))

@@ -14,6 +14,7 @@ from tests.reference.ring import eventually
 
 from peerproof.reference.serf.agent_bus import SerfBus
 from peerproof.reference.serf.bus import MOST_WAITING, Bus, BusError, Parcel
+from peerproof.reference.serf.client import Agent, AgentGone
 from peerproof.reference.serf.folder_bus import LoopbackBus
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.messagepack import string_bytes
@@ -119,6 +120,26 @@ async def test_when_the_agent_is_back_what_lasts_is_sent_and_what_was_announced_
     await eventually(lambda: ear.numbers == [0, 1, 3], "heard again")
     assert await bus.locate(N1) == ["127.0.0.1:4000"]
     await bus.close()
+
+
+class Gone(Agent):
+    """An agent that goes while an event is sent."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def event(self, name: str, payload: bytes) -> None:
+        """It is not answered any more."""
+        raise AgentGone(f"{name} of {len(payload)} bytes")
+
+
+async def test_what_was_under_way_when_the_agent_went_is_sent_first_when_it_is_back() -> None:
+    bus = SerfBus(NodeId("127.0.0.1:1"), "test")
+    bus.put(parcel(2))
+    for under_way in (parcel(1), parcel(0, lasts=False)):
+        await bus._send(Gone(), under_way)
+
+    assert [waiting.payload for waiting in bus._waiting] == [b"1", b"2"]
 
 
 async def test_without_an_agent_a_bus_of_serf_does_not_open() -> None:

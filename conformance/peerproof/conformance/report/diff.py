@@ -110,11 +110,9 @@ def compare_reports(old: Report, new: Report, aliases: Mapping[str, str] | None 
 
 
 def _by_id(report: Report, aliases: Mapping[str, str]) -> dict[str, Result]:
-    found = {}
-    for result in report.results:
-        vector, hash_sign, part = result.id.partition("#")
-        found[f"{aliases.get(vector, vector)}{hash_sign}{part}"] = result
-    return found
+    return {
+        f"{aliases.get(result.vector, result.vector)}{result.id.removeprefix(result.vector)}": result for result in report.results
+    }
 
 
 def _kind(before: Result | None, now: Result | None) -> str | None:

@@ -26,7 +26,7 @@ class Source(NamedTuple):
 
 
 #: Arguments that must be equal in all shards of a run, since verdicts depend on them.
-DECISIVE: Final = ("impl", "strict", "known-failing")
+DECISIVE: Final = ("impl", "strict", "decisions", "assume", "known-failing")
 
 #: Arguments that may differ between shards: the selection, and where the same vectors are stored.
 _OF_SHARDS: Final = ("select", "protocol", "vectors", "shards")

@@ -16,7 +16,7 @@ from peerproof.conformance.report.failure_groups import command_of_all, group_fa
 from peerproof.conformance.report.failure_text import demanding, explain, failure_meaning
 from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.report.summary import counts_text, implementation_text, not_run_text, stale_lines, summary
-from peerproof.conformance.runner.result import BROKEN, STATUSES, Result, transport_lines
+from peerproof.conformance.runner.result import BROKEN, SILENT, STATUSES, Result, transport_lines
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.printable import count_text
 
@@ -28,6 +28,8 @@ MOST_OF_A_GROUP: Final = 3  #: failures of a group that are shown in full
 SHOWN: Final = 10  #: the most annotations of one kind that a workflow shows
 
 _CHECKOUT: Final = "GITHUB_WORKSPACE"  #: the variable with the folder of the repository, in a workflow
+
+_SKIPPED: Final = (*SILENT, "known")  #: statuses of the cases that JUnit counts as skipped
 
 #: Escapes in the data and properties of a workflow command.
 _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -94,7 +96,7 @@ def _cell(text: str) -> str:
 
 
 def as_junit(report: Report, titles: Titles) -> str:
-    """Renders JUnit XML: crashes, timeouts and floods are errors, expected failures are skipped."""
+    """Renders JUnit XML: crashes, timeouts and floods are errors, expected failures and undetermined cases are skipped."""
     totals = report.totals
     suite = Xml.Element(
         "testsuite",
@@ -102,7 +104,7 @@ def as_junit(report: Report, titles: Titles) -> str:
         tests=str(len(report.results) + report.partial + len(report.problems)),
         failures=str(totals["failed"] + totals["stale"] + len(report.problems)),
         errors=str(sum(totals[status] for status in BROKEN) + report.partial),
-        skipped=str(totals["skipped"] + totals["known"]),
+        skipped=str(sum(totals[status] for status in _SKIPPED)),
         time=f"{sum(result.milliseconds or 0 for result in report.results) / 1000:.3f}",
     )
     properties = Xml.SubElement(suite, "properties")
@@ -131,7 +133,7 @@ def _junit_case(suite: Xml.Element, result: Result, report: Report, titles: Titl
         kind = "error" if result.status in BROKEN else "failure"
         element = Xml.SubElement(case, kind, message=_xml(_why(result)), type=result.failure or result.status)
         element.text = _xml(explain(result, titles.get(result.vector, ""), report.arguments))
-    elif result.status in ("skipped", "known"):
+    elif result.status in _SKIPPED:
         Xml.SubElement(case, "skipped", message=_xml(f"{result.status}: {result.reason}"))
     elif result.status in ("tolerated", "differs"):
         why = result.reason or f"only {demanding(result.decisions)} it, not the document"

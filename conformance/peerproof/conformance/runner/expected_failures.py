@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.result import SILENT, Result
 from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.locations import path_text
 
@@ -59,7 +59,7 @@ class ExpectedFailures:
     def apply_to(self, result: Result) -> Result:
         """Returns the result with the list applied."""
         named = [entry for entry in self.entries if entry.fits(result.id)]
-        if not named or result.status == "skipped":
+        if not named or result.status in SILENT:
             return result
         if result.status in _PASSING:
             if self.is_updated:

@@ -168,12 +168,12 @@ class RunningStage(SocketStage):
             yield from self.deliver(self.node, sender, probe)
             end = time.monotonic() + self.slack / _AGAIN
 
-            def come() -> bool:
-                return any(message.to == sender and self.kind(message) in types for message in self.messages)
+            def come() -> list[str]:
+                return [kind for one in self.messages if one.to == sender and (kind := self.kind(one)) in types]
 
-            yield from self.patiently(lambda: come() or time.monotonic() > end)  # noqa: B023  # used at once
-            if come():
-                return next(self.kind(message) for message in self.messages if message.to == sender)
+            yield from self.patiently(lambda: bool(come()) or time.monotonic() > end)  # noqa: B023  # used at once
+            if found := come():
+                return found[0]
         raise AdapterError(
             "crashed", f"no longer answers: nothing came within {self.slack:g} s after a message that every node answers"
         )
