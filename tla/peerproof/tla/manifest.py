@@ -26,7 +26,7 @@ EVERY_EDGE, EVERY_STEP = "every edge", "every step"
 COUNTS: Final = ("initial", "distinct", "generated", "depth")
 
 #: With fewer states, optimizing compilation in Java does not pay off.
-FEW_STATES: Final = 10_000
+FEW_STATES: Final = 50_000
 
 _PACKAGE: Final = Path(__file__).parent
 
