@@ -25,11 +25,14 @@ from peerproof.conformance.explorer.recorded_run import DOWN, Moment, Run, TooLa
 from peerproof.conformance.explorer.serve import create_reference
 from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import NotRun, run_case
+from peerproof.conformance.fuzz.findings import Fed, Finding, Told
 from peerproof.conformance.fuzz.node_search import fuzz_nodes
+from peerproof.conformance.fuzz.reaction import Called, Passed, Started
 from peerproof.conformance.runner.cases import find_cases, select_cases
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
 from peerproof.conformance.traces.file_check import check_trace
+from peerproof.spec.core import Instant, NodeId
 
 EXAMPLES = {path.stem: path for path in examples()}
 
@@ -256,3 +259,14 @@ def test_a_finding_has_its_story_and_the_states_of_the_faulty_node() -> None:
     assert [*run.states] == [search.finding.node]
     (card,) = run.view(len(run.moments) - 1)["nodes"]
     assert any(field["name"].startswith("store[") for field in card["fields"])
+
+
+def test_a_finding_has_the_states_after_its_steps_though_timers_that_send_nothing_are_no_steps() -> None:
+    spec, node = specification("scuttlebutt"), NodeId("a:1")
+    call = Called(spec.COMMAND.value({"type": "update_local", "key": "k", "value": "v"}))
+    fed = [Fed(Instant(0), Started()), Fed(Instant(1_000), Passed()), Fed(Instant(1_000), call)]
+    story = (Told(Instant(0), Started(), node), Told(Instant(500), "heal"), Told(Instant(1_000), call, node))
+
+    run = run_finding(spec, Finding("messages", "", node, fed=tuple(fed), config=spec.CONFIG.value({}), story=story))
+
+    assert [run.states[node].at(moment).get("store[a:1].version") for moment in range(3)] == ["0", "0", "1"]

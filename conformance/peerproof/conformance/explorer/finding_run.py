@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from peerproof.conformance.explorer.fields import Fields, fields_of_state
 from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
-from peerproof.conformance.fuzz.findings import KINDS, Finding, difference_sides, draw_step, find_clauses, node_text
+from peerproof.conformance.fuzz.findings import (
+    KINDS,
+    Fed,
+    Finding,
+    Told,
+    difference_sides,
+    draw_step,
+    find_clauses,
+    node_text,
+)
 from peerproof.conformance.fuzz.promotion import specified_reaction
-from peerproof.conformance.fuzz.reaction import Birth, Node
+from peerproof.conformance.fuzz.reaction import Birth, Node, Passed
 from peerproof.spec.core import Specification
 
 
@@ -21,8 +30,8 @@ def run_finding(spec: Specification, finding: Finding) -> Run:
     for part in finding.story:
         drawn = draw_step(spec, part, timed=False)
         run.moments.append(Moment(part.now, node_text(part.node) if part.node is not None else "", drawn.label, (drawn,)))
-        if part.node == finding.node and not part.lost and states and states[0][0] <= part.now:
-            _, state = states.pop(0)
+        if part.node is not None and part.node == finding.node and not part.lost:
+            state = next(state for fed, state in states if _is_drawn_as(fed, part))
             run.add_state(node_text(part.node), state)
     expected, actual = difference_sides(finding)
     where = finding.difference.where if finding.difference else ""
@@ -33,16 +42,19 @@ def run_finding(spec: Specification, finding: Finding) -> Run:
     return run
 
 
-def _states(spec: Specification, finding: Finding) -> list[tuple[int, Any]]:
-    """Returns the time of each input of the faulty node, and its state after it, by the specification."""
-    if finding.node is None:
-        return []
-    birth, node, found = Birth(spec, finding.node, finding.config), None, []
+def _states(spec: Specification, finding: Finding) -> Iterator[tuple[Fed, Callable[[], Fields]]]:
+    """Yields each input of the faulty node, and the node's state after it, by the specification."""
+    assert finding.node is not None, "only a node has states"
+    birth, node = Birth(spec, finding.node, finding.config), None
     for fed in finding.fed:
         reaction, _ = specified_reaction(birth, node, fed)
         node = reaction.node if reaction else None
-        found.append((int(fed.now), partial(_fields, spec, node)))
-    return found
+        yield fed, partial(_fields, spec, node)
+
+
+def _is_drawn_as(fed: Fed, part: Told) -> bool:
+    """Returns True if a step of the story is this input; timers that send nothing are not drawn."""
+    return fed.now == part.now and isinstance(fed.stimulus, Passed) == isinstance(part.what, Passed)
 
 
 def _fields(spec: Specification, node: Node | None) -> Fields:
