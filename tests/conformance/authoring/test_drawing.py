@@ -179,6 +179,7 @@ COUNTEREXAMPLE = str(root() / "distkv/counterexamples/DX-01-letter.itf.json")
         ([ROUND, "DX-01-letter"], f"{ROUND} is not a file; several sources must be the traces of one run"),
         ([ROUND, "--from", "5"], "--from does not apply to a vector"),
         ([ROUND, "--most", "5"], "--most does not apply to a vector"),
+        (["run.jsonl", "--most", "0"], "--most: '0': expected a number, at least 1"),
         (["DX-01-letter", "--port", "5"], "--port does not apply to a model"),
         ([f"swim/{HOLDS}"], "holds: it has no failing run"),
         (["run.jsonl", COUNTEREXAMPLE], "these are a counterexample and a trace"),

@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--from", dest="begin", metavar="MS", type=number, help="of a trace or capture: leave out what is earlier")
     add("--to", dest="end", metavar="MS", type=number, help="of a trace or capture: leave out what is then or later")
     add("--node", metavar="NAME", action="append", default=[], help="only events that involve this node (repeatable)")
-    add("--most", metavar="N", type=number, help=f"of a trace or capture: draw at most N events (default {MOST})")
+    add("--most", metavar="N", type=count, help=f"of a trace or capture: draw at most N events (default {MOST})")
     add("--run", metavar="NAME", help="of a trace: this run")
     add("--protocol", metavar="NAME", help="protocol of a capture")
     about = "of a capture: only packets of this port (repeatable)"
@@ -175,4 +175,4 @@ def _find_counterexample(model: Model) -> Counterexample:
 def _excerpt(args: Namespace) -> Excerpt:
     from peerproof.conformance.diagrams.message_graph import MOST, Excerpt
 
-    return Excerpt(args.begin or 0, args.end, args.node, MOST if args.most is None else args.most)
+    return Excerpt(args.begin or 0, args.end, args.node, args.most or MOST)
