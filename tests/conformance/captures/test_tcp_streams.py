@@ -108,6 +108,11 @@ STREAMS: dict[str, tuple[list[Segments], list[bytes], list[str]]] = {
     ),
     "a last segment that is sent again is no new one": ([SYN, (1, b"\x01a", "ends"), (1, b"\x01a", "ends")], [b"a"], []),
     "a gap is given up at the end; what is behind it is read": ([SYN, (1, b"\x05ab"), (7, b"\x01c")], [b"c"], ["stream_gap"]),
+    "a gap is given up where the ports are used again; what is behind it is read": (
+        [SYN, (1, b"\x05ab"), (7, b"\x01c"), (5000, b"", "syn"), (5001, b"\x01d")],
+        [b"c", b"d"],
+        ["stream_gap"],
+    ),
 }
 
 
@@ -147,6 +152,20 @@ def test_gap_is_given_up_when_much_has_come_behind_it() -> None:
 
     assert [refusal.reason for refusal in captured.refused] == ["stream_gap"]
     assert len(captured.messages) == MAX_WAITING // len(message) + 2
+
+
+def test_bytes_behind_a_gap_count_once_though_they_come_again_with_more() -> None:
+    captured = Captured()
+    message = bytes([127]) + bytes(127)
+    behind = message * (MAX_WAITING // len(message))
+
+    captured.add(0, syn=True)
+    captured.add(3, behind[:-1])
+    captured.add(3, behind)
+    captured.add(1, b"\x01a")
+
+    assert captured.end() == []
+    assert captured.messages == [b"a", *[message[1:]] * (MAX_WAITING // len(message))]
 
 
 def test_oldest_stream_makes_room() -> None:
