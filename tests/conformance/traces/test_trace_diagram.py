@@ -130,8 +130,16 @@ def test_lines_beyond_what_can_be_kept_are_told() -> None:
     reader = Reader(most=3)
     reader.read("run", io.BytesIO("\n".join(STORY).encode()))
 
-    assert reader.cut == ["run"]
+    assert reader.cut == {"run": 3}
     assert "still under way to b, sent at 100 ms: ping 1" in trace_graph(reader, Excerpt()).text()
+
+
+@pytest.mark.parametrize(("share", "cut"), [(1, {}), (2, {"run": len(STORY) // 2}), (100, {"run": 1})])
+def test_each_file_has_its_share_of_the_lines_that_can_be_kept(share: int, cut: dict[str, int]) -> None:
+    reader = Reader(most=len(STORY))
+    reader.read("run", io.BytesIO("\n".join(STORY).encode()), share)
+
+    assert reader.cut == cut
 
 
 def simulated(protocol: str, path: Path, *options: str) -> Path:

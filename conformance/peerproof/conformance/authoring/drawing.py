@@ -201,7 +201,8 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
     remarks = [f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]]
     if (more := len(reader.unread) - MOST_UNREAD) > 0:
         remarks.append(f"{more:,} more lines cannot be read")
-    remarks += [f"{name}: only its first {reader.most:,} lines are read; --from begins later" for name in reader.cut]
+    tip = "; --from begins later" if len(names) == 1 else ""
+    remarks += [f"{name}: only {count:,} of its lines are read{tip}" for name, count in reader.cut.items()]
     runs = sorted({line.run for _, line in reader.lines})
     title = f"Trace of {reader.lines[0].line.protocol}, run {', '.join(runs)}"
     return Drawing(graph, title, (*remarks, *_left_out(excerpt)))

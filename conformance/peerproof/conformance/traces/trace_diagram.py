@@ -213,20 +213,21 @@ class Reader:
     most: int = MOST_LINES  #: lines
     lines: list[Read] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
-    cut: list[str] = field(default_factory=list)  #: files that have more lines than were read
+    cut: dict[str, int] = field(default_factory=dict)  #: files that have more lines than were read -> lines that were read
     first: int | None = None  #: time in microseconds of the first line of the first file
     _names: list[str] = field(default_factory=list)
 
     def read(self, name: str, file: BinaryIO, share: int = 1) -> None:
         """Reads one file, up to 1/`share` of the maximum number of lines. Raises NoTrace if none of its lines is a trace line."""
         self._names.append(name)
+        most = max(1, self.most // share)
         others: set[str] = set()
         kept = count = 0
         for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
             if not raw.strip():
                 continue
-            if kept >= self.most // share:
-                self.cut.append(name)
+            if kept >= most:
+                self.cut[name] = kept
                 break
             try:
                 line = parse(raw.decode())
