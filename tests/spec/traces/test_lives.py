@@ -36,6 +36,16 @@ def test_two_restarts_are_two_lives() -> None:
     assert lives.count == 3
 
 
+def test_a_number_that_is_forgotten_still_excuses() -> None:
+    lives = Lives[str, str]()
+    for number in range(NUMBERS + 1, 0, -1):
+        lives.receive("c", number)
+        assert lives.send([]) == []
+
+    assert lives.excuse(1, "an own number is lower")
+    assert lives.send([("c", NUMBERS)]) == []
+
+
 def test_the_memory_is_bounded() -> None:
     lives = Lives[str, int]()
     for number in range(3 * SPANS):

@@ -94,6 +94,17 @@ def test_too_many_possible_states_are_no_verdict_when_nothing_is_left() -> None:
     assert judgement.why == "more than 2 possible states"
 
 
+def test_too_many_represented_states_are_no_verdict_when_nothing_is_left() -> None:
+    relation = Relation(scuttlebutt, narrow, Bounds(states=2), lambda *_: map(knowing, (B, C, D)))
+    relation.states = (knowing(B),)
+    relation.take(Expired(NOW, Round()), Observed())
+
+    judgement = relation.keep(lambda state: D in state.store)
+
+    assert judgement.opinion is Opinion.UNDETERMINED
+    assert judgement.why == "more than 2 possible states"
+
+
 @pytest.mark.parametrize(
     ("event", "seen"),
     [
