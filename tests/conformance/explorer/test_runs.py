@@ -21,7 +21,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.capture_run import run_capture
 from peerproof.conformance.explorer.finding_run import run_finding
-from peerproof.conformance.explorer.recorded_run import DOWN, Moment, Run, TooLarge
+from peerproof.conformance.explorer.recorded_run import DOWN, Moment, Run, States, TooLarge
 from peerproof.conformance.explorer.serve import create_reference
 from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import NotRun, run_case
@@ -234,6 +234,14 @@ def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:
 
     with pytest.raises(TooLarge, match="5,001 moments; at most 5,000"):
         run.whole()
+
+
+def test_the_states_up_to_a_moment_have_its_own() -> None:
+    states = States()
+    states.add(0, lambda: {"x": "0"})
+    states.add(3, lambda: {"x": "3"})
+
+    assert [states.until(moment).at(9) for moment in (2, 3)] == [{"x": "0"}, {"x": "3"}]
 
 
 def test_texts_of_others_are_made_visible() -> None:
