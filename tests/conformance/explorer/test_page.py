@@ -19,7 +19,7 @@ from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.failures import run_of_failure
 from peerproof.conformance.explorer.page_file import page_with
-from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
+from peerproof.conformance.explorer.recorded_run import BESIDE, Moment, Problem, Run
 from peerproof.conformance.explorer.serve import Explorer, create_reference
 from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import run_case
@@ -381,7 +381,7 @@ def test_a_change_of_a_state_and_the_words_of_an_event_are_found(page: Page, tmp
         page.get_by_role("button", name="Find next").click()
         expect(page.get_by_role("status")).to_contain_text("n2:1: crash or end of its log")
         expect(page.locator("#run-graph .now .label")).to_contain_text("crash or end of its log")
-        expect(page.locator("article[data-node='n2:1']")).to_contain_text("(the node is down)")
+        expect(page.locator("article[data-node='n2:1'] tr")).to_have_text(["(the node is down)"])
         page.locator("#wanted").fill("status = suspicious")
         page.get_by_role("button", name="Find next").click()
         expect(page.locator("#cards tr.changed", has_text="status")).to_contain_text("suspicious")
@@ -391,6 +391,19 @@ def test_a_change_of_a_state_and_the_words_of_an_event_are_found(page: Page, tmp
         page.locator("#wanted").fill("status = asleep")
         page.get_by_role("button", name="Find next").click()
         expect(page.get_by_role("status")).to_have_text("status = asleep: not after this step")
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_of_many_nodes_those_are_shown_that_the_step_concerns(page: Page, tmp_path: Path, alone: bool) -> None:
+    names = [f"n{number}" for number in range(7)]
+    run = Run("swim", "many", moments=[Moment(0, name, "tick", (Note(name, "tick"),)) for name in names])
+    for name in (*names, f"n6{BESIDE}"):
+        run.add_state(name, lambda: {"x": "1"}, -1)
+    file = tmp_path / "many.html"
+    file.write_text(page_with({"runs": [run.whole()]}), encoding="utf-8")
+    with serving(runs={"many": lambda: run}) as served:
+        page.goto(f"{file.as_uri() if alone else served}#run/0/6")
+        expect(page.locator("#cards h3")).to_have_text(["n6", f"n6{BESIDE}"])
 
 
 def test_a_file_needs_no_server(page: Page, tmp_path: Path) -> None:

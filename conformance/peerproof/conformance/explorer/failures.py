@@ -14,10 +14,9 @@ from typing import Any, Final
 
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.page_file import page_with, script_text
-from peerproof.conformance.explorer.recorded_run import Moment, Run, TooLarge
+from peerproof.conformance.explorer.recorded_run import BESIDE, Moment, Run, TooLarge
 from peerproof.conformance.explorer.serve import create_reference
 from peerproof.conformance.explorer.vector_run import (
-    BESIDE,
     CHECK,
     NotRun,
     actual_parts,

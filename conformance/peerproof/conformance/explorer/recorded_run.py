@@ -21,6 +21,9 @@ from peerproof.spec.forms.form import Plain
 #: Nodes whose states are shown without being asked for.
 FEW: Final = 6
 
+#: Follows the name of a node on the card of what the specification would know in its place.
+BESIDE: Final = " (specification)"
+
 #: Characters of any text that is shown.
 LONGEST: Final = 20_000
 
@@ -217,7 +220,8 @@ class Run:
         if len(self.states) <= FEW or moment < 0:
             return list(self.states)[:FEW]
         now = self.moments[moment]
-        return {name_of(name) for name in (now.node, *(name for part in now.parts for name in _names(part)))}
+        names = {name_of(name) for name in (now.node, *(name for part in now.parts for name in _names(part)))}
+        return [name for name in self.states if name.removesuffix(BESIDE) in names]
 
 
 def _card(name: str, before: Fields, after: Fields) -> Plain:

@@ -19,7 +19,7 @@ from peerproof.conformance.diagrams.labels import plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.fields import fields_of_plain
 from peerproof.conformance.explorer.names import names_in_vector
-from peerproof.conformance.explorer.recorded_run import Moment, Problem, Run
+from peerproof.conformance.explorer.recorded_run import BESIDE, Moment, Problem, Run
 from peerproof.conformance.report.failure_diagram import find_wrong
 from peerproof.conformance.report.failure_text import brief_sides, demanding, draw_part, failure_meaning, to_paste
 from peerproof.conformance.runner.exchange import AFTER, DEFAULT_DELAY, JUDGING, Network, Script
@@ -33,9 +33,6 @@ from peerproof.conformance.runner.worker import RunningTrial, error_result, resu
 from peerproof.conformance.suite.bounds import USUAL, Bounds
 from peerproof.conformance.vectors.matching import Bound, fits
 from peerproof.spec.forms.form import Plain
-
-#: Follows the name of a node on the card of what the specification would know in its place.
-BESIDE: Final = " (specification)"
 
 #: Begins the words of a step that checks something.
 CHECK: Final = "check: "

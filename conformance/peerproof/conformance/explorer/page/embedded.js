@@ -1,4 +1,6 @@
 // Answers as the server does, from data within the page: a model as its state graph, or runs with all their states.
+import { namesOf } from "./graph.js";
+import { FEW } from "./run_view.js";
 
 /** @typedef {import("./main.js").Place} Place */
 /** @typedef {[string, number, number, number, number, number, number]} Leaving id, kind, node, message, event, picks, target */
@@ -109,6 +111,14 @@ function walk(graph) {
   };
 }
 
+/** The cards of a moment where none is chosen: all if they are few, else those of the nodes that it concerns. @param {Whole} run @param {number} at */
+function cardsOf(run, at) {
+  if (run.cards.length <= FEW || at < 0) return run.cards.slice(0, FEW);
+  const { node, parts } = run.moments[at];
+  const names = [node, ...parts.flatMap(namesOf)];
+  return run.cards.filter((card) => names.includes(card.replace(/ \(specification\)$/, "")));
+}
+
 /** @param {Whole} run */
 function replay(run) {
   /** The fields of a node after a moment. @param {string} name @param {number} moment */
@@ -123,10 +133,10 @@ function replay(run) {
   }
 
   return (/** @type {number} */ at, /** @type {string[] | null} */ nodes) => {
-    const wanted = nodes ?? run.cards.slice(0, 6);
-    const cards = wanted.map((name) => {
+    const cards = (nodes ?? cardsOf(run, at)).map((name) => {
       const now = fieldsAt(name, at);
-      const changes = run.changes[name]?.[at] ?? {};
+      const isKnown = ![...now.keys()].some((field) => field.startsWith("(")); // else it is a remark that there is no state
+      const changes = (isKnown && run.changes[name]?.[at]) || {};
       const gone = Object.entries(changes).filter(([, value]) => value === null).map(([field]) => ({ name: field, value: "", changed: true }));
       return { name, fields: [...[...now].map(([field, value]) => ({ name: field, value, changed: field in changes })), ...gone] };
     });

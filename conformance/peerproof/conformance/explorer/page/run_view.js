@@ -15,7 +15,8 @@ import { TimeLine } from "./time_line.js";
 
 const BEFORE = 14;
 const LISTED = 12;
-const FEW = 6;
+/** Nodes whose cards are shown without being chosen. */
+export const FEW = 6;
 
 /** @type {TimeLine | null} */
 let line = null;
