@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from peerproof.conformance.explorer.recorded_run import Run
 from peerproof.conformance.explorer.serve import PAGE, POLICY, Explorer
+from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.walk import Walk
 
 
@@ -99,3 +103,24 @@ def test_what_cannot_be_answered_says_why(server: Explorer, name: str, status: i
     found, _, body = asked(server, name)
 
     assert (found, json.loads(body)) == (status, {"error": problem})
+
+
+def test_a_run_that_was_made_already_is_made_again_when_the_page_is_loaded_again() -> None:
+    with Explorer(runs={"run": lambda: Run("swim", "second")}, first=[Run("swim", "first")]) as server:
+        assert [server.run(0, anew=anew).title for anew in (True, False, True)] == ["first", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [(None, "trace.jsonl: No such file or directory"), ("", "not a trace: it is empty")]
+)
+def test_a_file_that_can_no_longer_be_read_is_named(text: str | None, problem: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    if text is not None:
+        trace.write_text(text, encoding="utf-8")
+    with Explorer(runs={"run": partial(run_traces, [trace])}) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        status, _, body = asked(server, "run.json?run=0")
+        server.shutdown()
+
+    assert status == 404
+    assert problem in json.loads(body)["error"]

@@ -20,12 +20,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.captures.pcap import NoCapture
 from peerproof.conformance.explorer.page_file import legend_of
 from peerproof.conformance.explorer.path_check import NoSuchNode, check_path, path_vector
 from peerproof.conformance.explorer.recorded_run import Run
 from peerproof.conformance.explorer.vector_run import NotRun
 from peerproof.conformance.explorer.walk import NoSuchModel, NoSuchPath, TooMany, Walk, explorable
 from peerproof.conformance.models.counterexample_vectors import NothingSeen, OutOfTime
+from peerproof.conformance.traces.trace_diagram import NoTrace
 from peerproof.spec.protocols import PROTOCOLS
 
 #: The types of the page's files, by suffix.
@@ -151,6 +153,8 @@ class _Handler(BaseHTTPRequestHandler):
                 found = _ANSWERS[name](self.server, query)
             except _UNANSWERED as error:
                 raise Refused(HTTPStatus.NOT_FOUND, str(error)) from None
+            except OSError as error:
+                raise Refused(HTTPStatus.NOT_FOUND, f"{error.filename}: {error.strerror}") from None
         return "application/json", json.dumps(found, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
@@ -264,4 +268,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Explorer, Query], Any]]] = {
 }
 
 #: What a request may ask for that is not there, or cannot be had.
-_UNANSWERED: Final = (NoSuchPath, NoSuchModel, NoSuchNode, NothingSeen, OutOfTime, TooMany, NotRun, AdapterUnavailable)
+_UNANSWERED: Final = (
+    *(NoSuchPath, NoSuchModel, NoSuchNode, NothingSeen, OutOfTime, TooMany),
+    *(NotRun, AdapterUnavailable, NoTrace, NoCapture),
+)
