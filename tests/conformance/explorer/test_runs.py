@@ -210,9 +210,9 @@ def test_a_restart_in_a_trace_is_an_event_after_the_crash(tmp_path: Path) -> Non
 
 
 def test_a_capture_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its messages are shown, and the wrong one is marked, although only some of them are."""
+    """Its messages are shown, and the wrong ones are marked, although only some of them are."""
     wrong = (A, B, b"\x03" + pair(A, "l", 2) + pair(A, "k", 1))
-    path = capture(tmp_path / "c.pcapng", *ROUND, wrong, *ROUND)
+    path = capture(tmp_path / "c.pcapng", *ROUND, wrong, *ROUND, wrong, *ROUND)
     read: list[Path] = []
     begin = Source.__init__
 
@@ -222,11 +222,11 @@ def test_a_capture_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Source, "__init__", open_counted)
 
-    run = run_capture(path, "scuttlebutt", most=5)
+    run = run_capture(path, "scuttlebutt", most=10)
 
     assert read == [path]
-    assert [moment.problem is not None for moment in run.moments] == [False] * 4 + [True]
-    assert (run.verdict, run.about) == ("rejected", "only the first 5 messages are shown")
+    assert [moment.problem is not None for moment in run.moments] == [*[False] * 4, True] * 2
+    assert (run.verdict, run.about) == ("rejected", "only the first 10 messages are shown")
 
 
 def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:
