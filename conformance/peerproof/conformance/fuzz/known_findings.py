@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.fuzz.findings import Finding, stimulus_text
+from peerproof.conformance.fuzz.reaction import Came, Stimulus
 from peerproof.conformance.suite.locations import path_text
 from peerproof.spec.core import Specification
+from peerproof.spec.errors import MalformedMessage
 
 _DIGITS: Final = re.compile(r"0x[0-9a-f]+|\d+")
 _INDEX: Final = re.compile(r"\[\d+\]")
@@ -72,12 +74,21 @@ def name_finding(spec: Specification, finding: Finding) -> str:
     if finding.name:
         return "/".join([*parts, finding.name])
     if finding.fed and finding.fed[-1].stimulus is not None:
-        parts.append(stimulus_text(spec, finding.fed[-1].stimulus).partition("(")[0].partition(" from ")[0].partition(" ")[0])
+        parts.append(_name_stimulus(spec, finding.fed[-1].stimulus))
     if (difference := finding.difference) is not None:
         inside = difference.where if finding.kind == "observed" else difference.where.partition(".message.")[2]
         parts += [_INDEX.sub("", inside)] if inside else []
         parts += [sort_of(difference.expected), sort_of(difference.actual)]
     return "/".join(map(one_word, parts))
+
+
+def _name_stimulus(spec: Specification, stimulus: Stimulus) -> str:
+    if isinstance(stimulus, Came):
+        try:
+            return str(spec.MESSAGE.form.names[type(spec.MESSAGE.decode(stimulus.data))])
+        except MalformedMessage as error:
+            return error.reason
+    return stimulus_text(spec, stimulus).partition("(")[0].partition(" ")[0]
 
 
 def sort_of(value: Any) -> str:
