@@ -11,6 +11,7 @@ import pytest
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
+from peerproof.conformance.fuzz.reaction import Started
 from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.conformance.fuzz.simulation import Action, Arena
 from peerproof.conformance.fuzz.strategies import values
@@ -149,6 +150,17 @@ def test_messages_of_other_nodes_are_not_waited_for() -> None:
     arena.perform(Action("deliver", datagram=second))
 
     assert arena.under_way == [first]
+
+
+def test_a_node_does_not_learn_what_became_of_messages_from_before_its_crash() -> None:
+    arena = joined(is_in_order=True)
+    arena.perform(Action("call", B, command=Subscribe(TOPIC)))
+    arena.perform(Action("crash", B))
+    arena.perform(Action("restart", B))
+
+    calm(arena)
+
+    assert isinstance(arena.places[B].fed[-1].stimulus, Started)
 
 
 def test_half_of_the_runs_begin_with_one_ring() -> None:
