@@ -58,8 +58,11 @@ def id_shortener(texts: Iterable[str], kept: Iterable[str] = ()) -> Callable[[st
     """
     Returns a function that cuts the long ids of these texts to 8 digits, if they differ there; ids in `kept` stay whole.
 
-    >>> id_shortener(["833dde17f62208cf58fc13205267301c"])("node 833dde17f62208cf58fc13205267301c, port 1")
+    >>> one, other = "833dde17f62208cf58fc13205267301c", "833dde17000000000000000000000000"
+    >>> id_shortener([one])(f"node {one}, port 1")
     'node 833dde17, port 1'
+    >>> id_shortener([one], [other])(one) == one
+    True
     """
     ids = {found for text in texts for found in _ID.findall(text)}
     whole = {found for text in kept for found in _ID.findall(text)}
