@@ -34,6 +34,10 @@ def walked(constants: Any, *labels: str, of: Any = Model) -> tuple[System, list[
     return system, path
 
 
+def test_what_others_named_and_said_is_made_visible() -> None:
+    assert MessageGraph(("a\udcff",), (Note("a\udcff", "\x1b[2J"),)).text() == "a\\u{dcff}  .     \\u{1b}[2J"
+
+
 def test_four_kinds_of_arrows_and_the_notes_can_be_told_apart() -> None:
     arrows = [Arrow("a", "b:1", "x", judged, lost) for judged in (False, True) for lost in (False, True)]
     graph = MessageGraph(("a", "b:1"), (*arrows, Note("a", "m;n"), Note("", "all")))

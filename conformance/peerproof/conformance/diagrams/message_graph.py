@@ -53,7 +53,7 @@ class MessageGraph:
                     lines.append(f"{source:>{width}} {sign} {target:{width}}  {label}")
                 case Note(node, label):
                     lines.append(f"{node:>{width}}  . {'':{width}}  {label}")
-        return "\n".join(line.rstrip() for line in lines)
+        return visible("\n".join(line.rstrip() for line in lines))
 
     def mermaid(self) -> str:
         """Renders a Mermaid sequence diagram: dashed arrows are expected, a cross at the end is a loss."""

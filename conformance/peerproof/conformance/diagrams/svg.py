@@ -65,7 +65,7 @@ def render_svg(graph: MessageGraph, title: str = "Message graph", name: str = "g
             f'aria-describedby="{escape(name)}-desc" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
             f'font-family="{_FONTS}" font-size="{FONT}" fill="currentColor">',
             f'<title id="{escape(name)}-title">{escape(visible(title))}</title>',
-            f'<desc id="{escape(name)}-desc">{escape(visible(graph.text()))}</desc>',
+            f'<desc id="{escape(name)}-desc">{escape(graph.text())}</desc>',
             f"<style>{_STYLE}</style>",
             '<g stroke="currentColor" stroke-opacity=".35">',
             *picture.lifelines(),
