@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from typing import cast
 
 import pytest
 from tests.conformance.conftest import Capture
@@ -30,6 +32,7 @@ from peerproof.conformance.fuzz.bytes.flaws import Flaw, flaw_of
 from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read, seeds_of
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
+from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.divergences.scuttlebutt import BD04
 from peerproof.reference.harness.harness import Harness
@@ -209,6 +212,25 @@ def test_what_is_no_message_and_accepted_is_found_too(seeds: Seeds) -> None:
 
     assert search.flaw is not None
     assert (search.flaw.kind, search.flaw.data) == ("accepted", b"\x02\x00")
+
+
+class Exiting:
+    """A decoder that exits at each input."""
+
+    longest = 100
+
+    def check_all(self, inputs: Sequence[bytes]) -> list[tuple[Flaw, str]]:
+        """See `Decoder`: nothing is known of the inputs after a failure."""
+        return [(Flaw("crashed", inputs[0], "it exited"), "trouble")]
+
+
+def test_a_known_failure_hides_no_other_input(seeds: Seeds) -> None:
+    search = Search(seeds, cast("Decoder", Exiting()), None, None, known=KnownFindings({"crashed/it-exited": "not mended yet"}))
+
+    search.search("some", 0, 0)
+
+    assert search.flaw is None
+    assert search.inputs == len({data[: Exiting.longest] for data in seeds.data}) > 1
 
 
 def test_the_same_seed_finds_the_same(seeds: Seeds) -> None:

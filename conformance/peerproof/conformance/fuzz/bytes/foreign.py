@@ -165,13 +165,16 @@ class Search:
         self._replay_findings()
         position = self.corpus.position(name) if self.corpus else 0
         for batch in self._batches(inputs):
-            if self.flaw or (self.until is not None and time.monotonic() > self.until):
+            if self._is_over():
                 return
-            made = self._try(batch) if batch else self._draw(seed, position)
-            if self.flaw is None and made and not batch:
+            self._try(batch or self._draw(seed, position))
+            if self.flaw is None and not batch:
                 position += 1
                 if self.corpus:
                     self.corpus.advance(name, position)
+
+    def _is_over(self) -> bool:
+        return self.flaw is not None or (self.until is not None and time.monotonic() > self.until)
 
     def _batches(self, inputs: int) -> Iterator[list[bytes]]:
         """Yields batches of known inputs, then empty ones, each for a batch of random inputs."""
@@ -185,25 +188,27 @@ class Search:
             drawn += AT_ONCE
             yield []
 
-    def _draw(self, seed: int, position: int) -> bool:
+    def _draw(self, seed: int, position: int) -> list[bytes]:
         rng = Random(f"{seed}/{position}")
-        return self._try([mutate(rng, self._known, self.decoder.longest) for _ in range(AT_ONCE)])
+        return [mutate(rng, self._known, self.decoder.longest) for _ in range(AT_ONCE)]
 
-    def _try(self, batch: list[bytes]) -> bool:
-        """Checks inputs; an input with a new reaction becomes known."""
-        for data, (found, said) in zip(batch, self.decoder.check_all(batch), strict=False):  # shorter after a failure
-            flaw = self._unless_known(found)
-            self.inputs += 1
-            if said not in self._said and flaw is None:
-                self._said.add(said)
-                if data not in self._known:
-                    self._known.append(data)
-                    if self.corpus:
-                        self.corpus.keep(BYTES, data)
-            if flaw and self.flaw is None:
-                self._shrink(flaw, self.corpus.keep(BYTE_FINDINGS, flaw.data) if self.corpus else None)
+    def _try(self, batch: list[bytes]) -> None:
+        """Checks inputs until one shows a flaw; an input with a new reaction becomes known."""
+        while batch and not self._is_over():
+            checked = self.decoder.check_all(batch)
+            for data, (found, said) in zip(batch, checked, strict=False):  # shorter after a failure
+                flaw = self._unless_known(found)
+                self.inputs += 1
+                if said not in self._said and flaw is None:
+                    self._said.add(said)
+                    if data not in self._known:
+                        self._known.append(data)
+                        if self.corpus:
+                            self.corpus.keep(BYTES, data)
+                if flaw and self.flaw is None:
+                    self._shrink(flaw, self.corpus.keep(BYTE_FINDINGS, flaw.data) if self.corpus else None)
+            batch = batch[len(checked) :]
         self.progress(self.inputs, len(self._known))
-        return True
 
     def _replay_findings(self) -> None:
         for path, data in self.corpus.inputs(BYTE_FINDINGS) if self.corpus else ():
