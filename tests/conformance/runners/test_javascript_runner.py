@@ -325,7 +325,7 @@ def test_a_reply_that_the_pipe_takes_in_pieces_is_written_whole(tmp_path: Path) 
     data = {"op": "stream", "handle": 1, "now_ms": 6, "conn": "one", "event": "data", "bytes": "03" * 2**18}
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    command = [require("node"), "--input-type=module", "--eval", SERVE, plug(tmp_path)]
+    command = [require("node"), "--input-type=module", "--eval", SERVE, str(plug(tmp_path))]
 
     with open(reading) as said, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=writing, text=True) as process:
         os.close(writing)
@@ -335,6 +335,17 @@ def test_a_reply_that_the_pipe_takes_in_pieces_is_written_whole(tmp_path: Path) 
         replies = list(map(json.loads, said))
 
     assert [effect["stream"]["bytes"] for effect in replies[1]["effects"]] == [data["bytes"]]
+
+
+def test_messages_of_a_served_node_have_its_transport(tmp_path: Path) -> None:
+    path = plug(tmp_path, "return { effects: [{ send: { to: from, bytes } }] };")
+    serving = 'async serve() { return [new Node(), { udp: "127.0.0.1:1" }]; },\n  open:'
+    path.write_text(path.read_text().replace("open:", serving))
+    request = {"op": "serve", "protocol": "scuttlebutt", "via": ["udp"], "bind": "127.0.0.1"}
+
+    _, reply = ask(path, json.dumps({"id": 1, **request}), json.dumps({"id": 2, **RECEIVE}))
+
+    assert reply["effects"] == [{"send": {"via": "udp", "to": "b:1", "bytes": "03"}}]
 
 
 def test_questions_have_sorted_options_each_once(tmp_path: Path) -> None:
