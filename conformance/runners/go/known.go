@@ -117,8 +117,8 @@ func (list *known) problems(vectors []*Vector, today time.Time) []string {
 	found := []string{}
 	for _, one := range list.entries {
 		place := fmt.Sprintf("%s:%d: ", list.file, one.line)
-		if !one.expires.IsZero() && one.expires.Before(today.Truncate(24*time.Hour)) {
-			found = append(found, fmt.Sprintf("%s%s expired on %s: fix the bug, or set a new date", place, one.pattern, one.expires.Format(time.DateOnly)))
+		if day := one.expires.Format(time.DateOnly); !one.expires.IsZero() && day < today.Format(time.DateOnly) {
+			found = append(found, fmt.Sprintf("%s%s expired on %s: fix the bug, or set a new date", place, one.pattern, day))
 		}
 		if !slices.ContainsFunc(vectors, func(vector *Vector) bool {
 			return slices.ContainsFunc(vector.Cases, func(part Case) bool { return one.fits(part.ID) })

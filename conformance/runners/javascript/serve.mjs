@@ -221,7 +221,7 @@ const OPS = {
     const implementation = server.of(protocol);
     if (!implementation.serve) throw new Unsupported(`there is no op serve of ${protocol}`);
     const [node, addrs] = await implementation.serve({ via, bind, config });
-    return { handle: server.keep(node, via), addrs };
+    return { handle: server.keep(node, implementation.transport), addrs };
   },
 
   /** Each item has an id of its own, which is what a question in the middle of the batch is for. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -150,6 +151,20 @@ def test_spoilt_dump_is_no_verdict(graph: Path, tmp_path: Path, spoil: Callable[
 
     with pytest.raises(BadDump, match=problem):
         compared(tmp_path / "spoilt.dot", Model(TINY.configuration.constants))
+
+
+def test_each_of_the_edges_that_one_side_lacks_is_counted(graph: Path, tmp_path: Path) -> None:
+    """Those with the same ends and the same label, too."""
+    text = graph.read_text(encoding="utf-8")
+    edges = Counter(line for line in text.splitlines(keepends=True) if " -> " in line)
+    ((edge, times),) = edges.most_common(1)
+    assert times > 1
+
+    for spoilt, counts in ((text.replace(edge, ""), (0, times)), (text.replace(edge, edge * 2), (times, 0))):
+        (tmp_path / "spoilt.dot").write_text(spoilt, encoding="utf-8")
+        comparison, _ = compared(tmp_path / "spoilt.dot", Model(TINY.configuration.constants))
+
+        assert (comparison.only_tla, comparison.only_python) == counts
 
 
 def test_dump_without_an_edge_is_not_equal(graph: Path, tmp_path: Path) -> None:

@@ -174,6 +174,7 @@ def test_the_options_of_pytest_select_cases(folder: Path) -> None:
 def test_a_configuration_file_names_everything_once(folder: Path) -> None:
     """It holds for a run of all tests, and not if a file is named."""
     settings = {"peerproof": "py:mine:Adapter", "peerproof_protocol": "peter", "peerproof_known_failing": "known.txt"}
+    settings["peerproof_strict"] = "true"
     (folder / "pytest.ini").write_text("[pytest]\n" + "".join(f"{name} = {value}\n" for name, value in settings.items()))
 
     everything = ran(folder, "--co", "-q", code=0)
@@ -184,6 +185,8 @@ def test_a_configuration_file_names_everything_once(folder: Path) -> None:
     assert f"{CASES + 4} tests collected" in everything
     assert "2 tests collected" in named
     assert "it passes, though known.txt:3 lists it" in one
+    again = "  peerproof run peter --impl py:mine:Adapter --strict --known-failing known.txt --update-known-failing"
+    assert again in one.splitlines()
     assert re.search(r"^=+ 1 failed in ", one, re.MULTILINE)
 
 

@@ -75,6 +75,12 @@ def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys:
     assert lines == codec.splitlines()[6:15]
 
 
+def test_show_prints_the_last_vector_of_a_file_to_its_end(written: Written, exchange: str, capsys: Capture) -> None:
+    assert main(["vectors", "show", "delta-then-response", "--vectors", str(written(exchange=exchange))]) == 0
+
+    assert capsys.readouterr().out.splitlines()[2:] == exchange.splitlines()[4:]
+
+
 def test_show_draws_an_exchange(written: Written, capsys: Capture) -> None:
     root = str(written())
 

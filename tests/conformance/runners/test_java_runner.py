@@ -114,7 +114,8 @@ scuttlebutt/codec/delta-empty#decode  error  -  -  passes
 scuttlebutt/codec/delta-[!e]*#?encode  bytes  -  -  fits nothing
 scuttlebutt/codec/delta-[!e]*#*encode  error  -  -  there is no encoder
 scuttlebutt/codec/delta-empty#encode  value  -  -  fails otherwise
-scuttlebutt/codec/delta-empty#encode  hung  2020-01-01  -  has expired
+scuttlebutt/codec/delta-empty#encode  hung  2025-12-31  -  has expired
+scuttlebutt/codec/delta-empty#encode  bytes  2026-01-01  -  expires after today
 two words
 a/b  unheard-of  -  -  reason
 a/b  hung  soon  -  reason
@@ -150,12 +151,12 @@ known failures
   scuttlebutt/codec/delta-key-not-utf-8#decode passed: null
   scuttlebutt/codec/delta-key-not-utf-8#encode known: there is no encoder
   scuttlebutt/codec/delta-key-not-utf-8#reencode known: there is no encoder
-  known.txt:7: expected id-or-pattern failure-class expiry-or-dash link reason; missing: expiry-or-dash, link, reason
-  known.txt:8: expected one of accepted, bytes, changed, choice, class, clock, crashed, error, events, flooded, garbled, hung, \
+  known.txt:8: expected id-or-pattern failure-class expiry-or-dash link reason; missing: expiry-or-dash, link, reason
+  known.txt:9: expected one of accepted, bytes, changed, choice, class, clock, crashed, error, events, flooded, garbled, hung, \
 messages, misshapen, observed, refused, rejected, streams, unserving, value, found unheard-of
-  known.txt:9: expected a date such as 2027-06-30, or -, found soon
+  known.txt:10: expected a date such as 2027-06-30, or -, found soon
   known.txt:3: no case matches 'scuttlebutt/codec/delta-[!e]*#?encode': remove the entry
-  known.txt:6: scuttlebutt/codec/delta-empty#encode expired on 2020-01-01: fix the bug, or set a new date
+  known.txt:6: scuttlebutt/codec/delta-empty#encode expired on 2025-12-31: fix the bug, or set a new date
 broken.json has format 2; this runner reads 1; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip
 known.txt is not a bundle of vectors of format 1; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip
 none.json does not exist; write it with: peerproof vectors export --output FOLDER PROTOCOL --gzip

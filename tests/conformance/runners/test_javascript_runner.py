@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -222,6 +223,20 @@ def test_expected_failures_are_a_list_that_is_kept_right(tmp_path: Path) -> None
         assert said in texts[case]
 
 
+def test_skipped_cases_are_grouped_by_layer_and_reason_the_most_first() -> None:
+    skipped = {"swim/codec/a#decode": "no codec", "swim/exchange/b": "no nodes", "swim/exchange/c": "no nodes"}
+    results = [{"id": name, "status": "skipped", "reason": reason} for name, reason in skipped.items()]
+    script = f"""
+    import {{ groupSkipped }} from "{RUNNER.as_uri()}/runner.mjs";
+    console.log(JSON.stringify(groupSkipped({json.dumps([*results, {"id": "swim/codec/d#decode", "status": "passed"}])})));
+    """
+
+    assert json.loads(node(script)) == [
+        {"layer": "swim/exchange", "reason": "no nodes", "ids": ["swim/exchange/b", "swim/exchange/c"]},
+        {"layer": "swim/codec", "reason": "no codec", "ids": ["swim/codec/a#decode"]},
+    ]
+
+
 def test_texts_keep_their_bytes() -> None:
     """Also if they are not UTF-8, or begin with a byte order mark."""
     texts = {"c3a9": "é", "": "", "efbbbf61": "\ufeffa", "eda080": {"hex": "eda080"}, "0080ff": {"hex": "0080ff"}}
@@ -236,12 +251,13 @@ def test_texts_keep_their_bytes() -> None:
     assert dict(zip(digits, plain, strict=True)) == texts
 
 
+#: Serves the implementation of a module.
+SERVE = f'import {{ serve }} from "{RUNNER.as_uri()}/serve.mjs"; await serve((await import(process.argv[1])).implementation);'
+
+
 def ask(path: Path, *lines: str) -> list[dict[str, Any]]:
     """The lines that a served implementation writes."""
-    script = (
-        f'import {{ serve }} from "{RUNNER.as_uri()}/serve.mjs"; await serve((await import(process.argv[1])).implementation);'
-    )
-    said = node(script, path, lines="".join(f"{line}\n" for line in lines))
+    said = node(SERVE, path, lines="".join(f"{line}\n" for line in lines))
     return [json.loads(line) for line in said.splitlines()]
 
 
@@ -302,6 +318,34 @@ def test_what_the_implementation_throws_or_returns_is_answered(tmp_path: Path) -
     assert "BigInt" in replies[10]["error"]["message"]
     assert [result.get("error", {}).get("code") for result in replies[14]["results"]] == ["unknown_op", None, "bad_request"]
     assert replies[14]["results"][1] == {"ok": True, "effects": [], "next_timer_ms": 1009}
+
+
+def test_a_reply_that_the_pipe_takes_in_pieces_is_written_whole(tmp_path: Path) -> None:
+    """Some programs start an adapter with a pipe that does not wait until there is room."""
+    data = {"op": "stream", "handle": 1, "now_ms": 6, "conn": "one", "event": "data", "bytes": "03" * 2**18}
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    command = [require("node"), "--input-type=module", "--eval", SERVE, str(plug(tmp_path))]
+
+    with open(reading) as said, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=writing, text=True) as process:
+        os.close(writing)
+        assert process.stdin is not None
+        process.stdin.writelines(json.dumps({"id": at, **request}) + "\n" for at, request in enumerate((OPEN, data)))
+        process.stdin.close()
+        replies = list(map(json.loads, said))
+
+    assert [effect["stream"]["bytes"] for effect in replies[1]["effects"]] == [data["bytes"]]
+
+
+def test_messages_of_a_served_node_have_its_transport(tmp_path: Path) -> None:
+    path = plug(tmp_path, "return { effects: [{ send: { to: from, bytes } }] };")
+    serving = 'async serve() { return [new Node(), { udp: "127.0.0.1:1" }]; },\n  open:'
+    path.write_text(path.read_text().replace("open:", serving))
+    request = {"op": "serve", "protocol": "scuttlebutt", "via": ["udp"], "bind": "127.0.0.1"}
+
+    _, reply = ask(path, json.dumps({"id": 1, **request}), json.dumps({"id": 2, **RECEIVE}))
+
+    assert reply["effects"] == [{"send": {"via": "udp", "to": "b:1", "bytes": "03"}}]
 
 
 def test_questions_have_sorted_options_each_once(tmp_path: Path) -> None:

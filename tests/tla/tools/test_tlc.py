@@ -36,9 +36,10 @@ def ran(tools: Tools, module: Path, configuration: str = CFG, **how: Any) -> Res
     return run(tools, Run(module=module, configuration=configuration, brief=True, **how))
 
 
-def said(messages: dict[int, str]) -> str:
+def said(messages: dict[int, str] | list[tuple[int, str]]) -> str:
     """A script that says this as TLC does."""
-    framed = "".join(f"@!@!@STARTMSG {code}:0 @!@!@\n{text}\n@!@!@ENDMSG {code} @!@!@\n" for code, text in messages.items())
+    every = messages.items() if isinstance(messages, dict) else messages
+    framed = "".join(f"@!@!@STARTMSG {code}:0 @!@!@\n{text}\n@!@!@ENDMSG {code} @!@!@\n" for code, text in every)
     return f"print({framed!r}, end='', flush=True)"
 
 
@@ -186,6 +187,15 @@ def test_progress_is_told_while_it_runs(java: Callable[[str], Tools], module: Ca
 
     assert seen == [Progress(14, 4172, 913, 110, 4172)]
     assert progress("Progress(3): 5 states generated, 4 distinct states found, 1 states left on queue.").per_minute == 0
+
+
+def test_the_last_table_of_a_long_run_counts_the_actions(java: Callable[[str], Tools], module: Callable[[str], Path]) -> None:
+    """TLC prints one every minute, each with all steps so far."""
+    tables = [[(2201, "The coverage statistics"), (2772, f"<Up line 5, col 1 of module Counter>: 1:{count}")] for count in (1, 3)]
+
+    result = played(said([*tables[0], *FINISHED.items(), *tables[1]]), java, module)
+
+    assert {name: count.generated for name, count in result.actions.items()} == {"Up": 3}
 
 
 def test_interruption_ends_java_too(java: Callable[[str], Tools], module: Callable[[str], Path], tmp_path: Path) -> None:

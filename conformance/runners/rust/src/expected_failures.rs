@@ -324,6 +324,22 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_expires_after_its_day() {
+        let line = |day: &str| {
+            Entry::parse(&format!("a/b bytes {day} - x"), 1)
+                .ok()
+                .unwrap()
+        };
+        let list = ExpectedFailures {
+            file: "list".into(),
+            entries: vec![line(&today()), line("2024-01-01")],
+        };
+        let problems = list.problems(["a/b"].into_iter());
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].starts_with("list:1: a/b expired on 2024-01-01: "));
+    }
+
+    #[test]
     fn today_is_a_date() {
         assert!(is_date(&today()) && today().as_str() > "2024-01-01");
     }
