@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.catching import suite
 from tests.support.reports import MISSED, PASSED, SKIPPED, THEIRS, report
 
 from peerproof.conformance.report.record import NoReport, load, read, read_all
+from peerproof.conformance.report.session import run_implementation
+from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import of_plain
 
 
@@ -23,6 +26,15 @@ def test_the_page_about_reports_shows_a_record_and_every_member() -> None:
 
     assert not shown.partial
     assert [name for name in every.plain() if f"`{name}`" not in page] == []
+
+
+def test_a_record_gives_back_what_was_seen() -> None:
+    """The times too, which are measured to a thousandth of what a record has."""
+    chosen = select_cases(suite(), "scuttlebutt/codec/digest")
+
+    seen = run_implementation(chosen=chosen, suite=suite()).report
+
+    assert read(list(seen.lines())).results == seen.results
 
 
 def test_a_record_without_what_pictures_need_is_read() -> None:

@@ -51,7 +51,7 @@ class Result:
     confirmed: bool | None = None  #: of a crash or a timeout: whether it happened again when the case ran alone
     branches: tuple[str, ...] = ()
     difference: Difference | None = None
-    milliseconds: float | None = None
+    milliseconds: float | None = None  #: in whole microseconds, so that a record has the same
     errors: str = ""  #: the end of the implementation's standard error
     title: str = ""  #: of the vector; this and the next two are set if it failed
     file: str = ""  #: of the vector, relative to the root of the vectors
@@ -77,7 +77,7 @@ class Result:
         if self.difference:
             shown["difference"] = self.difference.plain()
         if self.milliseconds is not None:
-            shown["ms"] = round(self.milliseconds, 3)
+            shown["ms"] = self.milliseconds
         for name in _DIAGRAMS & shown.keys():
             shown[name] = [plain_part(part) for part in shown[name]]
         return shown

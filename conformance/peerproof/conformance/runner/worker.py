@@ -455,7 +455,7 @@ def _tell_unanswered(playing: RunningTrial, answered: int) -> None:
 def _result(trial: Trial, status: str, milliseconds: float, **members: Any) -> Result:
     vector, seed = trial.vector, None if trial.case.codec else trial.seed
     which = (trial.case.id, status, vector.id, vector.rev, vector.level, vector.clauses)
-    return cut_to(Result(*which, seed=seed, milliseconds=milliseconds, **members), trial.bounds.record)
+    return cut_to(Result(*which, seed=seed, milliseconds=round(milliseconds, 3), **members), trial.bounds.record)
 
 
 def skip_result(case: Case, reason: str) -> Result:
