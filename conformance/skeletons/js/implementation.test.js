@@ -3,8 +3,8 @@
  * --test-name-pattern=/codec` for some of them. Cases that need what your implementation does not claim are one skipped test for each
  * layer and reason.
  *
- * A case that `known-failing.txt` lists is shown as TODO as long as it fails as listed. If it passes, its test fails, and says which
- * line to delete. There is one choice to make here, STRICT.
+ * The test of a case that `known-failing.txt` lists passes, with the reason beside it, as long as the case fails as listed. If the
+ * case passes, its test fails, and says which line to delete. There is one choice to make here, STRICT.
  */
 
 import test, { after } from "node:test";
@@ -14,7 +14,7 @@ import { describe, groupSkipped, isViolation, load, loadKnownFailing, run, uncon
 
 /**
  * Whether a case fails also where no document but only a decision of the suite demands more, such as that a malformed datagram does
- * no harm: set it to true if you follow the decisions. Otherwise such a case differs, and is shown as TODO.
+ * no harm: set it to true if you follow the decisions. Otherwise such a case differs: its test passes, and says so.
  */
 const STRICT = false;
 

@@ -31,8 +31,9 @@ def run_finding(spec: Specification, finding: Finding) -> Run:
         drawn = draw_step(spec, part, timed=False)
         run.moments.append(Moment(part.now, node_text(part.node) if part.node is not None else "", drawn.label, (drawn,)))
         if part.node is not None and part.node == finding.node and not part.lost:
-            state = next(state for fed, state in states if _is_drawn_as(fed, part))
-            run.add_state(node_text(part.node), state)
+            state = next((state for fed, state in states if _is_drawn_as(fed, part)), None)
+            if state is not None:
+                run.add_state(node_text(part.node), state)
     expected, actual = difference_sides(finding)
     where = finding.difference.where if finding.difference else ""
     problem = Problem(f"{finding.kind}: {KINDS[finding.kind]}", where, expected, actual, clauses, finding.kind)

@@ -42,6 +42,7 @@ class _MadeForZ3:
     __slots__ = ("_raw",)
 
     _raw: Any
+    _make: Callable[[], Any]  #: how each kind of thing is made
 
     @property
     def raw(self) -> Any:
@@ -53,9 +54,6 @@ class _MadeForZ3:
     def forget(self) -> None:
         """Lets Z3 have it anew."""
         self._raw = None
-
-    def _make(self) -> Any:
-        raise AssertionError("each kind of thing is made in its own way")
 
 
 class Sort(_MadeForZ3):
