@@ -144,6 +144,35 @@ def test_contexts_may_be_left_in_another_order_than_they_were_entered(modules: d
     other.__exit__()
 
 
+def test_contexts_of_one_place_may_be_left_in_another_order_than_they_were_entered(modules: dict[str, Any]) -> None:
+    """The later one's override counts until it is left, and nothing of the first one comes back then."""
+    taken = modules["sample.importing"].taken
+    contexts = [overriding({"sample.defining.twice": lambda number, factor=factor: factor * number}) for factor in (10, 20, 30)]
+    for context in contexts:
+        context.__enter__()
+    first, second, third = contexts
+
+    first.__exit__()
+    assert taken(1) == 31
+    third.__exit__()
+    assert taken(1) == 21
+    second.__exit__()
+    assert taken(1) == 3
+
+
+def test_caches_are_there_again_after_contexts_that_overlapped() -> None:
+    """All contexts take the same caches off: the second one found them gone."""
+    cached = codec._node_text
+    one, other = overriding(names_in(codec, quote=str)), overriding(names_in(codec, MOST_BYTES=1))
+    one.__enter__()
+    other.__enter__()
+    one.__exit__()
+    assert codec._node_text is not cached, "an override is in force"
+    other.__exit__()
+
+    assert codec._node_text is cached
+
+
 def test_after_an_exception_everything_is_as_before() -> None:
     """The fixture looks."""
     with pytest.raises(ZeroDivisionError), overriding({"sample.defining.twice": ten_times}):

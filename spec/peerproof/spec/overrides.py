@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import count
 from pkgutil import resolve_name
+from threading import RLock
 from types import ModuleType
 from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
@@ -55,6 +56,8 @@ _Reference: TypeAlias = tuple[Any, str, Any]
 #: The original values where overrides are in force, by a number for each entry, the outermost ones first.
 in_force: Final[dict[int, list[_Reference]]] = {}
 _numbers: Final = count()
+#: Held while overrides come into force or are restored, which another thread must not see half done.
+_exclusively: Final = RLock()
 
 #: The type of functions with a cache.
 _CACHED: Final = type(cache(len))
@@ -76,9 +79,9 @@ class overriding:  # noqa: N801  # used as a function, like those of `contextlib
     """
     A context in which overrides are in force; it can be entered again, also within itself or another.
 
-    On exit the original definitions are restored: also after an exception, and also if another context that overrides other
-    places was entered meanwhile and exits later, as in an abandoned thread. Raises LookupError on entry if a place does not
-    exist. References are looked up on the first entry: modules that are loaded later keep theirs.
+    On exit the original definitions are restored: also after an exception, and also if another context was entered meanwhile and
+    exits later, as in an abandoned thread; what that one overrides stays overridden until then. Raises LookupError on entry if a
+    place does not exist. References are looked up on the first entry: modules that are loaded later keep theirs.
     """
 
     def __init__(self, overrides: Overrides) -> None:
@@ -87,21 +90,46 @@ class overriding:  # noqa: N801  # used as a function, like those of `contextlib
         self._entries: list[int] = []
 
     def __enter__(self) -> None:
-        if self._found is None:
-            found = _look_up(tuple(self._overrides))
-            replacements = [(owner, name, self._overrides[place]) for owner, name, place in found.references]
-            self._found = [*found.forgetful, *replacements]
-        self._entries.append(next(_numbers))
-        in_force[self._entries[-1]] = [(owner, name, owner.__dict__.get(name, _MISSING)) for owner, name, _ in self._found]
-        for owner, name, other in self._found:
-            setattr(owner, name, other)
+        with _exclusively:
+            if self._found is None:
+                found = _look_up(tuple(self._overrides))
+                replacements = [(owner, name, self._overrides[place]) for owner, name, place in found.references]
+                self._found = [*found.forgetful, *replacements]
+            self._entries.append(next(_numbers))
+            in_force[self._entries[-1]] = [(owner, name, owner.__dict__.get(name, _MISSING)) for owner, name, _ in self._found]
+            for owner, name, other in self._found:
+                setattr(owner, name, other)
 
     def __exit__(self, *_: object) -> None:
-        for owner, name, before in in_force.pop(self._entries.pop()):
-            if before is _MISSING:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, before)
+        with _exclusively:
+            entry = self._entries.pop()
+            references = in_force.pop(entry)
+            if in_force and next(reversed(in_force)) > entry:
+                references = _hand_on(references, [later for number, later in in_force.items() if number > entry])
+            for owner, name, before in references:
+                if before is _MISSING:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, before)
+
+
+def _hand_on(references: list[_Reference], later: list[list[_Reference]]) -> list[_Reference]:
+    """
+    Hands original values on to the first of the later entries that overrides the same reference, which restores them on its exit.
+
+    Returns the references that none of them overrides.
+    """
+    remaining = []
+    for owner, name, before in references:
+        for entry in later:
+            same = [at for at, (where, named, _) in enumerate(entry) if where is owner and named == name]
+            for at in same:
+                entry[at] = (owner, name, before)
+            if same:
+                break
+        else:
+            remaining.append((owner, name, before))
+    return remaining
 
 
 def overridden(function: Callable[P, R], overrides: Overrides) -> Callable[P, R]:
