@@ -48,7 +48,7 @@ WORDS = README.md CONTRIBUTING.md SECURITY.md docs spec/peerproof tla/peerproof 
 # Those whose parts take longest come first, so that all cores have something to do until the end.
 PROTOCOLS = swim distkv wendy peter scuttlebutt
 
-.PHONY: run foreign test quick check words scripts long search bench demo-pipeline docs help clean
+.PHONY: run foreign test quick coverage check words scripts long search bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
 
 ## run: judge the reference by every vector, write the report to build/, and show what a failure looks like
@@ -87,6 +87,14 @@ test: $(VENV)/.developing
 ## quick: the tests that take less than half a second each, half of all
 quick: $(VENV)/.developing
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --failed-first -m "not (slow or $(LONG))" $(TESTS)
+
+## coverage: the lines and branches that `make test` reaches, for each package (twice as long); more: .venv/bin/coverage report
+coverage: $(VENV)/.developing
+	@mkdir -p build/coverage
+	@rm -f build/coverage/*
+	$(BIN)/coverage run -m pytest -q -n $(JOBS) --dist worksteal -m "not ($(LONG))" $(TESTS)
+	$(BIN)/coverage combine -q
+	$(BIN)/python -m tests.support.coverage_by_package
 
 ## check: format, lint, types, layers, words
 check: $(VENV)/.developing
