@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from inspect import unwrap
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -145,9 +146,10 @@ def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 
     marks = Marks()
     halves = [path.integer(name, least, most) for name in ("high", "low", "other high", "other low")]
 
-    text = transit.uuid_text.__wrapped__(*(Half(path, term, marks) for term in halves[:2]))
+    write = unwrap(transit.uuid_text)  # terms would be remembered for as long as the process runs
+    text = write(*(Half(path, term, marks) for term in halves[:2]))
     digits = [piece for piece in marks.pieces(text) if piece != "-"]
-    other = transit.uuid_text.__wrapped__(*(Half(path, term, marks) for term in halves[2:]))
+    other = write(*(Half(path, term, marks) for term in halves[2:]))
     again = [piece for piece in marks.pieces(other) if piece != "-"]
     path.claim("32 digits in their order", truth([place for _, place in digits] == list(range(32))))
     path.claim("hyphens where they belong", truth([at for at, c in enumerate(text) if c == "-"] == [8, 13, 18, 23]))
