@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.pipeline.clusters import simulated
@@ -19,6 +20,7 @@ from tests.support.waiting import PATIENCE, until
 
 from peerproof.cli.main import main
 from peerproof.conformance.traces.node_check import Options
+from peerproof.pipeline.ingest import trace_lines
 from peerproof.pipeline.judging import follow
 from peerproof.pipeline.judging.follow import Watch
 
@@ -92,16 +94,35 @@ def test_faults_of_the_log_are_told(tmp_path: Path) -> None:
 
 
 def test_what_is_found_in_the_end_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("time.sleep", interrupt)
+    monkeypatch.setattr("time.sleep", lambda _: signal.raise_signal(signal.SIGINT))
     trace, shown = lines(), StringIO()
     append(tmp_path / "n1.jsonl", *trace[:5], trace[6])
 
     assert follow.follow(tmp_path, Options(str(tmp_path)), shown) == 1
     assert "LostLine" in shown.getvalue()
     assert shown.getvalue().endswith("violations: 1\n")
+
+
+def test_an_interruption_amid_a_look_is_seen_before_the_next_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it comes: in a callback, where Python would lose an exception, too. What has been read is judged."""
+    trace, shown, event = lines(), StringIO(), trace_lines.event
+    append(tmp_path / "n1.jsonl", *trace[:5], trace[6])
+    append(tmp_path / "n2.jsonl", *trace)
+
+    class Lost:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def read(*given: Any) -> Any:
+        Lost()
+        monkeypatch.setattr(trace_lines, "event", event)
+        return event(*given)
+
+    monkeypatch.setattr(trace_lines, "event", read)
+
+    assert follow.follow(tmp_path, Options(str(tmp_path)), shown) == 1
+    assert "LostLine" in shown.getvalue()
+    assert shown.getvalue().endswith("6 events of 1 nodes; violations: 1\n")
 
 
 def test_a_line_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

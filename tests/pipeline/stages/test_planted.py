@@ -174,10 +174,6 @@ def test_the_command_of_a_violation_shows_it_again(
 # Faults in a capture. Each takes the packets and plants its fault.
 
 
-def has_two_of_a_node(delta: Delta) -> bool:
-    return len({entry.addr for entry in delta.entries}) < len(delta.entries)
-
-
 def capture_a_delta_out_of_order(packets: list[Packet]) -> None:
     at, delta = max(
         (number, packet.message)

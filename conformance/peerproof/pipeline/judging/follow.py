@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final, TextIO
 import msgspec
 
 from peerproof.conformance.captures.refusals import Unreadable
+from peerproof.conformance.suite.output import Deferred
 from peerproof.conformance.traces.events import Event, EventRows, column_text
 from peerproof.conformance.traces.findings import FAILING, violation_text
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
@@ -47,17 +48,20 @@ class Followed:
 
 
 class Watch:
-    """A watched folder. `look` yields the violations since the last one."""
+    """A watched folder. `look` yields the violations since the last one; it ends early when it is interrupted."""
 
-    def __init__(self, folder: Path, options: Options) -> None:
+    def __init__(self, folder: Path, options: Options, interruption: Deferred | None = None) -> None:
         self.events = 0
         self._folder: Final = folder
         self._options: Final = options
+        self._interruption: Final = interruption
         self._files: Final[dict[Path, Followed]] = {}
 
     def look(self) -> Iterator[dict[str, Any]]:
         """Yields new rows of `violations`."""
         for path in sorted(self._folder.glob("*.jsonl")):
+            if self._interruption and self._interruption.seen:
+                return
             try:
                 status = path.stat()
             except FileNotFoundError:  # removed in the meantime
@@ -132,19 +136,25 @@ def _text(row: dict[str, Any], folder: Path) -> str:
 
 
 def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -> int:
-    """Watches until Ctrl-C and prints violations. Returns the exit code: 1 if there are violations."""
-    watch = Watch(folder, options)
+    """
+    Watches until Ctrl-C or SIGTERM and prints violations. Returns the exit code: 1 if there are violations.
+
+    What has been read is judged before it ends. A second Ctrl-C raises KeyboardInterrupt.
+    """
     found = 0
-    try:
-        print(f"watching {folder}{os.sep}*.jsonl; Ctrl-C ends it", file=out, flush=True)
-        while True:
-            for row in watch.look():
+    with Deferred() as interruption:
+        watch = Watch(folder, options, interruption)
+
+        def show(rows: Iterable[dict[str, Any]]) -> None:
+            nonlocal found
+            for row in rows:
                 found += row["severity"] in FAILING
                 print(_text(row, folder), file=out, flush=True)
+
+        print(f"watching {folder}{os.sep}*.jsonl; Ctrl-C ends it", file=out, flush=True)
+        while not interruption.seen:
+            show(watch.look())
             time.sleep(seconds)
-    except KeyboardInterrupt:
-        for row in watch.end():
-            found += row["severity"] in FAILING
-            print(_text(row, folder), file=out)
+        show(watch.end())
     print(f"{watch.events:,} events of {watch.nodes:,} nodes; violations: {found or 'none'}", file=out, flush=True)
     return FOUND if found else OK
