@@ -121,6 +121,12 @@ def test_a_term_is_rebuilt_with_other_parts(seed: int) -> None:
     assert smt.rebuild(term, {smt.Int("not there"): b}.get) is term
 
 
+def test_a_bound_symbol_is_not_replaced() -> None:
+    a, b = smt.Int("a"), smt.Int("b")
+
+    assert smt.rebuild(smt.ForAll([a], a < b), {a: b + 1, b: smt.IntVal(2)}.get) is smt.ForAll([a], a < 2)
+
+
 def test_a_term_of_another_sort_is_refused() -> None:
     """Nothing is taken for a number that is none."""
     for wrong in (smt.Const("k", smt.DeclareSort("Kind")), "1", None, 1.0):
