@@ -94,6 +94,15 @@ def test_nodes_agree_in_the_end_whatever_the_network_does_and_no_property_is_vio
     assert min(result.lost, result.duplicated, result.cut_off) > 0
 
 
+def test_a_goal_is_reached_when_it_holds_from_then_on() -> None:
+    """Until a partition that separates changes from round 10 to 30, and after it."""
+    plan: dict[str, Any] = {"updates": 2, "partition": (10, 30), "check_every": 1}
+
+    results = [simulated("scuttlebutt", 3, rounds, "1", **plan)[0] for rounds in (15, 25, 40)]
+
+    assert [result.reached["ViewsEqual"] for result in results] == [9, None, 31]
+
+
 def test_the_checker_sees_what_a_restart_breaks() -> None:
     """An owner that has lost its store is behind what others know of it (BX-03)."""
     simulation, ids = cluster("r", nodes=3)
