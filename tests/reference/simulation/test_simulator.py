@@ -150,6 +150,8 @@ def test_the_checker_names_the_step_and_the_instant_of_the_first_violation() -> 
     simulation.ask(NodeId("a:1"), UpdateLocal("k", "v"))
 
     simulation.run(Instant(5000))
+    simulation.ask(NodeId("a:1"), UpdateLocal("k", "v"))
+    simulation.run(Instant(9000))  # violated again
 
     assert checker.violations["Monotone"].node == "a:1"
     assert checker.violations["Monotone"].at == 1000
