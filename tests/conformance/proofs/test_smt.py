@@ -121,6 +121,12 @@ def test_a_term_is_rebuilt_with_other_parts(seed: int) -> None:
     assert smt.rebuild(term, {smt.Int("not there"): b}.get) is term
 
 
+def test_a_bound_symbol_is_not_replaced() -> None:
+    a, b = smt.Int("a"), smt.Int("b")
+
+    assert smt.rebuild(smt.ForAll([a], a < b), {a: b + 1, b: smt.IntVal(2)}.get) is smt.ForAll([a], a < 2)
+
+
 def test_a_term_of_another_sort_is_refused() -> None:
     """Nothing is taken for a number that is none."""
     for wrong in (smt.Const("k", smt.DeclareSort("Kind")), "1", None, 1.0):
@@ -145,3 +151,14 @@ def test_values_of_a_model_are_terms() -> None:
     assert model.eval(of(4, value)).as_long() == 11
     assert model.holds(of(number, value) > 10)
     assert {function.name for function, _ in model.functions()} >= {"a", "g"}
+
+
+def test_a_model_has_the_arguments_for_which_it_knows_a_function() -> None:
+    of = smt.Function("h", smt.IntSort(), smt.IntSort())
+    solver = z3.Solver()
+    solver.add(*((of(number) == value).raw for number, value in ((1, 10), (2, 20), (3, 30))))
+    assert solver.check() == z3.sat
+
+    entries = {function.name: arguments for function, arguments in smt.Model(solver.model()).functions()}["h"]
+
+    assert len(entries) >= 2  # Z3 may take the value of one for that of all others

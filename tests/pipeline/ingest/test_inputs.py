@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from peerproof.conformance.captures import byte_source as sources
 from peerproof.conformance.captures.byte_source import MAX_LINE, InputChanged, Line, Part, Source, lines, survey
 from peerproof.conformance.captures.refusals import Refusal
-from peerproof.pipeline.ingest.inputs import BadInput, Format, inputs
+from peerproof.pipeline.ingest.inputs import BadInput, Format, find_line_number, inputs
 
 CONTENT = st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b" ")), max_size=30).map(b"\n".join)
 
@@ -176,3 +176,10 @@ def test_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(BadInput, match="link is given twice, the first time as"):
         inputs([str(tmp_path / "log"), str(tmp_path / "link")], "jsonl")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_line_is_numbered_by_the_byte_at_which_it_begins(tmp_path: Path, compressed: bool) -> None:
+    path = written(tmp_path / "log", gzip.compress(b"a\nbc\n") if compressed else b"a\nbc\n")
+
+    assert [find_line_number(str(path), offset) for offset in (0, 2, 3, 6)] == [1, 2, None, None]

@@ -16,6 +16,7 @@ from peerproof.conformance.captures.refusals import REASONS, Unreadable
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.traces.events import Event, canonical_json, event_of
 from peerproof.pipeline.ingest import trace_lines
+from peerproof.pipeline.ingest.fields import MOST_UNLISTED, Names
 from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED, ForeignLines
 from peerproof.pipeline.ingest.mapping import load
 from peerproof.spec import wendy
@@ -367,3 +368,13 @@ def test_line_that_is_no_trace_line_has_a_reason(change: dict[str, Any], reason:
         trace_lines.event(canonical_json({**json.loads(line.json()), **change}).encode(), "f", 0)
 
     assert unreadable.value.reason == reason
+
+
+def test_names_without_an_entry_are_counted_up_to_a_limit_of_names() -> None:
+    names = Names({"alpha": "a:1"})
+
+    for _ in range(2):
+        for number in range(MOST_UNLISTED + 1):
+            assert names.address(f"web-{number}") == f"web-{number}"
+
+    assert names.unlisted == {f"web-{number}": 2 for number in range(MOST_UNLISTED)}

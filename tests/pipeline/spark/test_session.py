@@ -19,7 +19,7 @@ from tests.pipeline.disturbed import PATIENCE, finished
 from peerproof.cli.main import main
 from peerproof.pipeline.spark.packages import pack
 from peerproof.pipeline.spark.quick_start import archive_path, java_options
-from peerproof.pipeline.spark.session import Settings, configuration, session
+from peerproof.pipeline.spark.session import Settings, _end_of, configuration, session
 from peerproof.pipeline.spark.spark_errors import SparkUnusable, explain
 
 
@@ -98,6 +98,14 @@ def test_usual_mistakes_are_told_in_words(error: str, log: str, said: str) -> No
     assert said in told
     assert "\n" not in told
     assert "\tat " not in told
+
+
+def test_of_a_long_log_the_end_counts(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w+b") as log:
+        log.write(b"Address already in use\n" + b"x" * 2**18 + b"\nJava heap space\n")
+        log.flush()
+
+        assert "too little memory" in explain(RuntimeError(""), _end_of(log))
 
 
 #: Java starts fast and says much.

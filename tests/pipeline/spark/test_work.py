@@ -48,6 +48,7 @@ def test_progress_is_told_by_count_and_by_weight(tmp_path: Path) -> None:
         told.append((done, total, share))
 
     with Batch.open(tmp_path, plan()) as batch:
+        work(None, batch, [Unit(2, {"rows": 1})], figures)  # the units before these, such as those that read what these write
         work(None, batch, [Unit(0, {"rows": 1}, 3.0), Unit(1, {"rows": 1, "number": 1}, 1.0)], figures, show)
 
     assert told == [(0, 2, 0.0), (1, 2, 0.75), (2, 2, 1.0)]

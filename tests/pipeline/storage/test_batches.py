@@ -140,6 +140,7 @@ def test_gc_removes_what_was_never_finished_and_keeps_batches(tmp_path: Path) ->
     assert [standing.committed for standing in standings(tmp_path)] == [True, False]
     files, _ = collect(tmp_path, uncommitted_too=True)
     assert files == 3
+    assert not batch.folder.exists()
     assert [(standing.committed, standing.rows) for standing in standings(tmp_path)] == [(True, {"metrics": 9})]
 
 

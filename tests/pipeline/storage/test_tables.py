@@ -17,7 +17,17 @@ from jsonschema import Draft202012Validator
 from peerproof.conformance.traces.events import Event, canonical_json, column_text, event_of, line_of, text_of
 from peerproof.pipeline.storage.arrow_rows import events
 from peerproof.pipeline.storage.digests import NOTHING, digest, sum_of
-from peerproof.pipeline.storage.tables import METRICS, RUNS, TABLES, TRACES, WrongSchema, check_schema, documentation, line_schema
+from peerproof.pipeline.storage.tables import (
+    METRICS,
+    RUNS,
+    TABLES,
+    TRACES,
+    RowBuffer,
+    WrongSchema,
+    check_schema,
+    documentation,
+    line_schema,
+)
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation import campaign
 from peerproof.reference.simulation.plan import Campaign
@@ -161,3 +171,15 @@ def test_what_is_measured_is_no_part_of_a_digest() -> None:
     slower = [(*row[:5], 9.9, row[6]) for row in ROWS]
 
     assert digest(table.batch(slower), table.digest_columns) == digest(table.batch(ROWS), table.digest_columns)
+
+
+def test_a_buffer_writes_each_row_once_and_in_order() -> None:
+    lots: list[list[int]] = []
+    buffer = RowBuffer(lambda _, batch: lots.append(batch.column("round").to_pylist()), 2)
+
+    for number in range(3):
+        buffer.add(METRICS, (*ROWS[0][:3], number, *ROWS[0][4:]))
+    buffer.flush()
+    buffer.flush()
+
+    assert lots == [[0, 1], [2]]

@@ -176,6 +176,7 @@ def test_a_port_that_is_taken_is_named(stranger: socket.socket, capsys: pytest.C
         (["--bind", "127.0.0.1"], "'127.0.0.1' is not an address"),
         (["--bind", "127.0.0.1:port"], "is not an address: expected host:port"),
         (["--bind", "127.0.0.1:65536"], "with a port up to 65535"),
+        (["--bind", "127.0.0.1:00000065536"], "with a port up to 65535"),
         (["--bind", "::1:8119"], "write an IPv6 address as [::1]:8119"),
         (["--bind", "192.0.2.1:0"], "cannot listen at 192.0.2.1:0: Cannot assign requested address"),
         (["--bind", "127.0.0.1:0", "--peer", "127.0.0.1:0"], "port 0 is not the address of a node"),

@@ -80,7 +80,7 @@ def test_a_timer_that_is_set_again_runs_out_once_and_later() -> None:
 def test_timers_that_are_due_together_run_out_in_the_order_in_which_they_were_set() -> None:
     paper = _Paper()
     expired = []
-    script = _Scripted((SetTimer("z", TEN), SetTimer("a", TEN)), (), ())
+    script = _Scripted((SetTimer("a", TEN), SetTimer("z", TEN), SetTimer("a", TEN)), (), ())
     node = driver(paper, script, observe=lambda taken: expired.append(taken.event.timer))
     node.start(None)
     paper.clock = Instant(10)

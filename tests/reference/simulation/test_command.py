@@ -57,6 +57,7 @@ def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[st
         ("scuttlebutt --loss 1.5", "loss must be from 0 to 1"),
         ("scuttlebutt --crash 5@1", "no node 5: the last of"),
         ("scuttlebutt --restart 1@0", "before round 1"),
+        ("scuttlebutt --restart 2@3 --apart 2", "node 2 cannot crash or restart before round 4, because it starts in round 4"),
         ("scuttlebutt --churn 2", "churn must be from 0 to 1, not 2"),
         ("scuttlebutt --max-payload 0", "max_payload: expected an integer from 1"),
         ("scuttlebutt --trace /no/such/folder/t", "cannot write the trace /no/such/folder/t: No such file or directory"),

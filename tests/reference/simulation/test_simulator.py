@@ -94,6 +94,29 @@ def test_nodes_agree_in_the_end_whatever_the_network_does_and_no_property_is_vio
     assert min(result.lost, result.duplicated, result.cut_off) > 0
 
 
+def test_a_goal_is_reached_when_it_holds_from_then_on() -> None:
+    """Until a partition that separates changes from round 10 to 30, and after it."""
+    plan: dict[str, Any] = {"updates": 2, "partition": (10, 30), "check_every": 1}
+
+    results = [simulated("scuttlebutt", 3, rounds, "1", **plan)[0] for rounds in (15, 25, 40)]
+
+    assert [result.reached["ViewsEqual"] for result in results] == [9, None, 31]
+
+
+@pytest.mark.parametrize("moment", [4, 5])
+def test_a_node_that_starts_late_may_restart_from_then_on(moment: int) -> None:
+    lines = [parse(line) for line in trace(3, 8, apart=2, restarts=((2, moment),))]
+
+    assert [line.kind for line in lines if line.node == "n2:1"].count("start") == 2
+
+
+def test_churn_starts_no_node_before_its_time() -> None:
+    """The last node starts in round 9; churn crashes and restarts nodes from round 5 on."""
+    lines = [parse(line) for line in trace(4, 10, apart=3, churn=1.0)]
+
+    assert next((line.kind, line.t_us) for line in lines if line.node == "n3:1") == ("start", 9_000_000)
+
+
 def test_the_checker_sees_what_a_restart_breaks() -> None:
     """An owner that has lost its store is behind what others know of it (BX-03)."""
     simulation, ids = cluster("r", nodes=3)
@@ -127,6 +150,8 @@ def test_the_checker_names_the_step_and_the_instant_of_the_first_violation() -> 
     simulation.ask(NodeId("a:1"), UpdateLocal("k", "v"))
 
     simulation.run(Instant(5000))
+    simulation.ask(NodeId("a:1"), UpdateLocal("k", "v"))
+    simulation.run(Instant(9000))  # violated again
 
     assert checker.violations["Monotone"].node == "a:1"
     assert checker.violations["Monotone"].at == 1000

@@ -71,7 +71,8 @@ class Whole:
 
 _NAMES = st.sampled_from(["a", "b", "é", "\udcff"])
 _THINGS = st.builds(Thing, _NAMES, st.none() | st.integers(0, 3))
-_RESTS = st.none() | st.sampled_from([Colour.RED, frozenset({1, 2}), Table({"x": (1, 2)}), ("a", (1,)), True]) | _THINGS
+_LONG = ("a" * 3000, "a" * 1500 + "b" * 1500)  # more than a block, and another one that begins alike
+_RESTS = st.none() | st.sampled_from([*_LONG, Colour.RED, frozenset({1, 2}), Table({"x": (1, 2)}), ("a", (1,)), True]) | _THINGS
 _CHANGES = st.one_of(
     st.tuples(st.just("put"), _NAMES, _THINGS),
     st.tuples(st.just("without"), _NAMES),
@@ -99,6 +100,7 @@ def changed(state: Whole, change: tuple[Any, ...]) -> Whole:
     return replace(state)
 
 
+@example([("rest", text) for text in _LONG])
 @example([("window", (1, 0)), ("mixed", (0, True))])
 @example([("slide", 1, 0), ("mixed", (True, 2))])
 @given(st.lists(_CHANGES))

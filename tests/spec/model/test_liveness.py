@@ -59,6 +59,7 @@ FORK = {0: a(1, 3), 1: a(2), 2: a(0), 3: a(3)}
         pytest.param({0: a(1), 1: a(0, 2)}, {2}, {}, None, id="a run that may leave a loop leaves it if it is fair"),
         pytest.param({0: a(1), 1: a(0)}, {2}, {}, (0, 2), id="a loop without a way out is a trap"),
         pytest.param({0: a(1, 2), 1: a(1), 2: a(3), 3: a(2), 4: a(4)}, {1}, {}, (2, 2), id="the nearest trap is told"),
+        pytest.param({0: a(3, 1, 2), 1: a(3), 2: a(2), 3: a(1)}, {0}, {}, (1, 2), id="also if its far end is found first"),
         pytest.param(LOOP, {1}, {}, (1, 2), id="a goal that is left again is not reached for good"),
         pytest.param(LOOP, {1}, {"returns": True}, None, id="but again and again"),
         pytest.param(LOOP, {0}, {"returns": True}, (1, 2), id="one that is left once is not"),

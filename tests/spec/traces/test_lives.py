@@ -46,6 +46,20 @@ def test_a_number_that_is_forgotten_still_excuses() -> None:
     assert lives.send([("c", NUMBERS)]) == []
 
 
+def test_a_beginning_that_is_impossible_stays_so_however_many_messages_follow() -> None:
+    lives = Lives[str, str]()
+    for name in ("c", "d"):
+        lives.receive(name, 7)
+        assert lives.send([]) == []
+
+    assert lives.send([("c", 7)]) == []  # no beginning after the first message is possible
+    for _ in range(2 * SPANS):
+        assert lives.send([]) == []
+    assert lives.send([("d", 7)]) == []
+
+    assert not lives.excuse(1, "what the first message shows is not told again")
+
+
 def test_the_memory_is_bounded() -> None:
     lives = Lives[str, int]()
     for number in range(3 * SPANS):

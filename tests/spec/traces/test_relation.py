@@ -92,6 +92,7 @@ def test_too_many_possible_states_are_no_verdict_when_nothing_is_left() -> None:
 
     assert judgement.opinion is Opinion.UNDETERMINED
     assert judgement.why == "more than 2 possible states"
+    assert relation.start(A, Config(), Observed(state="of another node")).opinion is Opinion.REJECTED  # a fresh start is certain
 
 
 def test_too_many_represented_states_are_no_verdict_when_nothing_is_left() -> None:

@@ -121,7 +121,8 @@ def endpoint_text(endpoint: Endpoint) -> str:
 def endpoint(text: str) -> Endpoint:
     """Parses host and port, such as `127.0.0.1:8119`. Raises ValueError."""
     name, colon, port = text.rpartition(":")
-    if not colon or not name or not (port.isascii() and port.isdigit()) or not 0 < int(port[:6]) < 2**16:
+    is_number = port.isascii() and port.isdigit() and len(port) <= len("65535")
+    if not colon or not name or not is_number or not 0 < int(port) < 2**16:
         raise ValueError(f"{text!r} is not an address: expected HOST:PORT")
     return name.strip("[]"), int(port)
 

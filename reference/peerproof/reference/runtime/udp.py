@@ -36,7 +36,8 @@ def parse_address(address: str) -> tuple[str, int]:
         host = host[1:-1]
     elif ":" in host:
         raise AddressError(f"{address!r}: write an IPv6 address as [::1]:8119")
-    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port[:6]) > MAX_PORT:
+    is_number = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
+    if not colon or not host or not is_number or int(port) > MAX_PORT:
         raise AddressError(f"{address!r} is not an address: expected host:port with a port up to {MAX_PORT}")
     return host, int(port)
 

@@ -36,10 +36,11 @@ class Campaign:
 
     def __post_init__(self) -> None:
         for node, moment in (*self.crashes, *self.restarts):
-            if moment < 1:
-                raise ValueError(f"node {node} cannot crash or restart before round 1, because nodes start in round 0")
             if node >= self.nodes:
                 raise ValueError(f"no node {node}: the last of {self.nodes} nodes is {self.nodes - 1}")
+            start = node * self.apart
+            if moment < (least := max(1, start)):
+                raise ValueError(f"node {node} cannot crash or restart before round {least}, because it starts in round {start}")
         if self.apart < 0:
             raise ValueError(f"apart must be at least 0, not {self.apart}")
         if not 0 <= self.churn <= 1:

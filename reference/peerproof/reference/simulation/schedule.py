@@ -73,11 +73,13 @@ class Schedule:
         self._half: Final = campaign.period() * campaign.rounds // 2
         self._ids: Final = [campaign.node_id(number) for number in range(campaign.nodes)]
         self._starts = 0
+        self._begins: Final[dict[NodeId, int]] = {}  #: when each node is first started
         self._wanted: Final[dict[NodeId, list[str]]] = {}  #: subscribed topics of a node's application, oldest first
         random = Random(f"{campaign.seed}/schedule").random
         subscribing = Random(f"{campaign.seed}/subscriptions").random
         for number, node in enumerate(self._ids):
             begin = number * campaign.apart * self._period if campaign.apart else int(random() * self._period)
+            self._begins[node] = begin
             simulation.at(Instant(begin), partial(self._start, number))
             for update in range(campaign.updates if campaign.protocol.assigned else 0):
                 moment = int(random() * self._half)
@@ -131,7 +133,7 @@ class Schedule:
             self._ask(node, {"type": "subscribe", "topic": topic})
 
     def _come_back(self, node: NodeId) -> None:
-        if not self._simulation.life(node):
+        if not self._simulation.life(node) and self._simulation.now >= self._begins[node]:
             self._restart(node)
 
     def _assign(self, node: NodeId, update: int) -> None:
