@@ -25,7 +25,7 @@ from peerproof.cli.main import main
 from peerproof.conformance.report.record import Report, read
 from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text
 from peerproof.conformance.runner.result import STATUSES, Result, of_plain
-from peerproof.conformance.suite.output import CannotWrite, Deferred, write_whole
+from peerproof.conformance.suite.output import CannotWrite, Deferred, Growing, write_whole
 
 DIED = Result(
     "scuttlebutt/codec/number-1#decode",
@@ -138,6 +138,18 @@ def test_a_file_is_the_old_one_or_the_new_one(old: Path) -> None:
     assert list(old.parent.iterdir()) == [old]
 
 
+def test_after_a_line_that_did_not_fit_a_shorter_one_follows_the_line_before(old: Path) -> None:
+    growing = Growing(old)
+    growing.write("first\n")
+    with largest_file(4096):
+        with pytest.raises(CannotWrite, match="File too large"):
+            growing.write("x" * 10_000 + "\n")
+        growing.write("last\n")
+    growing.close()
+
+    assert old.read_text() == "first\nlast\n"
+
+
 def test_an_interruption_waits_until_a_line_is_written() -> None:
     with Deferred() as interruption:
         signal.raise_signal(signal.SIGINT)
@@ -228,6 +240,24 @@ def test_an_interruption_while_the_report_is_written_marks_it_partial(
     shown = json.loads(file.read_text())
     assert shown["partial"] is True
     assert shown["totals"]["passed"] == COUNT
+
+
+def test_a_record_is_complete_though_the_report_beside_it_is_not(
+    numbered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, report, record = Growing.write, tmp_path / "report.jsonl", tmp_path / "record.jsonl"
+
+    def fail_at_the_end(growing: Growing, line: str | bytes) -> None:
+        if record.exists() and record.read_text().count("\n") == COUNT + 1:
+            monkeypatch.setattr(Growing, "write", write)
+            raise CannotWrite("no space left")
+        write(growing, line)
+
+    monkeypatch.setattr(Growing, "write", fail_at_the_end)
+
+    assert main(["run", "--vectors", str(numbered), "--format", "jsonl", "--output", str(report), "--record", str(record)]) == 130
+    assert not read(record.read_text().splitlines(keepends=True)).partial
+    assert read(report.read_text().splitlines(keepends=True)).partial
 
 
 def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
