@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.conftest import Capture
 from tests.support.catching import path_of, suite
 from tests.support.implementations import Offering
-from tests.support.mistaken_adapters import MISTAKES, Elsewhere, Misspelt, Own, Silent, Yes
+from tests.support.mistaken_adapters import MISTAKES, Elsewhere, Misspelt, Own, Silent, Unclear, Yes
 from tests.support.numbered import argv, command
 
 from peerproof.cli.main import main
@@ -90,6 +90,7 @@ def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl:
     [
         (Harness, True, "scuttlebutt", "round.partner (10)"),
         (Harness, None, "wendy", "has no random choices"),
+        (Unclear, True, "scuttlebutt", "round.partner (10)"),
         (Elsewhere, False, "scuttlebutt", "it asks at 'dice'"),
         (Silent, None, "scuttlebutt", "no question was asked"),
         (Own, None, "scuttlebutt", '"choices": "set"'),
