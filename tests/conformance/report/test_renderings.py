@@ -137,6 +137,12 @@ def test_a_file_is_the_old_one_or_the_new_one(old: Path) -> None:
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
     assert list(old.parent.iterdir()) == [old]
 
+    link = old.parent.with_name("link")
+    link.symlink_to(old)
+    write_whole(link, "by its link")
+    assert link.is_symlink()
+    assert old.read_text() == "by its link"
+
 
 def test_after_a_line_that_did_not_fit_a_shorter_one_follows_the_line_before(old: Path) -> None:
     growing = Growing(old)
@@ -157,6 +163,9 @@ def test_an_interruption_waits_until_a_line_is_written() -> None:
 
     assert written
     assert interruption.seen
+    with pytest.raises(KeyboardInterrupt), Deferred():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
 
 
 # The command as a process, since signals and full disks are a process's matter.
