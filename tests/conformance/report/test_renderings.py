@@ -163,9 +163,10 @@ def test_an_interruption_waits_until_a_line_is_written() -> None:
 
     assert written
     assert interruption.seen
-    with pytest.raises(KeyboardInterrupt), Deferred():
+    with Deferred():
         signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 # The command as a process, since signals and full disks are a process's matter.
