@@ -105,7 +105,7 @@ def endless_line(_: str) -> None:
 
 def ask_on(_: str) -> None:
     """It asks for two seconds before it answers request 1."""
-    for _ in range(20):
+    for _count in range(20):
         say('{"choice":{"for":1,"site":"dice","kind":"one","of":[1,2]}}')
         sys.stdin.readline()
         time.sleep(0.1)
