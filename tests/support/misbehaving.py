@@ -103,12 +103,21 @@ def endless_line(_: str) -> None:
         sys.stdout.write(block)
 
 
+def ask_on(_: str) -> None:
+    """It asks for two seconds before it answers request 1."""
+    for _count in range(20):
+        say('{"choice":{"for":1,"site":"dice","kind":"one","of":[1,2]}}')
+        sys.stdin.readline()
+        time.sleep(0.1)
+
+
 SPOILED: dict[str, Callable[[str], None]] = {
     "flood": die,
     "die": die,
     "die-once": die_once,
     "killed": killed,
     "hang": hang,
+    "asks-on": ask_on,
     "half-a-line": half_a_line,
     "endless-line": endless_line,
     "deep-line": lambda _: say('{"id":1,"ok":true,"message":' + "[" * DEEP + "]" * DEEP + "}"),

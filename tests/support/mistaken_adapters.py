@@ -179,6 +179,19 @@ class Elsewhere(Some):
         return choose({**question, "site": "dice"})
 
 
+class Unclear(Some):
+    """Its first question has no options."""
+
+    is_first: ClassVar = True
+
+    def handle(self, request: Plain, choose: Choose) -> Any:
+        """Asks at the first `open`."""
+        if request["op"] == "open" and Unclear.is_first:
+            Unclear.is_first = False
+            choose({"site": "round.partner", "kind": "one"})
+        return super().handle(request, choose)
+
+
 class Silent(Some, AlwaysTheFirst):
     """It says that it asks, and draws for itself."""
 

@@ -123,7 +123,9 @@ def test_no_verdict_is_not_taken_for_one(checked_as: Callable[..., None], capsys
     checked_as(check)
 
     assert command("--model", "tiny") == 3
-    assert "NO VERDICT: TLC had no verdict" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "NO VERDICT: TLC had no verdict" in shown
+    assert shown.endswith("5 models: 0 as expected, 0 not, 5 without a verdict\n")
 
 
 def test_what_is_written_down_is_what_both_say(

@@ -303,14 +303,15 @@ class _Run:
         return complete and not interruption.seen
 
     def _footers(self) -> bool:
-        try:
-            for growing in self.growing:
+        complete = True
+        for growing in self.growing:
+            try:
                 growing.write(self.report.footer())
                 growing.close()
-        except output.CannotWrite as error:
-            print_error(f"the report is partial: {error}")
-            return False
-        return True
+            except output.CannotWrite as error:
+                print_error(f"the report is partial: {error}")
+                complete = False
+        return complete
 
     def _whole(self) -> bool:
         from peerproof.conformance.report.renderings import renderer

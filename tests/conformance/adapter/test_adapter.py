@@ -18,6 +18,7 @@ from tests.support.numbered import argv, command, digits
 
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
+from peerproof.conformance.adapter.choices import nothing_to_choose
 from peerproof.conformance.adapter.implementation import create_adapter, program
 from peerproof.conformance.adapter.line_adapter import FIRST_BATCH
 from peerproof.conformance.adapter.line_channel import KEPT_ERRORS
@@ -200,6 +201,24 @@ def test_choices_are_asked_and_answered_in_the_middle_of_a_request(habit: str, b
     assert reply["effects"][0]["send"]["to"] == "a:1"
 
 
+def test_a_request_that_fails_alone_leaves_the_answers_of_the_batch_before_it() -> None:
+    adapter, advance = acquainted("codec-batch")
+    with pytest.raises(AdapterError) as raised:
+        adapter.ask_at_once([*map(decode, range(FIRST_BATCH)), advance], [never] * FIRST_BATCH + [nothing_to_choose])
+    adapter.kill()
+
+    assert [reply["value"]["entries"][0]["version"] for reply in raised.value.answered] == [*map(str, range(FIRST_BATCH))]
+
+
+def test_questions_do_not_give_a_request_more_time() -> None:
+    adapter = started("asks-on", digits(17))
+    with pytest.raises(AdapterError) as raised:
+        adapter.ask([decode(17)], lambda _: [0])
+    adapter.kill()
+
+    assert raised.value.kind == "hung"
+
+
 def test_a_choice_for_another_request_is_garbled() -> None:
     adapter, advance = acquainted("wrong-question")
     with pytest.raises(AdapterError, match="the open request") as raised:
@@ -259,11 +278,14 @@ def in_process(made: type) -> Adapter:
 
 
 def test_a_class_in_this_process_is_asked_like_a_program() -> None:
-    adapter = in_process(Harness)
+    before, adapter = {*threading.enumerate()}, in_process(Harness)
 
     assert adapter.start().name == "peerproof-reference"
     assert [reply["ok"] for reply in adapter.ask([decode(1), decode(2)], never)] == [True, True]
+    (thread,) = {*threading.enumerate()} - before
     assert adapter.stop() is True
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 @pytest.mark.slow

@@ -247,6 +247,16 @@ def test_a_dialogue_that_was_not_finished_can_be_read(tmp_path: Path) -> None:
     assert again["value"] == reply["value"]
 
 
+def test_requests_that_were_answered_before_a_failure_stay_answered_while_it_is_recorded(tmp_path: Path) -> None:
+    adapter = Recording(lambda see: create_adapter(command("die", digits(3)), watch=see), DialogueFile(tmp_path / "d"))
+    adapter.start()
+    with pytest.raises(AdapterError) as raised:
+        adapter.ask([{"op": "decode", "protocol": "scuttlebutt", "bytes": digits(number)} for number in (1, 2, 3)], never)
+    adapter.kill()
+
+    assert [reply["value"]["entries"][0]["version"] for reply in raised.value.answered] == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.conftest import Capture
 from tests.support.catching import path_of, suite
 from tests.support.implementations import Offering
-from tests.support.mistaken_adapters import MISTAKES, Elsewhere, Misspelt, Own, Silent, Yes
+from tests.support.mistaken_adapters import MISTAKES, Elsewhere, Misspelt, Own, Silent, Unclear, Yes
 from tests.support.numbered import argv, command
 
 from peerproof.cli.main import main
@@ -78,6 +78,19 @@ def test_a_program_that_does_not_end_is_found() -> None:
     assert [finding.name for finding in found if finding.fine is False] == ["bye"]
 
 
+def test_an_adapter_that_exits_in_one_check_is_started_again_for_the_others() -> None:
+    found = list(check_adapter(program(argv("killed", "no_such_op_at_all"), Timeouts(op=60), suite().version), suite()))
+
+    assert {finding.name for finding in found if finding.fine is False} == {"unknown_op"}
+
+
+def test_of_an_adapter_that_cannot_be_used_the_last_lines_of_its_errors_are_shown(capsys: Capture) -> None:
+    assert main(["doctor", "--impl", "sh -c 'seq 30 >&2'"]) == 3
+
+    shown = [line.removeprefix("  | ") for line in capsys.readouterr().err.splitlines() if line.startswith("  | ")]
+    assert shown == [str(number) for number in range(11, 31)]
+
+
 @pytest.mark.parametrize(
     ("impl", "code"), [("./no-such-adapter", 3), (command("banner"), 3), (command("killed", "no_such_op_at_all"), 1)]
 )
@@ -90,6 +103,7 @@ def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl:
     [
         (Harness, True, "scuttlebutt", "round.partner (10)"),
         (Harness, None, "wendy", "has no random choices"),
+        (Unclear, True, "scuttlebutt", "round.partner (10)"),
         (Elsewhere, False, "scuttlebutt", "it asks at 'dice'"),
         (Silent, None, "scuttlebutt", "no question was asked"),
         (Own, None, "scuttlebutt", '"choices": "set"'),

@@ -119,6 +119,8 @@ def test_scuttlebutts_clauses_are_all_there() -> None:
 def test_a_row_without_code_or_vector_is_a_hole_unless_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Clauses("scuttlebutt", Path("some.md"), catalogue.parse(PROSE, "some.md"))
     monkeypatch.setitem(found.__dict__, "code", {"BX-01": []})
+    for column in ("properties", "models", "proofs"):
+        monkeypatch.setitem(found.__dict__, column, {"B-01": [f"one of {column}"]})
 
     first, second = clause_report.matrix(found, [])
 
@@ -128,7 +130,9 @@ def test_a_row_without_code_or_vector_is_a_hole_unless_it_says_why(monkeypatch: 
     assert "hole: B-01 has no code and no vector" in text
     assert "not testable: B-02, because it is hidden; nobody sees it" in text
     assert text.endswith("2 clauses, 0 with vectors, 1 hole")
-    assert clause_report.as_markdown([first, second]).count("**hole**") == 2
+    table = clause_report.as_markdown([first, second])
+    assert "| B-01 | must | **hole** | **hole** | one of properties | one of models | one of proofs |" in table
+    assert table.count("**hole**") == 2
     assert json.loads(clause_report.as_json({"some": [first]}))["some"][0]["holes"] == ["code", "vector"]
 
 

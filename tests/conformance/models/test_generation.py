@@ -69,7 +69,8 @@ def test_check_names_the_file_and_the_line_that_differ_and_writes_nothing(copied
     spoilt = file.read_text(encoding="utf-8").replace('["timer",', '["timer" ,')
     file.write_text(spoilt, encoding="utf-8")
 
-    assert main(["vectors", "generate", "--check", "--only", "tiny", "--vectors", str(copied)]) == 1
+    tables = ("--only", "tiny", "--only", "small-c")
+    assert main(["vectors", "generate", "scuttlebutt", "--check", *tables, "--vectors", str(copied)]) == 1
     line = spoilt[: spoilt.index('["timer" ,')].count("\n") + 1
     assert f'tiny.json  differs in line {line}: it has ["timer" ,{{' in capsys.readouterr().out
     assert file.read_text(encoding="utf-8") == spoilt
@@ -78,7 +79,7 @@ def test_check_names_the_file_and_the_line_that_differ_and_writes_nothing(copied
 def test_check_misses_a_table_and_generate_writes_it(copied: Path, capsys: Capture) -> None:
     file = copied / "scuttlebutt" / "model" / "tiny.json"
     file.unlink()
-    arguments = ("--only", "tiny", "--vectors", str(copied))
+    arguments = ("scuttlebutt", "--only", "tiny", "--vectors", str(copied))
 
     assert main(["vectors", "generate", "--check", *arguments]) == 1
     assert "tiny.json  is missing; peerproof vectors generate writes it again" in capsys.readouterr().out

@@ -341,12 +341,15 @@ def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_sam
     record = tmp_path / "record.jsonl"
     some = "scuttlebutt.codec/off-by-one"
     words = ["model", "mutants", "scuttlebutt", "-k", some, "--vectors", str(few), "--record", str(record)]
+    (other, *_) = select_mutants("scuttlebutt", "scuttlebutt.state")
+    store_detections("scuttlebutt", {other: KILLED}, {other.id})
 
     assert main([*words, "--format", "json", "--least", "1"]) == 0
     found = json.loads(capfd.readouterr().out)["protocols"]["scuttlebutt"]
     assert found["mutants"] == found["killed"] + found["equivalent"] + len(found["survivors"])
     assert found["killed"] > 4
     assert sum(found["kills"].values()) <= found["killed"]
+    assert load_detections("scuttlebutt")[other.id] == KILLED.killer
 
     lines = record.read_bytes().splitlines(keepends=True)
     record.write_bytes(b"".join(lines[:-3]) + lines[-3][:20])

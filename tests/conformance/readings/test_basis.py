@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -222,8 +223,10 @@ def test_lint_finds_what_is_not_cited_and_what_is_cited_in_vain(copied: Suite) -
 
 @pytest.mark.slow
 def test_lint_finds_vectors_that_changed_since_it_was_found_what_they_rest_on(copied: Suite) -> None:
-    write_basis(copied, "scuttlebutt")
+    shutil.copy(suite().root / "scuttlebutt/exchange/digest-response.yaml", copied.root / "scuttlebutt/exchange")
+    write_basis(load(copied.root), "scuttlebutt")
     whole = load_basis(copied.root, "scuttlebutt")
+    assert whole.weak
     path = copied.root / "scuttlebutt/exchange/delta-order.yaml"
     text = path.read_text(encoding="utf-8")
     path.write_text(re.sub("title: .*", "title: another", text), encoding="utf-8")

@@ -25,7 +25,7 @@ from peerproof.cli.main import main
 from peerproof.conformance.report.record import Report, read
 from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text
 from peerproof.conformance.runner.result import STATUSES, Result, of_plain
-from peerproof.conformance.suite.output import CannotWrite, Deferred, write_whole
+from peerproof.conformance.suite.output import CannotWrite, Deferred, Growing, write_whole
 
 DIED = Result(
     "scuttlebutt/codec/number-1#decode",
@@ -137,6 +137,24 @@ def test_a_file_is_the_old_one_or_the_new_one(old: Path) -> None:
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
     assert list(old.parent.iterdir()) == [old]
 
+    link = old.parent.with_name("link")
+    link.symlink_to(old)
+    write_whole(link, "by its link")
+    assert link.is_symlink()
+    assert old.read_text() == "by its link"
+
+
+def test_after_a_line_that_did_not_fit_a_shorter_one_follows_the_line_before(old: Path) -> None:
+    growing = Growing(old)
+    growing.write("first\n")
+    with largest_file(4096):
+        with pytest.raises(CannotWrite, match="File too large"):
+            growing.write("x" * 10_000 + "\n")
+        growing.write("last\n")
+    growing.close()
+
+    assert old.read_text() == "first\nlast\n"
+
 
 def test_an_interruption_waits_until_a_line_is_written() -> None:
     with Deferred() as interruption:
@@ -145,6 +163,10 @@ def test_an_interruption_waits_until_a_line_is_written() -> None:
 
     assert written
     assert interruption.seen
+    with Deferred():
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 # The command as a process, since signals and full disks are a process's matter.
@@ -228,6 +250,24 @@ def test_an_interruption_while_the_report_is_written_marks_it_partial(
     shown = json.loads(file.read_text())
     assert shown["partial"] is True
     assert shown["totals"]["passed"] == COUNT
+
+
+def test_a_record_is_complete_though_the_report_beside_it_is_not(
+    numbered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, report, record = Growing.write, tmp_path / "report.jsonl", tmp_path / "record.jsonl"
+
+    def fail_at_the_end(growing: Growing, line: str | bytes) -> None:
+        if record.exists() and record.read_text().count("\n") == COUNT + 1:
+            monkeypatch.setattr(Growing, "write", write)
+            raise CannotWrite("no space left")
+        write(growing, line)
+
+    monkeypatch.setattr(Growing, "write", fail_at_the_end)
+
+    assert main(["run", "--vectors", str(numbered), "--format", "jsonl", "--output", str(report), "--record", str(record)]) == 130
+    assert not read(record.read_text().splitlines(keepends=True)).partial
+    assert read(report.read_text().splitlines(keepends=True)).partial
 
 
 def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(

@@ -17,6 +17,7 @@ from tests.pipeline.frames import datagram, write_frames
 from tests.support.captures import EMPTY, REQUEST, udp
 
 from peerproof.cli.main import main
+from peerproof.cli.pipeline.ingest import EXAMPLES
 from peerproof.conformance.traces.events import Event, line_of
 from peerproof.pipeline.ingest.inputs import inputs
 from peerproof.pipeline.ingest.reading import read_part
@@ -373,16 +374,17 @@ def test_spark_makes_the_same_rows(tmp_path: Path, spark: SparkSession) -> None:
 
 def test_command_prints_the_sum_and_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of what was set aside; again, it says that there is nothing to do."""
-    file = written(tmp_path / "a.jsonl", [*simulated(), "{"])
-    arguments = ["pipeline", "ingest", file, "--output", str(tmp_path / "out"), "--master", "none"]
+    files = [written(tmp_path / "a.jsonl", [*simulated(), "{"]), written(tmp_path / "b.jsonl", "{{{")]
+    arguments = ["pipeline", "ingest", *files, "--output", str(tmp_path / "out"), "--master", "none"]
     count = len(simulated())
 
     assert main(arguments) == 0
     first = capsys.readouterr().out
     assert main(arguments) == 0
 
-    assert first.startswith(f"{count + 1:,} lines in = {count:,} events + 1 quarantined + 0 left out\n")
+    assert first.startswith(f"{count + 4:,} lines in = {count:,} events + 4 quarantined + 0 left out\n")
     assert f"a.jsonl:{count + 1}: " in first
+    assert first.count(".jsonl:") == EXAMPLES
     assert "committed before, nothing to do" in capsys.readouterr().out
 
 

@@ -80,14 +80,15 @@ def test_crashes_routes_and_joins_in_the_examples_are_measured_and_drawn(place: 
         assert f"{name} of wendy by round" in page
 
 
-def test_a_campaign_is_simulated_and_accepted(tmp_path: Path) -> None:
-    """Of every protocol: test_validate_runs.py."""
+def test_a_campaign_is_simulated_and_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every protocol: test_validate_runs.py. Values may begin with a hyphen."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "grid.yaml").write_text("nodes: 3\nrounds: 8\n", encoding="utf-8")
     grid = tmp_path / "grid.yaml"
 
-    assert run("--simulate", "peter", "--runs", "2", "--grid", grid, "--output", tmp_path / "out") == 0
+    assert run("--simulate", "peter", "--runs", "2", "--grid", grid, "--seed=-s", "--output=-out") == 0
 
-    assert '<p role="status">Accepted' in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert '<p role="status">Accepted' in (tmp_path / "-out" / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

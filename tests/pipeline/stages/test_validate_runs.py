@@ -179,6 +179,8 @@ def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.Capt
         ["--in", "x", "--node", "n", "--output", "y"],
         ["--in", "x", "--run", "r", "--output", "y"],
         ["--follow", "x", "--in", "y"],
+        ["--follow", ".", "--node", "n"],
+        ["--follow", ".", "--config", '{"nonsense": 1}'],
         ["--in", "x", "--output", "y", "--config", '{"nonsense": 1}'],
     ],
 )

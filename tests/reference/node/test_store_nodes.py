@@ -31,6 +31,14 @@ def start(folder: Path) -> Iterator[Start]:
         yield start
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_ends_the_trace_and_not_the_node(start: Start) -> None:
+    node = start("n1", *FIRST, "--trace", "/dev/full")
+
+    node.ready()
+    assert node.end() == 1
+
+
 def test_what_is_set_and_deleted_at_one_is_so_at_all_and_every_step_was_the_specifications(start: Start, folder: Path) -> None:
     traces = [folder / f"{number}.trace" for number in range(3)]
     one = start("n1", *FIRST, "--trace", str(traces[0]))

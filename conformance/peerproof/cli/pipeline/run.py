@@ -105,7 +105,7 @@ def _contradiction(args: Namespace) -> str | None:
 
 def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
     """Each stage and its arguments."""
-    place, out = ["--in", str(args.out)], ["--output", str(args.out)]
+    place, out = [f"--in={args.out}"], [f"--output={args.out}"]
     how = ["--format", args.format]
     if args.simulate:
         given = [("--runs", args.runs), ("--grid", args.grid), ("--seed", args.seed)]
@@ -124,7 +124,7 @@ def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
 
 
 def _option_args(options: Sequence[tuple[str, object]]) -> list[str]:
-    return [part for name, value in options if value is not None for part in (name, str(value))]
+    return [f"{name}={value}" for name, value in options if value is not None]
 
 
 def _run_stage(args: Namespace, spark: Engine, stage: str, arguments: Sequence[str]) -> tuple[int, Any]:

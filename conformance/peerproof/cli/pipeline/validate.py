@@ -89,16 +89,16 @@ def run(args: Namespace) -> int:
     """Checks the nodes, and prints the verdicts."""
     if problem := _contradiction(args):
         raise Refusal(problem)
+    from peerproof.pipeline.stages.verdict_counts import BadConfiguration, check_config, count_verdicts
+
+    with refuse(BadConfiguration, prefix="--config: "):
+        check_config(args.config)
     if args.follow is not None:
         from peerproof.pipeline.judging.follow import follow
 
         if not args.follow.is_dir():
             raise Refusal(f"no folder {str(args.follow)!r}", tip="--follow takes the folder in which nodes write *.jsonl traces")
         return follow(args.follow, _validation(args).options, sys.stdout)
-    from peerproof.pipeline.stages.verdict_counts import BadConfiguration, check_config, count_verdicts
-
-    with refuse(BadConfiguration, prefix="--config: "):
-        check_config(args.config)
     if args.run is not None:
         return _print_findings(args)
     from peerproof.conformance.traces.findings import FAILING
@@ -113,7 +113,8 @@ def run(args: Namespace) -> int:
 
 def _contradiction(args: Namespace) -> str | None:
     if args.follow is not None:
-        return "--follow takes no other folder, and no --run" if args.place or args.out or args.run else None
+        others = args.place or args.out or args.run or args.node
+        return "--follow takes no other folder, and no --run or --node" if others else None
     if args.place is None:
         return "--in or --follow is missing: --in DIR is a folder that ingest or simulate have written"
     if args.node is not None and args.run is None:

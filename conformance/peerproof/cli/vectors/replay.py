@@ -1,7 +1,7 @@
 """
 Runs one vector exactly once, and prints every line between runner and implementation.
 
-  peerproof vectors replay round-goes-to-a-peer                > is sent by the runner, < by the implementation
+  peerproof vectors replay bx-01-round-sync-node-1             > is sent by the runner, < by the implementation
   peerproof vectors replay ID#decode --impl './my-adapter'     one case of it
   peerproof vectors replay ID --emit stdin > lines             the requests alone, to feed a program: ./my-adapter < lines
 

@@ -79,8 +79,9 @@ class Bench:
         return replies
 
     def _answer(self, question: dict[str, Any]) -> list[int]:
+        answer = self._choices.answer(question)
         self.questions.append(question)
-        return self._choices.answer(question)
+        return answer
 
     def fine(self, *requests: Request) -> list[Reply]:
         """Returns the replies. Raises Flaw if one of them is an error."""

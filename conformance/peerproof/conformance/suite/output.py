@@ -77,6 +77,7 @@ class Growing:
             if self._may_be_cut:
                 with suppress(OSError):  # a device
                     os.ftruncate(self._descriptor, self._size)
+                    os.lseek(self._descriptor, self._size, os.SEEK_SET)
             raise CannotWrite(f"{self._name}: {error.strerror}") from None
         self._size += len(data)
 
