@@ -10,6 +10,7 @@ import pytest
 from peerproof.cli.main import main
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec import scuttlebutt
+from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.trace import parse, replay
 
 
@@ -42,6 +43,29 @@ def test_a_configuration_that_allows_no_pair_at_all_runs_nevertheless(capsys: py
     assert "never reached" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("protocol", "name"), [("scuttlebutt", "BD-03"), ("swim", "SD-05"), ("wendy", "WD-17")])
+def test_of_all_nodes_the_replay_rejects_the_one_with_a_divergence(protocol: str, name: str, tmp_path: Path) -> None:
+    trace = tmp_path / "out.jsonl"
+    options = ["--rounds", "20", "--divergence", f"2@{name}", "--trace", str(trace)]
+    assert main(["node", "simulate", protocol, *options]) == 0
+    lines = [parse(line) for line in trace.read_text("utf-8").splitlines()]
+
+    found = {each.line.node for each in replay(PROTOCOLS[protocol].specification.load(), lines)}
+
+    assert found == {"n2:1"}
+    assert len({line.node for line in lines}) == 5
+
+
+def test_a_divergence_that_crashes_is_a_node_that_has_crashed(capsys: pytest.CaptureFixture[str]) -> None:
+    """And it can be started again. The others go on."""
+    options = "--rounds 40 --partition 8-14 --divergence 2@DD-08 --restart 2@35 --json"
+
+    assert main(["node", "simulate", "distkv", *options.split()]) == 0
+
+    (failure,) = json.loads(capsys.readouterr().out)["failures"]
+    assert (failure["node"], failure["reason"]) == ("n2:1", "RuntimeError: two chains, and neither is in the other")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["node", "simulate", "scuttlebutt", *["--rounds", "5", "--trace", "/dev/full"]]) == 1
@@ -57,6 +81,12 @@ def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[st
         ("scuttlebutt --loss 1.5", "loss must be from 0 to 1"),
         ("scuttlebutt --crash 5@1", "no node 5: the last of"),
         ("scuttlebutt --restart 1@0", "before round 1"),
+        ("scuttlebutt --divergence 5@BD-02", "no node 5: the last of"),
+        ("scuttlebutt --divergence 1@SD-05", "no divergence 'SD-05' of scuttlebutt: BD-01, "),
+        (
+            "scuttlebutt --divergence BD-02",
+            "--divergence: 'BD-02': expected the number of a node and a divergence, as in 2@SD-05",
+        ),
         ("scuttlebutt --restart 2@3 --apart 2", "node 2 cannot crash or restart before round 4, because it starts in round 4"),
         ("scuttlebutt --churn 2", "churn must be from 0 to 1, not 2"),
         ("scuttlebutt --max-payload 0", "max_payload: expected an integer from 1"),

@@ -4,6 +4,7 @@ Runs a seeded cluster in virtual time: reference nodes on a network with faults.
   peerproof node simulate scuttlebutt --nodes 5 --rounds 50 --loss 0.1 --seed 7 --check
   peerproof node simulate swim --nodes 8 --rounds 60 --loss 0.05 --crash 3@20 --check
   peerproof node simulate wendy --nodes 20 --rounds 80 --updates 50 --crash 3@60 --check
+  peerproof node simulate swim --divergence 2@SD-05 --trace one-is-wrong.jsonl      and peerproof trace check finds which
 
 The same options give the same run, bit for bit. `peerproof node simulate PROTOCOL --help` describes the simulation of a protocol:
 what its nodes do, the report, and the options.
@@ -21,6 +22,7 @@ from peerproof.cli.parser import add_common
 
 if TYPE_CHECKING:
     from peerproof.reference.simulation.plan import Campaign
+    from peerproof.spec.core import Specification
 
 #: Bytes of a trace that are buffered before they are written.
 BUFFER = 2**16
@@ -54,6 +56,15 @@ def _add_options(command: ArgumentParser) -> None:
     add("--partition", type=_span, metavar="ROUND-ROUND", help="partition the cluster into halves from one round to another")
     add("--crash", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="crash a node (repeatable)")
     add("--restart", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="restart a crashed node (repeatable)")
+    add(
+        "--divergence",
+        type=_divergence,
+        action="append",
+        default=[],
+        metavar="NODE@ID",
+        help="let a node do what a real implementation does wrong (repeatable); a wrong codec "
+        "changes nothing here, because nodes exchange messages and not bytes",
+    )
     add("--apart", type=int, default=0, metavar="N", help="rounds from one start to the next (default 0: all in the first round)")
     add(
         "--churn", type=float, default=0.0, metavar="P", help="probability, in each round of the second half, that a node crashes"
@@ -114,6 +125,7 @@ def _campaign(args: Namespace) -> Campaign:
         apart=args.apart,
         churn=args.churn,
         check_every=args.check,
+        variants={node: _find_divergence(args.protocol, name) for node, name in args.divergence},
         **of_topics,
     )
 
@@ -130,3 +142,22 @@ def _moment(text: str) -> tuple[int, int]:
     if not (at and text.isascii() and node.isdigit() and instant.isdigit()):
         raise ArgumentTypeError(f"{text!r}: expected the number of a node and of a round, as in 2@10")
     return int(node), int(instant)
+
+
+def _divergence(text: str) -> tuple[int, str]:
+    node, at, name = text.partition("@")
+    if not (at and text.isascii() and node.isdigit()):
+        raise ArgumentTypeError(f"{text!r}: expected the number of a node and a divergence, as in 2@SD-05")
+    return int(node), name
+
+
+def _find_divergence(protocol: str, name: str) -> Specification:
+    """Returns the specification with a divergence. Raises ValueError."""
+    from peerproof.spec.protocols import PROTOCOLS
+
+    reference = PROTOCOLS[protocol].divergences
+    known = reference.load() if reference else {}
+    if name not in known:
+        raise ValueError(f"no divergence {name!r} of {protocol}: {', '.join(known)}")
+    found: Specification = known[name]().overridden_specification()
+    return found

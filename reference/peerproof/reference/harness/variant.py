@@ -78,6 +78,21 @@ class Variant(Harness):
         with self.overriding:
             return function(*arguments)
 
+    def overridden_specification(self) -> Any:
+        """Returns the protocol's package with the functions of this variant, during which its overrides are in force."""
+        right = self.specification()
+        functions = {
+            "initial": lambda *arguments: self.run_overridden(self.initial, *arguments),
+            "step": lambda *arguments: self.run_overridden(self.step, *arguments),
+            "MESSAGE": Codec(
+                right.MESSAGE.form,
+                lambda message: self.run_overridden(self.encode, message),
+                lambda data: self.run_overridden(self.decode, data),
+            ),
+            "QUERIES": {**right.QUERIES, **self.queries},
+        }
+        return SimpleNamespace(**{**vars(right), **functions})
+
     def _protocol(self, request: dict[str, Any]) -> Runtime:
         right = super()._protocol(request)
         if right.name != self.protocol:
@@ -90,19 +105,5 @@ class _VariantRuntime(Runtime):
     variant: Variant | None = None
 
     def specification(self) -> Any:
-        variant = self.variant
-        assert variant is not None
-        right = variant.specification()
-        return SimpleNamespace(
-            **{
-                **vars(right),
-                "initial": lambda *arguments: variant.run_overridden(variant.initial, *arguments),
-                "step": lambda *arguments: variant.run_overridden(variant.step, *arguments),
-                "MESSAGE": Codec(
-                    right.MESSAGE.form,
-                    lambda message: variant.run_overridden(variant.encode, message),
-                    lambda data: variant.run_overridden(variant.decode, data),
-                ),
-                "QUERIES": {**right.QUERIES, **variant.queries},
-            }
-        )
+        assert self.variant is not None
+        return self.variant.overridden_specification()

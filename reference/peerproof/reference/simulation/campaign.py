@@ -9,7 +9,7 @@ from peerproof.reference.runtime.protocol import Figures
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation.plan import Campaign, run_id
 from peerproof.reference.simulation.schedule import Application, Overlay, Schedule
-from peerproof.reference.simulation.simulator import Checker, Connections, Simulation, Violation
+from peerproof.reference.simulation.simulator import Checker, Connections, Failure, Simulation, Violation
 from peerproof.spec.core import Instant
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.properties import Property
@@ -29,10 +29,12 @@ class Result:
     never_seen: tuple[str, ...]  #: `sometimes` properties that did not occur
     reached: Mapping[str, int | None]  #: `eventually` properties: the round since which they hold; None: they do not
     figures: Figures | None = None  #: measurements of the protocol
+    failures: tuple[Failure, ...] = ()  #: crashes of nodes with a divergence, by themselves
 
     def plain(self) -> Plain:
         """Returns the result as plain data."""
         shown = {**asdict(replace(self, figures=None)), "violations": [violation._asdict() for violation in self.violations]}
+        shown["failures"] = [failure._asdict() for failure in self.failures]
         del shown["figures"]
         return {**shown, "figures": self.figures.plain()} if self.figures else shown
 
@@ -45,6 +47,7 @@ class Result:
         if self.figures and not (self.lost or self.duplicated):
             lines = [f"{self.steps} steps, {self.sent} messages sent, {self.cut_off} stopped by a partition"]
         lines += self.figures.text() if self.figures else ()
+        lines += [f"{node} crashed by itself at {at} ms: {reason}" for node, at, reason in self.failures]
         for name, since in self.reached.items():
             lines.append(f"{name}: " + (f"since round {since}" if since is not None else "not reached"))
         lines += [
@@ -64,7 +67,10 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
         recorder = Recorder(specification, run_id(campaign), record)
     connected = campaign.protocol.connected
     connections = Connections(connected.timeout(campaign.node_config(0)), connected.has_left) if connected else None
-    simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder, connections=connections)
+    variants = {campaign.node_id(number): other for number, other in campaign.variants.items()}
+    simulation = Simulation(
+        specification, campaign.seed, campaign.faults, recorder=recorder, connections=connections, variants=variants
+    )
     application: Application | None = Overlay(connected, simulation) if connected else None
     if store := campaign.protocol.store:
         application = store.Store(simulation)
@@ -88,6 +94,7 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
         never_seen=tuple(checker.never_seen()) if checker else (),
         reached=since if checker else {},
         figures=application.figures if application else None,
+        failures=tuple(simulation.failures),
     )
 
 

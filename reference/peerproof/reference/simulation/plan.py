@@ -9,7 +9,7 @@ from typing import Any
 
 from peerproof.reference.runtime.protocol import Runtime
 from peerproof.reference.simulation.faulty_network import Faults
-from peerproof.spec.core import NodeId
+from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.forms.form import Plain
 
 
@@ -33,11 +33,14 @@ class Campaign:
     topics: int = 4  #: number of topics, of a protocol with topics
     subscriptions: int = 2  #: number of topics to which each node subscribes
     check_every: int | None = None  #: steps between two checks of the whole cluster; None: nothing is checked
+    variants: Mapping[int, Specification] = field(default_factory=dict)  #: what some nodes run instead of the specification
 
     def __post_init__(self) -> None:
-        for node, moment in (*self.crashes, *self.restarts):
+        moments = (*self.crashes, *self.restarts)
+        for node in (*(node for node, _ in moments), *self.variants):
             if node >= self.nodes:
                 raise ValueError(f"no node {node}: the last of {self.nodes} nodes is {self.nodes - 1}")
+        for node, moment in moments:
             start = node * self.apart
             if moment < (least := max(1, start)):
                 raise ValueError(f"node {node} cannot crash or restart before round {least}, because it starts in round {start}")

@@ -8,7 +8,7 @@ kept, so that memory does not grow with time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ from peerproof.reference.runtime.driver import Driver, random_pick
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation.faulty_network import Faults, Network
 from peerproof.spec.core import EVERYBODY, Duration, Instant, NodeId, Pick, Specification
+from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import Cluster, InFlight, Taken, find_violations
 
 Action: TypeAlias = Callable[[], None]
@@ -33,7 +34,12 @@ class Place:
         self.awaited: Instant | None = None  #: when the node's timer in the heap is due
         observe = simulation.observe
         self.driver = Driver(
-            simulation.specification, node, self, pick, recorder=recorder, observe=lambda taken: observe(node, taken)
+            simulation.variants.get(node, simulation.specification),
+            node,
+            self,
+            pick,
+            recorder=recorder,
+            observe=lambda taken: observe(node, taken),
         )
 
     def now(self) -> Instant:
@@ -66,6 +72,14 @@ class Crossing(NamedTuple):
     micros: int  #: one way
 
 
+class Failure(NamedTuple):
+    """A crash of a variant by itself, with the exception that it did not catch."""
+
+    node: NodeId
+    at: Instant
+    reason: str
+
+
 Due: TypeAlias = InFlight | Crossing | Action
 
 
@@ -80,14 +94,17 @@ class Simulation:
         *,
         recorder: Recorder | None = None,
         connections: Connections | None = None,
+        variants: Mapping[NodeId, Specification] | None = None,
     ) -> None:
         self.now = Instant(0)
         self.steps = 0
         self.specification: Final = specification
+        self.variants: Final = variants or {}  #: what some nodes run instead
         self.network: Final = Network(faults or Faults(), f"{seed}/network")
         self.observers: list[Callable[[NodeId, Taken], None]] = []  #: called with every step
         self.notified: Callable[[NodeId, Any], None] | None = None  #: called with every notice
         self.missed: Callable[[InFlight], None] | None = None  #: called with every broadcast message that a node does not get
+        self.failures: Final[list[Failure]] = []
         self._places: dict[NodeId, Place] = {}
         self._seed: Final = seed
         self._recorder: Final = recorder
@@ -104,8 +121,7 @@ class Simulation:
         self._configs[node] = config
         count = self._starts[node] = self._starts.get(node, 0) + 1
         place = self._places[node] = Place(self, node, random_pick(f"{self._seed}/{node}/{count}"), self._recorder)
-        place.driver.start(config)
-        self._await_timer(place)
+        self._act(place, place.driver.start, config)
 
     def crash(self, node: NodeId) -> None:
         """Removes a node with its state; messages to it are lost."""
@@ -120,8 +136,7 @@ class Simulation:
     def ask(self, node: NodeId, command: Any) -> None:
         """Executes a command of a node's application now; does nothing if the node has crashed."""
         if place := self._places.get(node):
-            place.driver.ask(command)
-            self._await_timer(place)
+            self._act(place, place.driver.ask, command)
 
     def at(self, instant: Instant, due: Due) -> None:
         """Schedules an action or a message: `simulation.at(Instant(5000), lambda: simulation.crash(node))`."""
@@ -134,8 +149,7 @@ class Simulation:
             self.now, _, due = heappop(self._heap)
             if isinstance(due, InFlight):
                 if place := self._places.get(due.to):
-                    place.driver.receive(due.sender, due.message)
-                    self._await_timer(place)
+                    self._act(place, place.driver.receive, due.sender, due.message)
             elif isinstance(due, Crossing):
                 self._deliver(due)
             else:
@@ -206,14 +220,12 @@ class Simulation:
         else:
             self.at(max(expires, self.now), partial(self._finish_send, origin, message, None))
         if place and is_there:
-            place.driver.receive(message.sender, message.message)
-            self._await_timer(place)
+            self._act(place, place.driver.receive, message.sender, message.message)
 
     def _finish_send(self, origin: Place, message: InFlight, took: int | None) -> None:
         """Reports the outcome of a message to its sender, unless that has crashed since."""
         if self._places.get(message.sender) is origin:
-            origin.driver.finish_send(message.to, message.message, took)
-            self._await_timer(origin)
+            self._act(origin, origin.driver.finish_send, message.to, message.message, took)
 
     def _wake(self, place: Place) -> None:
         """Expires a node's timer, unless it has been changed or the node has crashed since."""
@@ -222,7 +234,21 @@ class Simulation:
         if place.awaited == self.now:
             place.awaited = None
         if place.driver.next_timer() == self.now:
-            place.driver.expire_next()
+            self._act(place, place.driver.expire_next)
+        else:
+            self._await_timer(place)
+
+    def _act(self, place: Place, method: Callable[..., None], *arguments: Any) -> None:
+        """Calls a method of a node's driver. A variant crashes by any exception but the refusal of a command."""
+        node = place.driver.self_id
+        try:
+            method(*arguments)
+        except Exception as error:
+            if node not in self.variants or (isinstance(error, NotEnabled) and method == place.driver.ask):
+                raise
+            self.failures.append(Failure(node, self.now, f"{type(error).__name__}: {error}"))
+            self.crash(node)
+            return
         self._await_timer(place)
 
     def _await_timer(self, place: Place) -> None:
