@@ -54,5 +54,5 @@ def test_what_is_violated_is_what_should_always_hold_of_such_a_subject_and_does_
 
     assert [found.name for found in find_violations(properties, "node", None)] == ["bad"]
     assert [found.name for found in find_violations(properties, "step", None)] == ["of a step"]
-    back = OF_SWIM["CounterGrows"]["back"]
-    assert [found.name for found in find_violations(SPECIFICATIONS["swim"].PROPERTIES, "step", back)] == ["CounterGrows"]
+    back = OF_SWIM["CounterCounts"]["back"]
+    assert [found.name for found in find_violations(SPECIFICATIONS["swim"].PROPERTIES, "step", back)] == ["CounterCounts"]

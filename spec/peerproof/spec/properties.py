@@ -48,6 +48,8 @@ class Property:
     of: Literal["node", "step", "cluster"]
     holds: Callable[[Any], bool]
     when: Literal["always", "sometimes", "eventually"] = "always"
+    #: It compares the state after a step with its effects, and says nothing of the effects of a node whose state is not known.
+    joins_both: bool = False
 
 
 def find_violations(properties: Iterable[Property], of: str, subject: object) -> list[Property]:

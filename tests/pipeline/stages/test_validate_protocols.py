@@ -233,6 +233,21 @@ def test_a_divergence_is_named_by_what_it_contradicts_and_nothing_else(wrong: Wr
     raise AssertionError("no message fits")
 
 
+@pytest.mark.parametrize(("kind", "clause"), [("recv", "S-32"), ("timer", "S-43")])
+def test_a_datagram_that_is_missing_contradicts_no_property_of_numbers(kind: str, clause: str) -> None:
+    """The node's own counter is not known: only that it does not send what it has to."""
+    events = next(iter(lots(calm("swim"))))
+    number, _, effects = [
+        one for one in sent(events, of_type("ack" if kind == "recv" else "ping")) if events[one[0]].kind == kind
+    ][-1]
+    events[number] = events[number]._replace(effects=json.dumps([one for one in effects if "send" not in one]))
+
+    _, (row,) = checked(events)
+
+    assert (row["severity"], row["seq"], row["property"]) == ("violates", number, "Effects")
+    assert clause in row["clause"].split(", ")
+
+
 def sent(events: list[Event], fits: Callable[[Row], bool]) -> Iterator[tuple[int, list[Row], list[Row]]]:
     """Events that send such messages, these messages, and all effects."""
     for number, event in enumerate(events):

@@ -111,8 +111,12 @@ BAD: dict[str, Mapping[str, Any]] = {
     "DatagramBounded": {"large": heard(ONE, ping(B, 2, 5), at(ONE, 1, 11), ack(A, 1, 11, 5, *[said("normal C")] * 60, target=B))},
     "CounterGrows": {
         "not counted": quantum(ONE, ONE, ping(A, 1, 10, target=B)),
-        "counted twice": quantum(ONE, at(ONE, 1, 12), ping(A, 1, 12, target=B)),
         "two with one number": quantum(ONE, at(ONE, 1, 12), ping(A, 1, 12, target=B), ping(A, 1, 12, target=C)),
+    },
+    "CounterCounts": {
+        "not counted": quantum(ONE, ONE, ping(A, 1, 11, target=B)),
+        "counted twice": quantum(ONE, at(ONE, 1, 12), ping(A, 1, 12, target=B)),
+        "none counted": quantum(ONE, at(ONE, 1, 11)),
         "back": quantum(ONE, at(ONE, 1, 9)),
     },
     "SomebodySuspicious": {"nobody": cluster(ONE)},

@@ -369,9 +369,10 @@ def find_contradicted(specification: Specification, taken: Taken, instead: Itera
     """
     Yields the step properties and the message rules that a wrong step contradicts.
 
-    The effects of the step are the messages that were sent; `instead` are those of the specification.
+    The effects of the step are the messages that were sent; `instead` are those of the specification, as is the state after it.
     """
-    yield from find_violations(specification.PROPERTIES, "step", taken)
+    of_effects = (each for each in specification.PROPERTIES if not each.joins_both)
+    yield from find_violations(of_effects, "step", taken)
     event = taken.event
     received = [Seen(False, event.sender, event.message, 0)] if isinstance(event, Received) else []
     encode, broken_rules = specification.MESSAGE.encode, partial(_find_broken_rules, specification, taken.before)

@@ -179,16 +179,20 @@ def datagram_bounded(taken: Taken) -> bool:
 
 
 def counter_grows(taken: Taken) -> bool:
-    """The own incarnation never decreases, and every datagram has the next one."""
-    before, after = taken.before.incarnation, taken.after.incarnation
-    sent = [effect.message.incarnation for effect in taken.effects if isinstance(effect, Send)]
-    steps = pairwise([before, *sent])
-    return (
-        all(later > earlier for earlier, later in steps)
-        and (not sent or sent[-1] == after)
-        and after >= before
-        and (after.restart > before.restart or after.tx == before.tx + len(sent))
-    )
+    """Every datagram has a higher number than all before it."""
+    return all(later > earlier for earlier, later in pairwise([taken.before.incarnation, *_numbers(taken)]))
+
+
+def counter_counts(taken: Taken) -> bool:
+    """The own incarnation is that of the last datagram, and counts each."""
+    before: messages.Incarnation = taken.before.incarnation
+    after: messages.Incarnation = taken.after.incarnation
+    sent = _numbers(taken)
+    return (not sent or sent[-1] == after) and (after.restart > before.restart or after.tx == before.tx + len(sent))
+
+
+def _numbers(taken: Taken) -> list[messages.Incarnation]:
+    return [effect.message.incarnation for effect in taken.effects if isinstance(effect, Send)]
 
 
 def past_arrives(taken: Taken) -> bool:
@@ -281,6 +285,7 @@ PROPERTIES: Final = (
     Property("LeaveSticky", "a node that has left stays so", ("SI-12", "SA-13"), "step", leave_sticky),
     Property("DatagramBounded", "no datagram is above the limit", ("SA-32",), "step", datagram_bounded),
     Property("CounterGrows", "every datagram has its own number", ("SA-09", "SZ-10"), "step", counter_grows),
+    Property("CounterCounts", "a node counts its datagrams", ("SA-09", "SZ-10"), "step", counter_counts, joins_both=True),
     Property("SomebodySuspicious", "some node is suspected", ("S-04",), "cluster", somebody_is(Status.SUSPICIOUS), "sometimes"),
     Property("SomebodyDead", "some node is considered dead", ("S-06",), "cluster", somebody_is(Status.DEAD), "sometimes"),
     Property("PastArrives", "a message comes from the past", ("S-41",), "step", past_arrives, "sometimes"),
