@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -267,6 +268,30 @@ def test_what_is_no_trace_is_said(content: str | None, code: int, said: str, tmp
     assert main(["trace", "check", str(path)]) == code
 
     assert said in capsys.readouterr().err
+
+
+def test_nothing_is_checked_where_a_file_cannot_be_read(good: Path, tmp_path: Path, capsys: Capture) -> None:
+    missing = tmp_path / "missing.jsonl"
+
+    assert main(["trace", "check", str(good), str(missing), str(tmp_path)]) == USAGE
+
+    said = capsys.readouterr()
+    assert (said.out, said.err) == (
+        "",
+        f"error: {missing}: No such file or directory; {tmp_path}: Is a directory\ntip: no file was checked\n",
+    )
+
+
+@pytest.mark.parametrize(("least", "code"), [(0, 0), (20, WRONG)])
+def test_a_compressed_trace_is_read_as_far_as_it_goes(least: int, code: int, good: Path, tmp_path: Path, capsys: Capture) -> None:
+    path, data = tmp_path / "trace.jsonl.gz", gzip.compress(good.read_bytes())
+    path.write_bytes(data[: len(data) - least])
+
+    assert main(["trace", "check", str(path)]) == code
+
+    said = capsys.readouterr().out
+    assert "accepted" in said
+    assert ("the gzip file ends early; the part before was read" in said) == bool(code)
 
 
 def test_a_protocol_that_is_not_known_is_said(lines: list[str], written: Written, capsys: Capture) -> None:

@@ -33,7 +33,7 @@ from peerproof.cli.options import add_format
 from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from peerproof.conformance.traces.file_check import Found, NodeReport, Report
     from peerproof.spec.forms.form import Plain
@@ -67,7 +67,7 @@ EXITS: Final = {
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="*", help="a trace, a JSON line for each step; - for stdin")
+    add("files", metavar="FILE", nargs="*", help="a trace, a JSON line for each step, also compressed with gzip; - for stdin")
     add("--examples", action="store_true", help="check the bundled example traces; one of them is of a wrong implementation")
     add("--tlc", action="store_true", help="check with TLC as well, if the protocol has a module (needs Java and the extra tla)")
     many = partial(count, digits=12)
@@ -83,9 +83,11 @@ def run(args: Namespace) -> int:
 
     if bool(args.files) is args.examples:
         raise Refusal("give files or --examples", tip="peerproof trace check --examples shows how a wrong trace is reported")
+    names = [path_text(path) for path in examples()] if args.examples else args.files
+    _refuse_unreadable(names)
     tools = _tools() if args.tlc else None
     reports = []
-    for name in [path_text(path) for path in examples()] if args.examples else args.files:
+    for name in names:
         try:
             report = _check(name, tools, args.tlc_events)
         except OSError as problem:
@@ -105,6 +107,22 @@ def run(args: Namespace) -> int:
     return code
 
 
+def _refuse_unreadable(names: Sequence[str]) -> None:
+    """Raises Refusal if files cannot be read, and names all of them, before any is checked."""
+    from pathlib import Path
+
+    problems = []
+    for name in names:
+        try:
+            if name != "-":
+                with Path(name).open("rb"):
+                    pass
+        except OSError as problem:
+            problems.append(f"{name}: {problem.strerror or problem}")
+    if problems:
+        raise Refusal("; ".join(problems), tip="no file was checked" if len(names) > 1 else None)
+
+
 def _no_trace(name: str, problem: Exception) -> Refusal:
     """Returns the error for a file that is no trace, and what reads it."""
     from pathlib import Path
@@ -113,7 +131,10 @@ def _no_trace(name: str, problem: Exception) -> Refusal:
 
     if name != "-" and is_capture(Path(name)):
         return Refusal(f"{name} is a capture, not a trace", tip=f"peerproof run PROTOCOL --pcap {name}")
-    tip = f"peerproof pipeline ingest {name} --mapping FILE reads the log of another program (docs/how-to/ingest-logs.md)"
+    tip = (
+        f"JSON lines of another program are read by peerproof pipeline ingest {name} --mapping FILE; "
+        "a log in plain text must first become JSON lines"
+    )
     return Refusal(f"{name}: {problem}", tip=tip)
 
 
@@ -130,6 +151,7 @@ def _tools() -> Tools | None:
 def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
     from pathlib import Path
 
+    from peerproof.conformance.captures.byte_source import Source
     from peerproof.conformance.traces.file_check import check_trace
 
     with interruptible() if tools else nullcontext(), Ticker() as ticker:
@@ -140,8 +162,11 @@ def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
         def show_tlc(progress: Progress) -> None:
             ticker(f"{name}: TLC, {progress.distinct:,} events")
 
-        source = sys.stdin.buffer if name == "-" else Path(name)
-        return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
+        with nullcontext(sys.stdin.buffer) if name == "-" else Source(Path(name)) as source:
+            report = check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
+        if isinstance(source, Source) and source.problem:
+            report.add_unreadable(source.problem.detail)
+        return report
 
 
 def _rows(report: Report) -> Iterator[str]:

@@ -56,7 +56,8 @@ def log_fault(divergence: Divergence, *, is_first: bool) -> str:
     """Describes the fault of the log, if a divergence is one and not of the node; `is_first`: at the node's first line."""
     line = divergence.line
     if is_first and line.kind != "start":
-        return f"the trace begins in the middle: its first line is seq {line.seq}, {line.kind}, and not a start"
+        first = f"its first line is seq {line.seq}, {line.kind}"
+        return f"the trace begins in the middle: {first}; a part of a log must begin with a start of the node"
     if divergence.what == "seq":
         return f"line missing, duplicated or out of place: expected seq {divergence.expected}, found {divergence.actual}"
     return ""
@@ -119,6 +120,12 @@ class Report:
     tlc_problem: str | None = None  #: why TLC has no verdict on this file
     unseen: str = ""  #: the parts that TLC does not compare
 
+    def add_unreadable(self, problem: str, line: int | None = None) -> None:
+        """Adds a line that cannot be read: the one after the last, unless given."""
+        self.unreadable_lines += 1
+        if len(self.unreadable) < MOST_KEPT:
+            self.unreadable.append(Unreadable(self.lines + 1 if line is None else line, problem))
+
     @property
     def is_accepted(self) -> bool:
         """Returns True if every line can be read and agrees."""
@@ -156,9 +163,7 @@ class _Reading:
             if self.report.data is not None:
                 self.report.data.add(parse(text))
         except MalformedMessage as error:
-            self.report.unreadable_lines += 1
-            if len(self.report.unreadable) < MOST_KEPT:
-                self.report.unreadable.append(Unreadable(number, error.detail))
+            self.report.add_unreadable(error.detail, number)
             return
         if divergence is not None:
             self._keep(replay, divergence, number, text)

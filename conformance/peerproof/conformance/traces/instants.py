@@ -144,7 +144,8 @@ class RunCheck:
         if stepped is None:
             return
         if stepped.taken is None and node.name in self._states:
-            self._over(f"the restart of {node.name} at event {stepped.ref.event.seq}: properties are promised for runs without")
+            where = f"the restart of {node.name} at event {stepped.ref.event.seq}"
+            self._over(f"{where}: what is promised of a cluster holds for runs without restarts")
         self._states[node.name] = stepped.state
         self._instants += 1
         for effect in stepped.effects:
