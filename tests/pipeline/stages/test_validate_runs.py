@@ -171,6 +171,21 @@ def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.Capt
     assert main(["pipeline", "validate", "--in", str(bad), "--run", "other"]) == 4
 
 
+@pytest.mark.parametrize(("missing", "said"), [(0, 0), (1, 2), (5, 3)])
+def test_the_command_says_why_a_verdict_is_undetermined(
+    missing: int, said: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Logs that begin after the start, whose cluster is not looked at either; of many, a few are named."""
+    nodes = lots(simulated(nodes=5))
+    place = place_of(tmp_path, [*(log[1:] for log in nodes[:missing]), *nodes[missing:]])
+
+    main(["pipeline", "validate", "--in", str(place), "--output", str(place), "--master", "none"])
+
+    shown = capsys.readouterr().out
+    assert shown.count("\nUNDETERMINED ") == said
+    assert ("\nand " in shown) == (missing > 3)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

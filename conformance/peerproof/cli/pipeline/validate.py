@@ -165,6 +165,7 @@ def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
 def _text(result: Validated, counts: dict[str, int]) -> str:
     from peerproof.conformance.traces.findings import SEVERITIES
     from peerproof.conformance.traces.node_check import DIFFERS, VERDICTS
+    from peerproof.pipeline.stages.verdict_counts import find_undetermined
     from peerproof.pipeline.storage.tables import VIOLATIONS
 
     lines = [f"{counts.get('events', 0):,} events"]
@@ -177,6 +178,10 @@ def _text(result: Validated, counts: dict[str, int]) -> str:
     parts = [f"{counts[f'violations {name}']:,} {name}" for name in SEVERITIES if f"violations {name}" in counts]
     lines.append(f"violations: {', '.join(parts) or 'none'}")
     lines += map(_violation, first_rows(result.success, VIOLATIONS, EXAMPLES))
+    undetermined = find_undetermined(result)
+    lines += [f"UNDETERMINED {who}: {why}" for who, why in undetermined[:EXAMPLES]]
+    if len(undetermined) > EXAMPLES:
+        lines.append(f"and {len(undetermined) - EXAMPLES:,} more undetermined ones, in the table verdicts")
     return "\n".join([*lines, *last_lines(result.success, result.done)])
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
 from peerproof.conformance.runner.result import STATUSES
+from peerproof.conformance.traces.node_check import UNDETERMINED
 from peerproof.pipeline.stages.matrix import Matrix
 from peerproof.pipeline.stages.validate import Validated
 from peerproof.pipeline.storage.batches import Success
@@ -62,6 +64,17 @@ def count_verdicts(result: Validated) -> dict[str, int]:
             counts[f"violations {severity}"] += times
             counts["violations"] += times
     return dict(sorted(counts.items()))
+
+
+def find_undetermined(result: Validated) -> list[tuple[str, str]]:
+    """Returns the nodes without a verdict, and the runs whose nodes together have none, each with the reason."""
+    found = []
+    for file in result.success.files(VERDICTS):
+        table = pq.read_table(file, columns=["run_id", "node", "verdict", "remark"], partitioning=None)
+        for row in table.filter(pc.field("verdict") == UNDETERMINED).to_pylist():
+            who = f"node {row['node']}" if row["node"] else "all nodes together"
+            found.append((f"{who} in run {row['run_id']}", row["remark"] or "no event could be checked"))
+    return found
 
 
 def count_results(todo: Matrix, success: Success) -> dict[str, dict[str, int]]:
