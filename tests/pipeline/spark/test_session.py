@@ -204,9 +204,10 @@ def test_a_start_that_fails_is_told_in_one_line(conf: str, said: str, tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.needs("jdk")
-def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("again", [None, 0.05])
+def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(again: float | None, tmp_path: Path) -> None:
     """
-    Ctrl-C reaches the whole foreground process group, Java too.
+    Ctrl-C reaches the whole foreground process group, Java too. Pressed again, it changes nothing.
 
     What Java says on standard output stays out of ours, as when it finds an archive of classes that is not its own.
     """
@@ -230,6 +231,9 @@ def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_
             assert time.monotonic() < deadline
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
+        if again:
+            time.sleep(again)
+            os.killpg(process.pid, signal.SIGINT)
         printed, said = process.communicate(timeout=PATIENCE)
         while of_group(process.pid):
             assert time.monotonic() < deadline, of_group(process.pid)
@@ -238,7 +242,8 @@ def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_
         process.kill()
 
     assert (process.returncode, printed) == (130, "")
-    assert re.fullmatch(r"Spark's pages: http://127\.0\.0\.1:\d+\ninterrupted\n", said)
+    kept = "finished work is kept: the same command goes on from there"
+    assert re.fullmatch(rf"Spark's pages: http://127\.0\.0\.1:\d+\n{kept}\ninterrupted\n", said)
 
 
 def of_group(group: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -15,7 +15,7 @@ from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.cli.options import add_format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from peerproof.pipeline.spark.execution import Engine, Executed, Work
     from peerproof.pipeline.spark.work import Done, Show
@@ -105,15 +105,22 @@ def add_spark(parser: ArgumentParser) -> None:
     add_format(parser)
 
 
-def engine(args: Namespace) -> AbstractContextManager[Engine]:
-    """Returns the Spark engine of the options; it starts when a stage needs it. A shared engine keeps running."""
+@contextmanager
+def engine(args: Namespace) -> Iterator[Engine]:
+    """A context with the Spark engine of the options; it starts when a stage needs it. A shared engine keeps running."""
     if hasattr(args, "engine"):
-        return nullcontext(args.engine)
+        yield args.engine
+        return
     from peerproof.pipeline.spark.execution import Engine
     from peerproof.pipeline.spark.session import Settings
 
     settings = Settings(args.master, args.remote, tuple(args.conf), quick=not args.full_java, log=args.log)
-    return Engine(settings, notify=note)
+    try:
+        with Engine(settings, notify=note) as running:
+            yield running
+    except KeyboardInterrupt:
+        note("finished work is kept: the same command goes on from there")
+        raise
 
 
 def progress_of(stage: str) -> Callable[[str], Show]:

@@ -7,15 +7,19 @@ sent to the executors. `--master none` uses one process without Spark, for small
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -57,7 +61,8 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
     from pyspark.errors import PySparkException
 
-    with tempfile.TemporaryDirectory(prefix="peerproof-") as folder, _log(settings.log) as log:
+    folders = tempfile.TemporaryDirectory(prefix="peerproof-")
+    with folders as folder, _log(settings.log) as log, _unlogged_interruptions(), ExitStack() as ending:
         try:
             spark = _remote(settings, Path(folder)) if settings.remote else _classic(settings, Path(folder), log)
         except KeyboardInterrupt:
@@ -71,12 +76,47 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
         except (PySparkException, Py4JError, ConnectionError) as error:
             raise SparkUnusable(explain(error, _end_of(log))) from error
         except KeyboardInterrupt:
+            ending.enter_context(_finish_undisturbed(spark))
             with suppress(Exception):
                 spark.interruptAll()
             raise
         finally:
-            with suppress(Exception):  # Java may have died
+            with _finish_undisturbed(spark), suppress(Exception):  # Java may have died
                 spark.stop()
+
+
+@contextmanager
+def _unlogged_interruptions() -> Iterator[None]:
+    """A context in which Ctrl-C amid a question to Java is not logged with a stack trace."""
+
+    def is_something_else(record: logging.LogRecord) -> bool:
+        return not (record.exc_info and record.exc_info[0] is KeyboardInterrupt)
+
+    logging.root.addFilter(is_something_else)
+    try:
+        yield
+    finally:
+        logging.root.removeFilter(is_something_else)
+
+
+@contextmanager
+def _finish_undisturbed(spark: SparkSession) -> Iterator[None]:
+    """A context in which Ctrl-C does not interrupt what ends a session; pressed again, it kills a Java that does not answer."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    java = getattr(getattr(getattr(spark, "_sc", None), "_gateway", None), "proc", None)
+    presses = count(1)
+
+    def handle(*_: object) -> None:
+        if next(presses) > 1 and java is not None:
+            java.kill()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def ui_address(spark: SparkSession) -> str | None:
@@ -122,8 +162,19 @@ def _classic(settings: Settings, folder: Path, log: IO[bytes]) -> SparkSession:
     builder = SparkSession.builder.master(settings.master)
     for name, value in configuration(settings, folder).items():
         builder = builder.config(name, value)
-    with _output_to(log):
+    with _output_to(log), _kept_handler():
         return builder.getOrCreate()
+
+
+@contextmanager
+def _kept_handler() -> Iterator[None]:
+    """A context after which Ctrl-C is handled as before: Spark's own handler asks Java first, amid any other question to it."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def _remote(settings: Settings, folder: Path) -> SparkSession:
