@@ -88,6 +88,18 @@ def test_a_label_is_broken_between_words_and_within_them_if_it_must_be() -> None
     assert svg.lines_of("", 7) == [""]
 
 
+@pytest.mark.parametrize(("events", "most"), [(svg.MANY, svg.MOST_LINES), (svg.MANY + 1, svg.FEW_LINES)])
+def test_many_events_have_shorter_labels(events: int, most: int) -> None:
+    """So that one can still follow the lines; the description has everything."""
+    arrows = tuple(Arrow("a", "b", "word " * 400) for _ in range(events))
+
+    root = read(render_svg(MessageGraph(("a", "b"), arrows)))
+
+    lines = [text for text in texts(root) if "word" in text or "more]" in text]
+    assert len(lines) in (events, events * most)  # a label is one text, or one for each line
+    assert float(root.attrib["height"]) < events * (most * svg.LINE + 3 * svg.GAP)
+
+
 def test_a_label_that_is_too_long_is_cut_and_its_description_is_not() -> None:
     label = "00" * 4000
     graph = MessageGraph(("a", "b"), (Arrow("a", "b", label),))

@@ -172,6 +172,18 @@ def test_every_datagram_of_a_simulated_run_is_an_arrow(tmp_path: Path, capsys: C
     assert 0 < sum(each.lost for each in found) < count
 
 
+def test_nodes_stand_in_the_order_of_their_numbers_and_long_ids_are_cut(tmp_path: Path) -> None:
+    path = simulated("swim", tmp_path / "run.jsonl", "--nodes", "11", "--rounds", "3")
+    reader = Reader()
+    with path.open("rb") as file:
+        reader.read("run", file)
+
+    graph = trace_graph(reader, Excerpt())
+
+    assert list(graph.participants) == [f"n{number}:1" for number in range(11)]
+    assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-", graph.text())
+
+
 @pytest.mark.parametrize("protocol", ["scuttlebutt", "wendy", "peter"])
 def test_nodes_with_clocks_of_their_own_are_brought_together(protocol: str, tmp_path: Path, capsys: Capture) -> None:
     """

@@ -31,8 +31,10 @@ MOST_CELLS: Final = 44
 LEAST_CELLS: Final = 24
 ALL_CELLS: Final = 160
 
-#: The most lines of a label; the description has the whole text.
+#: The most lines of a label, and in a diagram of many events; the description has the whole text.
 MOST_LINES: Final = 24
+FEW_LINES: Final = 4
+MANY: Final = 40
 
 #: Above this height the names are repeated at the bottom.
 TALL: Final = 900
@@ -83,13 +85,13 @@ def cells(text: str) -> int:
     return sum(1 if ord(character) < _WIDE_FROM else 2 for character in text)
 
 
-def lines_of(label: str, most: int) -> list[str]:
+def lines_of(label: str, most: int, most_lines: int = MOST_LINES) -> list[str]:
     """Splits a label into lines of at most so many cells, between words where possible."""
     words = " ".join(visible(label.replace("\n", " ")).split())
     lines = [piece for line in wrap(words, most, break_on_hyphens=False) for piece in _pieces(line, most)]
-    if len(lines) > MOST_LINES:
-        left_out = sum(map(len, lines[MOST_LINES - 1 :]))
-        lines[MOST_LINES - 1 :] = [f"[{left_out} characters more]"]
+    if len(lines) > most_lines:
+        left_out = sum(map(len, lines[most_lines - 1 :]))
+        lines[most_lines - 1 :] = [f"[{left_out} characters more]"]
     return lines or [""]
 
 
@@ -114,11 +116,13 @@ class _Columns:
 
     graph: MessageGraph
     most: int = field(init=False)  #: the most cells of a line of a label
+    most_lines: int = field(init=False)
     places: list[float] = field(init=False)
     width: float = field(init=False)
 
     def __post_init__(self) -> None:
         count = len(self.graph.participants)
+        self.most_lines = FEW_LINES if len(self.graph.happenings) > MANY else MOST_LINES
         self.most = max(LEAST_CELLS, min(MOST_CELLS, ALL_CELLS // max(1, count)))
         self._index = {name: number for number, name in enumerate(self.graph.participants)}
         left, right, gaps = self._sides()
@@ -139,7 +143,11 @@ class _Columns:
         return isinstance(happening, Note) and happening.node not in self._index
 
     def _label_width(self, label: str) -> float:
-        return _room(lines_of(label, self.most)) + 2 * PAD
+        return _room(self.lines(label)) + 2 * PAD
+
+    def lines(self, label: str, most: int = 0) -> list[str]:
+        """Splits a label into lines of at most so many cells; without a number, as many as between two lifelines."""
+        return lines_of(label, most or self.most, self.most_lines)
 
     def _sides(self) -> tuple[list[float], list[float], list[float]]:
         """The space that labels need left and right of each lifeline, and between two."""
@@ -219,10 +227,10 @@ class _Picture:
 
     def _note(self, note: Note) -> None:
         if note.node in self._graph.participants:
-            lines = lines_of(note.label, self._columns.most)
+            lines = self._columns.lines(note.label)
             x, width = self._columns.of(note.node), _room(lines) + 2 * PAD
         else:
-            lines = lines_of(note.label, int((self.width - 4 * PAD) / CELL))
+            lines = self._columns.lines(note.label, int((self.width - 4 * PAD) / CELL))
             x, width = self.width / 2, self.width - 2 * PAD
         height = len(lines) * LINE + PAD
         self._box(x, width, self.height, height, 0)
@@ -232,7 +240,7 @@ class _Picture:
 
     def _arrow(self, arrow: Arrow) -> None:
         start, end = self._columns.of(arrow.source), self._columns.of(arrow.target)
-        lines = lines_of(arrow.label, int((abs(end - start) - 2 * TIP - PAD) / CELL))
+        lines = self._columns.lines(arrow.label, int((abs(end - start) - 2 * TIP - PAD) / CELL))
         middle, half = (start + end) / 2, _room(lines) / 2 + PAD / 2
         self._covered.append((middle - half, middle + half, self.height, self.height + len(lines) * LINE + 2))
         self._text(lines, middle, self.height, "middle")
@@ -242,7 +250,7 @@ class _Picture:
         self._tip(reached, 1 if end > start else -1, arrow)
 
     def _loop(self, arrow: Arrow) -> None:
-        x, lines = self._columns.of(arrow.source), lines_of(arrow.label, self._columns.most)
+        x, lines = self._columns.of(arrow.source), self._columns.lines(arrow.label)
         self._text(lines, x + LOOP + PAD, self.height, "start")
         self._line(f"M{x:.1f} {self.height + 4:.1f}h{LOOP}v{LINE}H{x:.1f}", arrow)
         self.height += 4 + LINE

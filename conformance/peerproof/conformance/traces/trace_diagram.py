@@ -13,6 +13,7 @@ has later lines; as sent if the receiver has no trace.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,7 +22,7 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import BinaryIO, Final, NamedTuple
 
-from peerproof.conformance.diagrams.labels import message_text
+from peerproof.conformance.diagrams.labels import id_shortener, message_text
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
 from peerproof.conformance.traces.event_text import SINCE_1970
 from peerproof.conformance.traces.steps import senders_of
@@ -271,9 +272,12 @@ class Reader:
 
 
 def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
-    """Draws the lines that were read. Raises NoTrace."""
+    """Draws the lines that were read: nodes in the order of their names, long ids cut to their first digits. Raises NoTrace."""
     drawing = _Drawing(reader.recording(), reader.origin, excerpt, is_whole=not reader.cut)
-    return excerpt.graph(drawing.entries())
+    graph = excerpt.graph(drawing.entries())
+    shorten = id_shortener((each.label for each in graph.happenings), graph.participants)
+    nodes = sorted(graph.participants, key=lambda name: [part.zfill(20) for part in re.split(r"(\d+)", name)])
+    return MessageGraph(tuple(nodes), tuple(each._replace(label=shorten(each.label)) for each in graph.happenings))
 
 
 class Drawn(NamedTuple):
