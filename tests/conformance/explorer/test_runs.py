@@ -21,7 +21,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.capture_run import run_capture
 from peerproof.conformance.explorer.finding_run import run_finding
-from peerproof.conformance.explorer.recorded_run import DOWN, Moment, Run, States, TooLarge
+from peerproof.conformance.explorer.recorded_run import DOWN, MOST_MOMENTS, Moment, Run, States, TooLarge
 from peerproof.conformance.explorer.serve import create_reference
 from peerproof.conformance.explorer.trace_run import run_traces
 from peerproof.conformance.explorer.vector_run import NotRun, run_case
@@ -234,6 +234,17 @@ def test_a_run_that_is_too_large_for_a_file_is_refused() -> None:
 
     with pytest.raises(TooLarge, match="5,001 moments; at most 5,000"):
         run.whole()
+
+
+@pytest.mark.slow
+def test_of_a_long_trace_a_file_has_what_fits_and_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, page = str(tmp_path / "run.jsonl"), str(tmp_path / "page.html")
+    assert main(["node", "simulate", "scuttlebutt", *["--nodes", "20", "--rounds", "100", "--trace", trace]]) == 0
+    capsys.readouterr()
+
+    assert main(["trace", "explore", trace, "--output", page]) == 0
+
+    assert f"run.jsonl: only its first {MOST_MOMENTS:,} lines are shown (--most)" in capsys.readouterr().err
 
 
 def test_the_states_up_to_a_moment_have_its_own() -> None:

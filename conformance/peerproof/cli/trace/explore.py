@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.cli.command import count, refuse
+from peerproof.cli.console import warn
 from peerproof.cli.exits import Refusal
 from peerproof.cli.page import PAGE_EXITS, add_page, open_page, write_page
 
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from peerproof.conformance.authoring.drawing import Kind
     from peerproof.conformance.explorer.recorded_run import Run
 
-#: Lines of a trace that are shown unless --most says otherwise.
+#: Lines of a trace that are shown unless --most says otherwise, and in a file.
 MOST = 20_000
+MOST_IN_A_FILE = 5_000
 
 EXITS: Final = PAGE_EXITS
 
@@ -49,7 +51,12 @@ def configure(parser: ArgumentParser) -> None:
         default=[],
         help="of a capture: only this port (repeatable)",
     )
-    add("--most", metavar="N", type=count, default=MOST, help=f"show at most N lines or messages (default {MOST:,})")
+    add(
+        "--most",
+        metavar="N",
+        type=count,
+        help=f"show at most N lines or messages (default {MOST:,}; {MOST_IN_A_FILE:,} with --output, which takes no more)",
+    )
     add_page(parser)
 
 
@@ -58,6 +65,8 @@ def run(args: Namespace) -> int:
     from peerproof.conformance.explorer.recorded_run import TooLarge
 
     make, made = _read(args)
+    if made.about:
+        warn(made.about)
     if args.output:
         with refuse(TooLarge):
             return write_page(args.output, {"runs": [made.whole()]}, made.title)
@@ -72,14 +81,15 @@ def _read(args: Namespace) -> tuple[Callable[[], Run], Run]:
     from peerproof.conformance.explorer.trace_run import run_traces
     from peerproof.conformance.traces import file_check, trace_diagram
 
+    most = args.most or (MOST_IN_A_FILE if args.output else MOST)
     with refuse(CannotDraw, file_check.NoTrace, trace_diagram.NoTrace):
         try:
             kinds = {kind_of(path) for path in args.files}
             if kinds == {Kind.CAPTURE} and len(args.files) == 1:
                 protocol = check_protocol(args.protocol, args.files[0])
-                make: Any = partial(run_capture, args.files[0], protocol, args.port, args.most)
+                make: Any = partial(run_capture, args.files[0], protocol, args.port, most)
             elif kinds == {Kind.TRACE}:
-                make = partial(run_traces, args.files, args.run, args.most)
+                make = partial(run_traces, args.files, args.run, most)
             else:
                 found = " and ".join(sorted(kind.value for kind in kinds))
                 raise Refusal(f"this shows the traces of one run, or one capture; these are {found}", tip=_tip(kinds))

@@ -51,7 +51,7 @@ def run_traces(
             reader.read(str(path), file, share=len(files))
     shown = run_of_reader(reader, progress)
     shown.title = f"{', '.join(path.name for path in files)}: run {reader.lines[0].line.run}"
-    remarks = [f"{name}: only its first {count:,} lines are shown" for name, count in reader.cut.items()]
+    remarks = [f"{name}: only its first {count:,} lines are shown (--most)" for name, count in reader.cut.items()]
     remarks += [f"{name}:{number}: {problem}" for name, number, problem in reader.unread[:3]]
     shown.about = "; ".join(remarks)
     shown.commands = (("check", f"peerproof trace check {' '.join(map(str, files))}"),)
