@@ -54,6 +54,7 @@ GROUPS = {
         "recorded traces",
         (
             ("check", "trace.check", "check traces of nodes against the specification, and with TLC"),
+            ("groups", "trace.groups", "show which nodes heard each other when: that a cluster was split, and when"),
             ("explore", "trace.explore", "show a trace or a capture in the browser, with what each node knew"),
             ("draw", "trace.draw", "draw a trace, a capture, a vector or a counterexample as a message graph"),
         ),

@@ -1,0 +1,105 @@
+"""
+Shows which nodes of a cluster heard each other when: that it was split, and when it was whole again.
+
+  peerproof trace groups node*.jsonl                     a line for each interval with the same groups
+  peerproof trace groups node*.jsonl.gz --window 60      nodes that send seldom need longer windows
+  peerproof trace groups run.jsonl --json                for programs
+
+In each window of time, nodes belong together if one received a message of the other, also by way of others. A node that has no
+line in a window is silent there. The times of the nodes are compared as they are, so their clocks must be synchronized.
+
+Where nodes are apart, the line says from when to when no message crossed: the network, or the nodes, were split within that time.
+The nodes of SWIM do not ping a node any more that they consider dead, so that its halves stay apart after the network has healed.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Final
+
+from peerproof.cli.console import warn
+from peerproof.cli.exits import NOTHING, OK, Refusal
+from peerproof.cli.options import add_format
+from peerproof.cli.ticker import Ticker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from peerproof.conformance.traces.contact import Contact, Interval
+
+EXITS: Final = {OK: "shown", 2: "wrong usage, or a file that is no trace", NOTHING: "there was no line"}
+
+_MICROSECONDS: Final = 1_000_000
+_PROGRESS_EVERY: Final = 5_000
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="a trace, a JSON line for each step, also compressed with gzip")
+    add("--window", metavar="SECONDS", type=_seconds, default=10.0, help="length of a window (default 10)")
+    add_format(parser)
+
+
+def run(args: Namespace) -> int:
+    """Reads the files, and shows the intervals."""
+    from peerproof.conformance.traces.contact import Contact, plain_intervals
+
+    contact = Contact(int(args.window * _MICROSECONDS))
+    for name in args.files:
+        _read(contact, name)
+    if not contact.lines:
+        raise Refusal("there is no line in these files", NOTHING)
+    intervals = contact.intervals()
+    if args.format == "json":
+        print(json.dumps({"nodes": sorted(contact.nodes), "lines": contact.lines, "intervals": plain_intervals(intervals)}))
+    else:
+        print("\n".join(_rows(contact, intervals)))
+    return OK
+
+
+def _read(contact: Contact, name: str) -> None:
+    from pathlib import Path
+
+    from peerproof.conformance.captures.byte_source import MAX_LINE, Source
+
+    number = 0
+    try:
+        with Ticker() as ticker, Source(Path(name)) as source:
+            while line := source.readline(MAX_LINE):
+                number += 1
+                if number % _PROGRESS_EVERY == 0:
+                    ticker(f"{name}: {number:,} lines")
+                if not line.isspace():
+                    contact.add(line)
+        if source.problem:
+            warn(f"{name}: {source.problem.detail}")
+    except OSError as problem:
+        raise Refusal(f"{name}: {problem.strerror or problem}") from None
+    except ValueError as problem:
+        raise Refusal(f"{name}:{number}: {problem}", tip="peerproof trace check names all lines that are none") from None
+
+
+def _rows(contact: Contact, intervals: list[Interval]) -> Iterator[str]:
+    from peerproof.conformance.traces.event_text import instant_text
+
+    yield f"{len(contact.nodes)} nodes, {contact.lines:,} lines, windows of {contact.window / _MICROSECONDS:g} s"
+    for interval in intervals:
+        shown = " | ".join(" ".join(group) for group in interval.groups) or "no node has a line"
+        silent = f"   silent: {' '.join(interval.silent)}" if interval.silent and interval.groups else ""
+        yield f"{instant_text(interval.begin):>14}  {shown}{silent}"
+        if len(interval.groups) > 1:
+            since = f"from {instant_text(interval.last_across)}" if interval.last_across is not None else "from the beginning"
+            until = f"to {instant_text(interval.first_across)}" if interval.first_across is not None else "to the end"
+            yield f"{'':>14}  no message between these groups {since} {until}"
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.001 <= seconds <= 10**6:  # noqa: PLR2004
+        raise ArgumentTypeError(f"{text!r}: expected seconds, such as 10 or 0.5")
+    return seconds
