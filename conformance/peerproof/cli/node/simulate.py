@@ -53,7 +53,8 @@ def _add_options(command: ArgumentParser) -> None:
     add("--duplication", type=float, default=0.0, metavar="P", help="probability that it arrives twice")
     add("--reordering", type=float, default=0.0, metavar="P", help="probability that it is delayed for up to a second")
     add("--delay", type=_span, default=(1, 10), metavar="MS-MS", help="latency of a datagram (default 1-10)")
-    add("--partition", type=_span, metavar="ROUND-ROUND", help="partition the cluster into halves from one round to another")
+    about = "partition the cluster from one round to another: the first half of the nodes, rounded down, from the others"
+    add("--partition", type=_span, metavar="ROUND-ROUND", help=about)
     add("--crash", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="crash a node (repeatable)")
     add("--restart", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="restart a crashed node (repeatable)")
     add(

@@ -10,7 +10,7 @@ where grid.yaml holds, for example
   rounds: 50
   loss: [0, 0.1]                  # also duplication, reordering
   delay: [1-10, 50-200]           # milliseconds, from the least to the most
-  partition: [null, 10-30]        # cut in two halves from one round to another
+  partition: [null, 10-30]        # the first half of the nodes, rounded down, cut from the others
   crash: [null, 2@10]             # node 2 in round 10; also restart; several: 2@10 1@20
   updates: 5                      # pairs that each node sets, messages that it routes
   apart: [0, 2]                   # rounds from one node's start to the next; 0: all in the first round
