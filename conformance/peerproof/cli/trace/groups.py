@@ -3,7 +3,7 @@ Shows which nodes of a cluster heard each other when: that it was split, and whe
 
   peerproof trace groups node*.jsonl                     a line for each interval with the same groups
   peerproof trace groups node*.jsonl.gz --window 60      nodes that send seldom need longer windows
-  peerproof trace groups run.jsonl --json                for programs
+  peerproof trace groups run.jsonl --json                for programs; times are microseconds, as in the traces
 
 In each window of time, nodes belong together if one received a message of the other, also by way of others. A node that has no
 line in a window is silent there. The times of the nodes are compared as they are, so their clocks must be synchronized.
@@ -44,7 +44,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Reads the files, and shows the intervals."""
-    from peerproof.conformance.traces.contact import Contact, plain_intervals
+    from peerproof.conformance.traces.contact import Contact
 
     contact = Contact(int(args.window * _MICROSECONDS))
     for name in args.files:
@@ -53,7 +53,8 @@ def run(args: Namespace) -> int:
         raise Refusal("there is no line in these files", NOTHING)
     intervals = contact.intervals()
     if args.format == "json":
-        print(json.dumps({"nodes": sorted(contact.nodes), "lines": contact.lines, "intervals": plain_intervals(intervals)}))
+        shown = [interval._asdict() for interval in intervals]
+        print(json.dumps({"nodes": sorted(contact.nodes), "lines": contact.lines, "intervals": shown}))
     else:
         print("\n".join(_rows(contact, intervals)))
     return OK

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -107,13 +107,3 @@ def _groups(active: Iterable[str], pairs: Iterable[tuple[str, str]]) -> Iterator
             for node in group[other]:
                 group[node] = group[one]
     yield from sorted({tuple(sorted(nodes)) for nodes in group.values()})
-
-
-def plain_intervals(intervals: Sequence[Interval]) -> list[dict[str, object]]:
-    """
-    Returns intervals as plain data.
-
-    >>> plain_intervals([Interval(0, 10, (("a",),), ())])[0]["groups"]
-    (('a',),)
-    """
-    return [interval._asdict() for interval in intervals]
