@@ -14,6 +14,7 @@ from tests.pipeline.clusters import Row, ingested, judged, traced
 from tests.pipeline.recorded import Packet, Recording, record, write_capture
 
 from peerproof.cli.main import main
+from peerproof.conformance.traces.findings import violation_text
 from peerproof.spec.scuttlebutt import Delta
 from peerproof.spec.swim import Ping
 
@@ -148,6 +149,7 @@ def test_a_trace_that_ends_early_is_found(recording: Recording, tmp_path: Path) 
     names = {row["property"]: row for row in violations}
     assert names.keys() == {"not_json", "NeverSent"}
     assert f"node0.jsonl:{kept + 1}" in names["not_json"]["message"]
+    assert violation_text(names["not_json"]).count("node0.jsonl") == 1
     assert json.loads(traces[0][0])["node"] in names["NeverSent"]["message"]
 
 

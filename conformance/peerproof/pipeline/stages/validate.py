@@ -275,13 +275,14 @@ def set_aside(file: Path) -> Iterator[tuple[Any, ...]]:
     For each input file and reason, it has the first records, and the number of further ones.
     """
     counts: dict[tuple[str, str], int] = {}
-    columns = ("src_file", "src_off", "reason_code", "detail")
+    columns = ("src_file", "src_off", "line_no", "reason_code", "detail")
     with pq.ParquetFile(file) as opened:
         for batch in opened.iter_batches(columns=list(columns), use_threads=False):
-            for name, offset, reason, detail in zip(*(batch.column(c).to_pylist() for c in columns), strict=True):
+            for name, offset, number, reason, detail in zip(*(batch.column(c).to_pylist() for c in columns), strict=True):
                 counts[name, reason] = counts.get((name, reason), 0) + 1
                 if counts[name, reason] <= MOST:
-                    yield "", "", None, None, reason, "log", None, None, detail, None, name, offset, None, 1
+                    where = f"{name}:{number}" if number else f"{name}, byte {offset}"
+                    yield "", "", None, None, reason, "log", None, None, f"{where}: {detail}", None, name, offset, None, 1
     for (name, reason), count in sorted(counts.items()):
         if count > MOST:
             message = f"{count - MOST:,} more of this file"
