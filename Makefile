@@ -88,7 +88,7 @@ test: $(VENV)/.developing
 quick: $(VENV)/.developing
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --failed-first -m "not (slow or $(LONG))" $(TESTS)
 
-## coverage: the lines and branches that `make test` reaches, for each package (twice as long); more: .venv/bin/coverage report
+## coverage: the lines and branches that `make test` reaches, for each package; more: .venv/bin/coverage report
 coverage: $(VENV)/.developing
 	@mkdir -p build/coverage
 	@rm -f build/coverage/*

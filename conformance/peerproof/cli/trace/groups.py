@@ -91,9 +91,9 @@ def _rows(contact: Contact, intervals: list[Interval]) -> Iterator[str]:
         silent = f"   silent: {' '.join(interval.silent)}" if interval.silent and interval.groups else ""
         yield f"{instant_text(interval.begin):>14}  {shown}{silent}"
         if len(interval.groups) > 1:
-            since = f"from {instant_text(interval.last_across)}" if interval.last_across is not None else "from the beginning"
-            until = f"to {instant_text(interval.first_across)}" if interval.first_across is not None else "to the end"
-            yield f"{'':>14}  no message between these groups {since} {until}"
+            since = "the beginning" if interval.last_across is None else instant_text(interval.last_across)
+            until = "the end" if interval.first_across is None else instant_text(interval.first_across)
+            yield f"{'':>14}  no message between these groups from {since} to {until}"
 
 
 def _seconds(text: str) -> float:
