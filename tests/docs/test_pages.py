@@ -76,7 +76,7 @@ UNTYPED = {
     (
         "docs/explanation/document-or-decision.md",
         "peerproof vectors lint --",
-    ): "it takes minutes; tests/conformance/readings/test_basis.py",
+    ): "it takes minutes; tests/conformance/authoring/test_reading_experiment.py",
     (
         "docs/explanation/mixed-clusters.md",
         "python -m tests.pipeline.silences",

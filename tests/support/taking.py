@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from peerproof.conformance.adapter.in_process import InProcess
-from peerproof.conformance.readings.reading import Reading, check_claims
+from peerproof.conformance.readings.reading import Reading
 from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.vectors.basis import OR, Others, is_decision
+from peerproof.conformance.vectors.basis import OR, Others
 from peerproof.conformance.vectors.suite import Suite, Vector
+from peerproof.spec.properties import is_decision
 
 
 class Taking:

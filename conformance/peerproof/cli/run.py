@@ -57,12 +57,12 @@ from peerproof.cli.transports import SLACK, add_transports, apply_transports, re
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.dialogue import DialogueFile
 from peerproof.conformance.adapter.messages import Hello
-from peerproof.conformance.readings.reading import check_claims
 from peerproof.conformance.report.failure_groups import list_failing
 from peerproof.conformance.report.record import Report, case_line
 from peerproof.conformance.report.session import RunVerdict, Session, begin_report, stale_entries
 from peerproof.conformance.runner import expected_failures, worker
 from peerproof.conformance.runner.cases import case_ids, select_cases
+from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.suite import output

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from peerproof.spec.core import NodeId
+
+_DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
+
+
+def is_decision(clause: str) -> bool:
+    """
+    Whether this is the id of a decision of this project, not of a clause of the document.
+
+    >>> is_decision("BA-12"), is_decision("B-12")
+    (True, False)
+    """
+    return _DECISION(clause) is not None
 
 
 class InFlight(NamedTuple):

@@ -8,7 +8,7 @@ from tests.support.taking import judge, resting_on
 
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.readings.reading import Reading, readings_of, settled_by
-from peerproof.conformance.vectors.basis import is_decision
+from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
 
 READINGS = [(protocol, one) for protocol in PROTOCOLS for one in readings_of(protocol) if is_decision(one.clause)]

@@ -24,9 +24,9 @@ from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
-from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.reference.divergences.scuttlebutt import BD02, BD03, BD09, BD10
+from peerproof.spec.properties import is_decision
 
 
 class TwoFaults(BD02, BD03):

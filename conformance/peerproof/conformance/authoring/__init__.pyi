@@ -23,12 +23,14 @@ __all__ = [
     "draw_vector",
     "draw_vector_file",
     "explain_clause",
+    "find_basis",
     "find_counterexample",
     "find_meetings",
     "find_subject",
     "promote_finding",
     "render_skeleton",
     "review_clauses",
+    "try_reading",
     "write_files",
 ]
 
@@ -48,6 +50,7 @@ from .drawing import (
     find_counterexample,
     find_subject,
 )
+from .reading_experiment import find_basis, try_reading
 from .skeleton_languages import LANGUAGES
 from .skeletons import AlreadyThere, render_skeleton, write_files
 from .suite_check import SuiteCheck, check_suite, review_clauses

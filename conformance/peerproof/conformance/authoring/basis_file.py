@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from peerproof.conformance.authoring.lint import LABELS, Finding, Source
+from peerproof.conformance.authoring.reading_experiment import Progress, find_basis
 from peerproof.conformance.clauses.catalogue import in_order
-from peerproof.conformance.readings.experiment import Progress, find_basis
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.output import write_whole

@@ -16,8 +16,8 @@ from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.authoring import basis_file, lint, reviewed
 from peerproof.conformance.authoring.clause_report import ClauseNotFound
+from peerproof.conformance.authoring.reading_experiment import Progress
 from peerproof.conformance.clauses import catalogue
-from peerproof.conformance.readings.experiment import Progress
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run

@@ -20,13 +20,13 @@ from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.virtual_host import MOST_HAPPENINGS
 from peerproof.conformance.suite.bounds import USUAL
-from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.model_table import LAYER, Expanded
 from peerproof.conformance.vectors.plain_data import canonical
 from peerproof.conformance.vectors.plain_forms import has_matchers
 from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
 
 FORMAT: Final = 1  #: raised when a runner of the former format would give another verdict, or none

@@ -9,9 +9,9 @@ from typing import Any
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
-from peerproof.conformance.readings.reading import check_claims
 from peerproof.conformance.report.session import begin_report, stale_entries
 from peerproof.conformance.runner.cases import select_cases
+from peerproof.conformance.runner.claims import check_claims
 from peerproof.conformance.runner.expected_failures import ExpectedFailures
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, SingleCases

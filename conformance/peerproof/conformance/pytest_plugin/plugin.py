@@ -11,10 +11,10 @@ import pytest
 
 from peerproof.conformance.pytest_plugin.implementation import Implementation, Run
 from peerproof.conformance.pytest_plugin.items import NAME, CaseTest, PeerproofTest, collect_cases
-from peerproof.conformance.readings.reading import unseen_claims
 from peerproof.conformance.report.failure_text import run_command
 from peerproof.conformance.report.record import Report, as_json_lines, read
 from peerproof.conformance.report.summary import summary
+from peerproof.conformance.runner.claims import unseen_claims
 from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures
 from peerproof.conformance.runner.result import SILENT
 from peerproof.conformance.runner.runner import Settings

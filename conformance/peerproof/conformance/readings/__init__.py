@@ -1,4 +1,4 @@
-"""Other readings of the documents, and the expectations that depend on a decision between readings."""
+"""Other readings of the documents, between which decisions choose."""
 
 import lazy_loader
 

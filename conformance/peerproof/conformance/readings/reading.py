@@ -7,14 +7,11 @@ on the document's words. A `should` clause has a reading, too: an implementation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from peerproof.conformance.adapter.adapter import AdapterUnavailable
-from peerproof.conformance.adapter.messages import Hello
-from peerproof.conformance.runner.result import Result
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.overrides import Overrides
 from peerproof.spec.protocols import PROTOCOLS, Reference
@@ -100,24 +97,6 @@ def _method(base: type[Any], name: str, change: Change) -> Any:
         return change(lambda *others: getattr(base, name)(self, *others), *arguments)
 
     return method
-
-
-def check_claims(hello: Hello) -> None:
-    """Raises AdapterUnavailable if an implementation claims a reading that is not described."""
-    for decision, name in hello.readings.items():
-        known = [one.name for protocol in PROTOCOLS for one in readings_of(protocol) if one.clause == decision]
-        if name not in known:
-            there_are = f"described are {', '.join(known)}" if known else "no other reading of it is described"
-            raise AdapterUnavailable(f"hello claims {decision} as {name!r}; {there_are}")
-
-
-def unseen_claims(readings: Mapping[str, str], results: Iterable[Result]) -> Iterator[str]:
-    """Yields claimed readings that no case confirms, though some could have."""
-    tried = [result for result in results if result.status not in ("skipped", "undetermined")]
-    for decision, name in readings.items():
-        cited = sum(decision in result.clauses for result in tried)
-        if cited and not any(f"{decision}: {name}" in result.branches for result in tried):
-            yield f"hello claims {decision} as {name!r}, but none of {cited} cases that cite it confirms that"
 
 
 def readings_of(protocol: str) -> Sequence[Reading]:

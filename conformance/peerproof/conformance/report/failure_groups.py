@@ -23,8 +23,8 @@ from peerproof.conformance.report.record import Report, labels
 from peerproof.conformance.runner.result import BROKEN, STATUSES, Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.suite.printable import count_text
-from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.plain_data import describe_bytes
+from peerproof.spec.properties import is_decision
 
 MOST_CLAUSES: Final = 6  #: of a group
 MOST_COMPARED: Final = 100  #: cases of a group whose texts are read to choose its example

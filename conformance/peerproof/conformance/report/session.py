@@ -11,9 +11,9 @@ from typing import Any
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
-from peerproof.conformance.readings.reading import check_claims, unseen_claims
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.runner.cases import case_ids, select_cases
+from peerproof.conformance.runner.claims import check_claims, unseen_claims
 from peerproof.conformance.runner.expected_failures import ExpectedFailures
 from peerproof.conformance.runner.result import SILENT, STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run

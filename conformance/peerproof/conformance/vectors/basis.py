@@ -2,24 +2,23 @@
 The basis of expectations: the document's words, or a decision of this project between several readings.
 
 `PROTOCOL/basis.json` below the root of the vectors lists each expectation that rests on a decision, with the outcomes under
-the decision's other readings. It is measured (`peerproof.conformance.readings`), never written by hand; `peerproof vectors
-lint` measures it again and compares.
+the decision's other readings. It is measured (`peerproof.conformance.authoring.reading_experiment`), never written by hand;
+`peerproof vectors lint` measures it again and compares.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.clauses.catalogue import in_order
+from peerproof.spec.properties import is_decision
 
 FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 2
-_DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
 #: An outcome (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the reading of a decision that leads to it,
 #: or several readings of the decision, with OR between.
@@ -34,16 +33,6 @@ ANY_EVENTS: Final = "*events"  #: the same, but only for the application's event
 THE_END: Final = "!"  #: the document does not say, so that an implementation may even exit
 ANOTHER_FORM: Final = "="  #: the same message in other bytes; it says nothing about other outcomes
 OR: Final = "|"  #: between readings of one decision that lead to the same outcome
-
-
-def is_decision(clause: str) -> bool:
-    """
-    Whether this is the id of a decision of this project, not of a clause of the document.
-
-    >>> is_decision("BA-12"), is_decision("B-12")
-    (True, False)
-    """
-    return _DECISION(clause) is not None
 
 
 def fingerprint(failure: str, where: str, actual: Any) -> str:

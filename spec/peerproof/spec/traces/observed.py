@@ -10,16 +10,13 @@ in the order of sending, is one only if the observer knows that it has them (`Ru
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
-
-#: The id of a decision of this project, as BA-16; B-16 is a clause of the document.
-_DECISION: Final = re.compile(r"[A-Z]A-\d+")
+from peerproof.spec.properties import is_decision
 
 
 class Seen(NamedTuple):
@@ -53,7 +50,7 @@ class Rule:
         >>> Rule("Order", "…", ("B-30",)).is_decision, Rule("Ties", "…", ("B-28", "BA-12")).is_decision
         (False, True)
         """
-        return any(_DECISION.fullmatch(clause) for clause in self.clauses)
+        return any(map(is_decision, self.clauses))
 
 
 def rules_in(names: Mapping[str, Any]) -> tuple[Rule, ...]:

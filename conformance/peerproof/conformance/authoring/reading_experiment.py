@@ -25,8 +25,9 @@ from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
 from peerproof.conformance.runner.trial import Case, Failure, Trial
 from peerproof.conformance.runner.worker import RunningTrial
-from peerproof.conformance.vectors.basis import ANYTHING, OR, THE_END, Basis, is_decision, open_keys
+from peerproof.conformance.vectors.basis import ANYTHING, OR, THE_END, Basis, open_keys
 from peerproof.conformance.vectors.suite import Suite
+from peerproof.spec.properties import is_decision
 from peerproof.spec.protocols import PROTOCOLS
 
 SEED: Final = "0"

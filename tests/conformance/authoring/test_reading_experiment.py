@@ -15,8 +15,8 @@ from tests.support.taking import Taking
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring.basis_file import outdated, stale, write_basis
+from peerproof.conformance.authoring.reading_experiment import find_basis, try_reading
 from peerproof.conformance.authoring.suite_check import check_suite
-from peerproof.conformance.readings.experiment import find_basis, try_reading
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.report.session import Session, run_implementation
 from peerproof.conformance.runner.cases import select_cases
