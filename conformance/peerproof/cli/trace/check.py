@@ -10,7 +10,8 @@ Checks whether each recorded step of each node is a step of the specification.
 Every event is replayed with the recorded random choices, and what the node did is compared: each effect, each refusal, and the
 digest of its state. Nodes are checked one by one. The first divergence of a node is shown with what the specification would have
 done, the clauses of the step, and the events around it (-v: the lines of the file). Later divergences are left out, up to the
-next start of the node. Files are read line by line, whatever their size, and each is checked by itself.
+next start of the node. If another reading of a decision explains the divergence, the node differs, which is no failure, and its
+next steps are checked by this reading. Files are read line by line, whatever their size, and each is checked by itself.
 A line that is missing, duplicated or out of place is a fault of the log (LOG), not of the node.
 
 --tlc also runs TLC, which checks against the TLA+ model, with other code, if the protocol has a TLA+ module for traces. The
@@ -51,11 +52,11 @@ _LONGEST_BESIDE: Final = 300
 _LONGEST_DIFFERENCE: Final = 200
 
 #: Verdict -> how it is shown.
-_VERDICTS: Final = {"accepted": "accepted", "rejected": "REJECTED", "log": "LOG     "}
+_VERDICTS: Final = {"accepted": "accepted", "differs": "differs ", "rejected": "REJECTED", "log": "LOG     "}
 
 
 EXITS: Final = {
-    0: "all accepted",
+    0: "all accepted; some may differ from decisions, where the document leaves a choice",
     1: "a divergence, or a fault of the log (LOG, UNREADABLE)",
     2: "no trace, or of an unknown protocol",
     3: "nothing is wrong, but TLC gave no verdict on some node",
@@ -194,7 +195,7 @@ def _rows(report: Report) -> Iterator[str]:
 def _is_remarkable(node: NodeReport) -> bool:
     from peerproof.tla.traces.trace_check import Comparison
 
-    return not node.is_accepted or node.comparison in (Comparison.DISAGREE, Comparison.UNDETERMINED)
+    return node.verdict != "accepted" or node.comparison in (Comparison.DISAGREE, Comparison.UNDETERMINED)
 
 
 def _tlc(node: NodeReport, unseen: str) -> str:
@@ -224,6 +225,8 @@ def _id_shortener(report: Report) -> Callable[[str], str]:
 
 
 def _render_finding(name: str, found: Found, shorten: Callable[[str], str]) -> Iterator[str]:
+    from peerproof.conformance.traces.other_readings import Difference, explanation_text
+
     divergence = found.divergence
     if found.log_fault:
         yield f"{name}:{found.line}: {found.log_fault}; nothing is checked from there to the next start"
@@ -231,7 +234,9 @@ def _render_finding(name: str, found: Found, shorten: Callable[[str], str]) -> I
         event = _event(divergence.line, shorten)
         yield f"{name}:{found.line}: seq {divergence.line.seq}, {event}: differs in {divergence.what}"
         yield from _render_diff(divergence.what, divergence.expected, divergence.actual, shorten)
-    if found.clauses:
+    if isinstance(divergence, Difference):
+        yield f"  {explanation_text(divergence.explanations)}"
+    elif found.clauses:
         yield f"  clauses of this step: {', '.join(found.clauses)}"
     if is_verbose():
         for mark, lines in ((" ", found.before), (">", [found.text]), (" ", found.after)):

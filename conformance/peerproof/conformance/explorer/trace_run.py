@@ -15,11 +15,12 @@ from peerproof.conformance.explorer.fields import Fields, fields_of_state
 from peerproof.conformance.explorer.names import names_in_trace
 from peerproof.conformance.explorer.recorded_run import DOWN, RESTART, START, Moment, Problem, Run
 from peerproof.conformance.traces.event_text import event_text
+from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.file_check import NoTrace, log_fault
 from peerproof.conformance.traces.findings import divergence_text, step_clauses
+from peerproof.conformance.traces.other_readings import Difference, explanation_clauses, explanation_text
 from peerproof.conformance.traces.trace_diagram import MOST_LINES, Drawn, Reader, drawn_lines, sendings
 from peerproof.spec.core import Specification
-from peerproof.spec.traces.replay import Replay
 from peerproof.spec.traces.trace import Divergence, Line
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -66,7 +67,7 @@ def run_of_reader(reader: Reader, progress: Progress = lambda *_: None) -> Run:
         raise NoTrace(f"unknown protocol {protocol!r}: there are {', '.join(protocols())}")
     spec = specification(protocol)
     shown = Run(protocol, f"run {reader.lines[0].line.run}", names=names_in_trace([line for _, line in reader.lines]))
-    replay = Replay(spec)
+    replay = FairReplay(spec)
     ends = _ends(lines, is_whole=not reader.cut)
     for done, (line, at, drawn, _) in enumerate(lines):
         progress(done, len(reader.lines))
@@ -130,5 +131,9 @@ def _problem(protocol: str, divergence: Divergence, *, is_first: bool) -> Proble
         return Problem(fault, f"seq {divergence.line.seq}", verdict="log")
     wanted, found = (json.dumps(side, ensure_ascii=False) for side in (divergence.expected, divergence.actual))
     expected, actual = window_texts(wanted, found)
+    if isinstance(divergence, Difference):
+        message = f"{divergence_text(divergence)}; {explanation_text(divergence.explanations)}"
+        decisions = explanation_clauses(divergence.explanations)
+        return Problem(message, f"seq {divergence.line.seq}", expected, actual, decisions, "differs")
     clauses = step_clauses(protocol, divergence.line)
-    return Problem(divergence_text(divergence), f"seq {divergence.line.seq}", expected, actual, clauses, "differs")
+    return Problem(divergence_text(divergence), f"seq {divergence.line.seq}", expected, actual, clauses, "violates")

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from peerproof.conformance.clauses.catalogue import protocols, specification
-from peerproof.conformance.traces.findings import step_clauses
+from peerproof.conformance.traces.fair_replay import FairReplay
+from peerproof.conformance.traces.findings import DIFFERS, severity_of, step_clauses
+from peerproof.conformance.traces.other_readings import Difference, explanation_clauses
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.traces.replay import Replay
 from peerproof.spec.traces.trace import Divergence, Line, parse
 from peerproof.tla.output.outcome import Progress, RunFailed
 from peerproof.tla.tools.installation import Tools
@@ -71,7 +72,7 @@ class Found:
     line: int  #: of the file, from 1
     event: int  #: of the node, from 1
     text: str
-    clauses: tuple[str, ...]  #: those that the specification cites for this step
+    clauses: tuple[str, ...]  #: those that the specification cites for this step, or the decisions that are taken otherwise
     before: list[str]
     after: list[str] = field(default_factory=list)
 
@@ -79,6 +80,13 @@ class Found:
     def log_fault(self) -> str:
         """Describes the fault of the log, if it is one and not one of the node; else empty."""
         return log_fault(self.divergence, is_first=self.event == 1)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the step: log, rejected, or differs if it contradicts decisions only."""
+        if self.log_fault:
+            return "log"
+        return "differs" if severity_of(self.clauses) == DIFFERS else "rejected"
 
 
 @dataclass(slots=True)
@@ -95,15 +103,14 @@ class NodeReport:
 
     @property
     def is_accepted(self) -> bool:
-        """Returns True if the replay agrees with all lines of the node."""
-        return not self.found
+        """Returns True if nothing that the node did contradicts the document, and its log has no fault."""
+        return self.verdict in ("accepted", "differs")
 
     @property
     def verdict(self) -> str:
-        """The verdict of the replay: accepted, rejected, or log if all that is wrong are faults of the log."""
-        if self.is_accepted:
-            return "accepted"
-        return "log" if all(found.log_fault for found in self.found) else "rejected"
+        """The verdict of the replay: rejected, log (only the log is wrong), differs (only from decisions), or accepted."""
+        found = {one.verdict for one in self.found}
+        return next((verdict for verdict in ("rejected", "log", "differs") if verdict in found), "accepted")
 
 
 @dataclass(slots=True)
@@ -128,7 +135,7 @@ class Report:
 
     @property
     def is_accepted(self) -> bool:
-        """Returns True if every line can be read and agrees."""
+        """Returns True if every line can be read, and every node is accepted."""
         return not self.unreadable_lines and all(node.is_accepted for node in self.nodes.values())
 
 
@@ -149,7 +156,7 @@ class _Reading:
     def __init__(self, name: str, tlc_events: int) -> None:
         self.report = Report(name)
         self._tlc_events = tlc_events
-        self._replay: Replay | None = None
+        self._replay: FairReplay | None = None
         self._followed: dict[tuple[str, str], Found] = {}  #: divergences that still need the lines after them
 
     def take(self, number: int, raw: bytes) -> None:
@@ -176,13 +183,13 @@ class _Reading:
             self._node(run, node).events = kept.events
         return self.report
 
-    def _begin(self, line: Line) -> Replay:
+    def _begin(self, line: Line) -> FairReplay:
         known = protocols()
         if line.protocol not in known:
             raise NoTrace(f"a trace of the protocol {line.protocol!r}; known are {', '.join(known)}")
         spec = specification(line.protocol)
         self.report.protocol = line.protocol
-        self._replay = Replay(spec)
+        self._replay = FairReplay(spec)
         if self._tlc_events and trace_check.module(line.protocol):
             self.report.data = TraceData(spec, self._tlc_events)
         return self._replay
@@ -190,14 +197,17 @@ class _Reading:
     def _node(self, run: str, node: str) -> NodeReport:
         return self.report.nodes.setdefault((run, node), NodeReport(run, node))
 
-    def _keep(self, replay: Replay, divergence: Divergence, number: int, text: str) -> None:
+    def _keep(self, replay: FairReplay, divergence: Divergence, number: int, text: str) -> None:
         owner = divergence.line.run, divergence.line.node
         node, kept = self._node(*owner), replay.nodes[owner]
         if len(node.found) == MOST_KEPT:
             node.further += 1
             return
-        found = Found(divergence, number, kept.events, text.rstrip(), (), [line.rstrip() for line in kept.recent])
-        if not found.log_fault:
+        before = [line.rstrip() for line in kept.recent if line is not text]
+        found = Found(divergence, number, kept.events, text.rstrip(), (), before)
+        if isinstance(divergence, Difference):
+            found.clauses = explanation_clauses(divergence.explanations)
+        elif not found.log_fault:
             found.clauses = step_clauses(self.report.protocol, divergence.line)
         node.found.append(found)
         self._followed[owner] = found
@@ -275,9 +285,15 @@ def _plain_found(found: Found) -> Plain:
     return (
         {"line": found.line, "event": found.event, "seq": divergence.line.seq, "kind": divergence.line.kind}
         | {"what": divergence.what, "expected": divergence.expected, "actual": divergence.actual}
-        | {"log_fault": found.log_fault or None}
+        | {"log_fault": found.log_fault or None, "verdict": found.verdict, "readings": _plain_readings(divergence)}
         | {"clauses": list(found.clauses), "before": found.before, "text": found.text, "after": found.after}
     )
+
+
+def _plain_readings(divergence: Divergence) -> Plain:
+    """Returns each explanation by other readings: a list of explanations, each an object of decision -> name of the reading."""
+    explanations = divergence.explanations if isinstance(divergence, Difference) else ()
+    return [{reading.clause: reading.name for reading in readings} for readings in explanations]
 
 
 #: Number of events of one file that TLC checks by default.
@@ -288,7 +304,7 @@ class TraceVerdict(Enum):
     """The verdict of the replay, and of TLC if it ran, on several traces together; the first that applies."""
 
     DISAGREED = "disagreed"  #: the replay and TLC contradict each other: a bug of the suite
-    REJECTED = "rejected"  #: a step diverges from the specification, or the log has a fault
+    REJECTED = "rejected"  #: a step contradicts the document, or the log has a fault
     UNDETERMINED = "undetermined"  #: TLC ran and has no verdict on some node
     ACCEPTED = "accepted"
     EMPTY = "empty"  #: no line at all

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -17,10 +17,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from peerproof.conformance.clauses.catalogue import find_clause_ids
 from peerproof.conformance.diagrams.labels import window_texts
 from peerproof.conformance.traces.events import Event, Ref, json_text
+from peerproof.conformance.traces.other_readings import Difference, explanation_clauses, explanation_text
 from peerproof.spec.core import NodeId, Received, Send, Specification
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.properties import Property, Taken, find_violations
+from peerproof.spec.properties import Property, Taken, find_violations, is_decision
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.observed import Rule, Seen
 from peerproof.spec.traces.trace import TEXT, Divergence, Line, Script, WrongAnswer, event_of
@@ -47,8 +48,8 @@ Contradicted: TypeAlias = Property | Rule
 #: `violates`: contradicts the document; `differs`: contradicts only a decision of this project where the document is silent.
 Severity: TypeAlias = Literal["violates", "differs", "undetermined", "log"]
 
-VIOLATES: Final = "violates"
-DIFFERS: Final = "differs"
+VIOLATES: Final[Severity] = "violates"
+DIFFERS: Final[Severity] = "differs"
 
 #: The severities that fail a run: what is undetermined, or rests on a decision alone, is no fault that is shown.
 FAILING: Final = frozenset({VIOLATES, "log"})
@@ -299,18 +300,27 @@ NAMES: Final[Mapping[str, str]] = {
 
 def finding_of(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
     """Returns the finding of a divergence; `before` is the state of the node before the step."""
+    if isinstance(divergence, Difference):
+        message = f"{divergence_text(divergence)}; {explanation_text(divergence.explanations)}"
+        named = NAMES[divergence.what], message, ref, explanation_clauses(divergence.explanations)
+        return Finding(DIFFERS, *named, divergence.expected, divergence.actual)
     broken = [] if divergence.what != "effects" or before is None else list(_find_broken(specification, before, divergence))
     clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
     about = f"; this contradicts the property that {broken[0].about}" if broken else ""
-    return Finding(
-        VIOLATES,
-        ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what],
-        f"{divergence_text(divergence)}{about}",
-        ref,
-        tuple(clauses) or step_clauses(specification.NAME, divergence.line),
-        divergence.expected,
-        divergence.actual,
-    )
+    name = ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what]
+    cited = tuple(clauses) or step_clauses(specification.NAME, divergence.line)
+    message = f"{divergence_text(divergence)}{about}"
+    return Finding(severity_of(cited), name, message, ref, cited, divergence.expected, divergence.actual)
+
+
+def severity_of(clauses: Collection[str]) -> Severity:
+    """
+    Returns the severity of a contradiction to these clauses: what only decisions demand can only differ.
+
+    >>> severity_of(["SA-32"]), severity_of(["S-40", "SA-32"]), severity_of([])
+    ('differs', 'violates', 'violates')
+    """
+    return DIFFERS if clauses and all(map(is_decision, clauses)) else VIOLATES
 
 
 def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:

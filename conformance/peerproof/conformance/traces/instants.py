@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.traces.events import Ref, Rows, text_of
-from peerproof.conformance.traces.findings import Finding, Findings, replay_command
+from peerproof.conformance.traces.findings import Finding, Findings, replay_command, severity_of
 from peerproof.conformance.traces.node_check import Options, Verdict, specification_of, verdict_of
 from peerproof.conformance.traces.steps import ANYBODY, Address, ConnectedOrder, Mail, NodeSteps, Order, Stepped, messages_of
 from peerproof.spec.core import EVERYBODY, SERF, TCP, NodeId, Send
@@ -182,7 +182,7 @@ class RunCheck:
         self._reported.add(holding.name)
         event = stepped.ref.event
         message = f"{holding.about}: violated after event {event.seq} of {event.node}"
-        self.findings.add(Finding("violates", holding.name, message, stepped.ref, holding.clauses))
+        self.findings.add(Finding(severity_of(holding.clauses), holding.name, message, stepped.ref, holding.clauses))
 
     def _over(self, why: str) -> None:
         if not self._is_over:

@@ -1,7 +1,8 @@
 """
 Three ways to check a node, depending on how much of it is logged.
 
-`replay`: the log has every random choice and every effect; the specification, given the same choices, must do the same.
+`replay`: the log has every random choice and every effect; the specification, given the same choices, must do the same. Where
+  another reading of a decision explains a difference, the node is judged by this reading from there on.
 `relation`: the log has the inputs of the node from its start on, but not the random choices; some outcome must explain each step.
 `monitor`: there are only messages.
 """
@@ -17,8 +18,10 @@ from typing import Any, Final
 from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.traces.event_text import instant_text
 from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_of
-from peerproof.conformance.traces.findings import Finding, Severity, finding_of, step_clauses
+from peerproof.conformance.traces.fair_relation import FairJudgement, FairRelation
+from peerproof.conformance.traces.findings import DIFFERS, Finding, Severity, finding_of, severity_of, step_clauses
 from peerproof.conformance.traces.node_log import EARLY
+from peerproof.conformance.traces.other_readings import Explanations, explanation_clauses, explanation_text
 from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -115,10 +118,11 @@ class ReplayJudge(Judge):
             return Finding("log", NO_ANSWERS, f"{self.remark}; nothing is checked from there to the next start", ref)
         self.judged += 1
         divergence = self._replay.line(line_of(event))
-        self.is_lost = divergence is not None
+        self.is_lost = self._replay.nodes[self._key].course.is_lost
         if divergence is None:
             return None
-        self.remark = self.remark or f"nothing is checked from the divergence at event {event.seq} to the next start"
+        if self.is_lost:
+            self.remark = self.remark or f"nothing is checked from the divergence at event {event.seq} to the next start"
         return finding_of(self._replay.spec, before, ref, divergence)
 
     def _no_start(self, ref: Ref) -> Finding:
@@ -137,7 +141,7 @@ class RelationJudge(Judge):
         reference = PROTOCOLS[specification.NAME].relation
         module = reference.load() if reference else None
         narrowed, unfolded = (getattr(module, name, None) for name in ("narrow", "unfold"))
-        self._relation: Final = Relation(specification, narrowed, bounds, unfolded)
+        self._relation: Final = FairRelation(specification.NAME, Relation(specification, narrowed, bounds, unfolded))
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
         self._due: dict[Any, int] = {}  #: timers that the specification has set, with the microsecond at which they expire
@@ -193,13 +197,15 @@ class RelationJudge(Judge):
         event = ref.event
         self.judged += 1 + len(self._sends)
         try:
-            judgement = self._judgement(event)
+            judgement, explanations, is_known = self._judgement(event)
             self._set_timers(event)
         except (MalformedMessage, ValueError) as error:
-            judgement = Judgement(Opinion.REJECTED, why=str(error))
+            judgement, explanations, is_known = FairJudgement(Judgement(Opinion.REJECTED, why=str(error)))
         if judgement.opinion is Opinion.ACCEPTED:
             self.is_lost = False
             return None
+        if explanations:
+            return self._make_difference(ref, event, judgement, explanations, is_known=is_known)
         if judgement.opinion is Opinion.REJECTED and (missing := self._missing_timer(following)):
             self.lose(missing)
             message = f"{_step_name(event)}: no outcome explains what follows; {missing}"
@@ -234,12 +240,12 @@ class RelationJudge(Judge):
         except MalformedMessage:
             return None
 
-    def _judgement(self, event: Event) -> Judgement:
+    def _judgement(self, event: Event) -> FairJudgement:
         specification, relation = self._specification, self._relation
         args = None if event.args is None else json.loads(event.args)
         if event.kind == "state":
             return relation.keep(lambda state: _fits(specification, state, args))
-        sends = tuple(self._sends) if self._sees_sends else None
+        sends, seen = tuple(self._sends) if self._sees_sends else None, self._observations(event)
         if event.picks is not None and event.effects is not None:
             line = line_of(event)
             observed = Observed(line.picks, line.effects, None, line.state, line.refused)
@@ -249,8 +255,18 @@ class RelationJudge(Judge):
             refused = None if event.refused is None else text_of(event.refused)
             observed = Observed(None, effects, sends, state, refused)
         if event.kind == "start":
-            return relation.start(NodeId(text_of(event.node)), specification.CONFIG.value(args), observed)
-        return relation.take(event_of(specification, _happening(specification, event, args)), observed)
+            return relation.start(NodeId(text_of(event.node)), specification.CONFIG.value(args), observed, seen)
+        return relation.take(event_of(specification, _happening(specification, event, args)), observed, seen)
+
+    def _make_difference(
+        self, ref: Ref, event: Event, judgement: Judgement, explanations: Explanations, *, is_known: bool
+    ) -> Finding:
+        self.is_lost = False
+        if not is_known:
+            self.lose(f"nothing is checked from the difference at event {event.seq} to the next start")
+        message = f"{_step_name(event)}: {explanation_text(explanations)}"
+        clauses = explanation_clauses(explanations)
+        return Finding(DIFFERS, "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
 
     def _make_finding(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
         what = _step_name(event)
@@ -266,7 +282,7 @@ class RelationJudge(Judge):
         happening = _happening(self._specification, event, None if event.args is None else json.loads(event.args))
         clauses = step_clauses(self._specification.NAME, happening)
         message = f"{what}: no outcome of the specification explains the observations{why}"
-        return Finding("violates", "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
+        return Finding(severity_of(clauses), "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
 
     def _observations(self, event: Event) -> Plain:
         seen: dict[str, Plain] = {}

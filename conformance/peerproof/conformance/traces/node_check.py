@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from peerproof.conformance.traces.events import Ref, Rows
+from peerproof.conformance.traces.fair_replay import FairReplay
 from peerproof.conformance.traces.findings import (
     AFTER,
     BEFORE,
@@ -27,7 +28,6 @@ from peerproof.spec.core import Specification
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.relation import Bounds
-from peerproof.spec.traces.replay import Replay
 
 #: Verdicts on a node. One that differs contradicts some decision of this project, but nothing in the document.
 ACCEPTED, REJECTED, DIFFERS, UNDETERMINED = VERDICTS = ("accepted", "rejected", "differs", "undetermined")
@@ -75,13 +75,13 @@ class Replays:
     """Replays that nodes share, one for each protocol, so that cached messages serve all of them."""
 
     def __init__(self) -> None:
-        self._replays: dict[str, Replay] = {}
+        self._replays: dict[str, FairReplay] = {}
 
-    def of(self, specification: Specification) -> Replay:
+    def of(self, specification: Specification) -> FairReplay:
         """Returns a replay with room for another node."""
         replay = self._replays.get(specification.NAME)
         if replay is None or len(replay.nodes) >= NODES:
-            replay = self._replays[specification.NAME] = Replay(specification)
+            replay = self._replays[specification.NAME] = FairReplay(specification)
         return replay
 
 
@@ -93,7 +93,7 @@ class NodeCheck:
         self.run_id: Final = rows.run_id
         self.node: Final = rows.node
         self.protocol: Final = rows.protocol
-        self.until: int | None = None  #: the first event from which the node's state is not known any more
+        self.until: int | None = None  #: the first event from which its state is unknown, or another than the specification's
         self.suspect: int | None = None  #: that event, if it is a receipt, which a wrong message in the log would explain
         specification = specification_of(rows.protocol)
         command = replay_command(options.place, rows.run_id, rows.node, options.arguments)
@@ -144,7 +144,7 @@ class NodeCheck:
             self.findings.observe(Ref(rows, index) for index in range(first, until))
             for finding in found:
                 self.findings.add(finding)
-                if self.judge.is_lost:
+                if self.judge.is_lost or finding.severity == DIFFERS:
                     if self.until is None and finding.severity == VIOLATES and rows.kinds[until - 1] == "recv":
                         self.suspect = rows.seqs[until - 1]
                     self._mark_lost(rows.seqs[until - 1])

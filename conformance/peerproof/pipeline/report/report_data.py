@@ -150,7 +150,7 @@ def _violations(found: Gathered) -> None:
                 first[kind] = row
             elif len(further[row["severity"]]) < SHOWN:
                 further[row["severity"]].append(row)
-    rank = {severity: number for number, severity in enumerate(SEVERITIES)}
+    rank: dict[str, int] = {severity: number for number, severity in enumerate(SEVERITIES)}
     found.severities = dict(sorted(severities.items(), key=lambda kind: (rank.get(kind[0][0], len(rank)), kind[0][1])))
     room = SHOWN - len(first)
     more = [row for severity in SEVERITIES for row in further[severity]][:room]

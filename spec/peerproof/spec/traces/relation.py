@@ -17,7 +17,7 @@ event, sends)` in the same module. Recorded answers about such a state are dropp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import islice, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -111,6 +111,17 @@ class Relation:
         self._bounds: Final = bounds or Bounds()
         self._tries = 0
         self._is_folded = False  #: states may represent others
+
+    def under(self, spec: Specification, tries: int | None = None) -> Relation:
+        """
+        Returns the same states, from which the next steps are those of another specification.
+
+        With `tries`, all permutations are tried, up to this number: which answers represent others may not hold for it.
+        """
+        narrowed, bounds = (self._narrowed, self._bounds) if tries is None else (None, replace(self._bounds, tries=tries))
+        other = Relation(spec, narrowed, bounds, self._unfolded)
+        other.states, other.bound_hit, other.timers, other._is_folded = self.states, self.bound_hit, self.timers, self._is_folded
+        return other
 
     def start(self, node: NodeId, config: Any, observed: Observed) -> Judgement:
         """The node has started or restarted."""

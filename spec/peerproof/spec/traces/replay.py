@@ -118,10 +118,18 @@ class Replay:
         if node is None:
             node = self._nodes[line.run, line.node] = Node()
         node.events += 1
-        divergence = node.course.follow(self.spec, line)
+        divergence = self.follow(node, line)
         if not node.course.is_lost:
             node.recent.append(line.json() if text is None else text)
         return divergence
+
+    def follow(self, node: Node, line: Line) -> Divergence | None:
+        """Replays the next line of a node on the slow path."""
+        return node.course.follow(self.spec, line)
+
+    def adopt(self, owner: tuple[str, str], node: Node) -> None:
+        """Takes a node, by run and name, from another replay, which may go on with it."""
+        self._nodes[owner] = node
 
     def agrees(self, members: Members) -> bool:
         """
@@ -204,6 +212,13 @@ class Node:
         self.course = Course()
         self.fingerprints = Fingerprints()
         self.recent: deque[str] = deque(maxlen=LINES_BEFORE)  #: its last lines before a divergence, the oldest first
+
+
+def line_of_members(protocol: str, members: Members) -> Line:
+    """Returns the line of its members."""
+    run, node, seq, t_us, kind, peer, args, picks, effects, state = members
+    parts = json.loads(args), _picks(picks), tuple(json.loads(effects))
+    return Line(run, protocol, "", node, int(seq), int(t_us), kind, peer, *parts, state)
 
 
 def _picks(text: str) -> Picks:

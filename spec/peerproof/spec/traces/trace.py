@@ -248,9 +248,9 @@ class Course:
 
     __slots__ = ("is_lost", "seq", "state")
 
-    def __init__(self) -> None:
-        self.state: Any = None
-        self.seq: int | None = None  #: the number of the next line; None before the first
+    def __init__(self, state: Any = None, seq: int | None = None) -> None:
+        self.state = state
+        self.seq = seq  #: the number of the next line; None before the first
         self.is_lost = False
 
     def follow(self, spec: Specification, line: Line) -> Divergence | None:
@@ -265,7 +265,11 @@ class Course:
             divergence = Divergence(line, "seq", expected, line.seq)
         else:
             try:
-                self.state, divergence = _replay_line(spec, self.state, line)
+                outcome = repeat_step(spec, self.state, line)
+                divergence = outcome.difference(line)
+                self.state = outcome.state
+            except WrongAnswer as error:
+                divergence = Divergence(line, "picks", error.expected, error.actual)
             except MalformedMessage as error:
                 divergence = Divergence(line, "args", "plain data of the protocol", str(error))
         self.seq = line.seq + 1
@@ -286,25 +290,38 @@ def replay(spec: Specification, lines: Iterable[Line]) -> Iterator[Divergence]:
             yield divergence
 
 
-def _replay_line(spec: Specification, state: Any, line: Line) -> tuple[Any, Divergence | None]:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a step with the recorded answers to `pick`."""
+
+    state: Any  #: afterwards
+    effects: tuple[Plain, ...]
+    refused: str | None  #: the reason
+
+    def difference(self, line: Line) -> Divergence | None:
+        """Returns the first part in which a line differs from it, if there is one."""
+        if self.refused != line.refused:
+            return Divergence(line, "refused", self.refused, line.refused)
+        if self.effects != line.effects:
+            return Divergence(line, "effects", list(self.effects), list(line.effects))
+        if line.state is not None and fingerprint(self.state) != line.state:
+            return Divergence(line, "state", fingerprint(self.state), line.state)
+        return None
+
+
+def repeat_step(spec: Specification, state: Any, line: Line) -> Outcome:
+    """
+    Takes the step of a line from a state.
+
+    Raises WrongAnswer if the recorded answers do not fit the questions, and MalformedMessage.
+    """
     pick = Script(line.picks)
-    refused = None
     try:
-        try:
-            step = _step(spec, state, line, pick)
-        except NotEnabled as error:
-            step, refused = Step(state), error.reason
-        pick.finish()
-    except WrongAnswer as error:
-        return state, Divergence(line, "picks", error.expected, error.actual)
-    if refused != line.refused:
-        return state, Divergence(line, "refused", refused, line.refused)
-    effects = tuple(effect_plain(spec, effect) for effect in step.effects)
-    if effects != line.effects:
-        return step.state, Divergence(line, "effects", list(effects), list(line.effects))
-    if line.state is not None and fingerprint(step.state) != line.state:
-        return step.state, Divergence(line, "state", fingerprint(step.state), line.state)
-    return step.state, None
+        step, refused = _step(spec, state, line, pick), None
+    except NotEnabled as error:
+        step, refused = Step(state), error.reason
+    pick.finish()
+    return Outcome(step.state, tuple(effect_plain(spec, effect) for effect in step.effects), refused)
 
 
 def _step(spec: Specification, state: Any, line: Line, pick: Pick) -> Step[Any, Any]:

@@ -1,0 +1,162 @@
+"""A relation that judges by other readings of the document where only these explain what was observed of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from peerproof.conformance.traces.other_readings import (
+    HINDSIGHT,
+    MOST_WAYS,
+    Explanation,
+    Explanations,
+    Taken,
+    add_readings,
+    candidates,
+    combine_readings,
+    is_silent,
+    read_explanations,
+    specification_by,
+    variant_by,
+)
+from peerproof.spec.core import NodeId
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.traces.relation import Judgement, Observed, Opinion, Relation
+
+#: Steps of the specification that are tried by one reading without knowledge of which answers represent others.
+FREE_TRIES: Final = 500
+
+#: A step, or knowledge of the state: judged by a relation, which then has moved on.
+_Act: TypeAlias = Callable[[Relation], Judgement]
+
+
+class FairJudgement(NamedTuple):
+    """The judgement of the specification, and the other readings that explain a step which it rejects."""
+
+    judgement: Judgement
+    explanations: Explanations = ()
+    is_known: bool = True  #: states of the node after the step are known
+
+
+class FairRelation:
+    """The possible states of one node by the specification, or by other readings where only these explain its steps."""
+
+    def __init__(self, protocol: str, relation: Relation) -> None:
+        self._protocol: Final = protocol
+        self._first: Final = relation.under(specification_by(protocol, ()))
+        self._ways: list[tuple[Taken, Relation]] = [((), relation)]
+        self._life: list[_Act] | None = None  #: since the start, while they are few
+
+    @property
+    def timers(self) -> Mapping[Any, int | None]:
+        """See `Relation.timers`."""
+        return self._ways[0][1].timers
+
+    def start(self, node: NodeId, config: Any, observed: Observed, seen: Mapping[str, Plain]) -> FairJudgement:
+        """The node has started or restarted. `seen` is what was observed, in the form of allowed outcomes."""
+        self._life = []
+        return self._judge(lambda relation: relation.start(node, config, observed), seen)
+
+    def take(self, event: Any, observed: Observed, seen: Mapping[str, Plain]) -> FairJudgement:
+        """The node handles an event."""
+        return self._judge(lambda relation: relation.take(event, observed), seen)
+
+    def keep(self, fits: Callable[[Any], bool]) -> FairJudgement:
+        """Keeps the states that agree with knowledge of the state at this moment."""
+        return self._judge(lambda relation: relation.keep(fits), {})
+
+    def _judge(self, act: _Act, seen: Mapping[str, Plain]) -> FairJudgement:
+        if self._life is not None:
+            self._life.append(act)
+            self._life = self._life if len(self._life) <= HINDSIGHT else None
+        before = [(taken, relation.under(specification_by(self._protocol, taken))) for taken, relation in self._ways]
+        judged = [(taken, relation, self._act(taken, relation, act)) for taken, relation in self._ways]
+        for opinion in (Opinion.ACCEPTED, Opinion.UNDETERMINED):
+            if found := [one for one in judged if one[2].opinion is opinion]:
+                self._ways = [(taken, relation) for taken, relation, _ in found]
+                return FairJudgement(found[0][2])
+        ordinary = judged[0][2]
+        explained = [one for taken, relation in before for one in self._explain(taken, relation, act, ordinary, seen)][:MOST_WAYS]
+        if known := [(one.taken, one.after) for one in explained if one.after is not None]:
+            self._ways = known
+        return FairJudgement(ordinary, read_explanations(self._protocol, explained), bool(known))
+
+    def _explain(
+        self, taken: Taken, before: Relation, act: _Act, ordinary: Judgement, seen: Mapping[str, Plain]
+    ) -> list[Explanation]:
+        """Returns the other readings that explain a step from some states; `taken` are those that the node takes already."""
+        judged = {number: self._try(add_readings(taken, number), before, act) for number in candidates(self._protocol, taken)}
+        changed = [number for number, (judgement, _) in judged.items() if judgement != ordinary]
+        alone = [number for number in changed if judged[number][0].opinion is Opinion.ACCEPTED]
+        found = [Explanation((number,), add_readings(taken, number), judged[number][1]) for number in alone]
+        found = found or list(self._explain_together(taken, before, act, changed))
+        return (
+            [one._replace(after=self._live_by(one.taken) or one.after) for one in found]
+            or list(self._explain_life(taken))
+            or list(self._explain_freely(taken, before, act))
+            or list(self._explain_by_silence(taken, before, act, ordinary, seen))
+        )
+
+    def _act(self, taken: Taken, relation: Relation, act: _Act) -> Judgement:
+        """Judges a step; also which answers and states represent others is judged by the readings."""
+        with variant_by(self._protocol, taken).overriding if taken else nullcontext():
+            return act(relation)
+
+    def _try(self, taken: Taken, before: Relation, act: _Act, tries: int | None = None) -> tuple[Judgement, Relation]:
+        relation = before.under(specification_by(self._protocol, taken), tries)
+        try:
+            return self._act(taken, relation, act), relation
+        except MalformedMessage as error:
+            return Judgement(Opinion.REJECTED, why=str(error)), relation
+
+    def _explain_together(self, taken: Taken, before: Relation, act: _Act, numbers: list[int]) -> Iterator[Explanation]:
+        """Yields the smallest combinations of readings that explain a step."""
+        for combinations in combine_readings(self._protocol, numbers):
+            has_found = False
+            for some in combinations:
+                judgement, relation = self._try(add_readings(taken, *some), before, act)
+                if judgement.opinion is Opinion.ACCEPTED:
+                    has_found = True
+                    yield Explanation(some, add_readings(taken, *some), relation)
+            if has_found:
+                return
+
+    def _explain_life(self, taken: Taken) -> Iterator[Explanation]:
+        """Yields readings that explain all steps of the node since its start."""
+        numbers = [*candidates(self._protocol, taken), *candidates(self._protocol, taken, is_open=True)]
+        for number in numbers:
+            if relation := self._live_by(add_readings(taken, number)):
+                yield Explanation((number,), add_readings(taken, number), relation)
+
+    def _live_by(self, taken: Taken) -> Relation | None:
+        """Returns the states after all steps since the start by some readings; None if these do not explain them."""
+        relation = self._first.under(specification_by(self._protocol, taken))
+        acts = self._life or ()
+        is_explained = acts and all(self._act(taken, relation, act).opinion is Opinion.ACCEPTED for act in acts)
+        return relation if is_explained else None
+
+    def _explain_freely(self, taken: Taken, before: Relation, act: _Act) -> Iterator[Explanation]:
+        """Yields the readings that explain a step by answers that the specification would not give."""
+        for number in candidates(self._protocol, taken):
+            judgement, relation = self._try(add_readings(taken, number), before, act, FREE_TRIES)
+            if judgement.opinion is Opinion.ACCEPTED:
+                yield Explanation((number,), add_readings(taken, number), relation)
+
+    def _explain_by_silence(
+        self, taken: Taken, before: Relation, act: _Act, ordinary: Judgement, seen: Mapping[str, Plain]
+    ) -> Iterator[Explanation]:
+        """Yields the first reading that shows that the document is silent about what differs."""
+        for number in candidates(self._protocol, taken, is_open=True):
+            judgement, relation = self._try(add_readings(taken, number), before, act)
+            if judgement.opinion is Opinion.ACCEPTED:
+                yield Explanation((number,), add_readings(taken, number), relation)
+                return
+            if is_silent(_outcomes(ordinary), _outcomes(judgement), seen):
+                yield Explanation((number,), taken)
+                return
+
+
+def _outcomes(judgement: Judgement) -> list[Mapping[str, Plain]]:
+    return [outcome for outcome in judgement.allowed if isinstance(outcome, dict)]
