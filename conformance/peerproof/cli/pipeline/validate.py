@@ -41,9 +41,10 @@ from peerproof.cli.pipeline.options import (
     progress_of,
     stage,
 )
+from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from peerproof.pipeline.stages.validate import Validated, Validation
 
@@ -137,7 +138,8 @@ def _print_findings(args: Namespace) -> int:
     from peerproof.pipeline.storage.tables import VIOLATIONS
 
     names = VIOLATIONS.schema.names
-    found = list(findings(_validation(args), args.run, args.node))
+    with Ticker():  # it clears the line of any of them
+        found = findings(_validation(args), args.run, args.node, _show_step)
     if not found:
         chosen = f"node {args.node} of run {args.run}" if args.node else f"run {args.run}"
         raise Refusal(f"there is no {chosen} in {args.place}", NOTHING)
@@ -156,6 +158,11 @@ def _print_findings(args: Namespace) -> int:
         for violation in violations:
             print(_violation(violation, whole=True))
     return FAILED if wrong else OK
+
+
+def _show_step(step: str) -> Callable[[int, int], None]:
+    ticker = Ticker()
+    return lambda done, total: ticker(step, done, total, "events")
 
 
 def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
