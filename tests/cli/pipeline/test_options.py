@@ -34,7 +34,7 @@ def test_an_error_of_the_disk_has_its_path_and_a_tip(
 ) -> None:
     """Arrow gives no path, and its own text."""
 
-    def run(_: Namespace) -> int:
+    def run(args: Namespace) -> int:
         raise OSError(number, "Error writing bytes to file", name)
 
     with pytest.raises(Refusal) as refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Callable
@@ -145,6 +146,17 @@ def test_a_trace_differs_where_its_check_says(name: str) -> None:
     marked = [(moment.node, moment.problem.where) for moment in run.moments if moment.problem]
     assert sorted(marked) == sorted((line.node, f"seq {line.seq}") for line in lines)
     assert all(card["fields"] for card in run.view(len(run.moments) - 1)["nodes"])
+
+
+@pytest.mark.parametrize("least", [0, 2000], ids=["whole", "cut"])
+def test_a_compressed_trace_is_shown_as_far_as_it_goes(least: int, tmp_path: Path) -> None:
+    path, data = tmp_path / "trace.jsonl.gz", gzip.compress(EXAMPLES["scuttlebutt"].read_bytes())
+    path.write_bytes(data[: len(data) - least])
+
+    run = run_traces([path])
+
+    assert (len(run.moments) == len(run_traces([EXAMPLES["scuttlebutt"]]).moments)) == (least == 0)
+    assert ("the gzip file ends early; the part before was read" in run.about) == (least > 0)
 
 
 def test_the_states_of_a_trace_are_those_of_its_lines(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
@@ -81,6 +82,24 @@ def test_a_trace_may_come_on_stdin(trace: Path, monkeypatch: pytest.MonkeyPatch,
 
     assert ended("-") == 0
     assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize("is_standard", [False, True], ids=["file", "stdin"])
+@pytest.mark.parametrize("least", [0, 20], ids=["whole", "cut"])
+def test_a_compressed_trace_is_drawn_as_far_as_it_goes(
+    least: int, is_standard: bool, trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    assert ended(trace) == 0
+    expected = capsys.readouterr().out
+    data = gzip.compress(trace.read_bytes())
+    trace.write_bytes(data[: len(data) - least])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(trace.read_bytes())))
+
+    assert ended("-" if is_standard else trace) == 0
+
+    out, err = capsys.readouterr()
+    assert (out == expected) == (least == 0)
+    assert ("the gzip file ends early; the part before was read" in err) == (least > 0)
 
 
 def test_lines_that_cannot_be_read_are_told_and_the_others_drawn(trace: Path, capsys: Capture) -> None:

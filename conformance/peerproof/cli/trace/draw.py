@@ -58,7 +58,12 @@ def configure(parser: ArgumentParser) -> None:
     from peerproof.conformance.diagrams.message_graph import MOST
 
     add, number = parser.add_argument, partial(count, least=0)
-    add("sources", metavar="SOURCE", nargs="+", help="a vector, a model that fails, or files; - is a trace on standard input")
+    add(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a vector, a model that fails, or files, also compressed with gzip; - for a trace on stdin",
+    )
     add("--format", choices=FORMATS, help="default: text, or what the name of --output says")
     options.add_output(parser)
     add("--from", dest="begin", metavar="MS", type=number, help="of a trace or capture: leave out what is earlier")

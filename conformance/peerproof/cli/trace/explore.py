@@ -40,7 +40,7 @@ EXITS: Final = PAGE_EXITS
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", type=Path, help="the traces of one run, or a capture")
+    add("files", metavar="FILE", nargs="+", type=Path, help="the traces of one run, or a capture, also compressed with gzip")
     add("--run", metavar="NAME", help="of a trace: this run")
     add("--protocol", metavar="NAME", help="protocol of a capture")
     add(

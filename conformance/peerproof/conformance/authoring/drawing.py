@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
+from peerproof.conformance.captures.byte_source import Source, open_source
 from peerproof.conformance.captures.pcap import is_capture
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.clauses.catalogue import protocols, specification
@@ -52,7 +52,7 @@ def kind_of(path: Path) -> Kind:
     """Detects the kind of a file from its content. Raises CannotDraw and OSError."""
     if path.is_dir():
         raise CannotDraw(f"{path} is a directory: name the files in it")
-    with path.open("rb") as file:
+    with Source(path) as file:
         head = file.read(_HEAD)
     if not head.strip():
         raise CannotDraw(f"{path} is empty")
@@ -191,14 +191,17 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
     Clocks of different nodes are aligned by their messages.
     """
     reader = trace_diagram.Reader(begin=excerpt.begin, run=run)
+    damaged: list[str] = []
     try:
         for name in names:
-            with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            with open_source(name) as file:
                 reader.read(name, file, share=len(names))
+            if file.problem:
+                damaged.append(f"{name}: {file.problem.detail}")
         graph = trace_diagram.trace_graph(reader, excerpt)
     except trace_diagram.NoTrace as problem:
         raise CannotDraw(str(problem)) from None
-    remarks = [f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]]
+    remarks = [*damaged, *(f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD])]
     if (more := len(reader.unread) - MOST_UNREAD) > 0:
         remarks.append(f"{more:,} more lines cannot be read")
     tip = "; --from begins later" if len(names) == 1 else ""

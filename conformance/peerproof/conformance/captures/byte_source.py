@@ -1,16 +1,17 @@
 """
-Files read as bytes, compressed with gzip or not, and the lines of a part of a file.
+Files and standard input read as bytes, compressed with gzip or not, and the lines of a part of a file.
 
 A compressed file that ends early or is damaged is read up to that place; `Source.problem` describes the damage.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from io import BufferedReader, FileIO, RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import decompressobj
 from zlib import error as zlib_error
 
@@ -52,13 +53,19 @@ class Problem(NamedTuple):
 
 
 class Source(BufferedReader):
-    """An open file. Close it, or use it in a `with` statement."""
+    """An open file, or standard input (None). Close it, or use it in a `with` statement."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path: Final = path
-        plain = FileIO(path)
-        self._gunzip = _Gunzip(plain) if plain.read(len(GZIP)) == GZIP else None
-        plain.seek(0)
+        plain: RawIOBase
+        if path is None:
+            plain = _StandardInput()
+            head = plain.head
+        else:
+            plain = FileIO(path)
+            head = plain.read(len(GZIP))
+            plain.seek(0)
+        self._gunzip = _Gunzip(plain) if head == GZIP else None
         super().__init__(self._gunzip or plain, BLOCK)
 
     @property
@@ -67,10 +74,33 @@ class Source(BufferedReader):
         return self._gunzip.problem if self._gunzip else None
 
 
+def open_source(name: str) -> Source:
+    """Opens the file of this name; `-` is standard input."""
+    return Source(None if name == "-" else Path(name))
+
+
+class _StandardInput(RawIOBase):
+    """Standard input, with its first bytes in `head`. Closing it leaves standard input open."""
+
+    def __init__(self) -> None:
+        self._stream: Any = sys.stdin.buffer
+        self._rest = self.head = self._stream.read(len(GZIP))
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._rest or self._stream.read1(len(view))
+        shown, self._rest = data[: len(view)], data[len(view) :]
+        view[: len(shown)] = shown
+        return len(shown)
+
+
 class _Gunzip(RawIOBase):
     """Decompresses all members; an early end is reported as a problem."""
 
-    def __init__(self, compressed: FileIO) -> None:
+    def __init__(self, compressed: RawIOBase) -> None:
         self.problem: Problem | None = None
         self._compressed = compressed
         self._member = decompressobj(wbits=_GZIP_BITS)

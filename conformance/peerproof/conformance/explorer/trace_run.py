@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.diagrams.labels import visible, window_texts
 from peerproof.conformance.diagrams.message_graph import Note
@@ -46,12 +47,15 @@ def run_traces(
     protocol.
     """
     reader = Reader(run=run, most=most)
+    damaged = []
     for path in files:
-        with path.open("rb") as file:
+        with Source(path) as file:
             reader.read(str(path), file, share=len(files))
+        if file.problem:
+            damaged.append(f"{path}: {file.problem.detail}")
     shown = run_of_reader(reader, progress)
     shown.title = f"{', '.join(path.name for path in files)}: run {reader.lines[0].line.run}"
-    remarks = [f"{name}: only its first {count:,} lines are shown (--most)" for name, count in reader.cut.items()]
+    remarks = damaged + [f"{name}: only its first {count:,} lines are shown (--most)" for name, count in reader.cut.items()]
     remarks += [f"{name}:{number}: {problem}" for name, number, problem in reader.unread[:3]]
     shown.about = "; ".join(remarks)
     shown.commands = (("check", f"peerproof trace check {' '.join(map(str, files))}"),)
