@@ -17,7 +17,6 @@ from tests.support.catching import suite
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
 from peerproof.conformance.explorer.capture_run import run_capture
@@ -32,6 +31,7 @@ from peerproof.conformance.fuzz.reaction import Called, Passed, Started
 from peerproof.conformance.runner.cases import find_cases, select_cases
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.suite.locations import examples
+from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.file_check import check_trace
 from peerproof.spec.core import Instant, NodeId
 

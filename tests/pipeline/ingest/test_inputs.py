@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from peerproof.conformance.captures import byte_source as sources
-from peerproof.conformance.captures.byte_source import MAX_LINE, InputChanged, Line, Part, Source, lines, survey
+from peerproof.conformance.captures.byte_source import MAX_LINE, InputChanged, Line, Part, lines, survey
 from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.suite.source import Source
 from peerproof.pipeline.ingest.inputs import BadInput, Format, find_line_number, inputs
 
 CONTENT = st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b" ")), max_size=30).map(b"\n".join)

@@ -148,7 +148,7 @@ def _tools() -> Tools | None:
 
 
 def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
-    from peerproof.conformance.captures.byte_source import open_source
+    from peerproof.conformance.suite.source import open_source
     from peerproof.conformance.traces.file_check import check_trace
 
     with interruptible() if tools else nullcontext(), Ticker() as ticker:
@@ -160,10 +160,7 @@ def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
             ticker(f"{name}: TLC, {progress.distinct:,} events")
 
         with open_source(name) as source:
-            report = check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
-        if source.problem:
-            report.add_unreadable(source.problem.detail)
-        return report
+            return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
 
 
 def _rows(report: Report) -> Iterator[str]:

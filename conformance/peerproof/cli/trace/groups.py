@@ -61,7 +61,8 @@ def run(args: Namespace) -> int:
 
 
 def _read(contact: Contact, name: str) -> None:
-    from peerproof.conformance.captures.byte_source import MAX_LINE, open_source
+    from peerproof.conformance.captures.byte_source import MAX_LINE
+    from peerproof.conformance.suite.source import open_source
 
     number = 0
     try:

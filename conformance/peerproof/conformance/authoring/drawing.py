@@ -10,7 +10,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from peerproof.conformance.captures.byte_source import Source, open_source
 from peerproof.conformance.captures.pcap import is_capture
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.clauses.catalogue import protocols, specification
@@ -19,6 +18,7 @@ from peerproof.conformance.models import model_diagram
 from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.source import Source, open_source
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.traces import trace_diagram
 from peerproof.conformance.vectors.selection import find_vector

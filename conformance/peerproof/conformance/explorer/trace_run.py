@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.diagrams.labels import visible, window_texts
 from peerproof.conformance.diagrams.message_graph import Note
 from peerproof.conformance.explorer.fields import Fields, fields_of_state
 from peerproof.conformance.explorer.names import names_in_trace
 from peerproof.conformance.explorer.recorded_run import DOWN, RESTART, START, Moment, Problem, Run
+from peerproof.conformance.suite.source import Source
 from peerproof.conformance.traces.event_text import event_text
 from peerproof.conformance.traces.file_check import NoTrace, log_fault
 from peerproof.conformance.traces.findings import divergence_text, step_clauses

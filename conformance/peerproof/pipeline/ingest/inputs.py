@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from peerproof.conformance.captures.byte_source import OTHER_COMPRESSIONS, InputChanged, Part, Source, survey
+from peerproof.conformance.captures.byte_source import OTHER_COMPRESSIONS, InputChanged, Part, survey
 from peerproof.conformance.captures.pcap import is_capture
+from peerproof.conformance.suite.source import Source
 from peerproof.spec.forms.form import Plain
 
 Format: TypeAlias = Literal["jsonl", "pcap", "pcapng"]
