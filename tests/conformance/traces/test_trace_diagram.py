@@ -18,7 +18,7 @@ from tests.support.drawing import PING, STORY, ended, line, story
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt
-from peerproof.conformance.traces.trace_diagram import Read, Reader, Recording, trace_graph
+from peerproof.conformance.traces.trace_diagram import Read, Reader, Recording, read_traces, trace_graph
 from peerproof.spec.traces.trace import Kind, Line
 
 
@@ -159,6 +159,24 @@ def test_each_file_has_its_share_of_the_lines_that_can_be_kept(share: int, cut: 
     reader.read("run", io.BytesIO("\n".join(STORY).encode()), share)
 
     assert reader.cut == cut
+
+
+def test_a_time_beyond_the_lines_that_can_be_kept_is_reached_in_several_files(tmp_path: Path) -> None:
+    """Though each file has a clock of its own."""
+    lines = [
+        json.loads(text) for text in simulated("swim", tmp_path / "run.jsonl", "--nodes", "2").read_text("utf-8").splitlines()
+    ]
+    files = [tmp_path / "0.jsonl", tmp_path / "1.jsonl"]
+    for number, path in enumerate(files):
+        own = [{**each, "t_us": each["t_us"] + number * 7_000_000} for each in lines if each["node"] == f"n{number}:1"]
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in own), encoding="utf-8")
+    names = list(map(str, files))
+    begin = 10_000 + 7_000
+
+    whole, part = (trace_graph(read_traces(names, None, begin, most), Excerpt(begin)).text() for most in (10_000, 100))
+
+    assert whole.count("ping") > 10
+    assert part.splitlines()[:50] == whole.splitlines()[:50]
 
 
 def simulated(protocol: str, path: Path, *options: str) -> Path:

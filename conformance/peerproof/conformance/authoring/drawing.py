@@ -18,7 +18,7 @@ from peerproof.conformance.models import model_diagram
 from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.suite import locations
-from peerproof.conformance.suite.source import Source, open_source
+from peerproof.conformance.suite.source import STANDARD_INPUT, Source
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.traces import trace_diagram
 from peerproof.conformance.vectors.selection import find_vector
@@ -190,21 +190,18 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
 
     Clocks of different nodes are aligned by their messages.
     """
-    reader = trace_diagram.Reader(begin=excerpt.begin, run=run)
-    damaged: list[str] = []
     try:
-        for name in names:
-            with open_source(name) as file:
-                reader.read(name, file, share=len(names))
-            if file.problem:
-                damaged.append(f"{name}: {file.problem.detail}")
+        reader = trace_diagram.read_traces(names, run, excerpt.begin)
         graph = trace_diagram.trace_graph(reader, excerpt)
     except trace_diagram.NoTrace as problem:
         raise CannotDraw(str(problem)) from None
-    remarks = [*damaged, *(f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD])]
+    remarks = [
+        *reader.damaged,
+        *(f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]),
+    ]
     if (more := len(reader.unread) - MOST_UNREAD) > 0:
         remarks.append(f"{more:,} more lines cannot be read")
-    tip = "; --from begins later" if len(names) == 1 else ""
+    tip = "" if len(names) > 1 and STANDARD_INPUT in names else "; --from begins later"
     remarks += [f"{name}: only {count:,} of its lines are read{tip}" for name, count in reader.cut.items()]
     runs = sorted({line.run for _, line in reader.lines})
     title = f"Trace of {reader.lines[0].line.protocol}, run {', '.join(runs)}"

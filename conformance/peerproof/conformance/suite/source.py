@@ -16,6 +16,9 @@ from zlib import error as zlib_error
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+#: The name of standard input.
+STANDARD_INPUT: Final = "-"
+
 #: Bytes read at once.
 BLOCK: Final = 2**20
 
@@ -53,8 +56,8 @@ class Source(BufferedReader):
 
 
 def open_source(name: str) -> Source:
-    """Opens the file of this name; `-` is standard input."""
-    return Source(None if name == "-" else Path(name))
+    """Opens the file of this name, or standard input."""
+    return Source(None if name == STANDARD_INPUT else Path(name))
 
 
 class _StandardInput(RawIOBase):
