@@ -2,9 +2,9 @@
 Draws a message graph: which node sent which message to which, in which order.
 
   peerproof trace draw scuttlebutt/exchange/a-whole-round-seen-by-its-partner      a vector, by its id or a part of it
-  peerproof trace draw conformance/vectors/swim/exchange/NAME.yaml#ID              one of a file
+  peerproof trace draw my-vectors/swim/exchange/NAME.yaml#ID                       one of a file
   peerproof trace draw SX-02-stale-rumour                                          a counterexample (model check --list)
-  peerproof trace draw tla/swim/counterexamples/SX-02-stale-rumour.itf.json        a counterexample of TLC, in ITF
+  peerproof trace draw found.itf.json                                              a counterexample of TLC, in ITF
   peerproof trace draw a.jsonl b.jsonl c.jsonl --from 2000 --to 5000               traces of one run, 3 seconds of it
   peerproof trace draw run.jsonl --node n1:1 --format svg --output n1.svg          only what involves one node
   peerproof trace draw cluster.pcapng --protocol scuttlebutt --port 8119           a capture
